@@ -166,13 +166,13 @@ import Testing
             #expect(!error.requestMayHaveBeenProcessed)
             #expect(
                 error.message.hasSuffix(
-                    " wants a login, by \"Basic\" (407); give its URL a user name and a password"),
+                    " requires authentication, by \"Basic\" (407); add a user name and password to its URL"),
                 "\(error.message)")
         }
         let known = try errors([.expectRequest, asks], login: login)
         for error in [known.http, known.https] {
             #expect(error.kind == .connect)
-            #expect(error.message.hasSuffix(" did not accept the user name and password given for it (407)"))
+            #expect(error.message.hasSuffix(" rejected the user name and password (407)"))
         }
     }
 
@@ -180,14 +180,14 @@ import Testing
         let (http, https) = try errors([.expectRequest, .respond("502 Bad Gateway", body: "no route")])
         #expect(http.kind == .server && http.status == 502)
         #expect(https.kind == .connect && https.code == 502)
-        #expect(https.message.hasSuffix("opened no tunnel to origin.test:443: it answered 502 \"Bad Gateway\""))
+        #expect(https.message.hasSuffix("did not open a tunnel to origin.test:443: it responded 502 \"Bad Gateway\""))
     }
 
     @Test func aProxyThatClosesIsALostOrFailedConnection() throws {
         let (http, https) = try errors([.expectRequest, .close])
         #expect(http.kind == .connectionLost)
         #expect(https.kind == .connect)
-        #expect(https.message.hasSuffix(" closed the connection before it answered CONNECT origin.test:443"))
+        #expect(https.message.hasSuffix(" closed the connection before it responded to CONNECT origin.test:443"))
         #expect(!https.requestMayHaveBeenProcessed)
         #expect(try errors([.expectRequest, .reset]).https.kind == .connect)
     }

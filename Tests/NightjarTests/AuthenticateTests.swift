@@ -132,7 +132,7 @@ import Testing
         let response = try await api.send(Request(.get, "/articles"))
         #expect(response.attempts == 1)
         let told = response.decisions.first?.description ?? ""
-        #expect(told.contains("the token had expired; waited 0.") && told.contains(" s for token refresh 1"))
+        #expect(told.contains("the token had expired; waited 0.") && told.contains(" s for refresh 1"))
         #expect(server.lines == ["POST /v1/token -", "GET /v1/articles Bearer a1"])
     }
 

@@ -158,7 +158,7 @@ import Testing
             message { _ = try api.sendBlocking(request) }
                 == #"the client has no credentials for the scheme "kye"; did you mean "key"?"#)
         request.schemes = ["token", "user"]
-        #expect(message { _ = try api.sendBlocking(request) }.contains("which a request has once"))
+        #expect(message { _ = try api.sendBlocking(request) }.contains("which a request can have only once"))
         let single = try client(transport) { $0.auth = .bearer("t") }
         request.schemes = ["key"]
         #expect(

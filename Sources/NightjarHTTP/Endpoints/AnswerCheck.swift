@@ -1,13 +1,13 @@
-/// The check of one answer: by what its endpoint says of it, and by the schema of who asks. Read once for both.
+/// Validates one response against its endpoint's description and the caller's schema. The body is parsed once for both.
 ///
 ///     short ──▶ problems
-///       └─ it takes longer ──▶ whole, on another thread ──▶ problems
+///       └─ takes longer ──▶ whole, on another thread ──▶ problems
 package struct AnswerCheck: Sendable {
-    /// Where an answer departs from what is said of it.
+    /// The mismatches of a response.
     package struct Problems: Sendable {
-        /// By its endpoint: as ``ResponseContract/check(_:)`` throws it.
+        /// The mismatch with the endpoint's description, as ``ResponseContract/check(_:)`` throws it.
         package var described: NightjarError?
-        /// By the schema: as ``Response/check(_:)`` throws it.
+        /// The mismatch with the caller's schema, as ``Response/check(_:)`` throws it.
         package var wanted: NightjarError?
     }
 
@@ -15,11 +15,12 @@ package struct AnswerCheck: Sendable {
     private let described: (contract: ResponseContract, schema: DeferredSchema)?
     private let wanted: JSONSchema?
     private let isEither: Bool
-    /// The content, once it is read.
+    /// The parsed body.
     private var document: Result<JSONValue, NightjarError>?
 
-    /// - Parameter isEither: a problem of one is enough, and the schema is not looked at behind one with the endpoint.
-    /// - Returns: nil where nothing is said of this answer.
+    /// - Parameter isEither: one mismatch is enough. The caller's schema is not checked after a mismatch with the
+    ///   endpoint.
+    /// - Returns: nil if there is nothing to check.
     package init?(_ response: Response, by contract: ResponseContract?, and wanted: JSONSchema?, isEither: Bool) {
         self.response = response
         self.wanted = wanted
@@ -28,7 +29,7 @@ package struct AnswerCheck: Sendable {
         guard described != nil || wanted != nil else { return nil }
     }
 
-    /// - Returns: nil where more than a moment is needed: about 50 µs.
+    /// - Returns: nil if the check would take longer than about 50 µs.
     package mutating func short() -> Problems? {
         guard response.body.readableBytes <= AnswerCheck.shortLength, described?.schema.isRead ?? true else {
             return nil
@@ -36,9 +37,9 @@ package struct AnswerCheck: Sendable {
         return problems(JSONSchema.Effort(maximumSteps: AnswerCheck.shortSteps))
     }
 
-    /// As long as it takes: up to some seconds.
+    /// Completes the check, which may take several seconds.
     ///
-    /// - Parameter isWanted: asked now and then; where it says no, what is returned means nothing.
+    /// - Parameter isWanted: called from time to time. If it returns false, the result is meaningless.
     package mutating func whole(while isWanted: @escaping @Sendable () -> Bool) -> Problems {
         guard isWanted() else { return Problems() }
         return problems(JSONSchema.Effort(isWanted: isWanted)) ?? Problems()
@@ -70,9 +71,10 @@ package struct AnswerCheck: Sendable {
         }
     }
 
-    /// Bytes of content: a list of articles takes 22 ns a byte, reading it included, and where it is wrong half as much more
-    /// (scripts/measure-answers). Another thread costs 10 to 20 µs.
+    /// The maximum body size in bytes for a short check. A list of articles takes 22 ns per byte, including parsing,
+    /// and half as much more if it does not match (scripts/measure-answers). Switching to another thread costs 10 to 20
+    /// µs.
     static let shortLength = 2048
-    /// Of ``JSONSchemaChecker``; 20 to 50 ns each. A list of that length takes half as many.
+    /// The maximum number of steps of ``JSONSchemaChecker``, 20 to 50 ns each. A list of that size takes half as many.
     static let shortSteps = 1000
 }

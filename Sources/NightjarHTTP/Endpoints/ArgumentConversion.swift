@@ -1,12 +1,12 @@
-// Callers in C, and shells, have texts. A text becomes what the schema asks for where it is written as one, and nothing
-// else is ever converted: the number 42 is no text, and 1 is not true.
+// C callers and shells pass strings. A string is converted to the type that the schema requires if it is a valid
+// representation. Nothing else is converted: the number 42 is not a string, and 1 is not true.
 
 extension JSONSchema {
-    /// `value`, its texts as the numbers, truths, lists and objects that are asked for in their places: `"42"` where an
-    /// integer is, `"true"`, `"[1,2]"` and `"{...}"` in JSON. What is not written so stays, for the check to tell of.
+    /// Returns `value` with strings converted to the number, boolean, array or object that the schema requires: `"42"`,
+    /// `"true"`, `"[1,2]"` and `"{...}"`. Other strings are unchanged, and validation reports them.
     ///
-    /// A list's elements and an object's members are converted too, but nothing further down. A double without a fraction
-    /// is an integer where one is asked for: scripts make no difference.
+    /// Elements of an array and members of an object are converted too, but nothing deeper. A double without a fraction
+    /// becomes an integer if the schema requires one, because scripts do not distinguish them.
     func converting(_ value: JSONValue) -> JSONValue {
         let value = shape.converted(value)
         switch value {

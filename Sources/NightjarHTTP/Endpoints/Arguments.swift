@@ -1,16 +1,17 @@
-/// Values for an operation: its parameters by name, and its body.
+/// The arguments of an operation: its parameters by name, and its body.
 ///
 ///     let arguments: Arguments = ["id": 42, "fields": ["title", "tags"]]
 public struct Arguments: Sendable, ExpressibleByDictionaryLiteral {
-    /// By name; where parameters in several places share one, `query.id` and `path.id` tell them apart. Null: not given.
+    /// The values by name. If parameters in several places share a name, `query.id` and `path.id` distinguish them.
+    /// Null means not set.
     public var values: [(name: String, value: JSONValue)]
     public var body: Body?
 
-    /// The body, before it is written as the operation wants it.
+    /// The body, before it is serialized for the operation.
     public enum Body: Sendable {
-        /// Written as JSON or as a form, by what the operation takes, and checked against its schema.
+        /// Serialized as JSON or as a form, depending on the operation, and validated against its schema.
         case value(JSONValue)
-        /// Sent as it is; `type` nil: the operation's first.
+        /// Sent as is. If `type` is nil, the first media type of the operation is used.
         case content(RequestBody, type: String?)
     }
 

@@ -1,9 +1,9 @@
 import NIOCore
 
-/// Writes a value as a body of one media type.
+/// Serializes a value as a body of one media type.
 enum BodyText {
     case json, form, multipart
-    /// A text as it is.
+    /// A string, sent as is.
     case text
 
     func takes(_ value: JSONValue) -> Bool {
@@ -13,7 +13,7 @@ enum BodyText {
         }
     }
 
-    /// Nil: it is told when the body is sent, with its boundary.
+    /// Nil for a multipart form: the type is set with its boundary when the body is sent.
     func contentType(_ choice: RequestContent.Choice) -> String? {
         switch self {
         case .json: choice.isRange ? "application/json" : choice.mediaType
@@ -23,7 +23,8 @@ enum BodyText {
         }
     }
 
-    /// - Parameter choice: tells how members of a form are written, and which of a multipart one are files.
+    /// - Parameter choice: determines how members of a form are written, and which members of a multipart form are
+    ///   files.
     func body(of value: JSONValue, _ choice: RequestContent.Choice) throws(NightjarError) -> RequestBody {
         switch (self, value) {
         case (.form, .object(let members)): .bytes(try BodyText.form(members, choice.encodings))
@@ -34,7 +35,7 @@ enum BodyText {
         }
     }
 
-    /// Lists become an item for each of their elements and objects JSON, where no style says otherwise. Null is left out.
+    /// Arrays become one item per element and objects become JSON, unless a style is set. Null members are omitted.
     private static func form(
         _ members: [JSONValue.Member], _ encodings: ExactDictionary<RequestContent.PartEncoding>
     ) throws(NightjarError) -> ByteBuffer {
@@ -54,9 +55,9 @@ enum BodyText {
         return ByteBuffer(string: items.joined(separator: "&"))
     }
 
-    /// Lists become a part for each of their elements, and objects parts of JSON. Null is left out.
+    /// Arrays become one part per element and objects become JSON parts. Null members are omitted.
     ///
-    /// - Parameter files: names of members whose texts are the content of files; each is called by its name.
+    /// - Parameter files: the names of members whose strings are file contents. Each file is named after its member.
     private static func multipart(
         _ members: [JSONValue.Member], _ encodings: ExactDictionary<RequestContent.PartEncoding>, files: ExactSet
     ) throws(NightjarError) -> MultipartForm {
@@ -77,14 +78,14 @@ enum BodyText {
                 fingerprint.add(text)
             }
         }
-        // The same boundary for the same values: nothing here is random, and the form sees to it that no part has it.
+        // Equal values get equal boundaries. The form ensures that no part contains the boundary.
         var numbers = BoundaryNumbers(state: fingerprint.value)
         return try MultipartForm(parts, using: &numbers)
     }
 
     private static func contentType(of value: JSONValue, _ encoding: RequestContent.PartEncoding?) -> String? {
         if let told = encoding?.contentType {
-            // Several may be allowed; one that is no range can be named.
+            // The description may allow several types. One that is not a range can be used.
             let types = told.split(separator: ",").map {
                 String(decoding: ASCII.trimmed(Array($0.utf8)), as: UTF8.self)
             }
@@ -98,7 +99,7 @@ enum BodyText {
 }
 
 extension RequestContent.Choice {
-    /// Members that are files: binary, alone or in a list.
+    /// The members that are files: binary strings, or arrays of them.
     fileprivate var files: ExactSet {
         guard let schema = try? schema?.get() else { return ExactSet() }
         return ExactSet(

@@ -1,9 +1,10 @@
-/// The values of a call, each with the parameter that it is for.
+/// The values of a call with their parameters.
 struct BoundArguments {
     private(set) var values: [(parameter: Parameter, value: JSONValue)] = []
 
-    /// - Parameter has: whether the request has a header field of this name already, which then needs no value.
-    /// - Throws: `invalid_request`, naming parameter and endpoint.
+    /// - Parameter has: returns true if the request already has a header field of this name, so that the parameter
+    ///   needs no value.
+    /// - Throws: `invalid_request` with the names of the parameter and the endpoint.
     init(
         _ arguments: Arguments, of operation: Operation, _ parameters: [Parameter], has: (_ header: String) -> Bool
     ) throws(NightjarError) {
@@ -12,7 +13,7 @@ struct BoundArguments {
         for (name, value) in arguments.values where value != .null {
             let place = try BoundArguments.place(of: name, in: operation, parameters, names)
             guard given[place] == nil else {
-                throw operation.failure("parameter \(quoted(name)) is given twice")
+                throw operation.failure("parameter \(quoted(name)) is set twice")
             }
             given[place] = try operation.checked(value, parameters[place], called: name)
         }
@@ -37,12 +38,12 @@ struct BoundArguments {
             guard exact.count > 1 else { return only }
             let full = exact.map { quoted("\(parameters[$0].place.rawValue).\(name)") }
             throw operation.failure(
-                "there are \(exact.count) parameters \(quoted(name)); write \(full.joined(separator: " or "))")
+                "there are \(exact.count) parameters named \(quoted(name)); use \(full.joined(separator: " or "))")
         }
         if let dot = name.firstIndex(of: "."), let place = Parameter.Place(rawValue: String(name[..<dot])) {
             if let found = names.first(in: place, called: name[name.index(after: dot)...]) { return found }
         }
-        // Names of header fields have no case.
+        // Header field names are case-insensitive.
         if let field = names.first(in: .header, called: name[...]) { return field }
         throw unknown(name, operation, parameters.map(\.name))
     }
@@ -50,7 +51,7 @@ struct BoundArguments {
     private static func unknown(_ name: String, _ operation: Operation, _ known: [String]) -> NightjarError {
         let hint: String
         if operation.hasBodyMember(name) {
-            hint = "it is a member of the body, so give it there"
+            hint = "it is a member of the body; set it there"
         } else if let near = nearestName(to: name, among: known) {
             hint = "did you mean \(quoted(near))?"
         } else if known.isEmpty {
@@ -63,12 +64,12 @@ struct BoundArguments {
             .invalidRequest, "endpoint \(quoted(operation.name)) has no parameter \(quoted(name)); \(hint)")
     }
 
-    /// That a message lists.
+    /// The maximum number of names that a message lists.
     private static let maximumNames = 12
 }
 
 extension Operation {
-    /// Whether a body in JSON or a form has a member of this name.
+    /// True if a JSON or form body has a member of this name.
     func hasBodyMember(_ name: String) -> Bool {
         content?.choices.contains { choice in
             guard let schema = choice.schema, let read = try? schema.get() else { return false }
@@ -76,7 +77,7 @@ extension Operation {
         } ?? false
     }
 
-    /// The first name that belongs to the body and is no parameter, where values were given without a body.
+    /// The first name that is a member of the body and not a parameter, if there are values but no body.
     package func memberOfBody(in arguments: Arguments) -> String? {
         guard arguments.body == nil, content != nil else { return nil }
         return arguments.values.lazy.map(\.name).first { name in
@@ -85,14 +86,14 @@ extension Operation {
         }
     }
 
-    /// An `invalid_request` that names this endpoint.
+    /// Returns an `invalid_request` error that names this endpoint.
     func failure(_ problem: String) -> NightjarError {
         NightjarError(.invalidRequest, "endpoint \(quoted(name)): \(problem)")
     }
 
-    /// The value as its schema wants it.
+    /// Converts and validates a value with the parameter's schema.
     ///
-    /// - Parameter name: as the caller calls the parameter.
+    /// - Parameter name: the parameter's name as the caller wrote it.
     func checked(_ value: JSONValue, _ parameter: Parameter, called name: String) throws(NightjarError) -> JSONValue {
         guard let deferred = parameter.schema else { return value }
         let schema: JSONSchema
@@ -110,12 +111,12 @@ extension Operation {
 }
 
 extension Parameter {
-    /// Whether its values are kept out of messages.
+    /// True if the parameter's values must not appear in messages.
     var isSecret: Bool { place == .header || place == .cookie || SecretNames.isSecret(item: name[...].utf8) }
 }
 
 extension Parameter.Place {
-    /// For messages.
+    /// The place, for messages.
     public var phrase: String {
         switch self {
         case .path: "in the path"

@@ -1,12 +1,12 @@
 extension Catalog {
-    /// What its operations ask of OAuth 2.0 by this scheme, all together, each once and in their order; at most
-    /// ``maximumScopes`` and one more.
+    /// The OAuth 2.0 scopes that all operations require of this scheme, in order, without duplicates. At most
+    /// ``maximumScopes`` plus one.
     ///
-    /// What is no scope by RFC 6749 section 3.3 is left out.
+    /// Names that are not valid scopes (RFC 6749 section 3.3) are omitted.
     public func scopes(of scheme: String) -> [String] {
         var scopes: [String] = []
         var known = ExactSet()
-        // Operations of a document share one list: it is gone through once.
+        // Operations of a document share one list, which is processed once.
         var seen: Set<UnsafeRawPointer> = []
         for operation in operations {
             guard let ways = operation.security,
@@ -22,6 +22,7 @@ extension Catalog {
         return scopes
     }
 
-    /// Scopes that are asked for. Google's largest services have some forty, GitHub thirty; they stand in a URL.
+    /// The maximum number of scopes requested, because they are part of a URL. Google's largest services have about
+    /// forty, GitHub thirty.
     public static let maximumScopes = 200
 }

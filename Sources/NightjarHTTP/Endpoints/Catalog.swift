@@ -1,15 +1,15 @@
-/// What an API can do: its operations by name. A value.
+/// The operations of an API, by name. A value type.
 public struct Catalog: Sendable {
     public var title: String?
     public var version: String?
     public var documentation: String?
-    /// Absolute, their variables filled in; the first is the base URL of a client that has none.
+    /// Absolute URLs with their variables filled in. The first is the base URL of a client that has none.
     public var servers: [String] = []
-    /// Ways to log in, by name.
+    /// The security schemes by name.
     public var security: [SecurityScheme] = []
-    /// Names of groups, in the order of the document, and what they are.
+    /// The names and descriptions of groups, in the order of the document.
     public var tags: [(name: String, documentation: String?)] = []
-    /// What was passed over while it was read: "paths./users.get: callbacks are not supported".
+    /// What was skipped while the description was read: "paths./users.get: callbacks are not supported".
     public var notes: [String] = []
 
     public private(set) var operations: [Operation] = []
@@ -17,16 +17,16 @@ public struct Catalog: Sendable {
 
     public init() {}
 
-    /// - Throws: `invalid_argument` where one of that name is there already.
+    /// - Throws: `invalid_argument` if there is already an operation of that name.
     public mutating func add(_ operation: Operation) throws(NightjarError) {
         guard places[operation.name] == nil else {
-            throw NightjarError(.invalidArgument, "there are two endpoints of the name \(quoted(operation.name))")
+            throw NightjarError(.invalidArgument, "there are two endpoints named \(quoted(operation.name))")
         }
         places[operation.name] = operations.count
         operations.append(operation)
     }
 
-    /// Adds one, in the place of that of its name where there is one.
+    /// Adds an operation. Replaces the one with the same name.
     public mutating func set(_ operation: Operation) {
         if let place = places[operation.name] {
             operations[place] = operation
@@ -38,7 +38,7 @@ public struct Catalog: Sendable {
 
     public subscript(_ name: String) -> Operation? { places[name].map { operations[$0] } }
 
-    /// - Throws: `invalid_request` with the nearest name there is.
+    /// - Throws: `invalid_request` with the nearest known name.
     public func operation(_ name: String) throws(NightjarError) -> Operation {
         if let operation = self[name] { return operation }
         let near = nearestName(to: name, among: operations.map(\.name)).map { "; did you mean \(quoted($0))?" }
@@ -46,16 +46,16 @@ public struct Catalog: Sendable {
     }
 }
 
-/// A way to log in to an API. OpenAPI 3.1 section 4.8.27.
+/// A security scheme of an API. OpenAPI 3.1 section 4.8.27.
 public struct SecurityScheme: Sendable {
     public enum Kind: Sendable {
         case bearer, basic, digest
-        /// Sent in a header, a query item or a cookie of this name.
+        /// Sent in a header field, query item or cookie of this name.
         case apiKey(name: String, place: Parameter.Place)
-        /// URLs absolute; scopes by name and what they are for.
+        /// URLs are absolute. Scopes have a name and a description.
         case oauth2(
             flow: Flow, authorizationURL: String?, tokenURL: String?, scopes: [(name: String, documentation: String)])
-        /// What Nightjar does not speak, such as OpenID Connect's discovery or mutual TLS.
+        /// A scheme that Nightjar does not support, such as OpenID Connect discovery or mutual TLS.
         case other(String)
     }
 

@@ -1,10 +1,10 @@
 import NIOCore
 
-// The body of a request as its operation takes it. OpenAPI 3.1 sections 4.8.13 to 4.8.15.
+// Sets the body of a request as its operation requires. OpenAPI 3.1 sections 4.8.13 to 4.8.15.
 
 extension Operation {
-    /// - Throws: `invalid_request` for a body where none is taken, none where one is needed, one of a type that is not taken,
-    ///   and one that is not as its schema says.
+    /// - Throws: `invalid_request` if a body is missing or not accepted, has a media type that is not accepted, or does
+    ///   not match its schema.
     func setBody(_ body: Arguments.Body?, of request: inout Request) throws(NightjarError) {
         switch body {
         case .value(let value): try setBody(value, of: &request)
@@ -19,7 +19,7 @@ extension Operation {
     }
 
     private func taken() throws(NightjarError) -> RequestContent {
-        guard let content else { throw failure("it takes no body") }
+        guard let content else { throw failure("it accepts no body") }
         return content
     }
 
@@ -37,7 +37,8 @@ extension Operation {
             if asked == nil, let type = way.contentType(choice) { try request.headers.set("Content-Type", type) }
             return
         }
-        throw failure("its body cannot be made from \(value.typeName); it takes \(content.types), so give it as bytes")
+        throw failure(
+            "its body cannot be built from \(value.typeName); it accepts \(content.types), so set it as bytes")
     }
 
     private func check(_ value: JSONValue, _ choice: RequestContent.Choice) throws(NightjarError) {
@@ -61,12 +62,12 @@ extension Operation {
         }
     }
 
-    // MARK: Content that is ready
+    // MARK: Content
 
-    /// Looks at the body that the request has, and says what it is where nobody has.
+    /// Checks the body that the request has, and sets its type if it is not set.
     private func check(_ request: inout Request) throws(NightjarError) {
         guard request.hasBody else {
-            if let content, content.isRequired { throw failure("it needs a body; it takes \(content.types)") }
+            if let content, content.isRequired { throw failure("it requires a body; it accepts \(content.types)") }
             return
         }
         let content = try taken()
@@ -79,7 +80,7 @@ extension Operation {
         } else {
             choice = content.choices.first { !$0.isRange } ?? content.choices.first
             if let choice {
-                // A file says by its name what it is.
+                // For a file, the type is derived from its name when it is sent.
                 if !choice.isRange {
                     try request.headers.set("Content-Type", choice.mediaType)
                 } else if case .bytes = request.body {
@@ -103,7 +104,7 @@ extension Operation {
         let form = content.choices.first { MediaType($0.mediaType)?.type == "multipart" || $0.mediaType == "*/*" }
         guard let form else { throw untaken("multipart/form-data", content) }
         let type = MediaType(form.mediaType)
-        // Of another kind of multipart than a form, whose boundary is put behind it when it is sent.
+        // A multipart type other than a form. The boundary is appended when it is sent.
         if let type, type.type == "multipart", !form.isRange, type.subtype != "form-data",
             request.headers.firstIndex(of: "Content-Type") == nil
         {
@@ -112,7 +113,7 @@ extension Operation {
     }
 
     private func untaken(_ type: String, _ content: RequestContent) -> NightjarError {
-        failure("its body cannot be \(quoted(type)); it takes \(content.types)")
+        failure("its body cannot have the type \(quoted(type)); it accepts \(content.types)")
     }
 }
 
@@ -129,7 +130,7 @@ extension JSONValue {
 }
 
 extension RequestContent {
-    /// For messages.
+    /// The accepted types, for messages.
     var types: String {
         choices.isEmpty ? "anything" : choices.prefix(8).map(\.mediaType).joined(separator: ", ")
     }
@@ -138,15 +139,15 @@ extension RequestContent {
 extension RequestContent.Choice {
     var isRange: Bool { mediaType.contains("*") }
 
-    /// Whether what is of this type is taken: `image/*` takes `image/png`.
+    /// True if the type is accepted: `image/*` accepts `image/png`.
     func includes(_ type: MediaType) -> Bool {
         guard let own = MediaType(mediaType) else { return mediaType == type.essence }
         return (own.type == "*" || own.type == type.type) && (own.subtype == "*" || own.subtype == type.subtype)
     }
 
-    /// How a value is written as this; nil: it is not.
+    /// How a value is serialized for this type. Nil if it cannot be.
     ///
-    /// - Parameter asked: the type that the request has, which is within this.
+    /// - Parameter asked: the Content-Type of the request, which this type includes.
     fileprivate func way(_ asked: MediaType?) -> BodyText? {
         guard let type = asked ?? MediaType(mediaType) else { return nil }
         if type.isJSON || type.type == "*" || type.essence == "application/*" { return .json }

@@ -1,7 +1,7 @@
-// What a catalog can do, told to people and as data.
+// Descriptions of a catalog, as text and as data.
 
 extension Operation {
-    /// A line of its name and parameters: `article(id: integer, page?: integer = 1)`.
+    /// The name and parameters in one line: `article(id: integer, page?: integer = 1)`.
     public var signature: String {
         let texts = parameters.map { parameter in
             var text = parameter.name + (parameter.isRequired ? "" : "?")
@@ -14,7 +14,7 @@ extension Operation {
         return "\(name)(\(texts.joined(separator: ", ")))"
     }
 
-    /// Signature, method and path, what is said of it, and its parameters, a line each.
+    /// The signature, method and path, description, and parameters, one per line.
     public var help: String {
         var lines = [signature, "\(method) \(path)" + (isDeprecated ? " (deprecated)" : "")]
         lines += [summary, documentation].compactMap { $0 }.filter { !$0.isEmpty }
@@ -31,8 +31,8 @@ extension Operation {
         return lines.joined(separator: "\n")
     }
 
-    /// An object of `name`, `method`, `path`, `parameters` and `body`, both with examples, `answers`, `unchecked` (what of its
-    /// schemas no value is checked against, and where) and what else is said of it.
+    /// An object with `name`, `method`, `path`, `parameters` and `body` (both with examples), `answers`, `unchecked`
+    /// (the parts of its schemas that are not validated) and other properties.
     public var json: JSONValue {
         var members: [JSONValue.Member] = [
             .init("name", .string(name)), .init("method", .string(method.name)), .init("path", .string(path)),
@@ -79,12 +79,12 @@ extension Operation {
         return unchecked
     }
 
-    /// Of one endpoint; who has that many reads no more.
+    /// The maximum number of notes per endpoint.
     private static let maximumNotes = 100
 }
 
 extension SecurityRequirement {
-    /// Scopes by the names of schemes, as OpenAPI has it.
+    /// The scopes by scheme name, in OpenAPI's format.
     fileprivate var json: JSONValue {
         .object(schemes.map { .init($0.name, .array($0.scopes.map { .string($0) })) })
     }
@@ -110,7 +110,7 @@ extension Parameter {
 }
 
 extension DeferredSchema {
-    /// A value to send.
+    /// An example value for a request.
     fileprivate var example: JSONValue? { (try? get())?.example(use: .request) }
 }
 
@@ -131,7 +131,7 @@ extension AnswerDescription {
 }
 
 extension JSONSchema.Shape {
-    /// "integer or null"; nil for all of them.
+    /// The type names: "integer or null". Nil if all types are allowed.
     fileprivate var names: String? {
         let known: [(JSONSchema.Shape, String)] = [
             (.string, "string"), (.integer, "integer"), (.number, "number"), (.boolean, "boolean"), (.array, "array"),
@@ -149,8 +149,8 @@ extension [JSONValue.Member] {
 }
 
 extension Catalog {
-    /// An object of `title`, `version`, `documentation`, `servers`, `tags`, `security` (names of schemes), `scopes` (what the
-    /// endpoints ask of OAuth 2.0, by scheme), `notes` and the names of its `endpoints`.
+    /// An object with `title`, `version`, `documentation`, `servers`, `tags`, `security` (scheme names), `scopes` (the
+    /// OAuth 2.0 scopes that the endpoints require, by scheme), `notes` and the names of its `endpoints`.
     public var json: JSONValue {
         var members: [JSONValue.Member] = []
         members.add("title", title)

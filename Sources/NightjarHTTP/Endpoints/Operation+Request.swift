@@ -1,25 +1,25 @@
 extension Operation {
-    /// The request that asks for this with these values, ready to be sent by a client of the API's base URL.
+    /// The request for this operation with these arguments, to be sent by a client with the API's base URL.
     ///
-    /// Values are checked before anything is sent: each parameter by its schema, the body too. A text becomes the number,
-    /// truth, list or object that the schema asks for where it is written as one (`"42"`, `"true"`, `"[1,2]"`); nothing else
-    /// is converted. No value in the path can make it another path.
+    /// Parameters and body are validated against their schemas. A string is converted to the number, boolean, array or
+    /// object that a schema requires if it is a valid representation (`"42"`, `"true"`, `"[1,2]"`); nothing else is
+    /// converted. No value in the path can select another path.
     ///
-    /// - Throws: `invalid_request`, naming the endpoint, the parameter and the nearest name there is; values of header
-    ///   fields, and those whose name speaks of a secret, are never shown.
+    /// - Throws: `invalid_request` with the names of the endpoint and the parameter, and the nearest known name. Values
+    ///   of header fields, and of parameters with names of secrets, are not shown.
     public func request(_ arguments: Arguments = Arguments()) throws(NightjarError) -> Request {
         var request = Request(method, path)
         try apply(arguments, to: &request)
         return request
     }
 
-    /// Makes `request` ask for this with these values: its method, target, body and header fields.
+    /// Sets the method, target, body and header fields of `request` for this operation with these arguments.
     ///
-    /// What the request has of its own stays: headers, a body where the arguments have none, query, limits of time, expected
-    /// statuses, and how it uses credentials, cache and retries. A header field that it has serves for the parameter of that
-    /// name, and gives way where the arguments have one.
+    /// Other settings of the request are kept: header fields, query, timeouts, expected statuses, use of credentials,
+    /// cache and retries, and its body if the arguments have none. An existing header field supplies the parameter of
+    /// that name unless the arguments contain one.
     ///
-    /// - Throws: as ``request(_:)``; then nothing has changed.
+    /// - Throws: the same errors as ``request(_:)``. The request is then unchanged.
     public func apply(_ arguments: Arguments, to request: inout Request) throws(NightjarError) {
         var made = request
         made.method = method
@@ -36,7 +36,7 @@ extension Operation {
         request = made
     }
 
-    /// Those described, and names in the path that nothing describes.
+    /// The described parameters, and names in the path that are not described.
     private func parameters(of template: PathTemplate) -> [Parameter] {
         let names = template.names
         let inPath = ExactSet(names)
@@ -71,7 +71,7 @@ extension Operation {
         return behindServer(path) + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
     }
 
-    /// The path, behind the URL of its server where that is not the client's.
+    /// The path, appended to the operation's server if that differs from the client's.
     private func behindServer(_ path: String) -> String {
         guard var base = server else { return path }
         while base.utf8.last == UInt8(ascii: "/") { base.removeLast() }
@@ -88,7 +88,9 @@ extension Operation {
             case .header:
                 let text = try about(parameter) { () throws(NightjarError) in try parameter.fieldValue(value) }
                 guard FieldSyntax.isToken(parameter.name.utf8), FieldSyntax.isValue(text.utf8) else {
-                    throw failure("parameter \(quoted(parameter.name)) holds a character that no header field has")
+                    throw failure(
+                        "parameter \(quoted(parameter.name)) contains a character that is not allowed in a header field"
+                    )
                 }
                 try request.headers.set(parameter.name, text)
             case .cookie:
@@ -98,7 +100,8 @@ extension Operation {
         request.cookies += cookies
     }
 
-    /// What this operation answers when all is well, JSON first, for it is what is read most easily; nil: nobody has said.
+    /// The Accept value: the media types of successful responses, with JSON preferred because it is easiest to process.
+    /// Nil if none are described.
     var accept: String? {
         var types: [String] = []
         for answer in answers where answer.statuses.map({ 200...299 ~= $0.lowest }) ?? true {
@@ -114,10 +117,10 @@ extension Operation {
         return (preferred + others.map { "\($0);q=0.5" }).prefix(Operation.maximumTypes).joined(separator: ", ")
     }
 
-    /// In an Accept field. What has more is a server that sends anything.
+    /// The maximum number of types in an Accept field. A description with more accepts anything.
     private static let maximumTypes = 8
 
-    // MARK: What the operation says of the call
+    // MARK: Defaults of the operation
 
     private func setDefaults(of request: inout Request) {
         if requiresAuth == false { request.usesAuth = false }
@@ -129,7 +132,7 @@ extension Operation {
         }
     }
 
-    /// Nil where there is nothing to say.
+    /// Nil if there is nothing to validate or report.
     private var contract: ResponseContract? {
         let isDescribed = responseValidation != .off && answers.contains { $0.schemas.contains { $0.schema != nil } }
         return isDescribed || isDeprecated ? ResponseContract(self) : nil

@@ -1,42 +1,44 @@
-/// One thing that an API can do: what is asked of it, and what it answers. OpenAPI 3.1 section 4.8.10.
+/// An operation of an API: its request and its responses. OpenAPI 3.1 section 4.8.10.
 ///
-/// A description, which carries no values; with ``Arguments`` it becomes a ``Request``.
+/// A description without values. Together with ``Arguments`` it becomes a ``Request``.
 public struct Operation: Sendable {
-    /// By which it is called: unique in its ``Catalog``.
+    /// The operation's name, unique in its ``Catalog``.
     public var name: String
     public var method: Method
-    /// Joined to the client's base URL: `/users/{id}`; its braces are the parameters in the path, and nothing else is a
-    /// template here.
+    /// The path, relative to the client's base URL: `/users/{id}`. Braces contain the names of path parameters; there
+    /// is no other template syntax.
     public var path: String
-    /// Taken in place of the client's base URL: absolute, its variables filled in; nil for most.
+    /// The absolute URL of a server that replaces the client's base URL, with its variables filled in. Usually nil.
     public var server: String?
     public var parameters: [Parameter] = []
-    /// Nil: it takes no body.
+    /// The body. Nil if the operation accepts none.
     public var content: RequestContent?
-    /// What it answers; nothing is checked where none is described.
+    /// The responses. If empty, responses are not validated.
     public var answers: [AnswerDescription] = []
-    /// What is done about answers that are not as described; nil: as the client has it.
+    /// What happens if a response does not match its description. Nil: the client's setting.
     public var responseValidation: ResponseValidation?
-    /// True: without credentials, of the client or the request, it is not asked at all. False: it is asked without the
-    /// client's. Nil: as the client does.
+    /// Whether credentials are required. True: a call without credentials of the client or the request fails without
+    /// being sent. False: the client's credentials are not sent. Nil: the client's credentials are sent if there are
+    /// any.
     public var requiresAuth: Bool?
-    /// The ways in, of which one is enough, for a client that has its credentials by scheme; nil: nobody has said.
+    /// Alternative security requirements, one of which must be met, for a client whose credentials are configured by
+    /// scheme. Nil: unspecified.
     public var security: [SecurityRequirement]?
-    /// Asking twice is asking once, whatever its method says: it may be tried again.
+    /// The operation is idempotent, whatever its method says, so it may be retried.
     public var isIdempotent = false
-    /// Where it differs from the client's.
+    /// The cache policy if it differs from the client's.
     public var cachePolicy: CachePolicy?
     public var usesCache = true
     public var timeouts = Timeouts()
-    /// How the list that it answers goes on; nil: it does not, or nobody has said how.
+    /// How the list that it returns continues. Nil: it returns no list, or pagination is unspecified.
     public var pagination: Pagination?
-    /// The same as a description has it and nobody has read yet: the extension `x-nightjar-pagination`, an option table.
+    /// Unparsed pagination options from a description: the extension `x-nightjar-pagination`.
     public var paginationOptions: JSONValue?
-    /// One line.
+    /// A summary in one line.
     public var summary: String?
-    /// CommonMark.
+    /// A description in CommonMark.
     public var documentation: String?
-    /// Groups that it is in.
+    /// The groups to which the operation belongs.
     public var tags: [String] = []
     public var isDeprecated = false
 
@@ -46,22 +48,22 @@ public struct Operation: Sendable {
         self.path = path
     }
 
-    /// The parameters that a template has in its path; what is behind a `?` is a query, and none.
+    /// The names of the path parameters in a template. Text after `?` is a query and contains none.
     package static func names(inPath template: String) -> [String] { PathTemplate(template).names }
 }
 
-/// The body that an operation takes. OpenAPI 3.1 section 4.8.13.
+/// The body that an operation accepts. OpenAPI 3.1 section 4.8.13.
 public struct RequestContent: Sendable {
     public var isRequired = false
-    /// Most preferred first.
+    /// The media types, most preferred first.
     public var choices: [Choice]
     public var documentation: String?
 
     public struct Choice: Sendable {
-        /// `application/json`; may be a range such as `image/*`.
+        /// A media type, or a range such as `image/*`.
         public var mediaType: String
         public var schema: DeferredSchema?
-        /// How members of a form are written, where that differs from what their type says. OpenAPI 3.1 section 4.8.15.
+        /// How form members are serialized, if not by the default for their type. OpenAPI 3.1 section 4.8.15.
         public var encodings: ExactDictionary<PartEncoding> = [:]
         public var example: JSONValue?
 
@@ -72,7 +74,7 @@ public struct RequestContent: Sendable {
     }
 
     public struct PartEncoding: Sendable {
-        /// Of the part of a multipart form; nil: by the type of its value.
+        /// The Content-Type of a part of a multipart form. Nil: derived from the type of its value.
         public var contentType: String?
         public var style: ParameterStyle?
         public var explodes: Bool?

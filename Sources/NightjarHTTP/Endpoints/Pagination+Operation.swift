@@ -1,5 +1,5 @@
 extension Pagination {
-    /// The same for the list of an endpoint, whose query parameters a guess uses.
+    /// A copy for the list of an endpoint, whose declared query parameters are used for guessing.
     package func guessing(by operation: Operation?) -> Pagination {
         guard let operation else { return self }
         var pagination = self

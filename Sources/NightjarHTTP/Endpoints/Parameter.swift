@@ -1,29 +1,29 @@
-/// One value that an operation takes in its URL or its header fields. OpenAPI 3.1 section 4.8.12.
+/// A parameter of an operation, in its URL or header fields. OpenAPI 3.1 section 4.8.12.
 public struct Parameter: Sendable {
     public enum Place: String, Sendable, CaseIterable { case path, query, header, cookie }
 
     public var name: String
     public var place: Place
     public var isRequired: Bool
-    /// What a value must be; nil: anything.
+    /// The schema of the value. Nil: anything.
     public var schema: DeferredSchema?
-    /// What holds where the caller gives none.
+    /// The value that applies if the caller sets none.
     public var defaultValue: JSONValue?
-    /// Whether ``defaultValue`` is sent. False where it is what the server takes for given, as in OpenAPI: to send it may mean
-    /// something else. A parameter that must be there is sent all the same.
+    /// Whether ``defaultValue`` is sent. If false, it is the value that the server assumes, as in OpenAPI, and sending
+    /// it could have another meaning. A required parameter is always sent.
     public var sendsDefault = true
     public var style: ParameterStyle
-    /// Whether each element of a list, and each member of an object, is a parameter of its own.
+    /// Whether each array element and each object member becomes a separate parameter.
     public var explodes: Bool
-    /// Reserved characters of URLs go as they are. Query only.
+    /// Reserved characters are not encoded. Query parameters only.
     public var allowsReserved = false
-    /// The value goes as a text of this media type (`application/json`) rather than by its style.
+    /// The media type in which the value is serialized, such as `application/json`, instead of ``style``.
     public var mediaType: String?
     public var documentation: String?
     public var isDeprecated = false
     public var example: JSONValue?
 
-    /// A path's parameters are required; style and explode are those that OpenAPI gives the place.
+    /// Path parameters are required. `style` and `explode` have OpenAPI's defaults for the place.
     public init(_ name: String, in place: Place, schema: DeferredSchema? = nil, isRequired: Bool = false) {
         self.name = name
         self.place = place
@@ -34,7 +34,7 @@ public struct Parameter: Sendable {
     }
 }
 
-/// How a list or an object becomes text. OpenAPI 3.1 section 4.8.12.3.
+/// How an array or object is serialized. OpenAPI 3.1 section 4.8.12.3.
 public enum ParameterStyle: String, Sendable, CaseIterable {
     case matrix, label, simple, form, spaceDelimited, pipeDelimited, deepObject
 }

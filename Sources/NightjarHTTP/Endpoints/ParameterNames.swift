@@ -1,18 +1,18 @@
-/// Which parameter a caller's name is of: `id`, or `query.id` where others have that name too. However many there are, a name is
-/// found in one step.
+/// Resolves the caller's names of parameters: `id`, or `query.id` if several parameters have that name. A lookup takes
+/// constant time.
 struct ParameterNames {
     private struct Placed: Hashable {
         var place: Parameter.Place
-        /// Of header fields in small letters: those have no case.
+        /// The name. Header field names are in lower case, because they are case-insensitive.
         var name: ExactText
     }
 
     private let parameters: [Parameter]
-    /// Places in `parameters`, in their order; empty: they are few and looked through.
+    /// Indices in `parameters`, in order. Empty if there are few parameters, which are searched linearly.
     private var byName = ExactDictionary<[Int]>()
     private var byPlace: [Placed: Int] = [:]
 
-    /// - Parameter count: names that are to be found.
+    /// - Parameter count: the number of names to be resolved.
     init(_ parameters: [Parameter], for count: Int) {
         self.parameters = parameters
         guard count.multipliedReportingOverflow(by: parameters.count).partialValue > ParameterNames.fewComparisons
@@ -26,13 +26,13 @@ struct ParameterNames {
         }
     }
 
-    /// Those of this very name.
+    /// The indices of the parameters with exactly this name.
     func exact(_ name: String) -> [Int] {
         guard byName.isEmpty else { return byName[name] ?? [] }
         return parameters.indices.filter { parameters[$0].name.isExactly(name) }
     }
 
-    /// The first of a place and this name.
+    /// The first parameter in this place with this name.
     func first(in place: Parameter.Place, called name: Substring) -> Int? {
         guard byPlace.isEmpty else { return byPlace[ParameterNames.placed(place, name)] }
         return parameters.firstIndex { $0.place == place && $0.isCalled(name) }
@@ -43,7 +43,7 @@ struct ParameterNames {
         return Placed(place: place, name: ExactText(String(decoding: name.utf8.map(ASCII.lowercase), as: UTF8.self)))
     }
 
-    /// Up to so many comparisons cost less than the tables.
+    /// The number of comparisons up to which a linear search is cheaper than building the tables.
     private static let fewComparisons = 128
 }
 

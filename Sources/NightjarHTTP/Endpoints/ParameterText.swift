@@ -1,19 +1,19 @@
 import NIOCore
 
-/// Writes the value of a parameter as its style has it. OpenAPI 3.1 section 4.8.12.3, and RFC 6570 where that points there.
+/// Serializes a parameter's value by its style. OpenAPI 3.1 section 4.8.12.3 and RFC 6570.
 ///
-/// What those leave open: a list or an object inside of another is written as JSON, null inside of one is left out, and
-/// numbers without a fraction have none.
+/// Where they do not specify a result: a nested array or object is written as JSON, a null inside an array or object is
+/// omitted, and numbers without a fraction are written without one.
 struct ParameterText {
-    /// How data is kept apart from what is around it.
+    /// How data is separated from delimiters.
     enum Escaping {
-        /// Not at all: in header fields.
+        /// No escaping, for header fields.
         case none
-        /// All but the unreserved characters are encoded.
+        /// All except unreserved characters are encoded.
         case component
-        /// Reserved characters stay, but for those that would end the query or be read as something else.
+        /// Reserved characters are kept, except those that would end the query or change its meaning.
         case reserved
-        /// As in `application/x-www-form-urlencoded`.
+        /// `application/x-www-form-urlencoded`.
         case form
 
         func apply(_ text: String) -> String {
@@ -40,14 +40,14 @@ struct ParameterText {
         self.escape = escape
     }
 
-    /// A value by its shape, its parts as texts that are not escaped.
+    /// A value by its shape, with parts as unescaped strings.
     private enum Shape {
         case scalar(String)
         case list([String])
         case object([(name: String, text: String)])
     }
 
-    /// - Throws: `invalid_request` for a number that has no digits.
+    /// - Throws: `invalid_request` for NaN and infinity.
     private static func shape(_ value: JSONValue) throws(NightjarError) -> Shape {
         switch value {
         case .array(let elements):
@@ -64,7 +64,7 @@ struct ParameterText {
         }
     }
 
-    /// A text as it is, anything else as JSON.
+    /// A string as is, anything else as JSON.
     static func text(_ value: JSONValue) throws(NightjarError) -> String {
         switch value {
         case .string(let text): return text
@@ -75,12 +75,12 @@ struct ParameterText {
         }
     }
 
-    /// Above, a double stands for several integers.
+    /// The limit above which a double no longer represents every integer.
     private static let exactIntegers = 0x1p53
 
-    // MARK: In a path or a field
+    // MARK: Path or header field
 
-    /// Empty for an empty list.
+    /// The serialized value. Empty for an empty list.
     func segment(_ value: JSONValue) throws(NightjarError) -> String {
         let shape = try ParameterText.shape(value)
         switch style {
@@ -95,7 +95,7 @@ struct ParameterText {
         return parts.isEmpty ? "" : before + parts.joined(separator: between)
     }
 
-    /// What stands between the separators.
+    /// The parts between the separators.
     private func parts(_ shape: Shape) -> [String] {
         switch shape {
         case .scalar(let text): [escape.apply(text)]
@@ -105,7 +105,7 @@ struct ParameterText {
         }
     }
 
-    /// RFC 6570 section 3.2.7: without `=` where there is nothing behind it.
+    /// RFC 6570 section 3.2.7: an empty value has no `=`.
     private func matrix(_ shape: Shape) -> String {
         func pair(_ name: String, _ text: String) -> String {
             ";" + escape.apply(name) + (text.isEmpty ? "" : "=\(text)")
@@ -120,9 +120,9 @@ struct ParameterText {
         }
     }
 
-    // MARK: In a query, a form or a cookie
+    // MARK: Query, form or cookie
 
-    /// `name=value` for each item; none for an empty list.
+    /// One `name=value` per item. Empty for an empty list.
     func items(_ value: JSONValue) throws(NightjarError) -> [String] {
         if style == .deepObject, case .object(let members) = value { return try deepItems(members, name, depth: 0) }
         let shape = try ParameterText.shape(value)
@@ -149,8 +149,8 @@ struct ParameterText {
         }
     }
 
-    /// `name[member]=value`. What the specification leaves open goes as servers read it: `name[member][member]=value`, and
-    /// a list as its name once for each element.
+    /// `name[member]=value`. Unspecified cases are written as common servers read them: `name[member][member]=value`,
+    /// and the name repeated for each element of an array.
     private func deepItems(
         _ members: [JSONValue.Member], _ path: String, depth: Int
     ) throws(NightjarError) -> [String] {
@@ -171,14 +171,14 @@ struct ParameterText {
         return items
     }
 
-    /// Objects within objects; what is deeper is written as JSON. Names in queries of real APIs go three levels deep.
+    /// The maximum nesting of objects. Deeper values are written as JSON. Real APIs nest three levels.
     private static let maximumDepth = 16
 }
 
 extension PercentEncoding {
-    /// Writes data for the value of a query item whose reader wants reserved characters as they are (`allowReserved`):
-    /// they stay, escapes too. `#` and `&` would end the value, `+` would be read as a space, and brackets do not belong in
-    /// a query (RFC 3986 section 3.4).
+    /// Writes a query value with `allowReserved`: reserved characters and escapes are kept. `#` and `&`, which would
+    /// end the value, `+`, which would be read as a space, and brackets, which are not allowed in a query (RFC 3986
+    /// section 3.4), are encoded.
     static func writeQueryValue(_ bytes: some Collection<UInt8>, into buffer: inout ByteBuffer) {
         var rest = bytes[...]
         while !rest.isEmpty {

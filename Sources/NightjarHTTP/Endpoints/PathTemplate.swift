@@ -1,23 +1,23 @@
-/// The path of an operation, its parameters in braces: `/{owner}/{repo}.{format}`. OpenAPI 3.1 section 4.8.8.
+/// The path of an operation with parameters in braces: `/{owner}/{repo}.{format}`. OpenAPI 3.1 section 4.8.8.
 ///
-/// Braces hold a name and nothing else; one that is not closed is text. What is behind `?` is a query, and what is behind
-/// `#` is left out, as it is never sent.
+/// Braces contain a name and nothing else. An unclosed brace is literal text. The part after `?` is the query. The part
+/// after `#` is dropped, because it is never sent.
 struct PathTemplate {
     enum Part: Equatable {
         case text(String)
         case parameter(String)
     }
 
-    /// Of the path, each without its slashes.
+    /// The path segments without slashes.
     private(set) var segments: [[Part]] = [[]]
-    /// Behind the question mark; nil: there is none.
+    /// The query after the question mark. Nil if there is none.
     private(set) var query: String?
 
-    /// Byte by byte, as a URL is read: a slash with a combining mark behind it is a slash.
+    /// Parses bytes, as URLs are parsed: a slash followed by a combining mark is a slash.
     init(_ template: String) {
         var rest = template.utf8[...]
         var text: [UInt8] = []
-        // Behind a brace that nothing closes no other is closed, and none needs to be looked for again.
+        // After an unclosed brace no further closing brace is searched for.
         var mayClose = true
         while let byte = rest.first {
             switch byte {
@@ -54,21 +54,21 @@ struct PathTemplate {
         text = []
     }
 
-    /// In their order; a name may repeat.
+    /// The parameter names in order. A name may repeat.
     var names: [String] {
         segments.flatMap { $0 }.compactMap { if case .parameter(let name) = $0 { name } else { nil } }
     }
 
-    /// Why a value cannot stand where it is to stand: it would be another path that is asked for.
+    /// A value that would change which path is requested.
     struct Flaw: Error {
         let name: String
         let problem: String
     }
 
-    /// The path with these values, which are encoded.
+    /// The path with these values, which must be encoded.
     ///
-    /// - Throws: for a segment that its values leave empty, or make `.` or `..`: a DELETE of `/users/{id}` must not become
-    ///   one of `/users/`.
+    /// - Throws: if values make a segment empty, `.` or `..`. A DELETE of `/users/{id}` must not become one of
+    ///   `/users/`.
     func expanded(_ value: (_ name: String) -> String) throws(Flaw) -> String {
         var path = ""
         for (index, segment) in segments.enumerated() {
@@ -96,7 +96,7 @@ struct PathTemplate {
         return path
     }
 
-    /// Whether it is one dot or two, escaped or not.
+    /// True if the segment is `.` or `..`, encoded or not.
     private static func isDots(_ segment: String) -> Bool {
         guard segment.utf8.count <= 6 else { return false }
         let plain = PercentEncoding.decoded(segment.utf8)

@@ -5,19 +5,19 @@ extension ResponseContract {
             answers: operation.answers)
     }
 
-    /// Where the content of an answer departs from what is said of its status and media type. Nothing is said of what is
-    /// not described, of content that is no JSON, and of none.
+    /// Validates the body of a response against the description for its status and media type. Responses that are not
+    /// described, are not JSON or have no body are valid.
     ///
-    /// - Throws: `decoding` with the path, what was expected and what was found, and for what should be JSON and is not;
-    ///   `invalid_argument` for a schema that cannot be used. The response goes with it.
+    /// - Throws: `decoding` with the path, the expected and the actual value, or if the body should be JSON and is not.
+    ///   `invalid_argument` if the schema cannot be used. The error contains the response.
     public func check(_ response: Response) throws(NightjarError) {
         var check = AnswerCheck(response, by: self, and: nil, isEither: true)
         if let problem = check?.whole(while: { true }).described { throw problem }
     }
 
-    /// Where an answer departs from the schema that holds for it.
+    /// The mismatch of a response with its schema. Nil if it matches.
     ///
-    /// - Parameter document: its content, or why that is no JSON.
+    /// - Parameter document: the parsed body, or the parse error.
     func problem(
         of response: Response, _ document: Result<JSONValue, NightjarError>, _ deferred: DeferredSchema,
         _ effort: JSONSchema.Effort
@@ -29,22 +29,22 @@ extension ResponseContract {
             problem = NightjarError(.decoding, "the JSON is not as described: \(mismatch)")
         case .failure(let error): problem = error
         }
-        return NightjarError(problem.kind, "the answer of endpoint \(quoted(endpoint)): \(problem.message)").about(
+        return NightjarError(problem.kind, "the response of endpoint \(quoted(endpoint)): \(problem.message)").about(
             response)
     }
 
-    /// The schema that holds for an answer; nil where nothing is said of it.
+    /// The schema that applies to a response. Nil if there is none.
     func schema(for response: Response) -> DeferredSchema? {
         guard let answer = answer(to: response.status) else { return nil }
         guard let field = response.headers["content-type"], let type = MediaType(field) else { return nil }
         guard type.isJSON else { return nil }
-        // OpenAPI 3.1 section 4.8.17: the most specific of those that fit.
+        // The most specific matching media type. OpenAPI 3.1 section 4.8.17.
         let fitting = answer.schemas.filter { RequestContent.Choice($0.mediaType).includes(type) }
         let exact = fitting.first { !$0.mediaType.contains("*") }
         return (exact ?? fitting.first { !$0.mediaType.hasPrefix("*") } ?? fitting.first)?.schema
     }
 
-    /// That of the status itself before that of a range, and that before the one for all others.
+    /// Selects the description for the exact status, then for a range, then the default.
     private func answer(to status: Int) -> AnswerDescription? {
         var best: AnswerDescription?
         for answer in answers {

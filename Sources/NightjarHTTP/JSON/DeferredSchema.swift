@@ -1,16 +1,17 @@
-/// A schema that is read when it is first needed: of a large API most never are.
+/// A schema that is parsed on first use, because most schemas of a large API are never used.
 public final class DeferredSchema: Sendable {
     private let read: @Sendable () throws(NightjarError) -> JSONSchema
     private let kept = OnceReference<Kept>()
 
-    /// What came of reading it.
+    /// The result of parsing.
     private final class Kept: Sendable {
         let result: Result<JSONSchema, NightjarError>
 
         init(_ result: Result<JSONSchema, NightjarError>) { self.result = result }
     }
 
-    /// - Parameter read: run by whoever asks first, on its thread, and perhaps by several at once. What comes of it is kept.
+    /// - Parameter read: called on the thread of the first caller, possibly on several threads at once. Its result is
+    ///   cached.
     public init(_ read: @escaping @Sendable () throws(NightjarError) -> JSONSchema) { self.read = read }
 
     public convenience init(_ schema: JSONSchema) {
@@ -18,12 +19,12 @@ public final class DeferredSchema: Sendable {
         _ = kept.storeIfNil(Kept(.success(schema)))
     }
 
-    /// - Throws: `invalid_argument`, what is wrong with the schema and where.
+    /// - Throws: `invalid_argument` with the reason and location if the schema is invalid.
     public func get() throws(NightjarError) -> JSONSchema {
         if let kept = kept.load() { return try kept.result.get() }
         return try kept.storeIfNil(Kept(Result { () throws(NightjarError) in try read() })).result.get()
     }
 
-    /// Whether ``get()`` takes no time any more.
+    /// True if ``get()`` returns without parsing.
     public var isRead: Bool { kept.load() != nil }
 }

@@ -2,16 +2,16 @@ import NIOCore
 
 /// A call as an entry of an HTTP archive. HAR 1.2.
 public struct HAREntry: Sendable {
-    /// The durations of the phases. Nil for a phase that did not occur or is unknown.
+    /// The durations of the phases. Nil if a phase did not occur or is unknown.
     public struct Timings: Sendable, Equatable {
-        /// Waiting for a connection.
+        /// The wait for a connection.
         public var blocked: Duration?
         public var dns: Duration?
-        /// Opening the connection, including TLS.
+        /// The time to open the connection, including TLS.
         public var connect: Duration?
         public var tls: Duration?
         public var send: Duration?
-        /// From the end of the request to the first byte of the response.
+        /// The time from the end of the request to the first byte of the response.
         public var wait: Duration?
         public var receive: Duration?
 
@@ -21,13 +21,13 @@ public struct HAREntry: Sendable {
     /// Seconds since 1970.
     public var started: Double
     public var request: RequestRecord
-    /// Nil if there was no response. ``failure`` gives the reason.
+    /// Nil if there was no response. ``failure`` contains the reason.
     public var response: Response?
     public var timings = Timings()
     public var total: Duration
-    /// The server's address without a port.
+    /// The IP address of the server, without a port.
     public var serverAddress: String?
-    /// Identifies the connection.
+    /// An identifier of the connection.
     public var connection: String?
     public var failure: NightjarError?
 
@@ -35,7 +35,7 @@ public struct HAREntry: Sendable {
         public var head: ResponseHead
         /// The decoded body. Nil if it was not kept.
         public var body: ByteBuffer?
-        /// Bytes on the wire, before decoding.
+        /// The number of transferred bytes, before decoding.
         public var encodedLength: Int?
 
         public init(head: ResponseHead, body: ByteBuffer?, encodedLength: Int? = nil) {
@@ -53,8 +53,8 @@ public struct HAREntry: Sendable {
     }
 }
 
-/// Writes an HTTP archive incrementally, so that a long-running program need not keep it in memory. The format is HAR
-/// 1.2, which browsers' developer tools can open.
+/// Writes an HTTP archive incrementally, so that a long-running program need not keep it in memory. HAR 1.2, which the
+/// developer tools of browsers open.
 ///
 ///     begin ──▶ entry, entry, ... ──▶ end
 public struct HARWriter: Sendable {
@@ -64,16 +64,16 @@ public struct HARWriter: Sendable {
     private var hasEntries = false
 
     /// - Parameters:
-    ///   - showsSecrets: false masks credentials in fields, in URLs and in content that is a form or JSON.
-    ///   - sensitive: the names of additional fields and query items that carry credentials.
-    ///   - maximumBody: the most bytes of a message's content that are written. A comment marks truncated content.
+    ///   - showsSecrets: if false, credentials are masked in fields, URLs and form or JSON bodies.
+    ///   - sensitive: additional names of fields and query items that carry credentials.
+    ///   - maximumBody: the maximum number of bytes written per body. A longer body is truncated with a comment.
     public init(showsSecrets: Bool = false, sensitive: [String] = [], maximumBody: Int = 1 << 20) {
         self.showsSecrets = showsSecrets
         self.sensitive = sensitive
         self.maximumBody = max(maximumBody, 0)
     }
 
-    /// Returns the beginning of the archive.
+    /// The beginning of the archive.
     public func begin(version: String) -> ByteBuffer {
         var text = ByteBuffer(string: "{\"log\":{\"version\":\"1.2\",\"creator\":")
         HARWriter.write([.init("name", .string("nightjar")), .init("version", .string(version))], into: &text)
@@ -81,7 +81,7 @@ public struct HARWriter: Sendable {
         return text
     }
 
-    /// Returns the next entry.
+    /// The next entry.
     public mutating func entry(_ entry: HAREntry) -> ByteBuffer {
         var members: [JSONValue.Member] = [
             .init("startedDateTime", .string(CalendarTime.iso8601(secondsSince1970: entry.started))),
@@ -100,20 +100,20 @@ public struct HARWriter: Sendable {
         return text
     }
 
-    /// Returns the end of the archive. It may follow any entry and completes the archive.
+    /// The end of the archive. Appended after any entry, it completes a valid archive.
     public func end() -> ByteBuffer { ByteBuffer(string: "\n]}}\n") }
 
     private static func write(_ members: [JSONValue.Member], into text: inout ByteBuffer) {
-        // Encoding fails only for infinite or NaN numbers, of which there are none.
+        // Only numbers can fail, and these are finite.
         guard let encoded = try? JSONValue.object(members).encoded() else {
-            assertionFailure("the entry contains a number that JSON cannot represent")
+            assertionFailure("an entry that cannot be encoded as JSON")
             text.writeStaticString("{}")
             return
         }
         text.writeImmutableBuffer(encoded)
     }
 
-    // MARK: Request
+    // MARK: The request
 
     private func request(_ request: RequestRecord) -> [JSONValue.Member] {
         let url = request.url.hiding(sensitive)
@@ -126,7 +126,7 @@ public struct HARWriter: Sendable {
             .init("cookies", .array(cookies.map(cookie))),
             .init("headers", .array(headers(request.headers, request))),
             .init("queryString", .array(query(url))),
-            // Unknown, because masked fields may be shorter than those that were sent.
+            // Unknown, because the shown fields may be shorter than those sent.
             .init("headersSize", .integer(-1)),
         ]
         switch request.body {
@@ -141,7 +141,7 @@ public struct HARWriter: Sendable {
                     "postData",
                     .object([
                         .init("mimeType", .string(type ?? "")), .init("text", .string("")),
-                        .init("comment", .string("the content was streamed and was not kept")),
+                        .init("comment", .string("the body was streamed and was not kept")),
                     ])))
         }
         return members
@@ -162,7 +162,7 @@ public struct HARWriter: Sendable {
         String(decoding: PercentEncoding.decoded(item.map { $0 == UInt8(ascii: "+") ? 0x20 : $0 }), as: UTF8.self)
     }
 
-    /// HAR 1.2 supports only text here. A comment marks content in base64.
+    /// HAR 1.2 allows only text here. A comment marks base64.
     private func postData(_ bytes: ByteBuffer, type: String?, _ sensitive: [String]) -> [JSONValue.Member] {
         let content = content(bytes, type: type, sensitive)
         var members: [JSONValue.Member] = [
@@ -173,7 +173,7 @@ public struct HARWriter: Sendable {
         return members
     }
 
-    // MARK: Response
+    // MARK: The response
 
     private func response(_ response: HAREntry.Response?, to request: RequestRecord) -> [JSONValue.Member] {
         let head = response?.head
@@ -181,7 +181,7 @@ public struct HARWriter: Sendable {
         let cookies = fields.values("Set-Cookie").map { $0.utf8.prefix { $0 != UInt8(ascii: ";") } }
         let location = fields["Location"] ?? ""
         return [
-            // Developer tools use the status 0 for a missing response.
+            // Developer tools show a missing response as status 0.
             .init("status", .integer(Int64(head?.status ?? 0))),
             .init("statusText", .string(head?.reason ?? "")),
             .init("httpVersion", .string(head.map { "HTTP/1.\($0.minorVersion)" } ?? "")),
@@ -212,7 +212,7 @@ public struct HARWriter: Sendable {
         return members
     }
 
-    // MARK: Shared
+    // MARK: Both
 
     private static func pair(_ name: String, _ value: String) -> JSONValue {
         .object([.init("name", .string(name)), .init("value", .string(value))])
@@ -241,14 +241,14 @@ public struct HARWriter: Sendable {
         if let text = HARWriter.text(view, isCut: isCut) {
             return (showsSecrets ? text : Masking.content(text, type: type, sensitive: sensitive), false, comment)
         }
-        // A multipart form can contain files as well as secrets.
+        // A multipart form may contain both files and secrets.
         guard !showsSecrets, SecretContent.essence(type).hasPrefix("multipart/") else {
             return (Base64.encode(view), true, comment)
         }
         return (Base64.encode(Masking.content(Array(view), type: type, sensitive: sensitive)), true, comment)
     }
 
-    /// The bytes as text, if they are UTF-8. A truncated character at the end is omitted.
+    /// The bytes as text if they are UTF-8. A character truncated at the end is omitted.
     private static func text(_ bytes: ByteBufferView, isCut: Bool) -> String? {
         for missing in 0...(isCut ? 3 : 0) {
             if let text = String(validating: bytes.dropLast(missing), as: UTF8.self) { return text }
@@ -260,13 +260,13 @@ public struct HARWriter: Sendable {
         [
             .init("blocked", milliseconds(timings.blocked)), .init("dns", milliseconds(timings.dns)),
             .init("connect", milliseconds(timings.connect)), .init("ssl", milliseconds(timings.tls)),
-            // These members are mandatory.
+            // These members are required.
             .init("send", milliseconds(timings.send ?? .zero)), .init("wait", milliseconds(timings.wait ?? .zero)),
             .init("receive", milliseconds(timings.receive ?? .zero)),
         ]
     }
 
-    /// Rounded to microseconds. -1 if unknown.
+    /// Milliseconds with microsecond precision. -1 if unknown.
     private static func milliseconds(_ length: Duration?) -> JSONValue {
         guard let length else { return .integer(-1) }
         let (whole, rest) = (length.nanosecondsClamped / 1000).quotientAndRemainder(dividingBy: 1000)
@@ -275,6 +275,6 @@ public struct HARWriter: Sendable {
 }
 
 extension String {
-    /// The position of the `=` before a query item's value.
+    /// The position of the `=` of a query item.
     fileprivate var firstEquals: String.Index { utf8.firstIndex(of: UInt8(ascii: "=")) ?? endIndex }
 }

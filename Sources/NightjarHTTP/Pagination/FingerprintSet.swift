@@ -1,7 +1,7 @@
-/// Keys that have been met, 128 bits of each: 16 bytes a key, up to twice that for room, however long the keys are.
+/// A set of keys, represented by 128-bit fingerprints. Uses 16 to 37 bytes per key, however long the keys are.
 ///
-/// Two keys are held for one with a probability of 2^-84 among ten million. The bits are made with a secret of the
-/// process, so that no server can choose keys that collide.
+/// Two keys among ten million collide with a probability of 2^-84. The fingerprints depend on a secret of the process,
+/// so a server cannot choose colliding keys.
 struct FingerprintSet: Sendable {
     struct Fingerprint: Sendable, Equatable {
         var low: UInt64
@@ -10,7 +10,7 @@ struct FingerprintSet: Sendable {
         init(_ bytes: UnsafeRawBufferPointer) {
             var first = Hasher()
             var second = Hasher()
-            // Hasher is keyed SipHash; what is hashed before the key makes two functions of it.
+            // Hasher is keyed SipHash. Different prefixes yield two independent hash functions.
             first.combine(UInt8(1))
             second.combine(UInt8(2))
             first.combine(bytes: bytes)
@@ -30,10 +30,10 @@ struct FingerprintSet: Sendable {
     }
 
     private(set) var count = 0
-    /// A power of two of places, at most seven eighths of them taken. Nothing is zeros.
+    /// The slots: a power of two, at most seven eighths used. An empty slot is all zeros.
     private var places: [Fingerprint] = []
 
-    /// - Returns: false when it was there before.
+    /// - Returns: false if the fingerprint was already in the set.
     mutating func insert(_ fingerprint: Fingerprint) -> Bool {
         if count * 8 >= places.count * 7 { grow() }
         guard place(fingerprint) else { return false }
@@ -58,7 +58,7 @@ struct FingerprintSet: Sendable {
             if places[at] == fingerprint { return false }
             at = (at + 1) & Int(mask)
         }
-        // One of 2^128 is all zeros, and would not be held.
+        // A fingerprint of zeros, with a probability of 2^-128, would not be stored.
         places[at] = fingerprint
         return true
     }
@@ -72,7 +72,7 @@ struct FingerprintSet: Sendable {
 }
 
 extension FingerprintSet {
-    /// The fingerprint of what is added, one after the other.
+    /// Computes the fingerprint of a sequence of values.
     struct Fold {
         private var first = Hasher()
         private var second = Hasher()

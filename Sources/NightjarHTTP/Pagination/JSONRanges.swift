@@ -1,20 +1,21 @@
-/// Where in the bytes of a JSON text its values are, so that they can be given on as the server wrote them: nothing is
-/// decoded and encoded again, no number loses digits.
+/// Finds the byte ranges of values in a JSON text, so that they can be passed on exactly as the server wrote them,
+/// without decoding and encoding.
 ///
-/// For a text that ``JSONValue/check(_:)`` has found to be JSON. Any other bytes give wrong ranges, but never one out of
-/// bounds, and every function ends after one pass. No recursion: how deep a text nests costs a counter.
+/// The text must have been validated with ``JSONValue/check(_:)``. For other bytes the ranges are wrong but never out
+/// of bounds, and every function ends after one pass. Not recursive: the nesting depth is a counter.
 struct JSONRanges {
     private let bytes: UnsafeRawBufferPointer
 
     init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
-    /// The value that the whole text is.
+    /// The range of the root value.
     var document: Range<Int> {
         let start = skippingSpace(0)
         return start..<endOfValue(start)
     }
 
-    /// What `pointer` names in the value at `range`; nil where there is nothing. Of members of a name it is the first.
+    /// The value at `pointer` within the value at `range`. Nil if there is none. If an object has duplicate names, the
+    /// first member is used.
     func value(at pointer: JSONPointer, in range: Range<Int>) -> Range<Int>? {
         var range = range
         for token in pointer.tokens {
@@ -24,7 +25,7 @@ struct JSONRanges {
         return range
     }
 
-    /// The elements of the array at `range`, in order, up to `limit`; nil for what is no array.
+    /// The elements of the array at `range` in order, up to `limit`. Nil if it is not an array.
     func elements(of range: Range<Int>, limit: Int = .max) -> [Range<Int>]? {
         guard first(range) == UInt8(ascii: "[") else { return nil }
         var elements: [Range<Int>] = []
@@ -36,7 +37,7 @@ struct JSONRanges {
         return elements
     }
 
-    /// Names and values of the object at `range`, in order, up to `limit`; nil for what is no object.
+    /// The members of the object at `range` in order, up to `limit`. Nil if it is not an object.
     func members(of range: Range<Int>, limit: Int) -> [(name: String, value: Range<Int>)]? {
         guard first(range) == UInt8(ascii: "{") else { return nil }
         var members: [(name: String, value: Range<Int>)] = []
@@ -48,12 +49,12 @@ struct JSONRanges {
         return members
     }
 
-    /// How the value at `range` begins: `{`, `[`, `"`, a digit, `-`, `t`, `f`, `n`.
+    /// The first byte of the value at `range`: `{`, `[`, `"`, a digit, `-`, `t`, `f` or `n`.
     func first(_ range: Range<Int>) -> UInt8? {
         range.lowerBound < min(range.upperBound, bytes.count) ? bytes[range.lowerBound] : nil
     }
 
-    /// The text of the string at `range`; nil for what is none.
+    /// The string at `range`, decoded. Nil if it is not a string.
     func text(of range: Range<Int>) -> String? {
         guard first(range) == UInt8(ascii: "\""), range.count >= 2, range.upperBound <= bytes.count else { return nil }
         let inner = UnsafeRawBufferPointer(rebasing: bytes[(range.lowerBound + 1)..<(range.upperBound - 1)])
@@ -62,7 +63,7 @@ struct JSONRanges {
         return text
     }
 
-    /// The value at `range`, decoded. For what is small.
+    /// The value at `range`, decoded. Intended for small values.
     func value(of range: Range<Int>) -> JSONValue? {
         guard range.upperBound <= bytes.count else { return nil }
         return try? JSONValue(parsing: UnsafeRawBufferPointer(rebasing: bytes[range]))
@@ -97,7 +98,7 @@ struct JSONRanges {
         return found
     }
 
-    /// Byte by byte, as RFC 6901 section 4 compares.
+    /// Compares byte by byte, as RFC 6901 section 4 requires.
     private func isName(_ range: Range<Int>, _ token: String) -> Bool {
         guard range.count >= 2 else { return false }
         let inner = UnsafeRawBufferPointer(rebasing: bytes[(range.lowerBound + 1)..<(range.upperBound - 1)])
@@ -139,7 +140,7 @@ struct JSONRanges {
         return min(at, bytes.count)
     }
 
-    /// Behind the last byte of the value that begins at `start`.
+    /// The end of the value that begins at `start`.
     private func endOfValue(_ start: Int) -> Int {
         guard start < bytes.count else { return bytes.count }
         switch bytes[start] {

@@ -1,19 +1,19 @@
-/// The links of an answer's Link fields. RFC 8288 section 3.
+/// A link of a Link field. RFC 8288 section 3.
 ///
-/// Total: any bytes give the links that can be read in them. What breaks the grammar is left out up to the next comma
-/// outside of quotes, as section B.2 has it; relations and names of parameters count in any case.
+/// Parsing never fails. Invalid syntax is skipped up to the next comma outside quotes, as section B.2 specifies.
+/// Relations and parameter names are case-insensitive.
 public struct LinkField: Sendable, Equatable {
-    /// As written between `<` and `>`: a reference, mostly relative to the URL that answered.
+    /// The reference between `<` and `>`, usually relative to the URL of the response.
     public let target: String
-    /// Of `rel`, the first one, in lower case.
+    /// The relations of the first `rel` parameter, in lower case.
     public let relations: [String]
-    /// Of `anchor`: what the link is from, where that is not the answer itself.
+    /// The `anchor` parameter: the context of the link, if it is not the response itself.
     public let anchor: String?
 
-    /// Links that are read. Servers send a handful; a field of the 256 KiB that a head may have holds tens of thousands.
+    /// The maximum number of links parsed. Servers send a handful; a head of 256 KiB could contain tens of thousands.
     static let maximumCount = 256
 
-    /// All links, in order.
+    /// All links in order.
     public static func parse(_ headers: Headers) -> [LinkField] {
         var links: [LinkField] = []
         for value in headers.values("Link") {
@@ -25,12 +25,12 @@ public struct LinkField: Sendable, Equatable {
         return links
     }
 
-    /// The link to the page behind this one. A link with an anchor says something about another document.
+    /// The link to the next page. Links with an anchor are ignored, because they describe another document.
     static func next(in links: [LinkField]) -> LinkField? {
         links.first { $0.anchor == nil && $0.relations.contains("next") }
     }
 
-    /// Whether links speak of pages at all, as those of a last page do.
+    /// True if the links refer to pages at all, as those of a last page do.
     static func speaksOfPages(_ links: [LinkField]) -> Bool {
         links.contains { link in
             link.anchor == nil && link.relations.contains { ["prev", "previous", "first", "last"].contains($0) }
@@ -45,7 +45,7 @@ public struct LinkField: Sendable, Equatable {
 
         private var peek: UInt8? { at < bytes.count ? bytes[at] : nil }
 
-        /// The next link that can be read; nil at the end.
+        /// The next valid link. Nil at the end.
         mutating func next() -> LinkField? {
             while at < bytes.count {
                 skip { $0 == UInt8(ascii: ",") || ASCII.isWhitespace($0) }
@@ -70,7 +70,7 @@ public struct LinkField: Sendable, Equatable {
                 let (name, value) = parameter()
                 switch name {
                 case "rel":
-                    // Section 3.3: further ones are ignored.
+                    // Section 3.3: further `rel` parameters are ignored.
                     relations =
                         relations
                         ?? value.utf8.split(whereSeparator: ASCII.isWhitespace)
@@ -84,8 +84,8 @@ public struct LinkField: Sendable, Equatable {
             return LinkField(target: target, relations: relations ?? [], anchor: anchor)
         }
 
-        /// Section 3: a token, mostly with `=` and a token or a quoted string. Tokens are read up to what ends them, for
-        /// URLs stand there without quotes, too.
+        /// Parses a parameter: a token, usually with `=` and a token or quoted string. Section 3. An unquoted value
+        /// extends to its delimiter, because servers send unquoted URLs.
         private mutating func parameter() -> (name: String, value: String) {
             let name = token().map(ASCII.lowercase)
             skip(ASCII.isWhitespace)
@@ -101,7 +101,7 @@ public struct LinkField: Sendable, Equatable {
             return Array(bytes[start..<at])
         }
 
-        /// One that is not closed ends with the field.
+        /// Parses a quoted string. An unterminated one extends to the end of the field.
         private mutating func quotedString() -> [UInt8] {
             var value: [UInt8] = []
             at += 1
@@ -137,7 +137,7 @@ public struct LinkField: Sendable, Equatable {
 }
 
 extension String.UTF8View {
-    /// Its bytes as they lie in memory, or those of a copy.
+    /// Calls `body` with the bytes, or with a copy if they are not contiguous.
     fileprivate func withContiguousBytes(_ body: (UnsafeBufferPointer<UInt8>) -> Void) {
         if withContiguousStorageIfAvailable(body) == nil { Array(self).withUnsafeBufferPointer(body) }
     }

@@ -1,29 +1,31 @@
-/// Where the members of the objects of one JSON text are, each object looked through once, when it is first asked for: what
-/// an answer tells of its list is sought by some hundred names, and a page may have megabytes.
+/// An index of object members in one JSON text. Each object is scanned once, on first access, because a hint lookup
+/// tries about a hundred names and a page may have megabytes.
 ///
-/// Holds no more than the objects on the paths that are asked for, ``limit`` members of each.
+/// Stores only the objects on the requested paths, and up to ``limit`` members of each.
 final class MemberIndex {
     private struct Members {
         var list: [(name: String, value: Range<Int>)]
-        /// By the bytes of the name, as RFC 6901 section 4 compares. The first of a name counts.
+        /// The members by the bytes of their names (RFC 6901 section 4). If names repeat, the first member is used.
         var places: [[UInt8]: Range<Int>]
         var isWhole: Bool
     }
 
     private let ranges: JSONRanges
-    /// By where the object begins.
+    /// The objects by the offset at which they begin.
     private var objects: [Int: Members] = [:]
-    /// Objects that were looked through.
+    /// The number of objects scanned.
     var passes: Int { objects.count }
 
-    /// Members of an object that are held. Those around a list are a dozen; more are an object by ids.
+    /// The maximum number of members stored per object. Objects around a list have about twelve; larger ones are
+    /// usually keyed by ID.
     static let limit = 4096
 
     init(_ ranges: JSONRanges) { self.ranges = ranges }
 
-    /// What `tokens` name in the value at `range`; nil where there is nothing.
+    /// The value at `tokens` within the value at `range`. Nil if there is none.
     ///
-    /// - Parameter amongFirst: of an object the first ``limit`` members alone, so that no name costs a pass.
+    /// - Parameter amongFirst: look only at the first ``limit`` members of an object, so that no lookup requires
+    ///   another scan.
     func value(at tokens: [String], in range: Range<Int>, amongFirst: Bool = false) -> Range<Int>? {
         var range = range
         for token in tokens {
@@ -33,7 +35,7 @@ final class MemberIndex {
         return range
     }
 
-    /// Names and values of the object at `range`, in order, up to ``limit``; none for what is no object.
+    /// The members of the object at `range` in order, up to ``limit``. Empty if it is not an object.
     func members(of range: Range<Int>) -> [(name: String, value: Range<Int>)] { object(range)?.list ?? [] }
 
     private func child(_ token: String, of range: Range<Int>, _ amongFirst: Bool) -> Range<Int>? {

@@ -1,6 +1,6 @@
-/// The facts about a list that its first request shows: the size of its pages, and the place of the first item.
+/// Facts about a list that its first request reveals: the page size and the position of the first item.
 extension PageHints {
-    /// The number of items that a page was requested to have, by ``Pagination/size`` or a usual query item; nil: none was.
+    /// The requested page size, from ``Pagination/size`` or a common query item. Nil if none was requested.
     static func askedSize(_ first: RequestURL, _ options: Pagination) -> Int? {
         if let size = options.size { return size }
         return sizeNames.lazy.compactMap { first.queryValue($0).flatMap(PageAnswer.count) }.filter { $0 > 0 }.min()
@@ -8,7 +8,7 @@ extension PageHints {
 
     /// The number of items up to the end of the first page, which may be a later page of the server's list.
     ///
-    /// - Parameter count: items of the page.
+    /// - Parameter count: the number of items on the page.
     static func reached(_ first: RequestURL, _ options: Pagination, _ count: Int) -> Int {
         var before = 0
         if let offset = offsetNames.lazy.compactMap({ first.queryValue($0).flatMap(PageAnswer.count) }).first {
@@ -24,26 +24,27 @@ extension PageHints {
         return overflow ? .max : sum
     }
 
-    /// Whether the response says that no other page follows.
+    /// True if the response says that no other page follows.
     func saysThatItEnds() -> Bool {
         if let flag = moreFlag() { return answer.flag(answer.find(flag)) == false }
         if LinkField.speaksOfPages(answer.links), LinkField.next(in: answer.links) == nil { return true }
         return answer.headers["X-Next-Page"]?.isEmpty == true
     }
 
-    /// A sentence about a page that has exactly as many items as were requested, where nothing says that it is the last; nil
+    /// A sentence about a page with exactly the requested number of items, if nothing says that it is the last one. Nil
     /// for other pages.
     func fullPage(_ count: Int, asked: Int?) -> String? {
         guard let asked, count == asked, !saysThatItEnds(), !countsNoMore else { return nil }
         return "it has exactly the \(asked) items that were requested"
     }
 
-    /// Query items that take the place of the first item. `start` and `from` are not here: many APIs have times there.
+    /// Common query items for the position of the first item. `start` and `from` are not included, because many APIs
+    /// use them for times.
     static let offsetNames = ["offset", "skip", "startAt", "page[offset]"]
-    /// Query items that take the number of a page.
+    /// Common query items for a page number.
     static let pageNames = ["page", "page_number", "pageNumber", "page[number]"]
 
-    /// Query items that take a cursor. Used where an endpoint declares them.
+    /// Common query items for a cursor. Used if an endpoint declares them.
     static let cursorNames = [
         "cursor", "after", "starting_after", "after_id", "page_token", "pageToken", "next_token", "nextToken",
         "NextToken",
@@ -52,10 +53,10 @@ extension PageHints {
     ]
 }
 
-/// The query parameters that an endpoint declares, for a guess: it prefers them to the usual names.
+/// A query parameter that an endpoint declares. Declared parameters take precedence over the common names.
 struct DeclaredParameter: Sendable, Equatable {
     var name: String
-    /// The number that the server uses without the parameter.
+    /// The value that the server uses if the parameter is missing.
     var start: Int?
 }
 
@@ -63,9 +64,10 @@ extension Pagination {
 
     func declares(_ name: String) -> Bool { declared.contains { $0.name == name } }
 
-    /// The query item that takes a cursor: the caller's, else one that the endpoint declares, else the usual one.
+    /// The query item for the cursor: the caller's, or one that the endpoint declares, or the usual one.
     ///
-    /// - Parameter usual: the query item that APIs with this cursor use; an endpoint that declares it keeps it.
+    /// - Parameter usual: the query item that APIs with this kind of cursor use. It is preferred if the endpoint
+    ///   declares it.
     func cursorParameter(usual: String?) -> (name: String, isGuessed: Bool) {
         if let parameter { return (parameter, false) }
         if let usual, declares(usual) { return (usual, true) }

@@ -1,21 +1,21 @@
-/// What answers of APIs tell about how their lists go on, by the names that are in use.
+/// Finds out from a response how its list continues, by the member names in common use.
 ///
-/// The names are those that public APIs document (Django REST, Laravel, Rails' pagers, JSON:API, HAL, OData, Google's
-/// AIP-158, AWS, Azure, Slack, Stripe, Facebook, Kubernetes, Jira, Notion, ...).
+/// The names come from the documentation of public APIs (Django REST, Laravel, Rails' pagers, JSON:API, HAL, OData,
+/// Google's AIP-158, AWS, Azure, Slack, Stripe, Facebook, Kubernetes, Jira, Notion, ...).
 struct PageHints {
     let answer: PageAnswer
-    /// Items up to the end of this page; see ``reached(_:_:_:)``.
+    /// The number of items up to the end of this page. See ``reached(_:_:_:)``.
     var reached = 0
 
-    // MARK: Where the items are
+    // MARK: The location of the items
 
     private static let itemNames = ["items", "results", "data", "records", "value", "entries"]
     private static let wrappers = ["data", "_embedded", "result", "response"]
 
-    /// - Throws: `decoding` where no array can be the list, or several could.
+    /// - Throws: `decoding` if no array can be the list, or if several can.
     func items() throws(NightjarError) -> JSONPointer {
         guard let document = answer.document else {
-            throw NightjarError(.decoding, "page \(answer.number) has no content, so no list")
+            throw NightjarError(.decoding, "page \(answer.number) has no content, but a list was expected")
         }
         if answer.isArray(document) { return JSONPointer() }
         var found: [[String]] = []
@@ -27,17 +27,18 @@ struct PageHints {
         if found.isEmpty {
             throw NightjarError(
                 .decoding,
-                "page \(answer.number) lists nothing: it is \(answer.typeName(document)) without an array; "
-                    + "set items to where its list is")
+                "page \(answer.number) contains no list: it is \(answer.typeName(document)) without an array; "
+                    + "set items to the location of the list")
         }
         let names = found.prefix(3).map { quoted(JSONPointer(tokens: $0).description) }
         throw NightjarError(
             .decoding,
-            "page \(answer.number) has several arrays (\(names.joined(separator: ", "))\(found.count > 3 ? ", ..." : "")); "
-                + "set items to the one that is the list")
+            "page \(answer.number) has several arrays "
+                + "(\(names.joined(separator: ", "))\(found.count > 3 ? ", ..." : "")); "
+                + "set items to the location of the list")
     }
 
-    /// Gives the array of a usual name alone, or else all arrays.
+    /// Reports the array with a common name, or all arrays if there is none.
     private func search(_ path: [String], _ found: ([String]) -> Void) {
         guard let range = answer.hinted(path) else { return }
         for name in PageHints.itemNames {
@@ -48,9 +49,9 @@ struct PageHints {
         }
     }
 
-    // MARK: Where the next page is
+    // MARK: The location of the next page
 
-    /// A member that has the URL of the next page.
+    /// Members that contain the URL of the next page.
     private static let urls = [
         ["next"], ["next_url"], ["nextUrl"], ["next_page_url"], ["nextPageUrl"], ["links", "next"],
         ["_links", "next", "href"], ["_links", "next"], ["@odata.nextLink"], ["odata.nextLink"], ["nextLink"],
@@ -58,7 +59,7 @@ struct PageHints {
         ["info", "next"], ["links", "pages", "next"], ["next_page"], ["nextPage"], ["meta", "next_page"],
     ]
 
-    /// A member that has a cursor, and the query item that takes it.
+    /// Members that contain a cursor, and the query items that take it.
     static let cursors: [(path: [String], parameter: String)] = [
         (["next_cursor"], "cursor"), (["nextCursor"], "cursor"), (["cursor", "next"], "cursor"),
         (["cursors", "next"], "cursor"), (["meta", "next_cursor"], "cursor"), (["meta", "nextCursor"], "cursor"),
@@ -79,14 +80,15 @@ struct PageHints {
         "has_more", "hasMore", "has_next", "hasNext", "has_next_page", "hasNextPage", "HasMore", "HasMoreResults",
         "hasMoreResults", "has_more_results", "IsTruncated", "isTruncated", "is_truncated", "truncated", "more",
     ]
-    /// The id of the last item, which is the cursor of the next page where ``more`` is there too: OpenAI's lists.
+    /// The ID of the last item. It is the cursor of the next page if a ``more`` flag is present too, as in OpenAI's
+    /// lists.
     private static let lastIds = ["last_id", "lastId"]
     private static let totals = [
         "total", "total_count", "totalCount", "total_results", "totalResults", "total_items", "totalItems",
         "total_records", "totalRecords", "total_rooms", "totalElements", "totalSize",
     ]
-    /// A number of items, of the list in some APIs and of the page in others: a larger number than that of the items tells
-    /// that more follow, and an equal one tells nothing.
+    /// A number of items: of the whole list in some APIs, of the page in others. If it exceeds the number of items,
+    /// more follow. If it is equal, it means nothing.
     private static let counts = [
         "count", "Count", "Total", "TotalCount", "total_rows", "numFound", "resultCount", "recordCount",
         "total_room_count_estimate",
@@ -106,14 +108,14 @@ struct PageHints {
     private static let morePlaces =
         places + [["pageInfo"], ["page_info"], ["metadata"], ["links"], ["data"], ["result"]]
 
-    /// Where the URL of the next page is: one that is there before one that says that there is none.
+    /// The location of the URL of the next page. A present URL takes precedence over a member that says there is none.
     func url() -> (pointer: JSONPointer, goesOn: Bool)? {
         let known = PageHints.urls.lazy.map { JSONPointer(tokens: $0) }
         if let pointer = known.first(where: { value($0).map(PageHints.isURL) ?? false }) { return (pointer, true) }
         return known.first(where: isEnded).map { ($0, false) }
     }
 
-    /// The same for cursors.
+    /// The location of the cursor, by the same rule.
     func cursor() -> (pointer: JSONPointer, parameter: String, goesOn: Bool)? {
         for goesOn in [true, false] {
             for (path, parameter) in PageHints.cursors {
@@ -124,12 +126,12 @@ struct PageHints {
         return nil
     }
 
-    /// A member that should have the URL of the next page and has a text of another kind.
+    /// A member that should contain the URL of the next page but contains other text.
     func unclear() -> JSONPointer? {
         PageHints.urls.lazy.map { JSONPointer(tokens: $0) }.first { value($0) != nil }
     }
 
-    /// The query item that usually takes the cursor that `pointer` names.
+    /// The query item that usually takes the cursor at `pointer`.
     static func parameter(for pointer: JSONPointer?) -> String? {
         cursors.first { $0.path == pointer?.tokens }?.parameter
     }
@@ -177,9 +179,9 @@ struct PageHints {
             || text.utf8.contains(UInt8(ascii: "?"))
     }
 
-    // MARK: Whether a missing one is the end
+    // MARK: Whether absence is the end of the list
 
-    /// A sentence about what in the answer says that more follows; nil where nothing does.
+    /// A sentence about what in the response says that more follows. Nil if nothing does.
     func whatGoesOn(count: Int) -> String? {
         if LinkField.next(in: answer.links) != nil { return "its Link field names a next page (style link)" }
         if let (pointer, goesOn) = url(), goesOn {
@@ -188,9 +190,9 @@ struct PageHints {
         if let (pointer, _, goesOn) = cursor(), goesOn {
             return "it has a cursor at \(quoted(pointer.description)) (style cursor)"
         }
-        if let name = nextField() { return "its header field \(quoted(name)) tells of a next page (style header)" }
+        if let name = nextField() { return "its header field \(quoted(name)) names a next page (style header)" }
         if let pointer = moreFlag(), answer.flag(answer.find(pointer)) == true {
-            return "it says that there is more at \(quoted(pointer.description))"
+            return "it says that more items follow at \(quoted(pointer.description))"
         }
         if let pointer = lastPage(), let last = answer.count(answer.find(pointer)), last > 1 {
             return "it counts \(last) pages at \(quoted(pointer.description)) (style page)"
@@ -209,7 +211,7 @@ struct PageHints {
         return nil
     }
 
-    /// Whether the response counts the items of the list, and this page is the last by that.
+    /// True if the response reports the number of items in the list, and this page is the last one by that number.
     var countsNoMore: Bool {
         if let total = total().flatMap({ answer.count(answer.find($0)) }) { return total <= reached }
         return counted(PageHints.totalFields).map { $0.number <= reached } ?? false
@@ -222,9 +224,10 @@ struct PageHints {
         return nil
     }
 
-    /// A header field that has a token, a number or the URL of a next page: X-Next-Page, X-Next-Token, Next-Cursor.
+    /// A header field that contains a token, the number or the URL of the next page: X-Next-Page, X-Next-Token,
+    /// Next-Cursor.
     ///
-    /// - Parameter withURL: only those with a URL.
+    /// - Parameter withURL: only fields with a URL.
     func nextField(withURL: Bool = false) -> String? {
         (0..<answer.headers.count).first { index in
             answer.headers.withBytes(at: index) { name, value in
@@ -235,8 +238,8 @@ struct PageHints {
         }.map(answer.headers.name)
     }
 
-    /// Whether the API is documented to leave `pointer` out at the end: what holds the links is there without one, or the
-    /// name is one of a family that does so.
+    /// Whether the API is known to omit `pointer` at the end of a list: the object that would contain the link is
+    /// present, or the name belongs to a known family.
     func leavesOut(_ pointer: JSONPointer) -> (holderIsThere: Bool, isKnown: Bool) {
         let tokens = pointer.tokens
         guard let name = tokens.last else { return (false, false) }
@@ -249,19 +252,19 @@ struct PageHints {
         return (isThere, isSlack || PageHints.leftOut.contains(name))
     }
 
-    /// AIP-158 (proto3's JSON leaves empty texts out), AWS, OData, Azure, DynamoDB.
+    /// AIP-158 (proto3's JSON omits empty strings), AWS, OData, Azure, DynamoDB.
     private static let leftOut: Set<String> = [
         "nextPageToken", "next_page_token", "nextToken", "NextToken", "@odata.nextLink", "odata.nextLink", "nextLink",
         "LastEvaluatedKey", "NextMarker", "NextContinuationToken",
     ]
 
-    /// Query items by which sizes of pages are asked for.
+    /// Common query items for the page size.
     static let sizeNames = [
         "per_page", "perPage", "page_size", "pageSize", "limit", "size", "max_results", "maxResults", "n", "$top",
         "top",
         "take", "rows", "maxItems", "page[size]", "page[limit]",
     ]
-    /// The smallest page that servers give unasked is of 10 items (WordPress, Elasticsearch, Solr; GitHub has 30, GitLab
-    /// 20, Stripe 10). A shorter one of a server that was asked for no size is all there is.
+    /// The smallest default page size of known servers: 10 items (WordPress, Elasticsearch, Solr; Stripe 10, GitLab 20,
+    /// GitHub 30). A shorter page from a server that was not asked for a size is the complete list.
     static let smallestPage = 10
 }

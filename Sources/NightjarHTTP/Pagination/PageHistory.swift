@@ -1,33 +1,33 @@
-/// The pages that a paginator has loaded, to distinguish a list that continues from one that repeats itself.
+/// The pages that a paginator has loaded. Distinguishes a list that continues from one that repeats itself.
 struct PageHistory: Sendable {
     /// The overlap of a page with earlier pages.
     struct Meeting {
-        /// Its items are those of the page before it.
+        /// Its items equal those of the previous page.
         var isPrevious = false
-        /// It repeats the end of a list that grows in front while it is read: less than a full page, where places are
-        /// counted.
+        /// It repeats the end of a list that grows at the front while it is read: a partial page, for styles that count
+        /// positions.
         var isTail = false
-        /// Its items are those of an earlier page, and it is no tail.
+        /// Its items equal those of an earlier page, and it is not a tail.
         var isMet = false
     }
 
-    /// Keys of the items that were met.
+    /// The keys of all items so far.
     private var known = FingerprintSet()
-    /// Of each page with items, what they were: 16 to 37 bytes a page, so up to 4 MB with ``Pagination/maximumPages`` as
-    /// it is unless set.
+    /// The fingerprints of the items of each non-empty page: 16 to 37 bytes per page, so up to 4 MB with the default
+    /// ``Pagination/maximumPages``.
     private var pages = FingerprintSet()
-    /// The position of each page that was loaded. As large.
+    /// The position of each loaded page. The same size.
     private var positions = FingerprintSet()
-    /// Pages with items, and how many of them in a row, up to the last, had those of an earlier one.
+    /// The number of non-empty pages, and how many consecutive ones up to the last repeated an earlier page.
     private(set) var filledPages = 0
     private(set) var metInARow = 0
-    /// Of the page loaded last.
+    /// The fingerprint of the last loaded page.
     private var previous: FingerprintSet.Fingerprint?
-    /// Elements of the largest page so far.
+    /// The number of elements of the largest page so far.
     private var largestPage = 0
-    /// In a row, those without anything new.
+    /// The number of consecutive pages without new items.
     private(set) var emptyPages = 0
-    /// Items given or ready.
+    /// The number of items delivered or ready.
     private(set) var itemCount = 0
 
     func meeting(_ whole: FingerprintSet.Fingerprint, of count: Int, countsPlaces: Bool) -> Meeting {
@@ -39,13 +39,13 @@ struct PageHistory: Sendable {
         return meeting
     }
 
-    /// Whether a page was loaded from `next` before. Notes that one was loaded from `current`.
+    /// True if a page was loaded from `next` before. Records that a page was loaded from `current`.
     mutating func isVisited(_ next: PagePosition, after current: PagePosition) -> Bool {
         if let print = current.fingerprint { _ = positions.insert(print) }
         return next.fingerprint.map(positions.contains) ?? false
     }
 
-    /// Places of the elements that are given: those whose keys were not met before.
+    /// The indices of the elements to deliver: those whose keys have not occurred before.
     func unmet(_ keys: [FingerprintSet.Fingerprint], from skip: Int) -> [Int] {
         var onPage = FingerprintSet()
         return keys.indices.filter { onPage.insert(keys[$0]) && $0 >= skip && !known.contains(keys[$0]) }

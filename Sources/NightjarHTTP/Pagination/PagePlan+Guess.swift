@@ -1,8 +1,8 @@
 extension PagePlan {
-    /// What is left open by the caller, found out from the first answer.
+    /// Completes the caller's options with what the first response reveals.
     ///
-    /// - Returns: also one sentence about each thing that was found out, without a full stop.
-    /// - Throws: `decoding` where the answer does not tell, saying what to set.
+    /// - Returns: the plan, and one sentence, without a full stop, about each guess.
+    /// - Throws: `decoding` if the response does not reveal enough. The message says what to set.
     static func make(
         _ options: Pagination, _ answer: PageAnswer, _ first: RequestURL
     ) throws(NightjarError) -> (plan: PagePlan, guessed: [String]) {
@@ -15,7 +15,7 @@ extension PagePlan {
             plan.items = try hints.items()
             guessed.append(
                 plan.items.tokens.isEmpty
-                    ? "the answer itself is the list" : "the items are at \(quoted(plan.items.description))")
+                    ? "the response itself is the list" : "the items are at \(quoted(plan.items.description))")
         }
         plan.next = options.next
         plan.more = options.more
@@ -70,11 +70,11 @@ extension PagePlan {
         }
     }
 
-    /// Beside a cursor that is there on the last page too, the flag alone tells the end: Relay's connections.
+    /// If a cursor is present on the last page too, only the flag marks the end, as in Relay's connections.
     private mutating func heedFlag(_ hints: PageHints, _ guessed: inout [String]) {
         guard more == nil, let flag = hints.moreFlag() else { return }
         more = flag
-        guessed.append("\(quoted(flag.description)) tells whether more follows")
+        guessed.append("\(quoted(flag.description)) says whether more items follow")
     }
 
     private mutating func adopt(_ pointer: JSONPointer, _ parameter: String, _ guessed: inout [String]) {
@@ -85,30 +85,30 @@ extension PagePlan {
         guessed.append("the query item \(quoted(parameter)) takes it")
     }
 
-    /// The caller says where, and not what: a URL looks like one.
+    /// The caller has specified the location but not the kind: a URL is recognized by its form.
     private mutating func guessKind(
         of pointer: JSONPointer, _ options: Pagination, _ hints: PageHints, _ guessed: inout [String]
     ) throws(NightjarError) {
         guard case .value(let text) = try hints.answer.seek(pointer, "a cursor or a URL"), !PageHints.isURL(text) else {
             style = .next
-            guessed.append("what is at \(quoted(pointer.description)) is the URL of the next page")
+            guessed.append("the value at \(quoted(pointer.description)) is the URL of the next page")
             return
         }
         adopt(pointer, options.cursorParameter(usual: PageHints.parameter(for: pointer)).name, &guessed)
     }
 
-    /// `has_more`, and `last_id` beside it: OpenAI's way.
+    /// A `has_more` flag with a `last_id`, as in OpenAI's API.
     private mutating func guessLastId(
         _ options: Pagination, _ hints: PageHints, _ guessed: inout [String]
     ) -> Bool {
         guard let flag = options.more ?? hints.moreFlag(), let id = hints.lastId() else { return false }
         more = flag
         adopt(id, options.cursorParameter(usual: "after").name, &guessed)
-        guessed.append("\(quoted(flag.description)) tells whether more follows")
+        guessed.append("\(quoted(flag.description)) says whether more items follow")
         return true
     }
 
-    /// A header field with the URL of the next page, which is no Link field.
+    /// A header field other than Link that contains the URL of the next page.
     private mutating func guessField(_ hints: PageHints, _ guessed: inout [String]) -> Bool {
         guard let name = hints.nextField(withURL: true) else { return false }
         style = .header
@@ -117,7 +117,7 @@ extension PagePlan {
         return true
     }
 
-    /// `has_more`, and the next page begins behind the last item of this one: Stripe's way.
+    /// A `has_more` flag where the next page begins after the last item of this one, as in Stripe's API.
     private mutating func guessLastItem(
         _ options: Pagination, _ hints: PageHints, _ first: RequestURL, _ guessed: inout [String]
     ) -> Bool {
@@ -135,7 +135,7 @@ extension PagePlan {
         more = flag
         lastItem = id
         parameter = options.cursorParameter(usual: "starting_after").name
-        guessed.append("\(quoted(flag.description)) tells whether more follows")
+        guessed.append("\(quoted(flag.description)) says whether more items follow")
         guessed.append("the query item \(quoted(parameter)) takes the id of the last item")
         return true
     }
@@ -152,18 +152,18 @@ extension PagePlan {
             more = flag
             self.total = last == nil && flag == nil ? total : options.total
             parameter = options.parameter ?? PageHints.pageNames.first(where: options.declares) ?? "page"
-            guessed.append("the number of the page is at \(quoted(page.description))")
+            guessed.append("the page number is at \(quoted(page.description))")
         } else if let offset = hints.offset(), let name = offset.tokens.last, total != nil || flag != nil {
             style = .offset
             number = offset
             more = flag
             self.total = total
             parameter = options.parameter ?? offsetName(options, usual: name)
-            guessed.append("the place of the first item is at \(quoted(offset.description))")
+            guessed.append("the offset of the first item is at \(quoted(offset.description))")
         } else {
             return false
         }
-        guessed.append("the query item \(quoted(parameter)) asks for the next")
+        guessed.append("the query item \(quoted(parameter)) requests the next page")
         return true
     }
 
@@ -172,10 +172,10 @@ extension PagePlan {
         return PageHints.offsetNames.first(where: options.declares) ?? usual
     }
 
-    /// The response does not tell how the list goes on. Where it tells that more follows, the first request or its endpoint
-    /// may have the query item that asks for the next page.
+    /// The response does not reveal how the list continues. If it says that more follows, the first request or its
+    /// endpoint may have the query item that selects the next page.
     ///
-    /// - Throws: `decoding` where more follows, or may follow, and the next request is unknown.
+    /// - Throws: `decoding` if more follows, or may follow, and the next request is unknown.
     private mutating func guessByRequest(
         _ options: Pagination, _ hints: PageHints, _ first: RequestURL, _ guessed: inout [String]
     ) throws(NightjarError) {
@@ -187,7 +187,8 @@ extension PagePlan {
         if let pointer = hints.unclear() {
             throw NightjarError(
                 .decoding,
-                "how the list goes on cannot be guessed: what page 1 has at \(quoted(pointer.description)) is no URL; "
+                "the next page cannot be determined: the value at \(quoted(pointer.description)) of page 1 is not a "
+                    + "URL; "
                     + "set style, next and param")
         }
         let asked = PageHints.askedSize(first, options)
@@ -195,20 +196,20 @@ extension PagePlan {
             let flag = options.more ?? hints.moreFlag()
             guessed.append(
                 flag.map { "\(quoted($0.description)) says that nothing follows, so it is the whole list" }
-                    ?? "nothing in the answer says that more follows, so it is the whole list")
+                    ?? "nothing in the response says that more follows, so it is the whole list")
             return
         }
         guard count > 0, adoptNumber(options, first) else {
             throw NightjarError(
-                .decoding, "how the list goes on cannot be guessed, though \(reason.dropPage); set style and param")
+                .decoding, "the next page cannot be determined, although \(reason.dropPage); set style and param")
         }
         more = options.more ?? hints.moreFlag()
         total = options.total ?? (more == nil && style == .offset ? hints.total() : nil)
         guessed.append("\(reason.dropPage)")
-        guessed.append("the query item \(quoted(parameter)) asks for the next")
+        guessed.append("the query item \(quoted(parameter)) requests the next page")
     }
 
-    /// The query item of the first request, or of its endpoint, that has the place or the number of a page.
+    /// The query item of the first request, or of its endpoint, that contains the position or the number of a page.
     private mutating func adoptNumber(_ options: Pagination, _ first: RequestURL) -> Bool {
         func isNumber(_ name: String) -> Bool { first.queryValue(name).flatMap(PageAnswer.count) != nil }
         func startsAtFirst(_ name: String) -> Bool {
@@ -236,7 +237,7 @@ extension PagePlan {
 }
 
 extension String {
-    /// "page 1 says" for "it says".
+    /// Replaces "it" with "page 1": "page 1 says" for "it says".
     fileprivate var dropPage: String {
         if hasPrefix("it ") { return "page 1 " + dropFirst(3) }
         return hasPrefix("its ") ? "page 1's " + dropFirst(4) : self

@@ -1,21 +1,21 @@
-/// How a list goes on, nothing left open: what the caller has set, and what was found out from the first answer.
+/// How a list continues, completely determined: the caller's options and what the first response revealed.
 struct PagePlan: Sendable, Equatable {
-    /// Never ``Pagination/Style/guess``, but for a list of one page.
+    /// ``Pagination/Style/guess`` only for a list of one page.
     var style: Pagination.Style
     var items: JSONPointer
-    /// Of cursor and next.
+    /// The location of the cursor or URL, for styles cursor and next.
     var next: JSONPointer?
     /// The query item of the style.
     var parameter = ""
-    /// Of style header: the field of the response.
+    /// The response field of style header.
     var header = ""
-    /// The cursor is what this names in the last item: no member of the answer has it.
+    /// The location of the cursor within the last item, if no member of the response contains it.
     var lastItem: JSONPointer?
     var more: JSONPointer?
     var total: JSONPointer?
-    /// The number of the page, where the answer tells it.
+    /// The location of the page number, if the response reports it.
     var number: JSONPointer?
-    /// The number of the last page.
+    /// The location of the number of the last page.
     var last: JSONPointer?
 
     init(_ style: Pagination.Style, items: JSONPointer) {
@@ -24,7 +24,7 @@ struct PagePlan: Sendable, Equatable {
     }
 }
 
-/// Where in a list a page is. What a saved position is made of.
+/// The position of a page in a list. Stored in saved positions.
 enum PagePosition: Sendable, Equatable {
     case first
     case page(Int)
@@ -40,7 +40,7 @@ enum PagePosition: Sendable, Equatable {
         var value: String
     }
 
-    /// Nil for positions that may be repeated: the end, and those that the caller sets.
+    /// The fingerprint of the position. Nil for positions that may repeat: the end, and those set by the caller.
     var fingerprint: FingerprintSet.Fingerprint? {
         let text: String
         switch self {
@@ -55,14 +55,14 @@ enum PagePosition: Sendable, Equatable {
     }
 }
 
-/// An answer with a page of a list, as what reads it sees it.
+/// A response with a page of a list.
 struct PageAnswer {
     let headers: Headers
     let links: [LinkField]
     let ranges: JSONRanges
-    /// Nil: no content.
+    /// Nil if the response has no body.
     let document: Range<Int>?
-    /// Counts from 1.
+    /// The number of the page, from 1.
     let number: Int
     private let index: MemberIndex
 
@@ -77,26 +77,26 @@ struct PageAnswer {
 
     func find(_ pointer: JSONPointer) -> Range<Int>? { document.flatMap { index.value(at: pointer.tokens, in: $0) } }
 
-    /// What a hint may be: of an object with very many members, it is one of the first.
+    /// The value at a hinted location. In an object with very many members only the first ones are considered.
     func hinted(_ path: [String]) -> Range<Int>? {
         document.flatMap { index.value(at: path, in: $0, amongFirst: true) }
     }
 
-    /// Names and values of the object at `range`, up to ``MemberIndex/limit``; none for what is no object.
+    /// The members of the object at `range`, up to ``MemberIndex/limit``. Empty if it is not an object.
     func members(of range: Range<Int>) -> [(name: String, value: Range<Int>)] { index.members(of: range) }
 
     func isObject(_ pointer: JSONPointer) -> Bool { find(pointer).flatMap(ranges.first) == UInt8(ascii: "{") }
 
     func isArray(_ range: Range<Int>) -> Bool { ranges.first(range) == UInt8(ascii: "[") }
 
-    /// A whole number that is not negative, also one in quotes.
+    /// A non-negative integer, possibly in quotes.
     func count(_ range: Range<Int>?) -> Int? {
         guard let range, range.count <= PageAnswer.longestNumber else { return nil }
         let text = ranges.text(of: range) ?? String(decoding: ranges.bytes(of: range), as: UTF8.self)
         return PageAnswer.count(text)
     }
 
-    /// A number that is not negative, with room above it within what doubles hold.
+    /// A non-negative integer that a double represents exactly, with room for arithmetic.
     static func count(_ text: String) -> Int? {
         guard let number = Int(text), number >= 0, number < 1 << 52 else { return nil }
         return number
@@ -110,7 +110,7 @@ struct PageAnswer {
         }
     }
 
-    /// What is at `range`, for messages: "an object".
+    /// The type of the value at `range`, for messages: "an object".
     func typeName(_ range: Range<Int>?) -> String {
         guard let range, let first = ranges.first(range) else { return "nothing" }
         return switch first {
@@ -123,20 +123,20 @@ struct PageAnswer {
         }
     }
 
-    /// What stands where a cursor, or the URL of the next page, may be.
+    /// The value found at the location of a cursor or of the URL of the next page.
     enum Sought: Equatable {
         case value(String)
-        /// It is null, false, 0 or an empty text: the list ends.
+        /// Null, false, 0 or an empty string: the list ends.
         case ended
         case absent
     }
 
-    /// - Throws: `decoding` for what is none, with the pointer and what was found.
+    /// - Throws: `decoding` for another type, with the location and the type found.
     func seek(_ pointer: JSONPointer, _ what: String) throws(NightjarError) -> Sought {
         try seek(find(pointer), pointer, what)
     }
 
-    /// - Parameter range: of what is at `pointer`.
+    /// - Parameter range: the range of the value at `pointer`.
     func seek(_ range: Range<Int>?, _ pointer: JSONPointer, _ what: String) throws(NightjarError) -> Sought {
         guard let range, let first = ranges.first(range) else { return .absent }
         switch first {
@@ -145,11 +145,11 @@ struct PageAnswer {
             return text.isEmpty ? .ended : .value(text)
         case UInt8(ascii: "n"), UInt8(ascii: "f"): return .ended
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
-            // As it is written: a double would lose digits.
+            // Kept as written, because a double would lose digits.
             let text = String(decoding: ranges.bytes(of: range), as: UTF8.self)
             return text == "0" ? .ended : .value(text)
         case UInt8(ascii: "{"):
-            // HAL and JSON:API.
+            // The `href` member of HAL and JSON:API links.
             let target = ranges.value(at: JSONPointer(tokens: ["href"]), in: range)
             if let target, let text = ranges.text(of: target) { return text.isEmpty ? .ended : .value(text) }
         default: break
@@ -159,6 +159,6 @@ struct PageAnswer {
             "page \(number) has \(typeName(range)) at \(quoted(pointer.description)), where \(what) was expected")
     }
 
-    /// Bytes that a count may have; beyond 64 bits it is none.
+    /// The maximum length of a number in bytes. Longer ones do not fit 64 bits.
     private static let longestNumber = 24
 }

@@ -1,8 +1,8 @@
-/// One answer of a list, read by the plan: its items, and how it goes on. The rules are those of ``PageWalk``'s table.
+/// Reads one response of a list by the plan: its items and the next page. The rules are in the table of ``PageWalk``.
 struct PageReading {
     enum Next: Equatable {
         case position(PagePosition)
-        /// To be resolved.
+        /// A reference to be resolved.
         case url(String)
         case end
     }
@@ -13,7 +13,7 @@ struct PageReading {
     let place: PagePlace
     let first: RequestURL
 
-    /// Elements that a page may have. The largest pages that servers give are of some ten thousand; each costs 16 bytes.
+    /// The maximum number of elements per page. Servers send at most some ten thousand; each costs 16 bytes.
     static let maximumElements = 1 << 20
 
     // MARK: Items
@@ -27,18 +27,18 @@ struct PageReading {
             throw NightjarError(
                 .decoding,
                 "page \(place.number) has \(answer.typeName(list)) \(pointer), where its list was expected; "
-                    + "set items to where that is")
+                    + "set items to the location of the list")
         }
         guard elements.count <= PageReading.maximumElements else {
             throw NightjarError(
                 .tooLarge,
-                "page \(place.number) has more than \(PageReading.maximumElements) items; ask for smaller ones")
+                "page \(place.number) has more than \(PageReading.maximumElements) items; request smaller pages")
         }
         return elements
     }
 
-    /// Whether the server has written an empty list as null (Go) or left it out (proto3's JSON). The place is the caller's
-    /// or an earlier answer's here: where it is guessed, there is an array.
+    /// True if the server wrote an empty list as null (as Go does) or omitted it (as proto3's JSON does). The location
+    /// was set by the caller or found in an earlier response: a guessed location always contains an array.
     private func isEmptied(_ list: Range<Int>?) -> Bool {
         guard let list else {
             return [plan.next, plan.more, plan.total].contains { $0.flatMap(answer.find) != nil }
@@ -46,7 +46,7 @@ struct PageReading {
         return answer.ranges.first(list) == UInt8(ascii: "n")
     }
 
-    /// What each item is known by, where it has a key, and what all of them are together.
+    /// The fingerprints of the items' keys, if there is a key, and of all items together.
     func prints(
         _ elements: [Range<Int>]
     ) throws(NightjarError) -> (keys: [FingerprintSet.Fingerprint], whole: FingerprintSet.Fingerprint) {
@@ -74,7 +74,7 @@ struct PageReading {
                 "item \(index) of page \(place.number) has \(answer.typeName(value)) at "
                     + "\(quoted(pointer.description)), where its key was expected")
         }
-        // However a text is escaped, it is the same.
+        // Equal strings have the same fingerprint, however they are escaped.
         if kind == UInt8(ascii: "\""), answer.ranges.bytes(of: value).contains(UInt8(ascii: "\\")),
             let text = answer.ranges.text(of: value)
         {
@@ -85,7 +85,7 @@ struct PageReading {
 
     var countsPlaces: Bool { plan.style == .page || plan.style == .offset }
 
-    /// Whether another page with these items is the same page: each of them is known by what it is.
+    /// True if another page with these items must be the same page, because the items are distinctive.
     func areTelling(_ elements: [Range<Int>]) -> Bool {
         guard options.key == nil else { return true }
         var met = FingerprintSet()
@@ -96,38 +96,40 @@ struct PageReading {
             || elements.allSatisfy { answer.ranges.first($0).map("{[".utf8.contains) ?? false }
     }
 
-    /// Texts, numbers and truths that come again in the same order, none as another: fewer may by chance.
+    /// The minimum number of distinct scalar values that make a page distinctive. Fewer may repeat by chance.
     private static let fewestTelling = 3
 
-    /// Whether a page that repeats the position `next` is the end of the list and not a loop: it has no items, the pages
-    /// before it had some, and its request used the same position. Some servers end a feed so.
+    /// True if a page that repeats the position `next` is the end of the list and not a loop. It has no items, earlier
+    /// pages had some, and its own request used the same position. Some servers end a feed this way.
     func endsByRepeating(_ next: PagePosition, _ elements: [Range<Int>]) throws(NightjarError) -> Bool {
         guard elements.isEmpty, place.seen > 0, next == place.position else { return false }
         return try moreFollows() != true
     }
 
-    /// The page leads to a page that was loaded before.
+    /// The error for a page that leads to a page that was loaded before.
     ///
-    /// - Parameter isSame: that page is this one.
+    /// - Parameter isSame: that page is this page.
     func unmoved(isSame: Bool) -> NightjarError {
         let page = isSame ? "itself" : "an earlier page"
         let why =
             switch plan.style {
             case .page, .offset:
-                "the server ignores the query item \(quoted(plan.parameter)) or counts wrongly; set param, or total or more"
+                "the server ignores the query item \(quoted(plan.parameter)) or counts wrongly; set param, or total "
+                    + "or more"
             case .cursor:
-                "the server ignores the query item \(quoted(plan.parameter)) or repeats its cursors; set param to the query "
+                "the server ignores the query item \(quoted(plan.parameter)) or repeats its cursors; set param to "
+                    + "the query "
                     + "item that takes the cursor"
             case .header where options.requestHeader != nil || !plan.parameter.isEmpty:
                 "the server ignores the token or repeats it; set param or request_header to what takes the token"
-            default: "the server leads back to where it was"
+            default: "the server returns to an earlier position"
             }
         return NightjarError(
             .protocol, "page \(place.number) names \(page) as the next page, so the list would never end: \(why)")
     }
 
     func repeated(ofPrevious isPrevious: Bool) -> NightjarError {
-        repeated("page \(place.number) has the items of \(isPrevious ? "the page before" : "an earlier page")")
+        repeated("page \(place.number) has the items of \(isPrevious ? "the previous page" : "an earlier page")")
     }
 
     func repeated(inARow count: Int) -> NightjarError {
@@ -141,14 +143,14 @@ struct PageReading {
             case .page, .offset:
                 "the server ignores the query item \(quoted(plan.parameter)), or starts again after its last page; "
                     + "set param, or total or more"
-            default: "the server leads back to where it was"
+            default: "the server returns to an earlier position"
             }
         return NightjarError(.protocol, "\(what), \(how): \(why)")
     }
 
-    // MARK: What follows
+    // MARK: The next page
 
-    /// Nil: the caller decides.
+    /// The next page. Nil if the caller decides.
     func next(_ elements: [Range<Int>]) throws(NightjarError) -> Next? {
         let more = try moreFollows()
         if more == false { return .end }
@@ -163,43 +165,44 @@ struct PageReading {
             if more != true, let last, current >= last { return .end }
             if let total = try total(), more != true, place.seen + count >= total { return .end }
             let (number, overflow) = current.addingReportingOverflow(1)
-            return overflow ? try end(more, "no number for the next page") : .position(.page(number))
+            return overflow ? try end(more, "a number for the next page") : .position(.page(number))
         case .offset:
             if count == 0, more != true { return .end }
             let (offset, overflow) = currentOffset.addingReportingOverflow(count)
             if let total = try total(), more != true, offset >= total { return .end }
-            return overflow ? try end(more, "no number for the next page") : .position(.offset(offset))
+            return overflow ? try end(more, "a number for the next page") : .position(.offset(offset))
         case .cursor: return try behindCursor(elements, more)
         case .next:
             guard let pointer = plan.next else { return try absent(count, more, "a URL of the next page") }
             switch try answer.seek(pointer, "the URL of the next page") {
             case .value(let text): return .url(text)
-            case .ended: return try end(more, "no URL of the next page at \(quoted(pointer.description))")
+            case .ended: return try end(more, "the URL of the next page at \(quoted(pointer.description))")
             case .absent: return try absent(count, more, "the URL of the next page")
             }
         case .link:
             if let link = LinkField.next(in: answer.links) { return .url(link.target) }
             let what = "a Link field with rel=next"
-            return LinkField.speaksOfPages(answer.links) ? try end(more, "not \(what)") : try absent(count, more, what)
+            return LinkField.speaksOfPages(answer.links) ? try end(more, what) : try absent(count, more, what)
         case .header:
             let name = plan.header
             guard let token = answer.headers[name] else {
                 return try absent(count, more, "a header field \(quoted(name))")
             }
-            guard !token.isEmpty else { return try end(more, "no token in its header field \(quoted(name))") }
+            guard !token.isEmpty else { return try end(more, "a token in its header field \(quoted(name))") }
             if options.requestHeader != nil || !plan.parameter.isEmpty { return .position(.token(token)) }
             guard PageHints.isURL(token) else {
                 throw NightjarError(
                     .decoding,
-                    "page \(place.number) has no URL in its header field \(quoted(name)); set param or request_header to "
+                    "page \(place.number) has no URL in its header field \(quoted(name)); set param or "
+                        + "request_header to "
                         + "what sends its value back")
             }
             return .url(token)
         }
     }
 
-    /// The page behind these elements, which are the last by what the answer counts. Nil where places are not counted, or the
-    /// answer itself says that nothing follows.
+    /// The page after these elements, which are the last ones by the counts in the response. Nil if the style does not
+    /// count positions, or if the response itself says that nothing follows.
     func beyond(_ elements: [Range<Int>]) throws(NightjarError) -> Next? {
         guard try moreFollows() == nil else { return nil }
         let (start, step) = plan.style == .page ? (currentPage, 1) : (currentOffset, elements.count)
@@ -210,17 +213,17 @@ struct PageReading {
 
     private func behindCursor(_ elements: [Range<Int>], _ more: Bool?) throws(NightjarError) -> Next {
         if let pointer = plan.lastItem {
-            guard let last = elements.last else { return try end(more, "no item to go on behind") }
+            guard let last = elements.last else { return try end(more, "an item to continue after") }
             guard more == true else { return try absent(elements.count, more, "whether more follows") }
             guard let text = cursor(pointer, in: last) else {
-                return try end(more, "no cursor at \(quoted(pointer.description)) of its last item")
+                return try end(more, "a cursor at \(quoted(pointer.description)) of its last item")
             }
             return .position(.cursor(text))
         }
         guard let pointer = plan.next else { return try absent(elements.count, more, "a cursor") }
         switch try answer.seek(pointer, "a cursor") {
         case .value(let text): return .position(.cursor(text))
-        case .ended: return try end(more, "no cursor at \(quoted(pointer.description))")
+        case .ended: return try end(more, "a cursor at \(quoted(pointer.description))")
         case .absent: return try absent(elements.count, more, "a cursor")
         }
     }
@@ -233,22 +236,23 @@ struct PageReading {
         return text.isEmpty ? nil : text
     }
 
-    /// The style has no next.
+    /// The end of the list, because the response does not specify a next page.
     ///
-    /// - Throws: `decoding` where the answer says that more follows: a list that is cut short must not look whole.
+    /// - Throws: `decoding` if the response says that more follows, because a truncated list must not look complete.
     private func end(_ more: Bool?, _ lack: String) throws(NightjarError) -> Next {
         guard more == true else { return .end }
         let flag = plan.more.map { " at \(quoted($0.description))" } ?? ""
         throw NightjarError(
             .decoding,
-            "page \(place.number) says\(flag) that more follows, and has \(lack); the list cannot go on by style "
+            "page \(place.number) says\(flag) that more follows, but lacks \(lack); the list cannot continue with "
+                + "style "
                 + plan.style.rawValue)
     }
 
-    /// The answer has nothing where it should say how the list goes on.
+    /// The response lacks the value that should say how the list continues.
     private func absent(_ count: Int, _ more: Bool?, _ what: String) throws(NightjarError) -> Next {
         if more == true {
-            return try end(more, "not \(what)" + (plan.next.map { " at \(quoted($0.description))" } ?? ""))
+            return try end(more, what + (plan.next.map { " at \(quoted($0.description))" } ?? ""))
         }
         guard place.position == .first else { return .end }
         let hints = PageHints(answer: answer, reached: PageHints.reached(first, options, count))
@@ -258,22 +262,22 @@ struct PageReading {
         let name = plan.style.rawValue
         if let reason = hints.whatGoesOn(count: count) {
             throw NightjarError(
-                .decoding, "style \(name) does not fit: page 1 has not \(what)\(place), and \(reason)")
+                .decoding, "style \(name) does not fit: page 1 lacks \(what)\(place), but \(reason)")
         }
         if leavesOut.isKnown || count == 0 { return .end }
         if let total = try total(), count >= total { return .end }
         if count < PageHints.askedSize(first, options) ?? PageHints.smallestPage { return .end }
         throw NightjarError(
             .decoding,
-            "style \(name) does not fit: page 1 has not \(what)\(place), and nothing in it says that its \(count) items "
-                + "are all; set style, or size, total or more where this is how the server ends its lists")
+            "style \(name) does not fit: page 1 lacks \(what)\(place), and nothing in it says that its \(count) items "
+                + "are the whole list; set style, or set size, total or more if the server ends its lists this way")
     }
 
     private func moreFollows() throws(NightjarError) -> Bool? {
         guard let pointer = plan.more, answer.document != nil else { return nil }
         let value = answer.find(pointer)
         if let flag = answer.flag(value) { return flag }
-        // A flag that is not there says nothing, but the caller's must be in the first answer.
+        // A missing flag means nothing, but a flag set by the caller must be in the first response.
         guard options.more != nil, value != nil || place.position == .first else { return nil }
         throw NightjarError(
             .decoding,

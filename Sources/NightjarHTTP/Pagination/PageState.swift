@@ -1,23 +1,24 @@
 import NIOCore
 
-/// Writes and reads positions in a list as texts, for another run: base64url (RFC 4648 section 5) of compact JSON.
+/// Serializes positions in a list as text, to resume in another run: base64url (RFC 4648 section 5) of compact JSON.
 ///
-/// A text holds where to go on and what was found out about the list. It is of one first request, of which it holds a
-/// fingerprint alone, and has no secrets: query items that carry credentials are left out of URLs, and put back from the
-/// first request of the other run.
+/// The text contains the position and what was found out about the list. It is valid for one first request, of which it
+/// contains only a fingerprint. It contains no secrets: query items that carry credentials are omitted from URLs and
+/// restored from the first request of the other run.
 struct PageStateOrigin: Sendable {
     private let first: RequestURL
     private let fingerprint: String
 
     init(_ first: RequestURL, _ method: Method) {
         self.first = first
-        // FNV-1a: the same in each process, and no secret depends on it.
+        // FNV-1a: the same in every process. No secret depends on it.
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in "\(method.name) \(first.redacted)".utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
         fingerprint = String(hash, radix: 16)
     }
 
-    /// Bytes of a state. A cursor or a URL may have 64 KiB (``RequestTarget/maximumLength``), escaped and encoded.
+    /// The maximum length of a state in bytes. A cursor or URL may have 64 KiB (``RequestTarget/maximumLength``) before
+    /// escaping and encoding.
     static let maximumLength = 512 * 1024
     private static let version: Int64 = 1
 
@@ -32,7 +33,7 @@ struct PageStateOrigin: Sendable {
         ]
         if place.skip > 0 { members.append(.init("k", .integer(Int64(place.skip)))) }
         if let plan = saved.plan, place.position != .end { members.append(.init("g", .object(write(plan)))) }
-        // No number of a double is in it, which alone could fail.
+        // Cannot fail, because the document contains no floating-point number.
         let text = (try? JSONValue.object(members).encoded()) ?? ByteBuffer()
         return Base64.encodeForURL(Array(text.readableBytesView))
     }
@@ -90,7 +91,7 @@ struct PageStateOrigin: Sendable {
 
     // MARK: Reading
 
-    /// - Throws: `invalid_argument` for what is no state, or one of another list.
+    /// - Throws: `invalid_argument` if the text is not a state, or belongs to another list.
     func read(_ text: String, _ options: Pagination) throws(NightjarError) -> SavedPlace {
         guard text.utf8.count <= PageStateOrigin.maximumLength, let bytes = Base64.decodeForURL(text.utf8),
             let document = bytes.withUnsafeBytes({ try? JSONValue(parsing: $0) }), case .object = document
@@ -98,13 +99,16 @@ struct PageStateOrigin: Sendable {
         guard case .integer(let version) = document["v"] else { throw PageStateOrigin.damaged }
         guard version == PageStateOrigin.version else {
             throw NightjarError(
-                .invalidArgument, "the state has the format \(version), and \(PageStateOrigin.version) alone is known")
+                .invalidArgument,
+                "the state has format \(version), but only format \(PageStateOrigin.version) is supported")
         }
         guard case .string(let print) = document["f"] else { throw PageStateOrigin.damaged }
         guard print == fingerprint else {
             throw NightjarError(
                 .invalidArgument,
-                "the state is of another list: method and URL of the first request, its query too, must be the same")
+                "the state belongs to another list: the method and URL of the first request must be the same, "
+                    + "including the query"
+            )
         }
         try PageStateOrigin.check(document, ["v", "f", "n", "d", "p", "k", "g"])
         var place = PagePlace()
@@ -119,9 +123,9 @@ struct PageStateOrigin: Sendable {
     }
 
     private static let damaged = NightjarError(
-        .invalidArgument, "the state is not one that a list has given, or it is damaged")
+        .invalidArgument, "the state was not created by a paginator, or it is damaged")
 
-    /// Numbers that doubles hold, too: whoever keeps a state may read it as JSON.
+    /// Limited to integers that doubles represent, because the owner of a state may process it as JSON.
     private func count(_ value: JSONValue?, from least: Int64 = 0) throws(NightjarError) -> Int {
         guard case .integer(let number) = value, (least...(1 << 53)).contains(number), let count = Int(exactly: number)
         else { throw PageStateOrigin.damaged }
@@ -160,7 +164,7 @@ struct PageStateOrigin: Sendable {
 
     private func readURL(_ text: String, secrets: JSONValue?) throws(NightjarError) -> RequestURL {
         var url: RequestURL
-        // A path that begins so is no host.
+        // Prevents a path that begins with // from being parsed as a host.
         let reference = text.hasPrefix("//") ? "/." + text : text
         do throws(NightjarError) {
             url = try reference.withRawBytes { bytes throws(NightjarError) in
@@ -183,7 +187,7 @@ struct PageStateOrigin: Sendable {
             } else if !isOwn || !first.sensitive.contains(name) {
                 throw NightjarError(
                     .invalidArgument,
-                    "the state leaves the query item \(quoted(name)) out, which may be a secret, and the first request "
+                    "the state omits the query item \(quoted(name)), which may be a secret, and the first request "
                         + "does not have it; the list cannot be resumed there")
             }
         }
@@ -197,7 +201,7 @@ struct PageStateOrigin: Sendable {
         }
         guard options.style == .guess || options.style == style else {
             throw NightjarError(
-                .invalidArgument, "the state is of style \(name), and the list is of style \(options.style.rawValue)")
+                .invalidArgument, "the state has style \(name), but the list has style \(options.style.rawValue)")
         }
         var plan = PagePlan(style, items: JSONPointer())
         let items = try pointer(value["items"])

@@ -1,22 +1,22 @@
 import NIOCore
 
-/// What is asked for next: the first request with another URL, and a field where the style has one.
+/// The request for a page: the first request with another URL and, for some styles, another header field.
 public struct PageTarget: Sendable, Equatable {
     public var url: RequestURL
-    /// Takes the place of a field of this name.
+    /// A header field that replaces the field of the same name.
     public var headerName: String?
     public var headerValue = ""
-    /// False: of another origin, which gets no credentials of the first request's and none of the client's.
+    /// False for another origin, which must not receive credentials of the first request or of the client.
     public var carriesCredentials = true
 
     init(_ url: RequestURL) { self.url = url }
 }
 
-/// How the caller has a list go on, in ``Pagination/Style/custom``.
+/// The next page as the caller specifies it in ``Pagination/Style/custom``.
 public enum NextPage: Sendable {
-    /// The first request with these query items in the place of those of the same names.
+    /// The first request with these query items, which replace those of the same names.
     case query([(name: String, value: String)])
-    /// Absolute, or relative to the URL that answered.
+    /// An absolute URL, or one relative to the URL of the response.
     case url(String)
     case end
 }

@@ -1,7 +1,7 @@
 extension PageWalk {
-    /// What is asked for to have the page at `position`.
+    /// The request for the page at `position`.
     ///
-    /// - Throws: `protocol` for a page of an origin that is not allowed.
+    /// - Throws: `protocol` if the page's origin is not allowed.
     func target(of position: PagePosition) throws(NightjarError) -> PageTarget {
         var items: [(name: String, value: String)] = []
         if let name = options.sizeParameter, let size = options.size { items.append((name, String(size))) }
@@ -47,9 +47,9 @@ extension PageWalk {
         return parts.dropLast().joined(separator: ", ") + " and " + last
     }
 
-    /// The URL of the next page, as an answer has it.
+    /// Resolves the URL of the next page from a response.
     ///
-    /// - Throws: `protocol` for one that is none.
+    /// - Throws: `protocol` if the URL is invalid.
     func followed(_ text: String, from answered: RequestURL) throws(NightjarError) -> RequestURL {
         let url = try text.withRawBytes { bytes throws(NightjarError) in
             let trimmed = ASCII.trimmed(bytes)
@@ -63,7 +63,7 @@ extension PageWalk {
         return safe.withQuery(safe.queryParts.filter { !isOwnSecret($0) })
     }
 
-    /// Whether a query item repeats a secret of the first request's.
+    /// True if a query item contains a secret of the first request.
     private func isOwnSecret(_ part: Substring) -> Bool {
         let name = PercentEncoding.decoded(RequestURL.nameOf(part))
         let value = PercentEncoding.decoded(RequestURL.valueOf(part))
@@ -73,46 +73,46 @@ extension PageWalk {
             if PercentEncoding.decoded(RequestURL.nameOf(own)) == name { return true }
             let secret = PercentEncoding.decoded(RequestURL.valueOf(own))
             if secret.count < PageWalk.recognizableSecret { return !value.isEmpty && secret == value }
-            // A whole URL of the list in a query item, for one.
+            // Finds a secret inside another value, such as a complete URL of the list in a query item.
             return value.contains(secret)
         }
     }
 
-    /// Bytes from which on a secret is looked for inside of other values: what is shorter is in many by chance.
+    /// The minimum length in bytes of a secret that is searched inside other values. Shorter ones occur by chance.
     private static let recognizableSecret = 8
 
-    /// - Throws: `protocol` for an origin that is not allowed.
+    /// - Throws: `protocol` if the origin is not allowed.
     func check(_ url: RequestURL) throws(NightjarError) {
         guard url.origin != first.origin else { return }
         if first.origin.isTLS, !url.origin.isTLS {
             throw NightjarError(
                 .protocol,
                 "the list cannot be followed: its next page is at \(quoted(url.origin.description)), "
-                    + "without the TLS that its first one had")
+                    + "which does not use TLS as the first page does")
         }
         guard allowed.contains(url.origin) else {
             throw NightjarError(
                 .protocol,
-                "the list cannot be followed: its next page is at \(quoted(url.origin.description)) and not at "
-                    + "\(quoted(first.origin.description)); name it in allow_origins to go there, "
+                "the list cannot be followed: its next page is at \(quoted(url.origin.description)), not at "
+                    + "\(quoted(first.origin.description)); add it to allow_origins to follow it "
                     + "without credentials")
         }
     }
 
-    // MARK: Bounds
+    // MARK: Limits
 
-    /// A server that answers so often without an item is taken for one that never will. Filters that are applied behind the
-    /// paging leave pages empty, dozens in a row at most.
+    /// The maximum number of consecutive pages without new items. Filters that a server applies after paging leave
+    /// pages empty, but at most dozens in a row.
     static let maximumEmptyPages = 1000
-    /// Pages whose items have nothing of their own and were met before: a server that gives so many in a row is taken for one
-    /// that gives no others. Measured values stay the same for long, and each page has dozens of them.
+    /// The maximum number of consecutive pages that repeat an earlier page with indistinct items. Measured values may
+    /// stay the same for a long time, and each page has dozens of them.
     static let maximumMetInARow = 100
-    /// How servers answer who asks for a page behind the last.
+    /// The statuses with which servers respond to a request for a page after the last one.
     static let saysThereIsNone = [400, 404, 410, 416, 422]
 }
 
 extension Pagination {
-    /// - Throws: `invalid_argument`, saying what does not go together.
+    /// - Throws: `invalid_argument` if options are out of range or do not fit together.
     func check() throws(NightjarError) {
         func refuse(_ text: String) -> NightjarError { NightjarError(.invalidArgument, text) }
         if maximumPages < 1 { throw refuse("max_pages must be at least 1, got \(maximumPages)") }
@@ -126,13 +126,13 @@ extension Pagination {
         if let size, size < 1 { throw refuse("size must be at least 1, got \(size)") }
         if style == .header {
             guard let header, FieldSyntax.isToken(header.utf8) else {
-                throw refuse("style header needs header: the name of the response's field that tells the next page")
+                throw refuse("style header requires the option header: the response field that names the next page")
             }
         }
         if let requestHeader, !FieldSyntax.isToken(requestHeader.utf8) {
             throw refuse("request_header must be the name of a header field, got \(quoted(requestHeader))")
         }
-        if parameter == "" { throw refuse("param is empty; name the query item, or leave it out") }
+        if parameter == "" { throw refuse("param is empty; set it to the name of the query item, or remove it") }
         _ = try origins()
     }
 
@@ -143,7 +143,7 @@ extension Pagination {
                 origins.append(try RequestURL(text).origin)
             } catch {
                 throw NightjarError(
-                    .invalidArgument, "the allowed origin \(quoted(text)) is none: \(error.message)")
+                    .invalidArgument, "the allowed origin \(quoted(text)) is invalid: \(error.message)")
             }
         }
         return origins

@@ -1,65 +1,72 @@
 import NIOCore
 
-/// Walks through a list that a server gives in pages: decides what is asked for next, what is given and where it ends.
+/// Iterates over the pages of a list: decides which page to request next, what to deliver and where the list ends.
 ///
-///     wantsPage ──▶ load ──answered──▶ give ──▶ (the next page is loaded meanwhile: prefetch)
-///                     └────failed────▶ fail      the place stays: the next wantsPage loads the same page again
+///     wantsPage ──▶ load ──answered──▶ give ──▶ (the next page is loaded in advance: prefetch)
+///                     └────failed────▶ fail      the position is kept: the next wantsPage loads the same page again
 ///
-/// One load at a time, and pages in order. What ends a list, by style:
+/// One load at a time, and pages in order. The end of the list, by style:
 ///
-/// | style         | goes on                        | ends                                                            |
+/// | style         | next page                      | ends                                                            |
 /// |---------------|--------------------------------|-----------------------------------------------------------------|
 /// | all           |                                | `more` is false                                                 |
-/// | page, offset  | by a number                    | an empty page; `total` items came; the last page by its number  |
-/// | cursor, next  | text or number at `next`       | null, false, 0, empty text; absent (below)                      |
-/// | link, header  | by the field                   | the field is absent (below) or has no next; an empty token      |
-/// | custom        | as the caller says             | when the caller says so                                         |
+/// | page, offset  | a number                       | an empty page; `total` items received; the last page number     |
+/// | cursor, next  | a string or number at `next`   | null, false, 0, empty string; absent (below)                    |
+/// | link, header  | the header field               | the field is absent (below) or has no next; an empty token      |
+/// | custom        | the caller                     | the caller                                                      |
 ///
-/// What is *absent* after the first answer ends the list only where that is plausible, for a style that does not fit must
-/// not look like a list of one page. Looked at in this order: the holder of the link is there (`links`, `_links`,
-/// `paging`, ...; for link a Link field with other pages): end. Something else in the answer says that more follows:
-/// error. The name is one that its API leaves out at the end (`nextPageToken` and its like): end. No items, as many as
-/// `total`, fewer than the size asked for (by ``Pagination/size`` or a usual query item), or, where no size was asked
-/// for, fewer than any server gives unasked: end. Else: error. In later answers absent is the end.
+/// An *absent* value in the first response ends the list only if that is plausible, because a style that does not fit
+/// must not look like a list of one page. The checks, in order:
 ///
-/// `more` that is true where the style has no next is an error in every answer: the list would be cut short. For page and
-/// offset it is stronger than `total` and the last page.
+/// 1. The object that would contain the link is present (`links`, `_links`, `paging`, ...; for link, a Link field with
+///    other pages): end.
+/// 2. Something else in the response says that more follows: error.
+/// 3. The name is one that its API omits at the end (such as `nextPageToken`): end.
+/// 4. The page has no items, as many as `total`, fewer than the requested size (``Pagination/size`` or a common query
+///    item) or, if no size was requested, fewer than any server's default: end.
+/// 5. Otherwise: error.
 ///
-/// A list that is null is an empty page. One that is absent is, too, where `next`, `more` or `total` is there: servers leave
-/// out what is empty. Else it is an error.
+/// In later responses an absent value is the end.
 ///
-/// A page whose items are those of an earlier page is an error where that tells that the server does not do what it is asked:
+/// A true `more` in a response without a next page is always an error, because the list would be truncated. For page
+/// and offset it takes precedence over `total` and the last page.
 ///
-/// | the items                                       | the same once more is                                           |
-/// |-------------------------------------------------|-----------------------------------------------------------------|
-/// | have a key                                      | an error, key for key                                           |
-/// | objects or lists, none as another               | an error, byte for byte                                         |
-/// | three and more other values, none as another    | the same                                                        |
-/// | any others: `[1, 1, 1]`, `[true]`               | an error where it goes on as the earlier page did, or behind    |
-/// |                                                 | a hundred in a row of that kind; else a page like any other     |
+/// A list that is null is an empty page. So is an absent list if `next`, `more` or `total` is present, because servers
+/// omit empty values. Otherwise an absent list is an error.
 ///
-/// In the last case a list of page or offset that ends by `total` or its last page, with no page that differs from the first,
-/// is asked for one page more: a server that heeds the number has none (or answers that there is none), one that does not
-/// gives the same again. Of page and offset, less than a full page that comes again at once is the end: the tail of a list that
-/// grows in front while it is read.
+/// A page that repeats the items of an earlier page is an error if that shows that the server ignores the request:
 ///
-/// The position must change from page to page, whatever the items are: a next page that was loaded before is an error. One
-/// case is the end of the list: a page without items, after pages with items, that repeats its own cursor. The rule does not
-/// apply to style custom, where the caller decides.
+/// | items                                           | repeated                                                       |
+/// |-------------------------------------------------|----------------------------------------------------------------|
+/// | with a key                                      | an error, key for key                                          |
+/// | objects or arrays, all different                | an error, byte for byte                                        |
+/// | three or more scalars, all different            | an error, byte for byte                                        |
+/// | others: `[1, 1, 1]`, `[true]`                   | an error if its next page is that of the earlier page, or      |
+/// |                                                 | after a hundred such pages in a row; otherwise a normal page   |
 ///
-/// Pages without items are given, because their response can matter. Two kinds are not given: the empty page by which a list
-/// of style page or offset ends, and a repeated tail. A server may send ``maximumEmptyPages`` pages without new items in a
-/// row. The response 304 (Not Modified) to the first request is a page without items, and the list ends there.
+/// In the last case, a list of style page or offset that ends by `total` or its last page, and in which no page differs
+/// from the first, is asked for one more page. A server that uses the number has none, or says so; a server that
+/// ignores it sends the same page again. For page and offset, a partial page that is repeated immediately is the end:
+/// it is the tail of a list that grows at the front while it is read.
 ///
-/// Errors: `decoding` for an answer that is not as the options have it, `protocol` for a server that repeats itself or
-/// leads elsewhere, `too_large` for the bounds.
+/// The position must change from page to page, whatever the items are: a next page that was loaded before is an error.
+/// One exception is the end of a list: an empty page, after pages with items, that repeats its own cursor. The rule
+/// does not apply to style custom, where the caller decides.
+///
+/// Empty pages are delivered, because their response may matter, with two exceptions: the empty page that ends a list
+/// of style page or offset, and a repeated tail. A server may send ``maximumEmptyPages`` consecutive pages without new
+/// items. A 304 (Not Modified) response to the first request is an empty page and ends the list.
+///
+/// Errors: `decoding` if a response does not match the options, `protocol` if a server repeats itself or leads to
+/// another origin, `too_large` if a limit is exceeded.
 public struct PageWalk: Sendable {
     public enum Action: Sendable {
-        /// Begin to load this; ``PageWalk/answered(_:body:at:)`` or ``PageWalk/failed(_:)`` tells what came of it.
+        /// Start to load this page. Report the result with ``PageWalk/answered(_:body:at:)`` or
+        /// ``PageWalk/failed(_:)``.
         case load(PageTarget)
-        /// The load that is in flight is of no use any more: cancel it, and tell nothing of it.
+        /// Cancel the load in flight and do not report its result.
         case cancelLoad
-        /// To the one who asked first, as the next two.
+        /// This and the next two actions go to the oldest pending request for a page.
         case give(WalkedPage)
         case end
         case fail(NightjarError)
@@ -67,7 +74,7 @@ public struct PageWalk: Sendable {
 
     private enum Frontier: Equatable {
         case at(PagePlace)
-        /// The caller has not said how it goes on behind this page.
+        /// The caller has not yet specified the page after this one.
         case undecided(PagePlace, answered: RequestURL)
         case end
     }
@@ -75,34 +82,35 @@ public struct PageWalk: Sendable {
     let options: Pagination
     let first: RequestURL
     let allowed: [Origin]
-    /// What saved positions are made of.
+    /// The context for saved positions.
     let origin: PageStateOrigin
 
-    /// Behind the last page that was loaded.
+    /// The position after the last loaded page.
     private var frontier: Frontier
     private var isLoading = false
-    /// Pages asked for that are not given yet.
+    /// The number of pages that were requested and not yet delivered.
     private var asks = 0
-    /// Loaded before they are asked for.
+    /// Pages loaded in advance.
     private var ready: [WalkedPage] = []
-    /// Found while nobody asked; the next who does hears of it.
+    /// An error that occurred while no page was requested. The next request receives it.
     private var held: NightjarError?
     private var wasAsked = false
 
     private(set) var plan: PagePlan?
     private var history = PageHistory()
-    /// The page at the frontier is behind the end of the list, if the server heeds what page it is asked for.
+    /// The page at the frontier is after the end of the list, if the server uses the requested number.
     private var isBeyond = false
     private var given: SavedPlace
 
-    /// What was found out and not told, as one sentence; empty where nothing was.
+    /// What was guessed, as one sentence. Empty if nothing was.
     public private(set) var explanation = ""
 
     /// - Parameters:
-    ///   - first: the URL of the first page, its query and all.
-    ///   - method: of all requests.
-    ///   - state: where to go on, from ``state`` or ``WalkedPage/state(consumed:)`` of a walk with the same first request.
-    /// - Throws: `invalid_argument` for options that make no sense, and for a state that is none of this list.
+    ///   - first: the URL of the first page, including its query.
+    ///   - method: the method of all requests.
+    ///   - state: the position to resume at, from ``state`` or ``WalkedPage/state(consumed:)`` of a paginator with the
+    ///     same first request.
+    /// - Throws: `invalid_argument` if options are invalid, or if the state does not belong to this list.
     public init(
         _ options: Pagination, first: RequestURL, method: Method = .get, resuming state: String? = nil
     ) throws(NightjarError) {
@@ -121,18 +129,18 @@ public struct PageWalk: Sendable {
 
     // MARK: Events
 
-    /// One page more is wanted.
+    /// Requests one more page.
     public mutating func wantsPage() -> [Action] {
         asks += 1
         wasAsked = true
         return pump()
     }
 
-    /// The answer to what was to be loaded.
+    /// Reports the response of the current load.
     ///
     /// - Parameters:
-    ///   - status: of the response, which the call accepted.
-    ///   - url: the one that answered.
+    ///   - status: the status, which the call has accepted.
+    ///   - url: the URL of the response, after redirects.
     public mutating func answered(
         _ headers: Headers, status: Int = 200, body: ByteBuffer, at url: RequestURL
     ) -> [Action] {
@@ -158,7 +166,7 @@ public struct PageWalk: Sendable {
         return pump()
     }
 
-    /// The load has failed. Whoever asks next has the same page loaded again.
+    /// Reports that the load has failed. The next request for a page loads the same page again.
     public mutating func failed(_ error: NightjarError) -> [Action] {
         guard isLoading else { return [] }
         isLoading = false
@@ -167,7 +175,7 @@ public struct PageWalk: Sendable {
             frontier = .end
             return pump()
         }
-        // Nobody waits for what is loaded ahead: whoever comes to want it has it tried again.
+        // A page loaded in advance failed. It is loaded again when it is requested.
         guard asks > 0 else {
             wasAsked = false
             return []
@@ -177,8 +185,8 @@ public struct PageWalk: Sendable {
         return [.fail(error)] + pump()
     }
 
-    /// One who asked wants nothing any more. When nobody does, the load in flight is cancelled: whoever asks next has the
-    /// same page loaded again.
+    /// Withdraws one request for a page. If none is left, the load in flight is cancelled. The next request loads the
+    /// same page again.
     public mutating func withdraw() -> [Action] {
         asks = max(0, asks - 1)
         guard asks == 0 else { return [] }
@@ -188,15 +196,15 @@ public struct PageWalk: Sendable {
         return [.cancelLoad]
     }
 
-    /// The caller has decided, in style custom, how it goes on behind the page given last.
+    /// Sets, in style custom, the page after the one delivered last.
     ///
-    /// - Throws: `invalid_argument` where there is nothing to decide; `protocol` for a URL of another origin.
+    /// - Throws: `invalid_argument` if there is nothing to decide; `protocol` for a URL of another origin.
     public mutating func goOn(_ next: NextPage) throws(NightjarError) -> [Action] {
         guard case .undecided(let place, let answered) = frontier else {
             throw NightjarError(
                 .invalidArgument,
                 options.style == .custom
-                    ? "how the list goes on is said once, after each page" : "style custom alone is told how it goes on"
+                    ? "the next page can be set only once after each page" : "only style custom accepts a next page"
             )
         }
         var behind = place.next
@@ -217,7 +225,7 @@ public struct PageWalk: Sendable {
         return pump()
     }
 
-    /// Begins anew with the first page: what was found out, met and loaded ahead is forgotten.
+    /// Restarts at the first page. Everything found out, remembered and loaded in advance is discarded.
     public mutating func refresh() -> [Action] {
         let cancels = isLoading
         isLoading = false
@@ -233,23 +241,23 @@ public struct PageWalk: Sendable {
         return (cancels ? [.cancelLoad] : []) + pump()
     }
 
-    /// Behind the page given last, for ``init(_:first:method:resuming:)``. No secret is in it, and no item that was given is
-    /// remembered by it.
+    /// The position after the last delivered page, for ``init(_:first:method:resuming:)``. It contains no secrets and
+    /// does not record which items were delivered.
     public var state: String { position.state }
 
-    /// The same, to be made a text when that is wanted.
+    /// The same position, serialized on demand.
     public var position: SavedPosition { SavedPosition(saved: given, origin: origin) }
 
-    /// Of the page that is being loaded; nil where none is.
+    /// The number of the page that is being loaded. Nil if none is.
     package var numberInFlight: Int? {
         guard isLoading, case .at(let place) = frontier else { return nil }
         return place.number
     }
 
-    /// Whether a page waits for who asks.
+    /// True if the page is loaded and waiting to be requested.
     package func holds(_ number: Int) -> Bool { ready.contains { $0.number == number } }
 
-    // MARK: Deciding
+    // MARK: Decisions
 
     private mutating func pump() -> [Action] {
         var actions: [Action] = []
@@ -278,8 +286,8 @@ public struct PageWalk: Sendable {
                         .fail(
                             NightjarError(
                                 .invalidArgument,
-                                "page \(place.number) was given and nobody has said how the list goes on; "
-                                    + "say so before asking for the next")))
+                                "page \(place.number) was delivered, but its next page has not been set; "
+                                    + "set it before requesting another page")))
                 case .at(let place):
                     do throws(NightjarError) {
                         actions.append(try load(place))
@@ -291,7 +299,7 @@ public struct PageWalk: Sendable {
                 }
             }
         }
-        // What cannot be asked for is told when it is.
+        // An error in preparing the request is reported when the page is requested.
         if wasAsked, !isLoading, held == nil, ready.count < options.prefetch, case .at(let place) = frontier,
             let action = try? load(place)
         {
@@ -304,7 +312,7 @@ public struct PageWalk: Sendable {
         guard place.number <= options.maximumPages else {
             throw NightjarError(
                 .tooLarge,
-                "the list has more than \(options.maximumPages) pages, with \(history.itemCount) items so far; "
+                "the list has more than \(options.maximumPages) pages (\(history.itemCount) items so far); "
                     + "raise max_pages to continue")
         }
         let target = try target(of: place.position)
@@ -349,7 +357,7 @@ public struct PageWalk: Sendable {
         isBeyond = step.asksBeyond
         if answer.document != nil { self.plan = plan }
         if !guessed.isEmpty { explanation = "guessed: " + PageWalk.sentence(guessed) }
-        // A page that only ends a numbered list has nothing to give.
+        // A page that only marks the end of a numbered list is not delivered.
         let onlyEnds =
             (elements.isEmpty || meeting.isTail) && reading.countsPlaces && step.next == .end && place.number > 1
         if !onlyEnds {
@@ -366,17 +374,17 @@ public struct PageWalk: Sendable {
         }
     }
 
-    /// From one page to the next.
+    /// The transition from one page to the next.
     private struct Step {
-        /// Nil: the caller decides.
+        /// Nil if the caller decides.
         var next: PageReading.Next?
-        /// Of the next page; its position is set where `next` is.
+        /// The place of the next page. Its position is set if `next` is.
         var place: PagePlace
-        /// The next page is behind the end of the list, if the server uses the number.
+        /// The next page is after the end of the list, if the server uses the number.
         var asksBeyond = false
     }
 
-    /// - Throws: `protocol` for a list that repeats itself, and for a next page that was loaded before.
+    /// - Throws: `protocol` if the list repeats itself or its next page was loaded before.
     private mutating func step(
         from reading: PageReading, _ elements: [Range<Int>], _ meeting: PageHistory.Meeting, at url: RequestURL
     ) throws(NightjarError) -> Step {
@@ -404,27 +412,29 @@ public struct PageWalk: Sendable {
         return step
     }
 
-    /// - Throws: `too_large` for more items than ``Pagination/maximumItems``; `protocol` for too many pages without any.
+    /// - Throws: `too_large` for more items than ``Pagination/maximumItems``; `protocol` for too many pages without new
+    ///   items.
     private func checkBounds(_ kept: Int, ends: Bool) throws(NightjarError) {
         guard history.itemCount + kept <= options.maximumItems else {
             throw NightjarError(
                 .tooLarge,
-                "the list has more than \(options.maximumItems) items, and \(history.itemCount) were given; "
+                "the list has more than \(options.maximumItems) items, \(history.itemCount) of which were delivered; "
                     + "raise max_items to continue")
         }
         guard kept > 0 || history.emptyPages < PageWalk.maximumEmptyPages || ends else {
             throw NightjarError(
                 .protocol,
-                "\(history.emptyPages + 1) pages in a row brought no item, and the server says that more follow")
+                "\(history.emptyPages + 1) consecutive pages had no new items, but the server says that more follow")
         }
     }
 
-    /// The response 304 to a condition that the caller set: the list is not modified.
+    /// Handles a 304 response to a condition that the caller set: the list is not modified.
     private mutating func takeUnmodified(_ place: PagePlace) throws(NightjarError) {
         guard place.number == 1 else {
             throw NightjarError(
                 .decoding,
-                "page \(place.number) has status 304 and no content; send conditional header fields only for lists of one "
+                "page \(place.number) has status 304 and no content; send conditional header fields only for lists "
+                    + "of one "
                     + "page")
         }
         var behind = place.next

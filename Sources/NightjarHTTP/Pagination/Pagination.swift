@@ -1,70 +1,71 @@
-/// How a list goes on from one answer to the next.
+/// How a list continues from one response to the next.
 ///
-/// Messages of errors use the names of these options in Lua, in JSON and in endpoint descriptions: `param`, `size_param`,
-/// `request_header`, `max_pages`, `max_items` and `allow_origins`.
+/// Error messages use the option names of Lua, JSON and endpoint descriptions: `param`, `size_param`, `request_header`,
+/// `max_pages`, `max_items` and `allow_origins`.
 public struct Pagination: Sendable {
     public enum Style: String, Sendable, CaseIterable {
-        /// Found out from the first answer, and said.
+        /// Determined from the first response and reported.
         case guess
-        /// `?page=2`. Counts places, as ``offset`` does, and misses the same.
+        /// A page number: `?page=2`. Has the same limitation as ``offset``.
         case page
-        /// `?offset=20`. A list that changes meanwhile is not met whole: what is deleted in front of the place where the walk
-        /// is moves others up past it, and they are missed; what is inserted there moves some down, and they come twice, but
-        /// for what ``Pagination/key`` keeps out.
+        /// An offset: `?offset=20`. If the list changes while it is read, the result is incomplete. Items deleted
+        /// before the current position shift others, which are missed. Items inserted there shift others, which are
+        /// repeated unless ``Pagination/key`` removes them.
         case offset
-        /// `?cursor=...`, an opaque text that the answer before gives.
+        /// `?cursor=...`, an opaque string from the previous response.
         case cursor
         /// A Link field with rel=next. RFC 8288.
         case link
         /// The URL of the next page in the body.
         case next
-        /// A token in a header field of the response, sent back in a query item or a header field. Without
-        /// ``parameter`` and ``requestHeader`` the field has the URL of the next page.
+        /// A token in a response header field, sent back in a query item or header field. Without ``parameter`` and
+        /// ``requestHeader`` the field contains the URL of the next page.
         case header
-        /// The caller says, after each page, how it goes on.
+        /// The caller sets the next page after each page.
         case custom
     }
 
     public var style = Style.guess
-    /// Where in an answer the items are; nil: found out.
+    /// The location of the items in a response. Nil: determined from the first response.
     public var items: JSONPointer?
-    /// Where the cursor or the URL of the next page is; nil: found out. ``PageWalk`` tells when its absence is an end.
+    /// The location of the cursor or of the URL of the next page. Nil: determined from the first response. ``PageWalk``
+    /// describes when its absence is the end.
     public var next: JSONPointer?
-    /// Where in an item that is which tells it from others: none is given twice. Each item costs 16 to 37 bytes for as long as
-    /// the walk lasts; without a key only pages cost that.
+    /// The location of an item's unique key within the item. Items with the same key are delivered once. Each item
+    /// costs 16 to 37 bytes while the paginator exists; without a key only each page does.
     public var key: JSONPointer?
-    /// The query item by which a page is asked for: `page`, `offset`, `cursor`; nil: the style's own name.
+    /// The query item that selects a page: `page`, `offset`, `cursor`. Nil: the default name of the style.
     public var parameter: String?
-    /// The query item by which the size of a page is asked for; nil: none is.
+    /// The query item that sets the page size. Nil: none.
     public var sizeParameter: String?
-    /// How many items a page is asked to have, or, without ``sizeParameter``, has when nobody asks; nil: unknown.
+    /// The page size to request or, without ``sizeParameter``, the server's default. Nil: unknown.
     public var size: Int?
-    /// The number of the first page, mostly 1, sometimes 0; up to ``largestFirst``.
+    /// The number of the first page, usually 1, sometimes 0. At most ``largestFirst``.
     public var first = 1
-    /// Of ``Style/header``: the field of the answer that has the token.
+    /// For ``Style/header``: the response field that contains the token.
     public var header: String?
-    /// Of ``Style/header``: the field of the request that sends the token back; nil: ``parameter`` does, or the field of the
-    /// response has the URL of the next page.
+    /// For ``Style/header``: the request field that sends the token back. Nil: ``parameter`` does, or the response
+    /// field contains the URL of the next page.
     public var requestHeader: String?
-    /// Where the answer says whether more follows (true or false); nil: it does not. False ends the list, and true where
-    /// the answer does not tell how it goes on is an error.
+    /// The location of a boolean that says whether more items follow. Nil: none. False ends the list. True without a
+    /// next page is an error.
     public var more: JSONPointer?
-    /// Where the answer says how many items there are; nil: it does not.
+    /// The location of the total number of items. Nil: none.
     public var total: JSONPointer?
-    /// Pages loaded before they are asked for, 0 to ``largestPrefetch``. Their answers wait in memory.
+    /// The number of pages to load in advance, 0 to ``largestPrefetch``. Their responses are kept in memory.
     public var prefetch = 1
-    /// More is an error, never a silent end.
+    /// The maximum number of pages. Exceeding it is an error, never a silent end.
     public var maximumPages = 100_000
     public var maximumItems = 10_000_000
-    /// Other origins that a next page may be of; they get no credentials.
+    /// Other origins that the next page may have. They receive no credentials.
     public var allowedOrigins: [String] = []
 
-    /// Of the endpoint whose list it is.
+    /// The query parameters declared by the endpoint.
     var declared: [DeclaredParameter] = []
 
-    /// Pages that wait in memory for who asks, at most.
+    /// The maximum of ``prefetch``.
     public static let largestPrefetch = 64
-    /// What a server may hold in 32 bits.
+    /// The maximum of ``first``: the largest 32-bit integer.
     public static let largestFirst = Int(Int32.max)
 
     public init(_ style: Style = .guess) { self.style = style }

@@ -1,28 +1,28 @@
-/// A page of a list, as ``PageWalk`` gives it: where in the body of the answer its items are.
+/// A page of a list, with the ranges of its items in the response body.
 public struct WalkedPage: Sendable {
-    /// Counts from 1; pages without items count too.
+    /// The number of the page, from 1. Empty pages count too.
     public let number: Int
-    /// The items, in the bytes of the body. Without those that were given before, by their keys.
+    /// The ranges of the items in the body. Items that were delivered before, by their keys, are not included.
     public let items: [Range<Int>]
-    /// The place of each in the array of the answer.
+    /// The index of each item in the response's array.
     public let indices: [Int]
-    /// Elements of the answer's array.
+    /// The number of elements of the response's array.
     public let count: Int
     let place: SavedPlace
-    /// Nil: the caller decides.
+    /// Nil if the caller decides.
     let after: SavedPlace?
     let origin: PageStateOrigin
 
-    /// The position behind the first `consumed` items of this page, for resuming a walk there.
+    /// The position after the first `consumed` items of this page, for resuming there.
     ///
-    /// Within a page it is a count of places: the page is loaded again, and so many elements of it are passed over. Where
-    /// the server's page has changed meanwhile, an item deleted in front of the place shifts what is given: as many as
-    /// were deleted are missed, and as many as were inserted come again. A position at the page's end does not have this.
+    /// A position within a page is a count of elements: the page is loaded again and that many elements are skipped. If
+    /// the server's page has changed in the meantime, deleted items cause others to be missed, and inserted items cause
+    /// others to be repeated. A position at the end of a page does not have this limitation.
     ///
-    /// - Parameter consumed: all of them and more: behind the page.
+    /// - Parameter consumed: the number of items. At least the number on the page means after the page.
     public func state(consumed: Int) -> String { position(consumed: consumed).state }
 
-    /// The same, to be made a text when that is wanted.
+    /// The same position, serialized on demand.
     public func position(consumed: Int) -> SavedPosition {
         SavedPosition(saved: saved(consumed: consumed), origin: origin)
     }
@@ -40,26 +40,26 @@ public struct WalkedPage: Sendable {
     }
 }
 
-/// A place in a list.
+/// A position in a list.
 public struct SavedPosition: Sendable {
     let saved: SavedPlace
     let origin: PageStateOrigin
 
-    /// As a text for another run.
+    /// The position as text, to resume in another run.
     public var state: String { origin.write(saved) }
 }
 
-/// Where in a walk a page is.
+/// The place of a page in the sequence of pages.
 struct PagePlace: Sendable, Equatable {
     var position = PagePosition.first
-    /// Counts from 1.
+    /// The number of the page, from 1.
     var number = 1
-    /// Elements of the pages before.
+    /// The number of elements on earlier pages.
     var seen = 0
-    /// Elements at the beginning of the page that were given before.
+    /// The number of elements at the beginning of the page that were already delivered.
     var skip = 0
 
-    /// Its position is still to be set.
+    /// The next place. Its position must be set.
     var next: PagePlace { PagePlace(number: number + 1, seen: seen) }
 }
 
@@ -69,7 +69,7 @@ struct SavedPlace: Sendable {
         get { place.skip }
         set { place.skip = newValue }
     }
-    /// What was found out, where the position depends on it.
+    /// The plan, if the position depends on what was found out.
     var plan: PagePlan?
 
     init(place: PagePlace, skip: Int, plan: PagePlan?) {

@@ -11,11 +11,11 @@ public struct RequestRecord: Sendable {
 
     public var method: Method
     public var url: RequestURL
-    /// All fields, including those for message framing.
+    /// All fields, including those that frame the message.
     public var headers: Headers
     public var body: Body
-    /// The names of additional fields and query items that carry credentials. They are masked when the record is
-    /// displayed.
+    /// Names of fields and query items that carry credentials, besides the built-in names. They are masked where the
+    /// record is shown.
     public var sensitive: [String]
 
     public init(method: Method, url: RequestURL, headers: Headers, body: Body = .none, sensitive: [String] = []) {

@@ -1,8 +1,7 @@
-/// Quotes bytes as a single word of a POSIX shell. Works for all bytes except NUL, which no argument can contain.
+/// Quotes bytes as one word of a POSIX shell. Supports every byte except NUL, which arguments cannot contain.
 enum ShellWord {
-    /// Printable text is enclosed in single quotes, which prevent any interpretation. Control characters, which could
-    /// affect the terminal that displays the command, and bytes that are not UTF-8 are produced by printf, because not
-    /// all shells support `$'...'`.
+    /// Printable text is put in single quotes. Control characters, which would affect the terminal, and bytes that are
+    /// not UTF-8 are produced by printf, because `$'...'` is not supported by every shell.
     static func quote(_ bytes: some Collection<UInt8>) -> String {
         var word = ""
         var plain = ""
@@ -53,8 +52,7 @@ enum ShellWord {
         return nil
     }
 
-    /// True for characters that are shown literally. These include line feeds, because a command substitution would
-    /// remove trailing ones, and they are harmless in quotes.
+    /// A line break is shown: a command substitution would drop it, and it is harmless in quotes.
     private static func isShown(_ scalar: Unicode.Scalar) -> Bool {
         if scalar == "\n" { return true }
         switch scalar.properties.generalCategory {

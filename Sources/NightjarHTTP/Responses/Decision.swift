@@ -1,28 +1,28 @@
-/// A decision that affected a call, which explains its result. See ``Response/decisions`` and
-/// ``NightjarError/decisions``. Contains no secrets.
+/// A decision that was made during a call. See ``Response/decisions`` and ``NightjarError/decisions``. Contains no
+/// secrets.
 public struct Decision: Sendable, Equatable {
     public enum What: Sendable, Equatable {
-        /// Another attempt was made after a wait.
+        /// The request was retried after a wait.
         case retried(cause: String, after: Duration)
-        /// The call failed without another attempt.
+        /// The failure was reported to the caller.
         case notRetried(cause: String, because: String)
-        /// Several equal calls shared one exchange.
+        /// Equal calls shared one exchange.
         case coalesced(calls: Int)
-        /// An exchange had to wait before it started.
+        /// An exchange had to wait before it could start.
         case waited(Duration, for: String)
-        /// The call waited for a new token. All calls that waited for the same refresh have the same `refresh` number,
-        /// which counts the client's refreshes.
+        /// The call waited for a token refresh. Calls that share a refresh have the same number, which the client
+        /// counts.
         case tokenAwaited(TokenCause, Duration, refresh: Int)
         /// The request was sent again with a newer token.
         case replayed
-        /// The request was sent again with credentials for the server's challenge.
+        /// The request was sent again in response to an authentication challenge.
         case challenged
         case redirected(status: Int, method: Method, to: String)
-        /// The result of the cache lookup for this URL.
+        /// A decision of the cache, and the URL of the cache key.
         case cache(CacheVerdict, key: RequestURL)
-        /// The response does not match the description of its endpoint, and the client is configured to warn.
+        /// The response does not match its endpoint's description, and the client is configured to warn.
         case mismatched(problem: String)
-        /// The server's certificate was not verified, because verification is disabled.
+        /// The server's certificate was not verified, because the client is configured not to.
         case unverifiedTLS
     }
 
@@ -39,9 +39,9 @@ public struct Decision: Sendable, Equatable {
     }
 
     public let what: What
-    /// The number of times that the request had been written to a connection.
+    /// How often the request had been sent on a connection by then.
     public let attempt: Int
-    /// Time since the start of the call.
+    /// The time since the start of the call.
     public let moment: Duration
 
     public init(_ what: What, attempt: Int, moment: Duration) {
@@ -68,7 +68,7 @@ public struct Decision: Sendable, Equatable {
     }
 }
 
-/// Describes the decision as a sentence.
+/// The decision in one sentence.
 extension Decision: CustomStringConvertible {
     public var description: String {
         "at \(moment.shortSeconds) s" + (attempt > 0 ? ", after attempt \(attempt): " : ": ") + sentence
@@ -81,9 +81,9 @@ extension Decision: CustomStringConvertible {
         case .coalesced(let calls): "\(calls) equal calls shared one exchange"
         case .waited(let wait, let limit): "waited \(wait.shortSeconds) s for \(limit)"
         case .tokenAwaited(let cause, let wait, let refresh):
-            "\(cause.sentence); waited \(wait.shortSeconds) s for token refresh \(refresh) of this client"
+            "\(cause.sentence); waited \(wait.shortSeconds) s for refresh \(refresh) of this client"
         case .replayed: "sent again with the new token"
-        case .challenged: "the server sent a challenge (401); sent again with credentials for it"
+        case .challenged: "the server sent a challenge (401); sent again with credentials"
         case .redirected(let status, let method, let url): "redirected (\(status)) to \(method) \(url)"
         case .cache(let verdict, let key): "\(verdict.sentence) (cache key: \(key.redacted))"
         case .mismatched(let problem): problem
@@ -94,7 +94,7 @@ extension Decision: CustomStringConvertible {
 
 /// The decision as data, for C and Lua.
 extension Decision {
-    /// An object with `decision`, `attempt`, `at` (seconds), `text` and members that depend on the decision.
+    /// An object with `decision`, `attempt`, `at` (seconds), `text` and members specific to the decision.
     public var json: JSONValue {
         var members: [JSONValue.Member] = [
             .init("decision", .string(name)), .init("attempt", .integer(Int64(attempt))),
@@ -142,6 +142,6 @@ extension Sequence<Decision> {
 }
 
 extension Duration {
-    /// Rounded to milliseconds: `0.35`.
+    /// Seconds with millisecond precision: `0.35`.
     var shortSeconds: String { "\((inSeconds * 1000).rounded() / 1000)" }
 }

@@ -1,7 +1,7 @@
 extension SecretContent {
-    /// Replaces the content of secret parts, and secrets in the other parts. RFC 2046 section 5.1, RFC 7578.
+    /// Replaces the content of secret parts, and secrets in other parts. RFC 2046 section 5.1, RFC 7578.
     ///
-    /// - Returns: nil where no boundary is known.
+    /// - Returns: nil if the boundary is unknown.
     static func multipart(
         _ bytes: [UInt8], type: String?, with secrets: inout some SecretReplacing, depth: Int
     ) -> [UInt8]? {
@@ -26,13 +26,13 @@ extension SecretContent {
         if let type, let parameter = MediaType(type)?["boundary"], !parameter.isEmpty {
             return Array(parameter.utf8)
         }
-        // As the content has it: its first line.
+        // Taken from the first line of the body.
         guard bytes.starts(with: "--".utf8) else { return nil }
         let line = bytes.dropFirst(2).prefix { !ASCII.isWhitespace($0) }
         return line.isEmpty || line.count > 70 ? nil : Array(line)
     }
 
-    /// The place of a delimiter at the beginning of a line.
+    /// The position of a delimiter at the beginning of a line.
     private static func place(of delimiter: [UInt8], in bytes: [UInt8], from start: Int) -> Int? {
         guard let first = delimiter.first else { return nil }
         var at = start
@@ -47,7 +47,7 @@ extension SecretContent {
         return nil
     }
 
-    /// Header fields, an empty line and content: a part, or a message of HTTP within one.
+    /// Processes header fields, an empty line and a body: a part, or an HTTP message within one.
     static func message(
         _ bytes: [UInt8], isPart: Bool = false, with secrets: inout some SecretReplacing, depth: Int
     ) -> [UInt8] {
@@ -83,7 +83,7 @@ extension SecretContent {
             result +=
                 bytes[line.startIndex..<value.startIndex] + Array(other.utf8) + bytes[value.endIndex..<line.endIndex]
         }
-        // The line end before a delimiter belongs to the delimiter.
+        // The line break before a delimiter belongs to the delimiter.
         var end = bytes.count
         if isPart, end > at, bytes[end - 1] == UInt8(ascii: "\n") {
             end -= 1
@@ -99,7 +99,7 @@ extension SecretContent {
         return result + bytes[end...]
     }
 
-    /// The name in a Content-Disposition: `form-data; name="password"`.
+    /// The name in a Content-Disposition field: `form-data; name="password"`.
     private static func disposition(_ value: ArraySlice<UInt8>) -> [UInt8]? {
         var rest = value
         while let semicolon = rest.firstIndex(of: UInt8(ascii: ";")) {
@@ -127,7 +127,7 @@ extension SecretContent {
         return nil
     }
 
-    /// What follows a parameter, whose value may be quoted and have semicolons in it.
+    /// Skips a parameter, whose value may be quoted and contain semicolons.
     private static func skippingParameter(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         var (rest, isQuoted) = (text, false)
         while let byte = rest.first {

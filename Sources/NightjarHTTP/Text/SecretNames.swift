@@ -1,64 +1,65 @@
-/// The rule for names: which header fields, query items, form items, members of JSON, XML elements and log fields hold
+/// Decides by name which header fields, query items, form items, JSON members, XML elements and log fields contain
 /// credentials.
 ///
-/// Everything that masks, drops, scrubs or partitions asks this rule. It reads a name as words, so that the case and the
-/// separators do not matter: `X-JWT`, `api_key`, `apiKey` and `APIKey2` are `jwt`, `api key`, `api key` and `api key`.
+/// Everything that masks, drops, scrubs or partitions uses this rule. A name is split into words, ignoring case and
+/// separators: `X-JWT`, `api_key`, `apiKey` and `APIKey2` become `jwt`, `api key`, `api key` and `api key`.
 package enum SecretNames {
-    /// Where the name stands.
+    /// Where the name occurs.
     package enum Place: Sendable {
-        /// A header field. Fields are few and are not prose, so a word that is a credential in most fields counts.
+        /// A header field. There are few fields and their names are not prose, so a word that is a credential in most
+        /// fields counts.
         case field
-        /// A query item, a form item, a member of JSON or a field of a log line.
+        /// A query item, a form item, a JSON member or a field of a log line.
         case item
     }
 
     package enum Strength: Sendable, Comparable {
         case none
-        /// Data have the same name: `code`, `key`. A log masks it; a recording keeps it outside of a login.
+        /// The name is also used for other data: `code`, `key`. Logs mask it; recordings keep it outside logins.
         case weak
         case strong
     }
 
-    /// Whether the value of this name is most likely a credential.
+    /// True if the value of this name is probably a credential.
     ///
-    /// - Parameter name: as plain text, without percent-encoding and escapes.
+    /// - Parameter name: plain text, without percent-encoding and escapes.
     package static func isSecret(_ name: some Collection<UInt8>, in place: Place) -> Bool {
         strength(name, in: place) > .none
     }
 
     package static func strength(_ name: some Collection<UInt8>, in place: Place) -> Strength {
-        // The end of a name says what it is.
+        // Only the end of the name is examined, because it determines the meaning.
         Words(name.dropFirst(max(name.count - longestName, 0))).strength(in: place)
     }
 
-    /// Whether the value of this query item, form item or member is most likely a credential.
+    /// True if the value of this query item, form item or member is probably a credential.
     ///
     /// - Parameters:
-    ///   - name: as it is written in a URL: `client%5Fsecret`.
-    ///   - sensitive: further names, before they are encoded.
+    ///   - name: the name as written in a URL: `client%5Fsecret`.
+    ///   - sensitive: additional names, unencoded.
     static func isSecret(item name: Substring.UTF8View, sensitive: [String] = []) -> Bool {
         let plain = PercentEncoding.decoded(name)
         return isSecret(plain, in: .item) || isNamed(plain, in: sensitive)
     }
 
-    /// Whether the name is one of these. Case and separators do not matter.
+    /// True if the name is one of these, ignoring case and separators.
     static func isNamed(_ name: some Collection<UInt8>, in names: [String]) -> Bool {
         guard !names.isEmpty else { return false }
         let plain = letters(name)
         return names.contains { letters($0.utf8) == plain }
     }
 
-    /// The letters and digits of a name, in lower case.
+    /// The letters and digits of a name in lower case.
     static func letters(_ name: some Collection<UInt8>) -> [UInt8] {
         name.lazy.filter { !"-_.[] ".utf8.contains($0) }.map(ASCII.lowercase)
     }
 
-    /// Bytes of a name that are read.
+    /// The maximum length examined, in bytes.
     private static let longestName = 256
 }
 
 extension SecretNames {
-    /// A name as words in lower case: without separators, a leading `x`, numbers at the end of words and a version.
+    /// A name as words in lower case, without separators, a leading `x`, numbers at the end of words and a version.
     private struct Words {
         private(set) var words: [String] = []
         private(set) var joined: [UInt8] = []
@@ -100,7 +101,7 @@ extension SecretNames {
 
         private static func isUpper(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "A") < 26 }
 
-        /// Whether a word begins within letters: `accessToken`, `APIKey`.
+        /// True if a word begins here within letters: `accessToken`, `APIKey`.
         private static func isStart(_ bytes: [UInt8], _ at: Int) -> Bool {
             guard at > 0, isUpper(bytes[at]) else { return false }
             guard isUpper(bytes[at - 1]) else { return true }
@@ -167,7 +168,7 @@ extension SecretNames {
         }
     }
 
-    /// Found anywhere in the letters of a name.
+    /// Matched anywhere in the letters of a name.
     private static let long: [[UInt8]] = [
         "password", "passwd", "passwort", "kennwort", "passphrase", "passcode", "pwd", "secret", "credential",
         "apikey", "accesskey", "privatekey", "sessionkey", "sharedkey", "masterkey", "authkey", "authtoken",
@@ -175,23 +176,23 @@ extension SecretNames {
         "codeverifier", "authorizationcode",
     ].map { Array($0.utf8) }
     private static let secretary = Array("secretar".utf8)
-    /// Found anywhere in the letters of the name of a header field.
+    /// Matched anywhere in the letters of a header field name.
     private static let longInFields: [[UInt8]] = ["token", "authenticat"].map { Array($0.utf8) }
-    /// Whole words, anywhere.
+    /// Matched as whole words, anywhere.
     private static let short: Set<String> = ["creds", "csrf", "xsrf", "hmac", "cvv", "cvc", "dpop", "assertion"]
-    /// Ends of words, anywhere: `pw`, `dbpw`, `totp`.
+    /// Matched at the end of words: `pw`, `dbpw`, `totp`.
     private static let shortEndings = ["pw", "otp", "jwt"]
-    /// Whole words of a header field, anywhere.
+    /// Matched as whole words of a header field name, anywhere.
     private static let fieldWords: Set<String> = [
         "authorization", "cookie", "session", "signature", "key", "pass", "pin", "sid", "sig", "ticket", "code",
     ]
-    /// Fields whose names have such a word and whose values are no credentials. Challenges are not among them: some hold
-    /// tokens.
+    /// Fields whose names contain such a word but whose values are not credentials. Challenges are not included,
+    /// because some contain tokens.
     private static let harmlessFields: Set<String> = [
         "idempotencykey", "secwebsocketkey", "secwebsocketaccept", "surrogatekey", "publickeypins",
         "accesscontrolallowcredentials", "statuscode", "responsecode", "errorcode",
     ]
-    /// The last word of what says something about a credential and is none.
+    /// Last words of names that describe a credential but are not credentials.
     private static let descriptions: Set<String> = [
         "type", "url", "uri", "scheme", "expires", "expiry", "expiration", "ttl", "lifetime", "duration", "age",
         "count", "length", "size", "limit", "policy", "hint", "algorithm", "alg", "format", "required", "enabled",
@@ -212,7 +213,7 @@ extension SecretNames {
     private static let tokenQualifiers: Set<String> = [
         "access", "api", "auth", "bearer", "csrf", "id", "login", "refresh", "session", "user",
     ]
-    /// Tokens that are places in lists, which somebody who reads a log wants to see.
+    /// Tokens that are positions in lists, which are useful in logs.
     private static let cursorQualifiers = ["page", "next", "continuation", "sync", "skip"]
     private static let weak: Set<String> = ["authorization", "code", "key", "pass", "pin", "ticket"]
     private static let weakWords: Set<String> = ["auth", "cookie", "session", "signature"]

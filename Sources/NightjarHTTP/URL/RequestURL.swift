@@ -93,6 +93,6 @@ extension RequestURL: Hashable {
 }
 
 extension RequestURL {
-    /// The URL without user info, and with `***` for the values of query items that carry credentials.
+    /// The URL without user info, with `***` for the values of query items that carry credentials.
     public var redacted: String { origin.description + Masking.url(target, sensitive: sensitive) }
 }

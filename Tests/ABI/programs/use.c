@@ -131,7 +131,7 @@ static void sends_files_and_forms(const char *origin) {
   CHECK(nj_form_add_text(form, "", "nameless") == NJ_OK);
   nj_error *err = NULL;
   CHECK(nj_request_set_body_form(req, form, &err) == NJ_INVALID_REQUEST);
-  CHECK_TEXT(nj_error_message(err), "part 6 of the form, \"\": it has no name; give it one");
+  CHECK_TEXT(nj_error_message(err), "part 6 of the form, \"\": it has no name; set one");
   nj_error_free(err);
   nj_form_free(form);
   nj_request_free(req);
