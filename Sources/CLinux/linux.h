@@ -1,8 +1,9 @@
-/* What Swift's Glibc module leaves out. */
+/* System interfaces that Swift's Glibc module lacks. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-/* fd_set as Glibc's module has it, whose headers are read without _GNU_SOURCE: two of one name do not get along. */
+/* Declares fd_set as in the Glibc module, whose headers are read without _GNU_SOURCE. Two different definitions would
+ * conflict. */
 #include <features.h>
 #pragma push_macro("__USE_XOPEN")
 #undef __USE_XOPEN
@@ -19,20 +20,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* For the tests: what a child is left. GNU's, from glibc 2.29 and 2.34; `actions` is a posix_spawn_file_actions_t, whose header
- * brings types that are Glibc's module's. */
+/* For the tests: limit what a child process inherits. GNU extensions since glibc 2.29 and 2.34. `actions` is a
+ * posix_spawn_file_actions_t, whose header would redeclare types of the Glibc module. */
 extern int posix_spawn_file_actions_addchdir_np(void *actions, const char *path);
 extern int posix_spawn_file_actions_addclosefrom_np(void *actions, int from);
 
-/* Takes (F_WRLCK) or gives back (F_UNLCK) one byte of a file for this open description, without waiting. fcntl is
- * variadic. Returns 0 or the system's number: EAGAIN when another has it. */
+/* Locks (F_WRLCK) or unlocks (F_UNLCK) one byte of a file for this open file description without blocking. fcntl is
+ * variadic, which Swift cannot call. Returns 0 or the error number: EAGAIN if another description holds the lock. */
 static inline int clinux_lock_byte(int descriptor, short type, off_t offset) {
   struct flock range = {.l_type = type, .l_whence = SEEK_SET, .l_start = offset, .l_len = 1, .l_pid = 0};
   return fcntl(descriptor, F_OFD_SETLK, &range) == 0 ? 0 : errno;
 }
 
-/* Whether the system can allocate `count` bytes now. Compilers remove an allocation that is freed unused, but for the volatile
- * pointer. */
+/* Returns true if the system can allocate `count` bytes now. The volatile pointer keeps the compiler from removing the
+ * unused allocation. */
 static inline bool clinux_has_memory(size_t count) {
   void *volatile memory = malloc(count);
   free(memory);
@@ -90,5 +91,6 @@ refuse:;
   return refusal;
 }
 
-/* How much later than asked the system may wake this thread, in nanoseconds; it is 50,000 by default. prctl is variadic. */
+/* Sets how much later than requested the system may wake this thread, in nanoseconds. The default is 50,000. prctl is
+ * variadic. */
 static inline void clinux_set_timer_slack(unsigned long nanoseconds) { prctl(PR_SET_TIMERSLACK, nanoseconds, 0, 0, 0); }

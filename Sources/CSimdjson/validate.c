@@ -1,4 +1,4 @@
-/* The grammar of RFC 8259, byte by byte, to tell where a text breaks it: simdjson itself only knows that it does. */
+/* Checks the grammar of RFC 8259 byte by byte to find the position of an error, which simdjson does not report. */
 #define _GNU_SOURCE
 #include <locale.h>
 #include <math.h>
@@ -39,7 +39,7 @@ static bool literal(reader *r, const char *word) {
   return true;
 }
 
-/* Four hexadecimal digits; -1: they are not there. */
+/* Reads four hexadecimal digits. Returns -1 if they are missing. */
 static long hex4(reader *r) {
   long value = 0;
   for (int i = 0; i < 4; i++) {
@@ -80,7 +80,7 @@ static bool escape(reader *r) {
   return true;
 }
 
-/* One character of more than a byte. RFC 3629 section 4. */
+/* Reads a multi-byte character. RFC 3629 section 4. */
 static bool utf8(reader *r) {
   const unsigned char *p = r->bytes + r->at;
   size_t left = r->length - r->at, more;
@@ -121,7 +121,7 @@ static bool string(reader *r) {
   return fail(r, "the text ends inside a string");
 }
 
-/* Whether the digits, without a sign, are beyond uint64 or, negative, beyond int64. */
+/* Returns true if the digits (without a sign) exceed uint64 or, if negative, int64. */
 static bool is_long_integer(const unsigned char *digits, size_t count, bool negative) {
   const char *most = negative ? "9223372036854775808" : "18446744073709551615";
   size_t length = strlen(most);
@@ -129,7 +129,7 @@ static bool is_long_integer(const unsigned char *digits, size_t count, bool nega
   return memcmp(digits, most, length) > 0;
 }
 
-/* Whether a number that is grammatical has no finite double. The process's locale must not have a say. */
+/* Returns true if a valid number exceeds the range of finite doubles. Independent of the process's locale. */
 static bool is_beyond_double(const unsigned char *text, size_t length) {
   static const double none = 0;
   char small[128], *copy = length < sizeof small ? small : malloc(length + 1);
@@ -148,7 +148,7 @@ static bool number(reader *r) {
   bool negative = r->bytes[r->at] == '-', is_integer = true;
   if (negative) r->at++;
   size_t digits = r->at;
-  if (!is_digit(r)) return fail(r, negative ? "expected a digit behind '-'" : "expected a value");
+  if (!is_digit(r)) return fail(r, negative ? "expected a digit after '-'" : "expected a value");
   if (r->bytes[r->at] == '0') {
     r->at++;
     if (is_digit(r)) return fail(r, "a number must not begin with 0");
@@ -158,7 +158,7 @@ static bool number(reader *r) {
   if (r->at < r->length && r->bytes[r->at] == '.') {
     is_integer = false;
     r->at++;
-    if (!is_digit(r)) return fail(r, "expected a digit behind '.'");
+    if (!is_digit(r)) return fail(r, "expected a digit after '.'");
     while (is_digit(r)) r->at++;
   }
   if (r->at < r->length && (r->bytes[r->at] | 32) == 'e') {
@@ -197,7 +197,7 @@ static bool key(reader *r, const char *wanted) {
   if (r->bytes[r->at] != '"') return fail(r, wanted);
   if (!string(r)) return false;
   skip_space(r);
-  if (r->at == r->length || r->bytes[r->at] != ':') return fail(r, "expected ':' behind the name");
+  if (r->at == r->length || r->bytes[r->at] != ':') return fail(r, "expected ':' after the name");
   r->at++;
   skip_space(r);
   return true;
@@ -208,10 +208,10 @@ static njs_status document(reader *r) {
   size_t depth = 0;
   skip_space(r);
   for (;;) {
-    /* A value begins here. */
+    /* The beginning of a value. */
     if (r->at < r->length && (r->bytes[r->at] == '{' || r->bytes[r->at] == '[')) {
       if (depth == NJS_MAX_DEPTH) {
-        fail(r, "more than 1024 arrays and objects within each other");
+        fail(r, "arrays and objects are nested more than 1024 levels deep");
         return NJS_TOO_DEEP;
       }
       bool object = in_object[depth++] = r->bytes[r->at++] == '{';
@@ -228,12 +228,12 @@ static njs_status document(reader *r) {
         continue;
       }
     } else if (!scalar(r)) return NJS_INVALID;
-    /* A value has ended. */
+    /* The end of a value. */
     for (;;) {
       skip_space(r);
       if (depth == 0) {
         if (r->at == r->length) return NJS_OK;
-        fail(r, "expected nothing behind the value");
+        fail(r, "expected nothing after the value");
         return NJS_INVALID;
       }
       bool object = in_object[depth - 1];

@@ -153,7 +153,7 @@ import Testing
         let error = try failure(client, Request(.get, "http://no-such-host.invalid/"))
         #expect(error.kind == .dns)
         #expect(error.phase == .dns)
-        #expect(error.message.contains("\"no-such-host.invalid\" cannot be found"))
+        #expect(error.message.contains("resolving the host \"no-such-host.invalid\" failed"))
     }
 
     @Test func plainTextWhereTLSIsMeantIsSaidSo() throws {

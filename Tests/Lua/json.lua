@@ -90,9 +90,9 @@ broken("expected a value but the text ends at line 1 column 1", "")
 broken("expected ',' or '}' at line 3 column 3", '{\n  "a": 1\n  "b": 2}')
 broken("expected a name in quotes at line 1 column 8", '{"a":1,}')
 broken("a number beyond the range of doubles at line 1 column 1", "1e999")
-broken("more than 1024 arrays and objects within each other at line 1 column 1025", ("["):rep(1025))
-broken("more than 1024 arrays and objects within each other at line 1 column 1025", ("["):rep(1025) .. ("]"):rep(1025))
-broken("expected nothing behind the value at line 1 column 3", "1 2")
+broken("arrays and objects are nested more than 1024 levels deep at line 1 column 1025", ("["):rep(1025))
+broken("arrays and objects are nested more than 1024 levels deep at line 1 column 1025", ("["):rep(1025) .. ("]"):rep(1025))
+broken("expected nothing after the value at line 1 column 3", "1 2")
 broken("bytes that are not UTF-8 at line 1 column 2", '"\xff"')
 
 -- Misuse.

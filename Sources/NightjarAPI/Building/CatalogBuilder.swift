@@ -181,7 +181,7 @@ struct CatalogBuilder {
             throw NightjarError(.invalidArgument, "expected an object, got \(source.node.typeName)")
         }
         guard let method = Method(methodName.uppercased()) else {
-            throw NightjarError(.invalidArgument, "\(quoted(methodName)) is no method")
+            throw NightjarError(.invalidArgument, "\(quoted(methodName)) is not a method")
         }
         var operation = Operation("", method, path)
         operation.parameters = try parameters(of: source, item, template, place)

@@ -199,7 +199,7 @@ extension ResponseCase {
         ResponseCase(
             "chunked in HTTP/1.0", wire: "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
             nio: .differs("RFC 9112 section 6.1: the framing is to be treated as faulty"),
-            ["protocol: HTTP/1.0 and has Transfer-Encoding"]),
+            ["protocol: HTTP/1.0 but has Transfer-Encoding"]),
         ResponseCase(
             "an unknown final coding", wire: "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nhello", closes: true,
             nio: .differs("a coding that was not asked for; the content would be given on coded"),
@@ -210,15 +210,15 @@ extension ResponseCase {
         ResponseCase(
             "a coding behind chunked", wire: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, gzip\r\n\r\nhello",
             closes: true,
-            nio: .differs("as above"), ["protocol: was not asked for"]),
+            nio: .differs("as above"), ["protocol: was not requested"]),
         ResponseCase(
             "identity, which is obsolete", wire: "HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\n\r\nhello",
             closes: true,
-            nio: .differs("as above"), ["protocol: was not asked for"]),
+            nio: .differs("as above"), ["protocol: was not requested"]),
         ResponseCase(
             "a coding that looks like chunked", wire: "HTTP/1.1 200 OK\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
             closes: true,
-            nio: .differs("as above"), ["protocol: was not asked for"]),
+            nio: .differs("as above"), ["protocol: was not requested"]),
         ResponseCase(
             "chunked twice",
             wire: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
