@@ -154,7 +154,7 @@ static int write_private(lua_State *L) {
   if (!appends) unlink(name);
   struct stat status;
   int descriptor = clinux_open_private(name, O_WRONLY | O_CREAT | (appends ? O_APPEND : O_EXCL), &status);
-  const char *refusal = descriptor == CLINUX_NO_FILE  ? "it is not a file"
+  const char *refusal = descriptor == CLINUX_NO_FILE  ? "it is not a regular file"
                         : descriptor == CLINUX_FOREIGN    ? "it belongs to another user"
                         : descriptor == CLINUX_MANY_NAMES ? "it has several names"
                                                           : NULL;
