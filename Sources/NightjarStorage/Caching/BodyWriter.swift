@@ -82,9 +82,9 @@ public final class BodyWriter: @unchecked Sendable {
     /// Stores the body in the cache and replaces the variant with the same selecting fields.
     ///
     /// - Parameters:
-    ///     - response: its `contentLength` is set to the number of bytes written.
-    ///     - displayURL: the key's URL without secrets; the only URL that is stored in plain text.
-    ///     - moment: when the request was sent; nil: no change since then concerns the response.
+    ///   - response: its `contentLength` is set to the number of bytes written.
+    ///   - displayURL: the key's URL without secrets; the only URL that is stored in plain text.
+    ///   - moment: when the request was sent; nil: no change since then concerns the response.
     /// - Returns: nil if the entry could not be stored, or if the key was removed since `moment`.
     @discardableResult
     public func commit(

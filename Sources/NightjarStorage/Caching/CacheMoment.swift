@@ -81,9 +81,9 @@ public struct ChangeLog: Sendable, Equatable {
     /// written in the background.
     ///
     /// - Parameters:
-    ///     - moment: when the request was sent.
-    ///     - writer: the cache object that stores the response.
-    ///     - changes: all changes after `moment` that concern the key of the response.
+    ///   - moment: when the request was sent.
+    ///   - writer: the cache object that stores the response.
+    ///   - changes: all changes after `moment` that concern the key of the response.
     public func verdict(
         since moment: CacheMoment, by writer: Int64, _ changes: some Sequence<LoggedChange>
     ) -> StoreVerdict {
@@ -121,7 +121,7 @@ public struct MemoryTier: Sendable, Equatable {
     public enum Age: Sendable { case current, due, outdated }
 
     /// - Parameters:
-    ///     - nanoseconds: since the start of the last successful check, on a monotonic clock.
+    ///   - nanoseconds: since the start of the last successful check, on a monotonic clock.
     public static func age(afterNanoseconds nanoseconds: Int64) -> Age {
         if nanoseconds < dueAfter { return .current }
         return nanoseconds < outdatedAfter ? .due : .outdated
@@ -172,8 +172,8 @@ public struct LocalChanges<Name: Hashable & Sendable>: Sendable {
     public init(capacity: Int = 1024) { self.capacity = capacity }
 
     /// - Parameters:
-    ///     - name: nil: a removal of more than one name.
-    ///     - isWritten: the index already contains the change, or there is no index.
+    ///   - name: nil: a removal of more than one name.
+    ///   - isWritten: the index already contains the change, or there is no index.
     /// - Returns: the ticket of the change.
     @discardableResult
     public mutating func note(_ effect: ChangeEffect, _ name: Name?, isWritten: Bool = true) -> UInt64 {

@@ -44,10 +44,10 @@ public final class DiskCache: Sendable {
     /// Does not access the disk yet.
     ///
     /// - Parameters:
-    ///     - folder: created if it does not exist, accessible only to its owner.
-    ///     - maximumBytes: the limit for everything in the folder. If processes use different limits, the smallest
+    ///   - folder: created if it does not exist, accessible only to its owner.
+    ///   - maximumBytes: the limit for everything in the folder. If processes use different limits, the smallest
     ///     applies.
-    ///     - patience: seconds that an operation waits for other processes.
+    ///   - patience: seconds that an operation waits for other processes.
     public init(folder: String, maximumBytes: Int, patience: Double = 0.5) {
         bodies = BodyFolder(path: folder)
         self.maximumBytes = max(0, min(maximumBytes, DiskCache.largest))

@@ -45,8 +45,8 @@ struct EvictionQueue {
     // MARK: Events
 
     /// - Parameters:
-    ///     - fingerprint: a hash of the entry's name, by which it is recognized when it is inserted again.
-    ///     - weight: at least 0. The caller bounds it, so that sums of weights cannot overflow.
+    ///   - fingerprint: a hash of the entry's name, by which it is recognized when it is inserted again.
+    ///   - weight: at least 0. The caller bounds it, so that sums of weights cannot overflow.
     mutating func insert(_ fingerprint: UInt64, weight: Int) -> Slot {
         let slot: Int32
         if free != EvictionQueue.none {

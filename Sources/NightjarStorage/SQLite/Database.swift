@@ -13,8 +13,8 @@ public final class Database {
     /// Opens an existing file.
     ///
     /// - Parameters:
-    ///     - patience: seconds that one statement waits for other processes.
-    ///     - asItStands: opens the file read-only and without locks, for files that this process may only read.
+    ///   - patience: seconds that one statement waits for other processes.
+    ///   - asItStands: opens the file read-only and without locks, for files that this process may only read.
     convenience init(existing path: String, patience: Double, asItStands: Bool = false) throws(DatabaseError) {
         try self.init(
             path, as: asItStands ? Database.immutableURI(path) : path,

@@ -16,10 +16,10 @@ public struct SQLiteTokenStore: TokenStore {
     /// Does not access the disk yet.
     ///
     /// - Parameters:
-    ///     - account: the name of the login in the file; any text.
-    ///     - key: encrypts this login with AES-256-GCM for this file and account: a copy of the row or the file
+    ///   - account: the name of the login in the file; any text.
+    ///   - key: encrypts this login with AES-256-GCM for this file and account: a copy of the row or the file
     ///     elsewhere is rejected.
-    ///     - patience: seconds that one statement waits for other processes.
+    ///   - patience: seconds that one statement waits for other processes.
     public init(path: String, account: String, key: EncryptionKey? = nil, patience: Double = 5) {
         self.path = path
         self.account = account
