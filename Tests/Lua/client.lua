@@ -85,7 +85,7 @@ for name, value in pairs(res.headers) do names[name] = value end
 equal(names["content-type"], "application/json")
 equal(#api:get("/bytes/100000").body, 100000)
 check.misuse("a response has no field 'jsn'; did you mean 'json'?", function() return res.jsn end)
-check.fails("decoding", "the answer is not JSON: expected a value at line 1 column 1",
+check.fails("decoding", "the response is not JSON: expected a value at line 1 column 1",
   function() return api:get("/bytes/10").json end)
 
 -- Errors.

@@ -146,7 +146,7 @@ struct CookieRows {
 }
 
 extension Statement {
-    /// With the four columns that every table of cookies begins with.
+    /// Runs the statement with the four columns that every cookie table begins with.
     fileprivate func run(_ identity: Cookie.Identity, _ more: SQLValue...) throws(DatabaseError) {
         try run(
             [.text(identity.domain), .text(identity.path), .text(identity.name), .flag(identity.isHostOnly)] + more)
