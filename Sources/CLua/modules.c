@@ -82,7 +82,7 @@ static const module modules[] = {
 
 #define PREFIX "nightjar."
 
-/* Registry keys: the loaded modules by name, and the table that require "nightjar" returns. */
+/* Registry keys: the modules that are loaded, by name; and the table that require "nightjar" returns. */
 static const char loaded_key = 0, nightjar_key = 0;
 
 static const module *find(lua_State *L, const char *name, size_t length) {

@@ -90,7 +90,7 @@ local function of_member(class, member, width, paint)
 end
 
 local function of_class(class, width, paint)
-  local lines = { wrap(class.text .. (class.extends and " Includes the options of " .. class.extends .. "." or ""), width, "") }
+  local lines = { wrap(class.text .. (class.extends and " It has those of " .. class.extends .. ", too." or ""), width, "") }
   for _, member in ipairs(class.members) do
     lines[#lines + 1] = "  " .. paint("key", signature(class, member))
     lines[#lines + 1] = wrap(member[3]:match "^.-%.%f[%s%z]" or member[3], width, "      ")
