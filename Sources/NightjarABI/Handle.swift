@@ -57,6 +57,17 @@ func required<Value>(_ value: Value?, _ what: String) throws(NightjarError) -> V
     return value
 }
 
+/// Returns the queue to which a function delivers.
+///
+/// - Throws: `invalid_argument` for NULL; `forked` for a queue of the parent process, which nothing could poll.
+func requiredQueue(_ queue: OpaquePointer?) throws(NightjarError) -> CompletionQueue {
+    let queue = try required(Handle<CompletionQueue>.borrow(queue), "queue")
+    guard !queue.isOfParent else {
+        throw NightjarError(.forked, "this queue belongs to the parent process; make a new one after fork")
+    }
+    return queue
+}
+
 /// An optional text: NULL is nil; anything else must be UTF-8.
 func optional(_ pointer: UnsafePointer<CChar>?, _ what: String) throws(NightjarError) -> String? {
     pointer == nil ? nil : try required(text(pointer), what)

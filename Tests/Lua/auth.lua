@@ -141,7 +141,7 @@ me(api)
 equal(lifetimes, 2)
 
 -- What it raises or returns instead.
-local kept_text = "the server did not refresh the token; the login is kept: "
+local kept_text = "token refresh failed: the server refused; the login is kept: "
 local answer
 api = client {
   type = "bearer", provider = function() return answer() end, on_login_required = function() ended = ended + 1 end,
@@ -149,7 +149,7 @@ api = client {
 answer = function() error("no network here", 0) end
 fails("unauthorized", kept_text .. "no network here", me, api)
 answer = function() plain:get "/status/401" end
-fails("unauthorized", kept_text .. [[GET answered 401 Unauthorized: "this answer was asked for"; the server asks for Basic (realm "demo")]], me, api)
+fails("unauthorized", kept_text .. [[GET returned 401 Unauthorized: "this answer was asked for"; the server requires Basic (realm "demo")]], me, api)
 answer = function() return {} end
 fails("unauthorized", kept_text .. "auth.provider must return a string or nil, got table", me, api)
 answer = function() return "x", "soon" end
@@ -165,12 +165,12 @@ local lost = client {
 }
 local failed = 0
 nightjar.map({ 1, 2, 3 }, function()
-  fails("unauthorized", "there is no login, or the server has ended it: log in again", me, lost)
+  fails("unauthorized", "there is no login, or the server has ended it; log in again", me, lost)
   equal(ended, 1)
   failed = failed + 1
 end)
 equal(failed, 3)
-fails("unauthorized", "there is no login, or the server has ended it: log in again", me, lost)
+fails("unauthorized", "there is no login, or the server has ended it; log in again", me, lost)
 equal(ended, 1)
 
 -- A login that the script brings, and its end.
@@ -178,7 +178,7 @@ local brought = log_in()
 lost:sign_in { access_token = brought.access_token, refresh_token = brought.refresh_token, expires_in = 60 }
 equal(me(lost), "ada")
 lost:sign_out()
-fails("unauthorized", "there is no login, or the server has ended it: log in again", me, lost)
+fails("unauthorized", "there is no login, or the server has ended it; log in again", me, lost)
 lost:sign_in { access_token = brought.access_token }
 equal(me(lost), "ada")
 
@@ -188,7 +188,7 @@ local dead = client {
   type = "oauth2", token_url = "/v1/oauth/token", client_id = "demo", access_token = "at_old", refresh_token = "rt_gone",
   on_login_required = function() ended = ended + 1 end,
 }
-fails("unauthorized", "there is no login, or the server has ended it: log in again", me, dead)
+fails("unauthorized", "there is no login, or the server has ended it; log in again", me, dead)
 equal(ended, 1)
 
 -- A person lets the program in, on another device; others go on meanwhile.
@@ -203,7 +203,7 @@ local function decide(info, allow)
 end
 local shown
 api = device()
-fails("unauthorized", "there is no login, or the server has ended it: log in again", me, api)
+fails("unauthorized", "there is no login, or the server has ended it; log in again", me, api)
 api:log_in { prompt = function(info)
   shown = info
   nightjar.sleep(0.005)
@@ -232,7 +232,7 @@ api:log_in { prompt = function(info)
   nightjar.spawn(function() browser:get(info.url) end)
 end }
 equal(me(api), "ada")
-fails("invalid_request", "the client has no login: its auth is none, or does not run out", plain.log_in, plain)
+fails("invalid_request", "the client has no login: its option auth is not set or has no token that expires", plain.log_in, plain)
 misuse("log_in: prompt must be a function, got string", api.log_in, api, { prompt = "x" })
 misuse("log_in: unknown option 'promt'; did you mean 'prompt'?", api.log_in, api, { promt = print })
 
@@ -249,7 +249,7 @@ do
   bring()
   equal(me(api), "ada")
   api:sign_out()
-  fails("unauthorized", "there is no login, or the server has ended it: log in again", me, api)
+  fails("unauthorized", "there is no login, or the server has ended it; log in again", me, api)
   bring()
   equal(me(api), "ada")
   nightjar.fs.remove(folder, { recursive = true })
@@ -339,8 +339,8 @@ equal(server_saw(several:get("/echo", { auth = { "key", "token" } }), "authoriza
 fails("invalid_request", 'the client has no credentials for the scheme "tokn"; did you mean "token"?',
   several.get, several, "/echo", { auth = "tokn" })
 fails("invalid_request",
-  'endpoint "nobody": a login is required by "key" and "missing", or by "other", and the client has credentials for '
-    .. '"key", "oauth", "sid", "token"; set them in its option auth.schemes', several.endpoints.nobody)
+  'endpoint "nobody": authentication is required by "key" and "missing", or by "other", and the client has credentials for '
+    .. '"key", "oauth", "sid", "token"; set them in the option auth.schemes', several.endpoints.nobody)
 equal(several.endpoints.me().json.client_id, "demo")
 equal(asked_scope(), "read")
 equal(auth_counts().client_credentials, 1)
@@ -422,7 +422,7 @@ equal(#asked_for, 3)
 equal(options.auth.schemes.one.type, "bearer")
 assert(options.auth.schemes.one.provider and not options.auth.schemes.one.url)
 options.auth.schemes.one = { type = "bearer", provider = function() return nil end }
-fails("unauthorized", "there is no login, or the server has ended it: log in again", nightjar.client(options).endpoints.one)
+fails("unauthorized", "there is no login, or the server has ended it; log in again", nightjar.client(options).endpoints.one)
 equal(asked_for[4], "ended")
 local function refuses(message, scheme)
   misuse(message, client, { schemes = { one = scheme } })

@@ -87,8 +87,8 @@ local _, err = nightjar.try(api.post, api, "/expect?answer=403", { body = "x", e
 equal(err.status, 403)
 
 -- A body on GET.
-check.fails("invalid_request", "GET has a body, which servers and caches are free to drop (RFC 9110 section 9.3.1); " ..
-  "use POST, put it into the query, or set body_on_get",
+check.fails("invalid_request", "GET has a body, which servers and caches may ignore (RFC 9110 section 9.3.1); " ..
+  "use POST, use the query, or set body_on_get",
   api.get, api, "/echo", { body = "q" })
 equal(api:get("/echo", { body = "q", body_on_get = true }).json.body, "q")
 equal(api:delete("/echo", { body = "q" }).json.body, "q")
@@ -96,7 +96,7 @@ equal(api:delete("/echo", { body = "q" }).json.body, "q")
 -- What cannot be sent.
 check.fails("invalid_request", 'the file "/none/at/all" to send cannot be opened: No such file or directory',
   api.post, api, "/upload", { file = "/none/at/all" })
-check.fails("invalid_request", '"/dev" cannot be sent: it is a folder; send its files one by one',
+check.fails("invalid_request", '"/dev" cannot be sent: it is a directory; send its files one by one',
   api.post, api, "/form", { multipart = { { name = "f", file = "/dev" } } })
 check.fails("invalid_request", 'part 1 of the form, "": it has no name; give it one',
   api.post, api, "/form", { multipart = { { name = "", value = "" } } })

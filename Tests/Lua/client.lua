@@ -89,7 +89,7 @@ check.fails("decoding", "the response is not JSON: expected a value at line 1 co
   function() return api:get("/bytes/10").json end)
 
 -- Errors.
-local err = check.fails("not_found", [[GET answered 404 Not Found: "there is no article 9999"]], api.get, api, "/v1/articles/9999")
+local err = check.fails("not_found", [[GET returned 404 Not Found: "there is no article 9999"]], api.get, api, "/v1/articles/9999")
 equal(err.status, 404)
 equal(err.phase, "receive")
 equal(err.retryable, false)
@@ -98,7 +98,7 @@ equal(err.url, origin .. "/v1/articles/9999")
 equal(err.user_message, "This could not be found.")
 equal(err.response.json.detail, "there is no article 9999")
 equal(err.response, err.response)
-equal(tostring(err), [[GET answered 404 Not Found: "there is no article 9999" (]] .. err.url .. ")")
+equal(tostring(err), [[GET returned 404 Not Found: "there is no article 9999" (]] .. err.url .. ")")
 equal(err.nothing, nil)
 for status, kind in pairs { [401] = "unauthorized", [403] = "forbidden", [404] = "not_found", [409] = "client",
   [429] = "rate_limited", [500] = "server", [503] = "server" } do
@@ -117,11 +117,11 @@ equal(err.phase, "idle")
 err = select(2, nightjar.try(nightjar.client { base_url = "http://127.0.0.1:1", retry = false }.get, nightjar.client {
   base_url = "http://127.0.0.1:1", retry = false }, "/"))
 equal(err.kind, "connect")
-check.fails("invalid_url", "the target is a path and there is no base URL to put it behind; set one, or write http://host",
+check.fails("invalid_url", "the target is a path, but there is no base URL; set base_url, or use an absolute URL",
   function() nightjar.client():get("/") end)
 
 -- What cannot be sent.
-check.fails("invalid_request", "the value of header \"A\" holds a control character, such as CR, LF or NUL; remove it",
+check.fails("invalid_request", "the value of header \"A\" contains a control character such as CR, LF or NUL; remove it",
   function() api:get("/echo", { headers = { A = "x\r\ny" } }) end)
 check.fails("invalid_request", "a query value is not valid UTF-8", function() api:get("/echo", { query = { a = "\xff" } }) end)
 check.fails("invalid_argument", "json.f: a function cannot be represented in JSON", function() api:post("/echo", { json = { f = print } }) end)

@@ -176,6 +176,6 @@ do
   equal(pointer(1, ""), 1)
   equal(pointer(nil, "/a"), nil)
   check.fails("invalid_argument", "json.pointer: the JSON Pointer 'foo' must be empty or begin with /, as in \"/items/0\"", pointer, document, "foo")
-  check.fails("invalid_argument", "json.pointer: the JSON Pointer '/x/a~2' has a ~ that is not followed by 0 or 1; escape ~ as ~0 and / as ~1", pointer, document, "/x/a~2")
+  check.fails("invalid_argument", "json.pointer: the JSON Pointer '/x/a~2' has a ~ that is not followed by 0 or 1; write ~ as ~0 and / as ~1", pointer, document, "/x/a~2")
   check.misuse("bad argument #2 to 'pointer' (string expected, got no value)", function() pointer {} end)
 end

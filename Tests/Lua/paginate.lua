@@ -99,7 +99,7 @@ list = api:paginate(path, { style = "cursor", items = "/results", next = "/next_
   query = { count = 25, limit = 10, fail = 2, times = 1 } })
 local seen = {}
 local function loop() for item in list do seen[#seen + 1] = item end end
-local err = fails("server", [[GET answered 503 Service Unavailable: "page 2 was asked to fail"]], loop)
+local err = fails("server", [[GET returned 503 Service Unavailable: "page 2 was asked to fail"]], loop)
 equal(err.status, 503)
 equal(#seen, 10)
 loop()

@@ -71,9 +71,9 @@ equal(header(echo { idempotency_key = "k-1" }, "Idempotency-Key"), "k-1")
 -- Expected statuses.
 equal(api:get("/status/404", { expect = 404 }).status, 404)
 equal(api:get("/status/418", { expect = { 200, 418 } }).ok, false)
-fails("client", "GET answered 200 OK", api.get, api, "/echo", { expect = 201 })
+fails("client", "GET returned 200 OK", api.get, api, "/echo", { expect = 201 })
 
--- Limits of time.
+-- Timeouts.
 for _, limit in ipairs { 0.1, { total = 0.1 }, { connect = 5, idle = 0.1 } } do
   local ok, err = pcall(api.get, api, "/delay/5", { timeout = limit })
   equal(ok, false)
@@ -90,7 +90,7 @@ for _, none in ipairs { 0, 0.0, false, math.huge, { idle = 0, total = 0 }, { idl
   local all = type(none) == "table" and none or { idle = none, total = none }
   equal(limited:get("/delay/0.3", { timeout = all }).status, 200)
   fails("timeout",
-    "nothing moved on the connection for 0.05 s while waiting for a response; raise timeout.idle, or set it to 0",
+    "no data was transferred for 0.05 s while waiting for a response; raise timeout.idle, or set it to 0",
     limited.get, limited, "/delay/0.3", { timeout = { idle = nightjar.null, total = 5 } })
 end
 check.fails("invalid_argument", "timeout must be between 0 and 3153600000 seconds, got -1", nightjar.client, { timeout = -1 })
