@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The declarations of libsecret's and GLib's headers that are used here. Their binary interfaces are stable. */
+/* The declarations of libsecret and GLib that are used; their binary interfaces are stable. */
 
 typedef struct GError { uint32_t domain; int code; char *message; } GError;
 typedef struct GList { void *data; struct GList *next, *previous; } GList;
@@ -61,14 +61,14 @@ static void load_library(void) {
     missing = strdup(reason ? reason : "libsecret-1.so.0 cannot be loaded");
     return;
   }
-  /* GLib's functions are found through this handle too. */
+  /* GLib's symbols are found through the same handle. */
 #define FIND(name, result, parameters)                                            \
   p_##name = (result(*) parameters)dlsym(library, #name);                         \
-  if (!p_##name) missing = "libsecret-1.so.0 is too old: it has no " #name;
+  if (!p_##name) missing = "libsecret-1.so.0 is too old: missing function " #name;
   FUNCTIONS(FIND)
 }
 
-static char *copy(const char *text) { return strdup(text ? text : "no reason given"); }
+static char *copy(const char *text) { return strdup(text ? text : "unknown error"); }
 
 /* A session with the service. */
 typedef struct Session { void *bus, *service, *attributes; } Session;
@@ -96,7 +96,7 @@ static csecret_result begin(Session *session, const char *service, const char *a
   }
   session->bus = p_g_bus_get_sync(SESSION_BUS, NULL, &error);
   if (!session->bus) return fail(error, message);
-  /* By default, GLib ends the process when the bus connection closes. */
+  /* By default, GLib would end the process when the bus connection closes. */
   p_g_dbus_connection_set_exit_on_close(session->bus, 0);
   session->service = p_secret_service_get_sync(OPEN_SESSION, NULL, &error);
   if (!session->service) {
@@ -154,7 +154,7 @@ static csecret_result find(Session *session, char **text, char **message) {
   }
   free_items(items);
   if (result != CSECRET_NONE) return result;
-  /* A locked keyring may hide its items, so an empty result does not mean that the item is missing. */
+  /* A locked keyring may hide its items, so an item that was not found in it may exist. */
   result = check_keyring(session, message);
   return result == CSECRET_OK || result == CSECRET_NO_KEYRING ? CSECRET_NONE : result;
 }

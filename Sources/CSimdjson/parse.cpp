@@ -9,13 +9,13 @@
 
 struct njs_parser {
   simdjson::dom::parser parser;
-  /// The longest text that fits the allocated memory, in bytes.
+  /// The text length in bytes for which the parser's memory is sufficient.
   size_t capacity = 0;
 };
 
 namespace {
 
-/// Skips one byte order mark, like njs_validate. A second one is an error.
+/// Skips one byte order mark, as njs_validate does. A second one is an error.
 simdjson::error_code parse(njs_parser &parser, const char *bytes, size_t length, njs_document &document) {
   if (length >= 3 && std::memcmp(bytes, "\xEF\xBB\xBF", 3) == 0) {
     bytes += 3;
@@ -31,7 +31,7 @@ simdjson::error_code parse(njs_parser &parser, const char *bytes, size_t length,
   return error;
 }
 
-/// Appends "e0" to each integer that does not fit 64 bits, so that simdjson reads a double.
+/// The text with "e0" appended to each integer that does not fit in 64 bits, so that simdjson reads a double.
 struct Lengthened {
   std::vector<size_t> ends;
   bool failed = false;
@@ -63,7 +63,7 @@ struct Lengthened {
 njs_status parse_or_explain(njs_parser &parser, const char *bytes, size_t length, njs_document &document,
                             njs_failure *failure) {
   if (length >= simdjson::SIMDJSON_MAXSIZE_BYTES) {
-    if (failure != nullptr) *failure = njs_failure{0, 1, 1, "the text has 4 GiB or more"};
+    if (failure != nullptr) *failure = njs_failure{0, 1, 1, "the text is 4 GiB or larger"};
     return NJS_TOO_LARGE;
   }
   auto error = parse(parser, bytes, length, document);
@@ -74,9 +74,9 @@ njs_status parse_or_explain(njs_parser &parser, const char *bytes, size_t length
   njs_status status = njs_validate(bytes, length, failure, nullptr, Lengthened::note, &lengthened);
   if (status != NJS_OK) return status;
   if (lengthened.failed) return NJS_NO_MEMORY;
-  // The text is valid. It has a long integer, or NJS_MAX_DEPTH levels with a non-empty innermost container, for which
-  // simdjson needs a limit that is one higher. The limit is raised only for this call: simdjson does not count an empty
-  // innermost container, so it would otherwise accept texts that are one level too deep.
+  // The text is valid. It contains a long integer, or so many levels that simdjson, which does not count an innermost
+  // empty one, needs a limit that is higher by one. The limit is restored afterwards; otherwise a text that is too deep
+  // could pass.
   auto text = lengthened.text(bytes, length);
   auto &simd = parser.parser;
   if (simd.allocate(simd.capacity(), NJS_MAX_DEPTH + 1) != simdjson::SUCCESS) return NJS_NO_MEMORY;

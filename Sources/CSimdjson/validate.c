@@ -1,4 +1,4 @@
-/* Checks the grammar of RFC 8259 byte by byte to find the position of an error, which simdjson does not report. */
+/* The grammar of RFC 8259, byte by byte, to locate errors: simdjson only reports that there is one. */
 #define _GNU_SOURCE
 #include <locale.h>
 #include <math.h>
@@ -39,7 +39,7 @@ static bool literal(reader *r, const char *word) {
   return true;
 }
 
-/* Reads four hexadecimal digits. Returns -1 if they are missing. */
+/* Returns the value of four hexadecimal digits, or -1 if they are missing. */
 static long hex4(reader *r) {
   long value = 0;
   for (int i = 0; i < 4; i++) {
@@ -74,13 +74,13 @@ static bool escape(reader *r) {
     }
     if (!paired) {
       r->at = start;
-      return fail(r, "half of a surrogate pair in a string");
+      return fail(r, "unpaired surrogate in a string");
     }
   }
   return true;
 }
 
-/* Reads a multi-byte character. RFC 3629 section 4. */
+/* Reads one multi-byte character. RFC 3629 section 4. */
 static bool utf8(reader *r) {
   const unsigned char *p = r->bytes + r->at;
   size_t left = r->length - r->at, more;
@@ -94,9 +94,9 @@ static bool utf8(reader *r) {
     more = 3;
     if (p[0] == 0xF0) low = 0x90;
     if (p[0] == 0xF4) high = 0x8F;
-  } else return fail(r, "bytes that are not UTF-8");
+  } else return fail(r, "invalid UTF-8");
   for (size_t i = 1; i <= more; i++) {
-    if (i >= left || p[i] < low || p[i] > high) return fail(r, "bytes that are not UTF-8");
+    if (i >= left || p[i] < low || p[i] > high) return fail(r, "invalid UTF-8");
     low = 0x80;
     high = 0xBF;
   }
@@ -121,7 +121,7 @@ static bool string(reader *r) {
   return fail(r, "the text ends inside a string");
 }
 
-/* Returns true if the digits (without a sign) exceed uint64 or, if negative, int64. */
+/* Returns whether the digits, without the sign, exceed uint64 or, if negative, int64. */
 static bool is_long_integer(const unsigned char *digits, size_t count, bool negative) {
   const char *most = negative ? "9223372036854775808" : "18446744073709551615";
   size_t length = strlen(most);
@@ -129,7 +129,7 @@ static bool is_long_integer(const unsigned char *digits, size_t count, bool nega
   return memcmp(digits, most, length) > 0;
 }
 
-/* Returns true if a valid number exceeds the range of finite doubles. Independent of the process's locale. */
+/* Returns whether a grammatical number has no finite double. Independent of the process's locale. */
 static bool is_beyond_double(const unsigned char *text, size_t length) {
   static const double none = 0;
   char small[128], *copy = length < sizeof small ? small : malloc(length + 1);
@@ -208,10 +208,10 @@ static njs_status document(reader *r) {
   size_t depth = 0;
   skip_space(r);
   for (;;) {
-    /* The beginning of a value. */
+    /* A value starts here. */
     if (r->at < r->length && (r->bytes[r->at] == '{' || r->bytes[r->at] == '[')) {
       if (depth == NJS_MAX_DEPTH) {
-        fail(r, "arrays and objects are nested more than 1024 levels deep");
+        fail(r, "arrays and objects nested more than 1024 levels deep");
         return NJS_TOO_DEEP;
       }
       bool object = in_object[depth++] = r->bytes[r->at++] == '{';
@@ -228,12 +228,12 @@ static njs_status document(reader *r) {
         continue;
       }
     } else if (!scalar(r)) return NJS_INVALID;
-    /* The end of a value. */
+    /* A value has ended. */
     for (;;) {
       skip_space(r);
       if (depth == 0) {
         if (r->at == r->length) return NJS_OK;
-        fail(r, "expected nothing after the value");
+        fail(r, "unexpected data after the value");
         return NJS_INVALID;
       }
       bool object = in_object[depth - 1];
@@ -266,7 +266,7 @@ njs_status njs_validate(const char *bytes, size_t length, njs_failure *failure, 
   njs_status status = document(&r);
   if (status == NJS_OK && r.findings.long_numbers > 0) {
     r.at = r.findings.long_number_at;
-    r.problem = "a number beyond the range of doubles";
+    r.problem = "number out of the range of a double";
     status = NJS_INVALID;
   }
   if (findings != NULL) *findings = r.findings;

@@ -196,7 +196,7 @@ GET /status/404 application/json
 local chat = nightjar.client { base_url = "http://chat.test", mock = nightjar.mock { { path = "/v1/chat", answer = { json = {} } } },
   endpoints = { createChatCompletion = { path = "/v1/chat", method = "POST", body = { schema = { type = "object",
     properties = { messages = { type = "array" }, model = { type = "string" } } } } } } }
-fails("invalid_request", 'endpoint "createChatCompletion" has no parameter "messages", which is a member of its body; give the body '
+fails("invalid_request", 'endpoint "createChatCompletion" has no parameter "messages", which is a member of its body; pass the body '
   .. "as json = { messages = ... }", function() chat.endpoints.createChatCompletion { messages = nightjar.array(), model = "m" } end)
 equal(chat.endpoints.createChatCompletion({ json = { messages = nightjar.array() } }).status, 200)
 

@@ -227,7 +227,7 @@ static void looks_up_inserts_and_removes(void) {
   nj_error_free(error);
   static const char *const odd[] = {"Cache-Control", NULL};
   CHECK(nj_client_insert(client, request, 200, odd, "x", 1, &error) == NJ_INVALID_ARGUMENT);
-  CHECK_TEXT(nj_error_message(error), "the last of the headers has a name and no value");
+  CHECK_TEXT(nj_error_message(error), "the last header has a name but no value");
   nj_error_free(error);
   static const char *const broken[] = {"A", "x\ny", NULL};
   CHECK(nj_client_insert(client, request, 200, broken, "x", 1, NULL) == NJ_INVALID_REQUEST);
@@ -491,7 +491,7 @@ static void sign_out_drops_what_was_the_logins(void) {
 static void misuse_is_answered(void) {
   nj_error *error = NULL;
   CHECK(nj_cache_open(1 << 20, NULL, 0, &error) == NULL && nj_error_kind(error) == NJ_INVALID_ARGUMENT);
-  CHECK_TEXT(nj_error_message(error), "disk_bytes is 0; nj_cache_new makes a cache without a disk");
+  CHECK_TEXT(nj_error_message(error), "disk_bytes must be greater than 0; use nj_cache_new for a cache in memory");
   nj_error_free(error);
   CHECK(nj_cache_open(1 << 20, "\xff", 1, &error) == NULL && nj_error_kind(error) == NJ_INVALID_ARGUMENT);
   nj_error_free(error);
@@ -506,7 +506,7 @@ static void misuse_is_answered(void) {
   CHECK(nj_cache_remove_prefix(NULL, url, NULL, NULL) == NJ_INVALID_ARGUMENT);
   size_t count = 7;
   CHECK(nj_cache_clear(NULL, &count, &error) == NJ_INVALID_ARGUMENT && count == 0);
-  CHECK_TEXT(nj_error_message(error), "cache is NULL or not UTF-8");
+  CHECK_TEXT(nj_error_message(error), "cache is NULL or not valid UTF-8");
   nj_error_free(error);
   CHECK(nj_cache_flush(NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_cache_statistics(NULL, NJ_CACHE_STATISTIC_HITS) == 0);

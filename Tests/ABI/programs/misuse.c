@@ -85,7 +85,7 @@ static void null_handles_are_answered(void) {
 
   CHECK(nj_client_send(NULL, NULL, &err) == NULL);
   CHECK(nj_error_kind(err) == NJ_INVALID_ARGUMENT);
-  CHECK_TEXT(nj_error_message(err), "client is NULL or not UTF-8");
+  CHECK_TEXT(nj_error_message(err), "client is NULL or not valid UTF-8");
   nj_error_free(err);
   CHECK(nj_client_start(NULL, NULL, NULL, NULL, NULL, NULL) == NULL);
   nj_client_free(NULL);
@@ -212,7 +212,7 @@ static void null_handles_of_logins_and_limits_are_answered(void) {
 
   nj_error *err = NULL;
   CHECK(nj_client_sign_in(NULL, NULL, "{}", 2, &err) == NJ_INVALID_ARGUMENT);
-  CHECK_TEXT(nj_error_message(err), "client is NULL or not UTF-8");
+  CHECK_TEXT(nj_error_message(err), "client is NULL or not valid UTF-8");
   nj_error_free(err);
   CHECK(nj_client_sign_out(NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_client_log_in(NULL, NULL, 1, show, NULL, NULL) == NJ_INVALID_ARGUMENT);
