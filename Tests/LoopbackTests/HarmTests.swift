@@ -4,7 +4,7 @@ import NightjarTestSupport
 import Synchronization
 import Testing
 
-/// Each failure of the network and of a server, provoked for real.
+/// Each failure of the network and of a server, provoked on a real socket.
 @Suite struct HarmTests {
     private func error(
         _ script: [ScriptedPeer.Step], _ request: Request = Request(.get, "/"),
@@ -47,8 +47,8 @@ import Testing
         #expect(error.requestMayHaveBeenProcessed)
     }
 
-    /// A response that is framed correctly counts, whatever follows it: a write that succeeded must not look like one that
-    /// failed. The connection is closed and never used again (RFC 9112 section 6.3).
+    /// A response that is framed correctly counts, whatever follows it: a write that succeeded must not look like one
+    /// that failed. The connection is closed and never used again (RFC 9112 section 6.3).
     @Test(arguments: [
         ("POST", "200 OK", "Content-Length: 1\r\n\r\nab"), ("POST", "201 Created", "Content-Length: 0\r\n\r\nx"),
         ("PUT", "204 No Content", "\r\nbody"), ("GET", "304 Not Modified", "Content-Length: 4\r\n\r\nbody"),

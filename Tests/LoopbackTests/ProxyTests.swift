@@ -3,7 +3,7 @@ import Nightjar
 import NightjarTestSupport
 import Testing
 
-/// A proxy that is a scripted peer: what goes to it on the wire, and what becomes of what it says.
+/// A proxy that is a scripted peer: what it receives, and how its responses are handled.
 @Suite struct ProxyTests {
     private let login = "user:p%40ss@"
     private let credentials = "Basic dXNlcjpwQHNz"
@@ -23,7 +23,7 @@ import Testing
         #expect(proxy.failures == [])
     }
 
-    /// A connection through a proxy could serve every http origin; it serves one, as if the proxy were not there.
+    /// A connection through a proxy could serve every http origin; it serves only one, as if the proxy did not exist.
     @Test func originsDoNotShareConnections() throws {
         let proxy = try ScriptedPeer([[.expectRequest, .respond()]], repeatsLast: true)
         let client = try client(through: "127.0.0.1:\(proxy.port)")
@@ -66,7 +66,7 @@ import Testing
         #expect(proxy.requests(1).first?.target == "http://origin.test/")
     }
 
-    /// The proxy is on the way and no part of the trust: its certificate proves nothing about the origin.
+    /// The proxy is not trusted: its certificate proves nothing about the origin.
     @Test func theOriginsCertificateIsCheckedAgainstTheOriginsName() throws {
         let origin = try ScriptedPeer([[.expectRequest, .respond()]], tls: PeerTLS())
         let proxy = try ScriptedPeer([[.expectHead, .send("HTTP/1.1 200 OK\r\n\r\n"), .relay(to: origin.port)]])
@@ -227,7 +227,7 @@ import Testing
         #expect(error.kind == .protocol)
     }
 
-    /// The proxy has done its part when the tunnel is open: what fails in the handshake behind it is the origin's.
+    /// The proxy's part ends when the tunnel is open: a later handshake failure is the origin's.
     @Test(arguments: ["http", "socks5h"]) func aTLSFailureInAnOpenTunnelIsTheOrigins(kind: String) throws {
         let opens: [ScriptedPeer.Step] =
             kind == "http"

@@ -7,9 +7,9 @@ import Testing
 
 @testable import Nightjar
 
-/// What a server that asks for Digest says of itself. RFC 7616 section 3.5.
+/// The proof of a Digest server. RFC 7616 section 3.5.
 @Suite struct DigestTests {
-    /// Knows a password, which may be another's.
+    /// Knows a password, which may be wrong.
     private final class Server: HTTPTransport, Sendable {
         let asked = Mutex<[String?]>([])
         private let password: String

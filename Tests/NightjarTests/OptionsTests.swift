@@ -86,7 +86,7 @@ import Testing
         #expect(configuration.timeouts == Timeouts(connect: .seconds(5), idle: .seconds(30), total: .seconds(3)))
     }
 
-    /// 0 and false are no limit, null is not set.
+    /// 0 and false mean unlimited, null means not set.
     @Test(arguments: [
         ("0", Duration.zero), ("false", .zero), ("0.0", .zero), ("null", nil), ("3153600000", .seconds(3_153_600_000)),
     ])

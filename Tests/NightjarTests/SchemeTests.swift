@@ -8,7 +8,7 @@ import Testing
 
 @testable import Nightjar
 
-/// Clients with several credentials: which of them a server sees.
+/// Clients with several credentials: which of them a server receives.
 @Suite struct SchemeTests {
     private let done: [ScriptedTransport.Step] = [.head(200), .end]
 
@@ -39,7 +39,7 @@ import Testing
         _ = try api.sendBlocking(Endpoint<NightjarHTTP.Response>(operation(ways, path)))
     }
 
-    /// Target and credentials of each request.
+    /// The target and credentials of each request.
     private func seen(_ transport: ScriptedTransport) -> [String] {
         transport.log.withLock { log in
             log.heads.map { head in
@@ -90,7 +90,7 @@ import Testing
         try send(
             api, [SecurityRequirement("other"), SecurityRequirement("key", "other"), SecurityRequirement("token")])
         try send(api, [SecurityRequirement("token", "user"), SecurityRequirement("key")])
-        // Who has given a key wants it sent, though it may be left away.
+        // Configured credentials are sent, although the operation also allows anonymous requests.
         try send(api, [SecurityRequirement(), SecurityRequirement("key")])
         #expect(
             seen(transport) == ["/v1/a | Authorization: Bearer t", "/v1/a | X-Key: k", "/v1/a | X-Key: k"])
@@ -135,7 +135,7 @@ import Testing
                 + #"client's schemes in its "#
                 + "security or in the option auth of the call")
         #expect(seen(transport) == [])
-        // Its own credentials serve.
+        // The request's own credentials are sufficient.
         try request.headers.set("Authorization", "Bearer own")
         _ = try api.sendBlocking(request)
         #expect(seen(transport) == ["/v1/a | Authorization: Bearer own"])
@@ -250,7 +250,7 @@ import Testing
 
     // MARK: Logins
 
-    /// Two token servers and one API: `/one/token` gives `one1`, `one2`, ...
+    /// Two token servers and one API: `/one/token` returns `one1`, `one2`, ...
     private final class Server: HTTPTransport, @unchecked Sendable {
         struct State {
             var lines: [String] = []
@@ -329,7 +329,7 @@ import Testing
             try send(api, [SecurityRequirement("b")])
             try send(api, [SecurityRequirement("k")])
         }
-        // One is refused: it is renewed, and the other is not.
+        // One token is rejected and refreshed; the other is not.
         server.state.withLock { $0.refused = ["Bearer two1"] }
         try send(api, [SecurityRequirement("a")])
         try send(api, [SecurityRequirement("b")])
@@ -342,7 +342,7 @@ import Testing
         #expect(server.state.withLock { $0.forms[0].contains("scope=read") && !$0.forms[1].contains("scope") })
     }
 
-    /// RFC 6749 sections 3.3 and 6, RFC 8628 section 3.1: whoever lets the program in sees what for; a refresh keeps that.
+    /// RFC 6749 sections 3.3 and 6, RFC 8628 section 3.1: the user sees the requested scopes; a refresh keeps them.
     @Test(arguments: ["client_credentials", "device_code"]) func theScopesOfADocumentAreAskedFor(grant: String) throws {
         let server = Server()
         var configuration = Configuration()
