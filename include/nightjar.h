@@ -4,9 +4,9 @@
  *
  * Overview
  * --------
- * A program fills an nj_config, makes an nj_client from it, and sends nj_request objects with the client. It either blocks
- * until the response has arrived (nj_client_send) or starts a task and receives the result in a callback that runs inside
- * nj_queue_poll (nj_client_start).
+ * A program fills an nj_config, makes an nj_client from it, and sends nj_request objects with the client. It either
+ * blocks until the response has arrived (nj_client_send) or starts a task and receives the result in a callback that
+ * runs inside nj_queue_poll (nj_client_start).
  *
  * @code
  *     nj_request *request = nj_request_new("GET", "/v1/articles/1");
@@ -51,47 +51,48 @@
  *   nj_outgoing, nj_hop, nj_retry_question, nj_login_prompt, nj_script_call and nj_progress are lent to a callback. They are
  *   valid until the callback returns and are never released.
  *
- * A pointer that a getter returns is borrowed: it is valid until the handle is released, unless the function's comment gives
- * another lifetime. A handle that a callback receives is borrowed until the callback returns. Arguments are copied before a
- * function returns, unless its comment says otherwise. A `context` pointer is passed to the callback and never dereferenced.
+ * A pointer that a getter returns is borrowed: it is valid until the handle is released, unless the function's
+ * comment gives another lifetime. A handle that a callback receives is borrowed until the callback returns. Arguments
+ * are copied before a function returns, unless its comment says otherwise. A `context` pointer is passed to the
+ * callback and never dereferenced.
  *
  * Threads
  * -------
- * A handle that is marked "any" may be used by several threads at the same time. A handle that is marked "one at once" may be
- * used by any thread, but not by two at the same time. The library's own threads never call the host's code. A callback runs
- * inside nj_queue_poll, on the thread that calls it, or inside the blocking function that it belongs to. A callback must not
- * leave through longjmp or a C++ exception.
+ * A handle that is marked "any" may be used by several threads at the same time. A handle that is marked "one at
+ * once" may be used by any thread, but not by two at the same time. The library's own threads never call the host's
+ * code. A callback runs inside nj_queue_poll, on the thread that calls it, or inside the blocking function that it
+ * belongs to. A callback must not leave through longjmp or a C++ exception.
  *
  * Errors
  * ------
- * A function that can fail returns nj_status, or a pointer that is NULL on failure. A function with an `out_error` parameter
- * stores an error there on failure and NULL on success. `out_error` may be NULL. The caller releases the error with
- * nj_error_free. The following errors are common to all functions and are not repeated in their comments:
+ * A function that can fail returns nj_status, or a pointer that is NULL on failure. A function with an `out_error`
+ * parameter stores an error there on failure and NULL on success. `out_error` may be NULL. The caller releases the
+ * error with nj_error_free. The following errors are common to all functions and are not repeated in their comments:
  *
  *   NJ_INVALID_ARGUMENT  a required handle, text or callback is NULL, a text is not valid UTF-8, a number is out of range, or an
  *                        enumeration has a value that is not one of its members
  *   NJ_FORKED            the handle belongs to the parent of this forked process; see "Fork"
  *   NJ_NO_MEMORY         the process has no memory for content of this size: a body, a JSON document, a file
  *
- * A setter that fails changes nothing. A getter that is given NULL returns the value that its comment gives for "none": NULL,
- * false, 0, or -1 where 0 is a valid value. No function changes errno, writes to standard output or standard error, or ends
- * the process, with two exceptions: a script without a client logs to standard error (nj_script_new), and the Swift runtime
- * ends the process with a signal if an allocation of up to 64 KiB fails.
+ * A setter that fails changes nothing. A getter that is given NULL returns the value that its comment gives for
+ * "none": NULL, false, 0, or -1 where 0 is a valid value. No function changes errno, writes to standard output or
+ * standard error, or ends the process, with two exceptions: a script without a client logs to standard error
+ * (nj_script_new), and the Swift runtime ends the process with a signal if an allocation of up to 64 KiB fails.
  *
  * Strings and numbers
  * -------------------
- * Text is UTF-8 and ends with NUL, except where a length goes with it. Sizes are in bytes. Durations are in seconds, as a
- * double from 0 to 3153600000 (100 years). NJ_NO_LIMIT, which is 0, means "no limit" for every timeout and limit whose comment
- * names it; INFINITY means the same there. NaN and negative durations are rejected.
+ * Text is UTF-8 and ends with NUL, except where a length goes with it. Sizes are in bytes. Durations are in seconds,
+ * as a double from 0 to 3153600000 (100 years). NJ_NO_LIMIT, which is 0, means "no limit" for every timeout and limit
+ * whose comment names it; INFINITY means the same there. NaN and negative durations are rejected.
  *
  * Fork, signals, exit
  * -------------------
- * After fork, handles from before the fork that have threads, locks or files behind them belong to the parent: clients, queues,
- * tasks, batches, caches, cookie jars, pagers, token questions and scripts. In the child, their functions fail with NJ_FORKED,
- * or return their value for "none" if they return no status. They can be freed there, which does not affect the parent. Configurations, requests,
- * forms, pagination rules, catalogs, cookie lists, responses, pages and errors still work in the child. Everything that the
- * child creates itself works. The library's threads block all signals. The disposition of SIGPIPE is not changed. The library
- * stays mapped after dlclose.
+ * After fork, handles from before the fork that have threads, locks or files behind them belong to the parent:
+ * clients, queues, tasks, batches, caches, cookie jars, pagers, token questions and scripts. In the child, their
+ * functions fail with NJ_FORKED, or return their value for "none" if they return no status. They can be freed there,
+ * which does not affect the parent. Configurations, requests, forms, pagination rules, catalogs, cookie lists,
+ * responses, pages and errors still work in the child. Everything that the child creates itself works. The library's
+ * threads block all signals. The disposition of SIGPIPE is not changed. The library stays mapped after dlclose.
  */
 #ifndef NIGHTJAR_H
 #define NIGHTJAR_H
@@ -122,7 +123,10 @@
 extern "C" {
 #endif
 
-/** Returns the version of the loaded library, such as "0.1.0". The macros above are the version of this header. Static. */
+/**
+ * Returns the version of the loaded library, such as "0.1.0". The macros above are the version of this header.
+ * Static.
+ */
 NJ_API const char *nj_version(void);
 
 /** Returns the version of the loaded library as major * 1000000 + minor * 1000 + patch. */
@@ -167,7 +171,9 @@ typedef enum nj_status {
   NJ_SCRIPT = 43      /* a Lua script failed */
 } nj_status;
 
-/** Returns the name of a status as Lua and the log use it: "connection_lost". "unknown" for any other number. Static. */
+/**
+ * Returns the name of a status as Lua and the log use it: "connection_lost". "unknown" for any other number. Static.
+ */
 NJ_API const char *nj_status_name(nj_status status);
 
 /** The step of a call in which it failed. For NJ_TIMEOUT, the timeout that expired. */
@@ -253,7 +259,10 @@ NJ_API nj_phase nj_error_phase(const nj_error *error);
 /** Returns the message for the developer: what failed, why, and what to do. NULL for NULL. */
 NJ_API const char *nj_error_message(const nj_error *error);
 
-/** Returns the message for the person at the screen: a sentence without technical terms. NULL for NJ_CANCELLED and NULL. */
+/**
+ * Returns the message for the person at the screen: a sentence without technical terms. NULL for NJ_CANCELLED and
+ * NULL.
+ */
 NJ_API const char *nj_error_user_message(const nj_error *error);
 
 /** Returns the URL of the call without user info and with secrets in its query masked. NULL if no call has failed. */
@@ -266,8 +275,9 @@ NJ_API int nj_error_http_status(const nj_error *error);
 NJ_API const nj_response *nj_error_response(const nj_error *error);
 
 /**
- * Returns one member of the error that the server describes in the response body. The library understands RFC 9457 problem
- * details, the common JSON shapes ({"error": ...}, {"message": ...}, {"errors": [...]}) and XML error documents, up to 256 KiB.
+ * Returns one member of the error that the server describes in the response body. The library understands RFC 9457
+ * problem details, the common JSON shapes ({"error": ...}, {"message": ...}, {"errors": [...]}) and XML error
+ * documents, up to 256 KiB.
  *
  *   title    the kind of problem
  *   message  what the server says about it
@@ -275,8 +285,8 @@ NJ_API const nj_response *nj_error_response(const nj_error *error);
  *   code     an identifier for programs
  *   type     a URI or a word that names the kind of problem
  *
- * @return the text, truncated to 1000 characters, or NULL if the server does not give it. The text is the server's: escape it
- *         before displaying it.
+ * @return the text, truncated to 1000 characters, or NULL if the server does not give it. The text is the server's:
+ *         escape it before displaying it.
  */
 NJ_API const char *nj_error_details_title(const nj_error *error);
 NJ_API const char *nj_error_details_message(const nj_error *error);
@@ -297,8 +307,8 @@ NJ_API const char *nj_error_details_field_message_at(const nj_error *error, size
 NJ_API bool nj_error_is_retryable(const nj_error *error);
 
 /**
- * Reports whether the server may have processed the request although no response arrived. If true, a write must not be
- * repeated without an idempotency key. False for NULL.
+ * Reports whether the server may have processed the request although no response arrived. If true, a write must not
+ * be repeated without an idempotency key. False for NULL.
  */
 NJ_API bool nj_error_may_have_been_processed(const nj_error *error);
 
@@ -321,15 +331,18 @@ NJ_API const char *nj_error_explain(const nj_error *error);
 NJ_API const char *nj_error_explain_json(const nj_error *error, size_t *out_length);
 
 /**
- * Returns the Idempotency-Key that was sent. NULL if none was sent. A server that supports idempotency keys processes a
- * request with the same key once, even if another process repeats it.
+ * Returns the Idempotency-Key that was sent. NULL if none was sent. A server that supports idempotency keys processes
+ * a request with the same key once, even if another process repeats it.
  */
 NJ_API const char *nj_error_idempotency_key(const nj_error *error);
 
 /** Returns the error number of the operating system or of TLS that caused the error; 0 if there is none. */
 NJ_API int nj_error_code(const nj_error *error);
 
-/** Returns the index in its batch of the request that failed. -1 if the error does not belong to one request of a batch. */
+/**
+ * Returns the index in its batch of the request that failed. -1 if the error does not belong to one request of a
+ * batch.
+ */
 NJ_API int64_t nj_error_batch_index(const nj_error *error);
 
 /** Returns the curl command line that sends the failed request; see nj_response_curl. NULL if no request was made. */
@@ -342,39 +355,40 @@ NJ_API const char *nj_error_curl(const nj_error *error, bool show_secrets);
  *   Destructor   nj_queue_free
  *   Threads      any
  *
- * Tasks, batches, pagers and the log deliver their events to a queue. nj_queue_poll calls the host's callbacks for them. Any
- * number of clients may share a queue.
+ * Tasks, batches, pagers and the log deliver their events to a queue. nj_queue_poll calls the host's callbacks for
+ * them. Any number of clients may share a queue.
  * ================================================================================================================== */
 
 /** Creates a queue. Never NULL. */
 NJ_API nj_queue *nj_queue_new(void);
 
 /**
- * Cancels the tasks and batches that deliver to the queue, runs their remaining callbacks on this thread, and returns when none
- * is left. If it is called from a callback of the same queue, this happens when the surrounding nj_queue_poll returns.
+ * Cancels the tasks and batches that deliver to the queue, runs their remaining callbacks on this thread, and returns
+ * when none is left. If it is called from a callback of the same queue, this happens when the surrounding
+ * nj_queue_poll returns.
  */
 NJ_API void nj_queue_free(nj_queue *queue);
 
 /**
- * Returns a descriptor that is readable while an event is due. The program watches it with epoll, poll or an event library and
- * calls nj_queue_poll when it is readable.
+ * Returns a descriptor that is readable while an event is due. The program watches it with epoll, poll or an event
+ * library and calls nj_queue_poll when it is readable.
  *
- * @return a descriptor that the queue owns: the program must neither read nor close it. -1 if the system has no descriptor left,
- *         for NULL, and after fork.
+ * @return a descriptor that the queue owns: the program must neither read nor close it. -1 if the system has no
+ *         descriptor left, for NULL, and after fork.
  */
 NJ_API int nj_queue_fd(nj_queue *queue);
 
 /**
- * Calls the callbacks that are due, on this thread and in the order of their events. Only one thread at a time calls the
- * callbacks of a queue.
+ * Calls the callbacks that are due, on this thread and in the order of their events. Only one thread at a time calls
+ * the callbacks of a queue.
  *
- * The function starts no callback after 1,024 events or 10 ms. The remaining events stay due: nj_queue_fd stays readable, and
- * the next nj_queue_poll returns without waiting.
+ * The function starts no callback after 1,024 events or 10 ms. The remaining events stay due: nj_queue_fd stays
+ * readable, and the next nj_queue_poll returns without waiting.
  *
- * @param timeout seconds to wait for the first event. 0 and NaN: does not wait. Negative, or more than 3153600000: waits without
- *                a limit. NJ_NO_LIMIT has no meaning here.
- * @return the number of events handled; 0 if none came in time, from inside a callback of the same queue, for NULL, and after
- *         fork
+ * @param timeout seconds to wait for the first event. 0 and NaN: does not wait. Negative, or more than 3153600000:
+ *                waits without a limit. NJ_NO_LIMIT has no meaning here.
+ * @return the number of events handled; 0 if none came in time, from inside a callback of the same queue, for NULL,
+ *         and after fork
  */
 NJ_API size_t nj_queue_poll(nj_queue *queue, double timeout);
 
@@ -388,10 +402,10 @@ NJ_API void nj_queue_wake(nj_queue *queue);
  *   Destructor   nj_config_free
  *   Threads      one at once
  *
- * nj_client_new copies the configuration: changing it later does not change the client. One configuration can make any
- * number of clients. Each option has a setter, and nj_config_merge_json sets options from JSON. Other functions that take an
- * nj_config are in the sections "Authentication", "Retries", "Limits", "Testing without a network", "nj_cookies", "nj_cache"
- * and "nj_catalog".
+ * nj_client_new copies the configuration: changing it later does not change the client. One configuration can make
+ * any number of clients. Each option has a setter, and nj_config_merge_json sets options from JSON. Other functions
+ * that take an nj_config are in the sections "Authentication", "Retries", "Limits", "Testing without a network",
+ * "nj_cookies", "nj_cache" and "nj_catalog".
  * ================================================================================================================== */
 
 /** Creates a configuration with the defaults that the setters below state. Never NULL. */
@@ -401,8 +415,8 @@ NJ_API nj_config *nj_config_new(void);
 NJ_API void nj_config_free(nj_config *config);
 
 /**
- * Sets the options that a JSON object names. Options that it does not name keep their values. Lua's option table has the same
- * keys:
+ * Sets the options that a JSON object names. Options that it does not name keep their values. Lua's option table has
+ * the same keys:
  *
  *   key                          value
  *   ---------------------------  ----------------------------------------------------------------------------------------
@@ -447,26 +461,26 @@ NJ_API void nj_config_free(nj_config *config);
  *
  * @param json   need not end with NUL
  * @param length bytes of `json`
- * @return NJ_OK; NJ_INVALID_ARGUMENT for an unknown key (the message names the nearest known key), or a value of the wrong type or
- *         out of range; NJ_DECODING if `json` is not JSON; NJ_INVALID_URL and NJ_STORAGE as the setters of the keys. On failure
- *         no option has changed.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT for an unknown key (the message names the nearest known key), or a value of the
+ *         wrong type or out of range; NJ_DECODING if `json` is not JSON; NJ_INVALID_URL and NJ_STORAGE as the setters
+ *         of the keys. On failure no option has changed.
  */
 NJ_API nj_status nj_config_merge_json(nj_config *config, const char *json, size_t length, nj_error **out_error);
 
 /**
  * Sets the URL to which relative request targets are joined. None by default.
  *
- * @param url an absolute http or https URL without a query, or the socket of a local daemon: "unix:/run/docker.sock" or
- *            "http+unix://%2Frun%2Fdocker.sock/v1.40". Only a base URL can name a socket. Host names outside ASCII are
- *            converted (IDNA 2008). A user name and password in the URL become Basic credentials for its origin.
+ * @param url an absolute http or https URL without a query, or the socket of a local daemon: "unix:/run/docker.sock"
+ *            or "http+unix://%2Frun%2Fdocker.sock/v1.40". Only a base URL can name a socket. Host names outside ASCII
+ *            are converted (IDNA 2008). A user name and password in the URL become Basic credentials for its origin.
  *            nj_client_new checks the URL and fails with NJ_INVALID_URL.
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_config_set_base_url(nj_config *config, const char *url);
 
 /**
- * Restricts calls to the base URL's origin to a path and the paths below it, including redirects. Calls whose path has dot
- * segments (also encoded, or after an encoded slash or a backslash) fail with NJ_INVALID_REQUEST.
+ * Restricts calls to the base URL's origin to a path and the paths below it, including redirects. Calls whose path
+ * has dot segments (also encoded, or after an encoded slash or a backslash) fail with NJ_INVALID_REQUEST.
  *
  * @param path an encoded path without a query, such as "/v1". NULL, the default: any path. nj_client_new fails with
  *             NJ_INVALID_ARGUMENT if there is a path scope and no base URL.
@@ -475,15 +489,19 @@ NJ_API nj_status nj_config_set_base_url(nj_config *config, const char *url);
 NJ_API nj_status nj_config_set_path_scope(nj_config *config, const char *path);
 
 /**
- * Sets a header for all requests that do not set the same name themselves. Replaces an earlier value of the name. Headers that
- * carry credentials are sent to the base URL's origin only.
+ * Sets a header for all requests that do not set the same name themselves. Replaces an earlier value of the name.
+ * Headers that carry credentials are sent to the base URL's origin only.
  *
- * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST if the name or the value cannot be sent in a header, for example
- *         because it contains CR or LF
+ * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST if the name or the value cannot be sent in a header, for
+ *         example because it contains CR or LF
  */
 NJ_API nj_status nj_config_set_header(nj_config *config, const char *name, const char *value);
 
-/** Sets the User-Agent header. "nightjar/" and the version by default. NULL: none. @return NJ_OK; NJ_INVALID_ARGUMENT */
+/**
+ * Sets the User-Agent header. "nightjar/" and the version by default. NULL: none.
+ *
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
 NJ_API nj_status nj_config_set_user_agent(nj_config *config, const char *user_agent);
 
 /**
@@ -503,8 +521,8 @@ NJ_API nj_status nj_config_set_idle_timeout(nj_config *config, double seconds);
 NJ_API nj_status nj_config_set_total_timeout(nj_config *config, double seconds);
 
 /**
- * Limits the size of a response body that is collected in memory. A call with a larger body fails with NJ_TOO_LARGE. A body that
- * is streamed with nj_request_on_body is not limited.
+ * Limits the size of a response body that is collected in memory. A call with a larger body fails with NJ_TOO_LARGE.
+ * A body that is streamed with nj_request_on_body is not limited.
  *
  * @param bytes 0 to 2147483648 (2 GiB); 67108864 (64 MiB) by default. 0 accepts empty bodies only.
  * @return NJ_OK; NJ_INVALID_ARGUMENT for more than 2 GiB
@@ -512,7 +530,8 @@ NJ_API nj_status nj_config_set_total_timeout(nj_config *config, double seconds);
 NJ_API nj_status nj_config_set_max_body(nj_config *config, size_t bytes);
 
 /**
- * Limits the connections to one origin that are open at the same time. Further calls wait in the order of their arrival.
+ * Limits the connections to one origin that are open at the same time. Further calls wait in the order of their
+ * arrival.
  *
  * @param count 1 to 65536; 64 by default
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -522,53 +541,56 @@ NJ_API nj_status nj_config_set_max_connections_per_host(nj_config *config, size_
 /**
  * Sets how long an unused connection is kept open.
  *
- * @param seconds 0 to 3153600000; 60 by default. NJ_NO_LIMIT has no meaning here: 0 closes a connection when it becomes unused.
+ * @param seconds 0 to 3153600000; 60 by default. NJ_NO_LIMIT has no meaning here: 0 closes a connection when it
+ *                becomes unused.
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_config_set_idle_connection_lifetime(nj_config *config, double seconds);
 
 /**
- * Limits the redirects that one call follows. A further redirect fails the call with NJ_PROTOCOL. So does a loop: a redirect to a
- * URL that the call has already requested with the same method, unless a cookie or a Retry-After has made the request
- * different. The client waits for the Retry-After of a redirect first.
+ * Limits the redirects that one call follows. A further redirect fails the call with NJ_PROTOCOL. So does a loop: a
+ * redirect to a URL that the call has already requested with the same method, unless a cookie or a Retry-After has
+ * made the request different. The client waits for the Retry-After of a redirect first.
  *
- * @param count 0 to 100; 10 by default. 0: a redirect is returned like any other response, and fails the call unless its status
- *              is expected (nj_request_expect_status).
+ * @param count 0 to 100; 10 by default. 0: a redirect is returned like any other response, and fails the call unless
+ *              its status is expected (nj_request_expect_status).
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_config_set_max_redirects(nj_config *config, int count);
 
 /**
- * Sets whether a redirect may lead from https to http. False by default: such a redirect fails the call with NJ_PROTOCOL.
+ * Sets whether a redirect may lead from https to http. False by default: such a redirect fails the call with
+ * NJ_PROTOCOL.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_config_set_allow_downgrade(nj_config *config, bool allow);
 
 /**
- * Sets whether LF without CR ends the lines of a response head, as some embedded devices send it (RFC 9112 section 2.2). False by
- * default: such a response fails the call with NJ_PROTOCOL.
+ * Sets whether LF without CR ends the lines of a response head, as some embedded devices send it (RFC 9112 section
+ * 2.2). False by default: such a response fails the call with NJ_PROTOCOL.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_config_set_lenient_line_endings(nj_config *config, bool lenient);
 
 /**
- * Sets whether the client accepts compressed responses (gzip, deflate, br, zstd) and decompresses them. True by default.
+ * Sets whether the client accepts compressed responses (gzip, deflate, br, zstd) and decompresses them. True by
+ * default.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_config_set_decompress(nj_config *config, bool decompress);
 
 /**
- * Sets the proxy for all origins except those of nj_config_set_no_proxy. Requests to https origins go through a tunnel, and
- * certificates are checked against the origin's name.
+ * Sets the proxy for all origins except those of nj_config_set_no_proxy. Requests to https origins go through a
+ * tunnel, and certificates are checked against the origin's name.
  *
- * By default, nj_client_new reads http_proxy, https_proxy, all_proxy and no_proxy from the environment, as curl does. Addresses
- * of this machine are no exception unless no_proxy names them.
+ * By default, nj_client_new reads http_proxy, https_proxy, all_proxy and no_proxy from the environment, as curl does.
+ * Addresses of this machine are no exception unless no_proxy names them.
  *
- * @param url "http://user:password@host:3128", or the same with https, socks5 (this machine resolves the names) or socks5h (the
- *            proxy resolves them). NULL: no proxy.
+ * @param url "http://user:password@host:3128", or the same with https, socks5 (this machine resolves the names) or
+ *            socks5h (the proxy resolves them). NULL: no proxy.
  * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_INVALID_URL if `url` is not the URL of a proxy
  */
 NJ_API nj_status nj_config_set_proxy(nj_config *config, const char *url);
@@ -576,23 +598,24 @@ NJ_API nj_status nj_config_set_proxy(nj_config *config, const char *url);
 /**
  * Sets the hosts that are reached without a proxy. Replaces the environment's no_proxy.
  *
- * @param hosts domain names, which include their subdomains, addresses and networks: "example.com,10.0.0.0/8,[::1]". "*": all
- *              hosts. NULL, the default: no hosts for a proxy that was set with nj_config_set_proxy; otherwise no_proxy.
+ * @param hosts domain names, which include their subdomains, addresses and networks: "example.com,10.0.0.0/8,[::1]".
+ *              "*": all hosts. NULL, the default: no hosts for a proxy that was set with nj_config_set_proxy;
+ *              otherwise no_proxy.
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_config_set_no_proxy(nj_config *config, const char *hosts);
 
 /**
- * Sets whether the environment chooses the proxy (true, the default) or no proxy is used (false). Replaces a proxy that was set
- * with nj_config_set_proxy.
+ * Sets whether the environment chooses the proxy (true, the default) or no proxy is used (false). Replaces a proxy
+ * that was set with nj_config_set_proxy.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_config_use_environment_proxy(nj_config *config, bool use);
 
 /**
- * Connects to a unix socket, whatever the host of the URL is. TLS is used for https. No proxy is used. This is for daemons whose
- * Host header must not be localhost; otherwise a base URL can name the socket.
+ * Connects to a unix socket, whatever the host of the URL is. TLS is used for https. No proxy is used. This is for
+ * daemons whose Host header must not be localhost; otherwise a base URL can name the socket.
  *
  * @param path an absolute path of at most 107 bytes. NULL, the default: none.
  * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_INVALID_URL if `path` is relative or too long
@@ -600,8 +623,8 @@ NJ_API nj_status nj_config_use_environment_proxy(nj_config *config, bool use);
 NJ_API nj_status nj_config_set_unix_socket(nj_config *config, const char *path);
 
 /**
- * Sets a PEM file of certificate authorities that are trusted instead of the system's. RSA keys in certificates may currently
- * have fewer than 2048 bits.
+ * Sets a PEM file of certificate authorities that are trusted instead of the system's. RSA keys in certificates may
+ * currently have fewer than 2048 bits.
  *
  * @param path nj_client_new reads the file and fails with NJ_TLS if it cannot
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -609,16 +632,16 @@ NJ_API nj_status nj_config_set_unix_socket(nj_config *config, const char *path);
 NJ_API nj_status nj_config_set_ca_file(nj_config *config, const char *path);
 
 /**
- * Sets whether certificates are verified. True by default. False accepts any certificate, so that every connection can be
- * intercepted. The client then logs one warning, and the decisions of each call contain unverified_tls.
+ * Sets whether certificates are verified. True by default. False accepts any certificate, so that every connection
+ * can be intercepted. The client then logs one warning, and the decisions of each call contain unverified_tls.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_config_set_verify_certificates(nj_config *config, bool verify);
 
 /**
- * Sets whether the client must leave nothing on disk. False by default. If true, nj_client_new fails with NJ_INVALID_ARGUMENT for
- * a configuration with a cookie file or a cache on disk.
+ * Sets whether the client must leave nothing on disk. False by default. If true, nj_client_new fails with
+ * NJ_INVALID_ARGUMENT for a configuration with a cookie file or a cache on disk.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -636,8 +659,8 @@ typedef void (*nj_log_fn)(void *context, nj_log_level level, const char *message
 /**
  * Sets where clients log. They do not log by default.
  *
- * A queue that is not polled holds at most 1,024 lines, and at most 1 MiB, of this log. Further lines are dropped. The next line
- * that is delivered follows a warning with the number of dropped lines.
+ * A queue that is not polled holds at most 1,024 lines, and at most 1 MiB, of this log. Further lines are dropped.
+ * The next line that is delivered follows a warning with the number of dropped lines.
  *
  * @param level   the most verbose level that is logged; NJ_LOG_OFF: nothing
  * @param queue   the queue on which `log` is called; the clients keep it alive
@@ -651,8 +674,8 @@ NJ_API nj_status nj_config_set_log(nj_config *config, nj_log_level level, nj_que
 /* --- Hooks --- */
 
 /**
- * Runs before each call and may change its request. Runs inside nj_queue_poll of the call's queue or inside the blocking call. The
- * call waits for it, at most until the total timeout expires.
+ * Runs before each call and may change its request. Runs inside nj_queue_poll of the call's queue or inside the
+ * blocking call. The call waits for it, at most until the total timeout expires.
  *
  * @param request borrowed until the hook returns
  * @return NJ_OK: the call continues. Any other status: the call fails with it, and nothing is sent.
@@ -669,8 +692,8 @@ typedef nj_status (*nj_before_fn)(void *context, nj_outgoing *request);
 NJ_API nj_status nj_config_on_request(nj_config *config, nj_before_fn before, void *context);
 
 /**
- * Runs after each call, immediately before nj_done_fn or the return of the blocking call, on the same thread. Exactly one of
- * `response` and `error` is not NULL. Both are borrowed until the hook returns.
+ * Runs after each call, immediately before nj_done_fn or the return of the blocking call, on the same thread. Exactly
+ * one of `response` and `error` is not NULL. Both are borrowed until the hook returns.
  */
 typedef void (*nj_after_fn)(void *context, const nj_response *response, const nj_error *error);
 
@@ -691,26 +714,29 @@ NJ_API const char *nj_outgoing_method(nj_outgoing *request);
 /** Returns the URL with its credentials. Valid until the hook returns. NULL for NULL. */
 NJ_API const char *nj_outgoing_url(nj_outgoing *request);
 
-/** Returns the value of the first header of this name, secrets included. Valid until the hook returns. NULL if none exists. */
+/**
+ * Returns the value of the first header of this name, secrets included. Valid until the hook returns. NULL if none
+ * exists.
+ */
 NJ_API const char *nj_outgoing_header(nj_outgoing *request, const char *name);
 
 /**
  * Replaces all headers of a name by one value.
  *
  * @param value NULL: removes the headers of this name
- * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST if the name or the value cannot be sent in a header, or the header is set
- *         by the client alone (Content-Length, Transfer-Encoding and others)
+ * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST if the name or the value cannot be sent in a header, or the
+ *         header is set by the client alone (Content-Length, Transfer-Encoding and others)
  */
 NJ_API nj_status nj_outgoing_set_header(nj_outgoing *request, const char *name, const char *value);
 
 /* ==================================================================================================================
  * Authentication
  *
- * A client has one credential, or one for each security scheme (RFC 6750, OpenAPI) that it knows by name. Each setter of this
- * section replaces the credential that was set before. Credentials are sent to the base URL's origin only, also after
- * redirects. nj_client_new therefore fails with NJ_INVALID_ARGUMENT if there are credentials and no base URL, or a second
- * credential in the headers or in the URL. A request with its own Authorization header keeps that header. Errors, log lines and
- * explanations contain no secret.
+ * A client has one credential, or one for each security scheme (RFC 6750, OpenAPI) that it knows by name. Each setter
+ * of this section replaces the credential that was set before. Credentials are sent to the base URL's origin only,
+ * also after redirects. nj_client_new therefore fails with NJ_INVALID_ARGUMENT if there are credentials and no base
+ * URL, or a second credential in the headers or in the URL. A request with its own Authorization header keeps that
+ * header. Errors, log lines and explanations contain no secret.
  * ================================================================================================================== */
 
 /**
@@ -722,7 +748,8 @@ NJ_API nj_status nj_outgoing_set_header(nj_outgoing *request, const char *name, 
 NJ_API nj_status nj_config_set_bearer(nj_config *config, const char *token);
 
 /**
- * Sets a user name and a password for Basic authentication (RFC 7617). They are sent with each request, without a challenge.
+ * Sets a user name and a password for Basic authentication (RFC 7617). They are sent with each request, without a
+ * challenge.
  *
  * @param user nj_client_new fails with NJ_INVALID_ARGUMENT if it contains a colon
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -730,18 +757,18 @@ NJ_API nj_status nj_config_set_bearer(nj_config *config, const char *token);
 NJ_API nj_status nj_config_set_basic_auth(nj_config *config, const char *user, const char *password);
 
 /**
- * Sets a user name and a password for Digest authentication (RFC 7616; SHA-256, SHA-512/256 and MD5, as the server chooses). If
- * the server proves that it knows the password (rspauth in Authentication-Info, with qop=auth) and the proof is wrong, the call
- * fails with NJ_PROTOCOL.
+ * Sets a user name and a password for Digest authentication (RFC 7616; SHA-256, SHA-512/256 and MD5, as the server
+ * chooses). If the server proves that it knows the password (rspauth in Authentication-Info, with qop=auth) and the
+ * proof is wrong, the call fails with NJ_PROTOCOL.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_config_set_digest_auth(nj_config *config, const char *user, const char *password);
 
 /**
- * Sets an API key that is sent in a header, in the query or in a cookie of each request. The key is masked wherever a URL or a
- * header is shown. The cookie is added to the client's cookies and replaces one of the same name; a request with its own Cookie
- * header is sent without it.
+ * Sets an API key that is sent in a header, in the query or in a cookie of each request. The key is masked wherever a
+ * URL or a header is shown. The cookie is added to the client's cookies and replaces one of the same name; a request
+ * with its own Cookie header is sent without it.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also for an empty key and for a name or key that cannot be sent there
  */
@@ -750,7 +777,8 @@ NJ_API nj_status nj_config_set_api_key_query(nj_config *config, const char *name
 NJ_API nj_status nj_config_set_api_key_cookie(nj_config *config, const char *name, const char *key);
 
 /**
- * Sets credentials from JSON, as the option `auth` of nj_config_merge_json does: false for none, or an object with a type.
+ * Sets credentials from JSON, as the option `auth` of nj_config_merge_json does: false for none, or an object with a
+ * type.
  *
  *   type     members
  *   -------  --------------------------------------------------------------------------------------------------------------
@@ -769,9 +797,9 @@ NJ_API nj_status nj_config_set_api_key_cookie(nj_config *config, const char *nam
  *     {"type": "login", "url": "/auth/login", "json": {"email": "...", "password": "..."}, "access": "/access_token",
  *      "renewal": "/refresh_token", "lifetime": "/expires_in", "refresh": {"url": "/auth/refresh"}}
  *
- * Tokens of oauth2 and login expire. The client refreshes a token shortly before it expires and when a server rejects it:
- * once for all waiting calls of the client, and once for all clients and processes with the same store. A call that was rejected
- * (401) is sent once more; a second rejection is NJ_UNAUTHORIZED. Members of both types:
+ * Tokens of oauth2 and login expire. The client refreshes a token shortly before it expires and when a server rejects
+ * it: once for all waiting calls of the client, and once for all clients and processes with the same store. A call
+ * that was rejected (401) is sent once more; a second rejection is NJ_UNAUTHORIZED. Members of both types:
  *
  *   member           default     meaning
  *   ---------------  ----------  -----------------------------------------------------------------------------------------
@@ -785,38 +813,40 @@ NJ_API nj_status nj_config_set_api_key_cookie(nj_config *config, const char *nam
  *   refresh_timeout  30 s        the timeout of a refresh; 0: no limit
  *   refresh_limit    5           refreshes in 30 seconds, after which calls fail
  *
- * A new token is in its store before it is used. A client never replaces a newer login in the store by an older one: it adopts a
- * login that another client has made since, and fails with NJ_UNAUTHORIZED if another client has logged out. Some servers report a
- * lifetime of 0 seconds for tokens that never expire. Such a token is used until a server rejects it, and the client logs a
- * warning.
+ * A new token is in its store before it is used. A client never replaces a newer login in the store by an older one:
+ * it adopts a login that another client has made since, and fails with NJ_UNAUTHORIZED if another client has logged
+ * out. Some servers report a lifetime of 0 seconds for tokens that never expire. Such a token is used until a server
+ * rejects it, and the client logs a warning.
  *
  * Several credentials are named by their security schemes:
  *
  *     {"schemes": {"apiKey": {"type": "api_key", "header": "X-Key", "key": "..."}, "oauth": {"type": "oauth2", "token_url": "/t"}}}
  *
- * Each endpoint uses the first security requirement (`security`) for which credentials are configured. If there is none, the
- * request fails with NJ_INVALID_REQUEST before it is sent. {"auth": "apiKey"} of nj_request_merge_json chooses other schemes. A
- * request without an endpoint and without that option is sent without credentials. Each login has its own token, store and refresh.
+ * Each endpoint uses the first security requirement (`security`) for which credentials are configured. If there is
+ * none, the request fails with NJ_INVALID_REQUEST before it is sent. {"auth": "apiKey"} of nj_request_merge_json
+ * chooses other schemes. A request without an endpoint and without that option is sent without credentials. Each
+ * login has its own token, store and refresh.
  *
- * If nj_config_set_catalog was called before with an API description that says how to log in, the type may be omitted. oauth2
- * then requests the scopes of all endpoints of its scheme, unless `scope` is given. A refresh names no scope, which means the
- * granted ones (RFC 6749 section 6).
+ * If nj_config_set_catalog was called before with an API description that says how to log in, the type may be
+ * omitted. oauth2 then requests the scopes of all endpoints of its scheme, unless `scope` is given. A refresh names
+ * no scope, which means the granted ones (RFC 6749 section 6).
  *
  * @param json   need not end with NUL
  * @param length bytes of `json`
- * @return NJ_OK; NJ_INVALID_ARGUMENT for an unknown key or a wrong value; NJ_DECODING if `json` is not JSON; NJ_STORAGE if a
- *         key_file of a store cannot be read. On failure the credentials have not changed.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT for an unknown key or a wrong value; NJ_DECODING if `json` is not JSON;
+ *         NJ_STORAGE if a key_file of a store cannot be read. On failure the credentials have not changed.
  */
 NJ_API nj_status nj_config_set_auth_json(nj_config *config, const char *json, size_t length, nj_error **out_error);
 
 /**
- * Must provide a token, because a call needs one and none exists, it has expired, or the server has rejected it. Called once for
- * all waiting calls of the client, inside nj_queue_poll or the blocking call of one of them, whichever comes first.
+ * Must provide a token, because a call needs one and none exists, it has expired, or the server has rejected it.
+ * Called once for all waiting calls of the client, inside nj_queue_poll or the blocking call of one of them,
+ * whichever comes first.
  *
  * The callback answers with nj_token_question_answer or nj_token_question_fail. It may keep the question with
- * nj_token_question_retain and answer later, from any thread. The waiting calls fail with NJ_TIMEOUT after 30 seconds without an
- * answer, and with NJ_UNAUTHORIZED if the last owner releases the question without an answer. A call of the same client that fetches
- * the token must not need one itself: nj_request_set_use_auth(request, false).
+ * nj_token_question_retain and answer later, from any thread. The waiting calls fail with NJ_TIMEOUT after 30 seconds
+ * without an answer, and with NJ_UNAUTHORIZED if the last owner releases the question without an answer. A call of
+ * the same client that fetches the token must not need one itself: nj_request_set_use_auth(request, false).
  *
  * @param question borrowed until the callback returns
  */
@@ -825,8 +855,9 @@ typedef void (*nj_token_fn)(void *context, nj_token_question *question);
 /**
  * Sets a callback that provides tokens.
  *
- * @param scheme  the security scheme whose tokens it provides, in addition to the schemes of nj_config_set_auth_json and in place
- *                of the one of this name, before or after that call. NULL: all calls; replaces all other credentials.
+ * @param scheme  the security scheme whose tokens it provides, in addition to the schemes of nj_config_set_auth_json
+ *                and in place of the one of this name, before or after that call. NULL: all calls; replaces all other
+ *                credentials.
  * @param provide NULL: removes the provider of the scheme; with a NULL `scheme`, all credentials
  * @param context passed to `provide` unchanged; must stay valid until the clients are freed
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -834,8 +865,8 @@ typedef void (*nj_token_fn)(void *context, nj_token_question *question);
 NJ_API nj_status nj_config_set_token_provider(nj_config *config, const char *scheme, nj_token_fn provide, void *context);
 
 /**
- * Runs when a login has ended and somebody has to log in: once each time, inside nj_queue_poll or the blocking call of a call
- * that waited for the token. It may start calls and log in.
+ * Runs when a login has ended and somebody has to log in: once each time, inside nj_queue_poll or the blocking call
+ * of a call that waited for the token. It may start calls and log in.
  */
 typedef void (*nj_login_required_fn)(void *context);
 
@@ -859,7 +890,10 @@ NJ_API nj_status nj_config_set_on_login_required(nj_config *config, nj_login_req
 /** Adds an owner, so that the question can be answered after the callback has returned. NULL for NULL. */
 NJ_API nj_token_question *nj_token_question_retain(nj_token_question *question);
 
-/** Releases one owner. When the last owner releases a question without an answer, the waiting calls fail. NULL is ignored. */
+/**
+ * Releases one owner. When the last owner releases a question without an answer, the waiting calls fail. NULL is
+ * ignored.
+ */
 NJ_API void nj_token_question_release(nj_token_question *question);
 
 /** Reports whether the server has rejected the last token, as opposed to its expiry. False for NULL. */
@@ -868,10 +902,10 @@ NJ_API bool nj_token_question_was_refused(const nj_token_question *question);
 /**
  * Gives the token to the waiting calls.
  *
- * @param expires_in_seconds the token's lifetime from now, 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY if it is not known: the
- *                           token is then used until a server rejects it
- * @return NJ_OK; NJ_INVALID_ARGUMENT for a token that cannot be sent in a header or a lifetime out of range (the question stays
- *         open), and for a question that has been answered; NJ_FORKED
+ * @param expires_in_seconds the token's lifetime from now, 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY if it is not
+ *                           known: the token is then used until a server rejects it
+ * @return NJ_OK; NJ_INVALID_ARGUMENT for a token that cannot be sent in a header or a lifetime out of range (the
+ *         question stays open), and for a question that has been answered; NJ_FORKED
  */
 NJ_API nj_status nj_token_question_answer(nj_token_question *question, const char *access_token,
                                           double expires_in_seconds);
@@ -879,8 +913,8 @@ NJ_API nj_status nj_token_question_answer(nj_token_question *question, const cha
 /**
  * Reports that there is no token. The waiting calls fail with NJ_UNAUTHORIZED.
  *
- * @param ends_login true: somebody has to log in (nj_config_set_on_login_required), and all calls fail until nj_client_sign_in.
- *                   False: the next call asks again.
+ * @param ends_login true: somebody has to log in (nj_config_set_on_login_required), and all calls fail until
+ *                   nj_client_sign_in. False: the next call asks again.
  * @param message    for the developer, in the errors of the calls or in the log; NULL: none
  * @return NJ_OK; NJ_INVALID_ARGUMENT for a question that has been answered; NJ_FORKED
  */
@@ -889,11 +923,11 @@ NJ_API nj_status nj_token_question_fail(nj_token_question *question, bool ends_l
 /* ==================================================================================================================
  * Retries
  *
- * The client repeats attempts that fail temporarily: connection failures and the statuses 408, 425, 429, 500, 502, 503 and 504.
- * It repeats a request only if that cannot process it twice: the server has not seen the request, the method is idempotent
- * (RFC 9110 section 9.2.2), or the request carries an idempotency key. It waits at least as long as the server asks
- * (Retry-After). The total timeout covers all attempts and waits. If many calls fail, at most a tenth of the client's calls is
- * repeated.
+ * The client repeats attempts that fail temporarily: connection failures and the statuses 408, 425, 429, 500, 502,
+ * 503 and 504. It repeats a request only if that cannot process it twice: the server has not seen the request, the
+ * method is idempotent (RFC 9110 section 9.2.2), or the request carries an idempotency key. It waits at least as long
+ * as the server asks (Retry-After). The total timeout covers all attempts and waits. If many calls fail, at most a
+ * tenth of the client's calls is repeated.
  * ================================================================================================================== */
 
 /**
@@ -905,8 +939,8 @@ NJ_API nj_status nj_token_question_fail(nj_token_question *question, bool ends_l
 NJ_API nj_status nj_config_set_retry_attempts(nj_config *config, int count);
 
 /**
- * Sets the waits between attempts. The first wait is random between 0 and `base`. The upper bound doubles with each further
- * attempt, up to `cap`.
+ * Sets the waits between attempts. The first wait is random between 0 and `base`. The upper bound doubles with each
+ * further attempt, up to `cap`.
  *
  * @param base seconds, 0 to 3153600000; 0.5 by default
  * @param cap  seconds, 0 to 3153600000; 30 by default. NJ_NO_LIMIT has no meaning for either: 0 does not wait.
@@ -915,8 +949,8 @@ NJ_API nj_status nj_config_set_retry_attempts(nj_config *config, int count);
 NJ_API nj_status nj_config_set_retry_backoff(nj_config *config, double base, double cap);
 
 /**
- * Limits how long a server may make a call wait. If it asks for more, the call fails at once, and nj_error_retry_after returns what
- * it asked for.
+ * Limits how long a server may make a call wait. If it asks for more, the call fails at once, and
+ * nj_error_retry_after returns what it asked for.
  *
  * @param seconds 0 to 3153600000; 60 by default. NJ_NO_LIMIT has no meaning here: 0 does not wait.
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -930,9 +964,10 @@ NJ_API nj_status nj_config_set_retry_max_wait(nj_config *config, double seconds)
  *   - a 429 that asks for at most nj_config_set_retry_max_wait holds back all calls to the origin
  *   - a 429 that asks for more, and a 503, hold back the calls for the same URL until one of them succeeds
  *
- * A call that is held back for longer than nj_config_set_retry_max_wait, or beyond its total timeout, fails at once with
- * NJ_RATE_LIMITED. Invalid values and values above 30 days are ignored. If Retry-After is not respected, it is only reported
- * (nj_error_retry_after). The second function sets this for one request, in place of the client's setting.
+ * A call that is held back for longer than nj_config_set_retry_max_wait, or beyond its total timeout, fails at once
+ * with NJ_RATE_LIMITED. Invalid values and values above 30 days are ignored. If Retry-After is not respected, it is
+ * only reported (nj_error_retry_after). The second function sets this for one request, in place of the client's
+ * setting.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -940,7 +975,8 @@ NJ_API nj_status nj_config_set_respect_retry_after(nj_config *config, bool respe
 NJ_API nj_status nj_request_set_respect_retry_after(nj_request *request, bool respect);
 
 /**
- * Limits the attempts of the request's calls in place of the client's limit. The other retry settings of the client still apply.
+ * Limits the attempts of the request's calls in place of the client's limit. The other retry settings of the client
+ * still apply.
  *
  * @param count 1 to 100
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -956,9 +992,10 @@ typedef enum nj_retry {
 } nj_retry;
 
 /**
- * Decides about a failed attempt: one without a response, or with one of the statuses above that the request does not expect. Runs
- * inside nj_queue_poll or the blocking call. The call waits for the decision, at most until the total timeout expires. Not called
- * if a part of the response has been delivered, or a streamed request body cannot be rewound: such an attempt is never repeated.
+ * Decides about a failed attempt: one without a response, or with one of the statuses above that the request does not
+ * expect. Runs inside nj_queue_poll or the blocking call. The call waits for the decision, at most until the total
+ * timeout expires. Not called if a part of the response has been delivered, or a streamed request body cannot be
+ * rewound: such an attempt is never repeated.
  *
  * @param question borrowed until the callback returns
  */
@@ -996,7 +1033,8 @@ NJ_API const char *nj_retry_question_reason(const nj_retry_question *question);
 NJ_API nj_status nj_retry_question_set_after(nj_retry_question *question, double seconds);
 
 /**
- * Decides what NJ_RETRY_LATER has put off, once for each time it was returned. Does nothing if the call has ended. Any thread.
+ * Decides what NJ_RETRY_LATER has put off, once for each time it was returned. Does nothing if the call has ended.
+ * Any thread.
  *
  * @param answer  not NJ_RETRY_LATER
  * @param seconds how long NJ_RETRY_AGAIN waits, 0 to 3153600000; ignored for other answers
@@ -1005,11 +1043,11 @@ NJ_API nj_status nj_retry_question_set_after(nj_retry_question *question, double
 NJ_API nj_status nj_task_retry(nj_task *task, nj_retry answer, double seconds);
 
 /**
- * Sets the Idempotency-Key header (draft-ietf-httpapi-idempotency-key-header). It is the same in all attempts, so that a write
- * can be repeated after a lost response. The server must support such keys.
+ * Sets the Idempotency-Key header (draft-ietf-httpapi-idempotency-key-header). It is the same in all attempts, so
+ * that a write can be repeated after a lost response. The server must support such keys.
  *
- * @param key 1 to 255 printable ASCII characters without spaces. NULL: the client generates a key for each call, which
- *            nj_response_idempotency_key and nj_error_idempotency_key return.
+ * @param key 1 to 255 printable ASCII characters without spaces. NULL: the client generates a key for each call,
+ *            which nj_response_idempotency_key and nj_error_idempotency_key return.
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_request_set_idempotency_key(nj_request *request, const char *key);
@@ -1018,8 +1056,8 @@ NJ_API nj_status nj_request_set_idempotency_key(nj_request *request, const char 
 #define NJ_IDEMPOTENCY_KEY_SIZE 37
 
 /**
- * Generates an idempotency key: a random UUID (RFC 9562 section 5.4). This is for programs that store the key before they send the
- * request, and repeat the call after a crash.
+ * Generates an idempotency key: a random UUID (RFC 9562 section 5.4). This is for programs that store the key before
+ * they send the request, and repeat the call after a crash.
  *
  * @param buffer   receives the key and NUL
  * @param capacity bytes of `buffer`, at least NJ_IDEMPOTENCY_KEY_SIZE
@@ -1030,17 +1068,17 @@ NJ_API nj_status nj_idempotency_key_new(char *buffer, size_t capacity);
 /* ==================================================================================================================
  * Limits
  *
- * A client can limit its calls to each origin. Calls wait in the order of their arrival while their total timeout runs. A call
- * that cannot begin before its total timeout expires fails at once with NJ_RATE_LIMITED. Limit groups have limits of their own,
- * whatever the origins of their calls are. They are set with nj_config_merge_json:
+ * A client can limit its calls to each origin. Calls wait in the order of their arrival while their total timeout
+ * runs. A call that cannot begin before its total timeout expires fails at once with NJ_RATE_LIMITED. Limit groups
+ * have limits of their own, whatever the origins of their calls are. They are set with nj_config_merge_json:
  *
  *     {"limit_groups": {"search": {"rate_limit": {"requests": 10, "per": 1}, "concurrency": 4}}}
  * ================================================================================================================== */
 
 /**
- * Limits how many requests to an origin begin in a period, evenly distributed. The client then also follows what servers report
- * about their own limits (RateLimit, RateLimit-Policy and X-RateLimit-* headers: draft-ietf-httpapi-ratelimit-headers). No limit
- * by default.
+ * Limits how many requests to an origin begin in a period, evenly distributed. The client then also follows what
+ * servers report about their own limits (RateLimit, RateLimit-Policy and X-RateLimit-* headers:
+ * draft-ietf-httpapi-ratelimit-headers). No limit by default.
  *
  * @param requests    1 to 1000000000. 0: only what servers report; the other parameters are ignored.
  * @param per_seconds the period, more than 0 and at most 3153600000
@@ -1058,9 +1096,10 @@ NJ_API nj_status nj_config_set_rate_limit(nj_config *config, size_t requests, do
 NJ_API nj_status nj_config_set_concurrency(nj_config *config, size_t count);
 
 /**
- * Sets a circuit breaker for each origin. The circuit opens when `failure_rate` of the calls in the last `window` seconds have failed
- * (no response, or a status of 500 and above). While it is open, for `rest` seconds, calls fail at once with NJ_SERVER. Then it
- * is half-open: one call is sent as a probe. Its success closes the circuit, and its failure opens it again.
+ * Sets a circuit breaker for each origin. The circuit opens when `failure_rate` of the calls in the last `window`
+ * seconds have failed (no response, or a status of 500 and above). While it is open, for `rest` seconds, calls fail
+ * at once with NJ_SERVER. Then it is half-open: one call is sent as a probe. Its success closes the circuit, and its
+ * failure opens it again.
  *
  * @param failure_rate  more than 0, up to 1. 0, the default: no circuit breaker; the other parameters are ignored.
  * @param minimum_calls the calls in the window below which the circuit stays closed, 1 to 1000000
@@ -1072,7 +1111,8 @@ NJ_API nj_status nj_config_set_circuit_breaker(nj_config *config, double failure
                                                double window, double rest);
 
 /**
- * Limits the calls of one origin or group that wait for its limits. A further call fails at once with NJ_RATE_LIMITED.
+ * Limits the calls of one origin or group that wait for its limits. A further call fails at once with
+ * NJ_RATE_LIMITED.
  *
  * @param count 0 to 10000000; 1000 by default. 0: no call waits.
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -1082,21 +1122,22 @@ NJ_API nj_status nj_config_set_max_waiting(nj_config *config, size_t count);
 /**
  * Sets the group whose limits apply to the request in place of its origin's.
  *
- * @param group a name from limit_groups; a client without this group fails the call with NJ_INVALID_REQUEST. NULL, the default: the
- *              origin's limits.
+ * @param group a name from limit_groups; a client without this group fails the call with NJ_INVALID_REQUEST. NULL,
+ *              the default: the origin's limits.
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_request_set_limit_group(nj_request *request, const char *group);
 
 /**
- * Sets whether identical calls share one exchange while it is in flight, and the memory of its response. Calls are identical if
- * they have a safe method, no body, and the same URL, headers and credentials. False by default. The second function sets this for
- * one request, in place of the client's setting.
+ * Sets whether identical calls share one exchange while it is in flight, and the memory of its response. Calls are
+ * identical if they have a safe method, no body, and the same URL, headers and credentials. False by default. The
+ * second function sets this for one request, in place of the client's setting.
  *
- * Each call has its own timeouts and can be cancelled. The exchange is cancelled with its last call. Nothing is stored when it
- * has ended: this is not a cache. Requests with callbacks for head, body, redirects, retries or refreshes never share. An
- * exchange accepts no more calls after one of its calls has timed out, and after a call of the client with an unsafe method (such as
- * PUT) to its origin has ended, so that a GET after a completed PUT never receives an older response.
+ * Each call has its own timeouts and can be cancelled. The exchange is cancelled with its last call. Nothing is
+ * stored when it has ended: this is not a cache. Requests with callbacks for head, body, redirects, retries or
+ * refreshes never share. An exchange accepts no more calls after one of its calls has timed out, and after a call of
+ * the client with an unsafe method (such as PUT) to its origin has ended, so that a GET after a completed PUT never
+ * receives an older response.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1121,15 +1162,16 @@ NJ_API char *nj_client_limits_json(nj_client *client, size_t *out_length);
 /* ==================================================================================================================
  * Testing without a network
  *
- * A mock, a cassette and a network profile replace or change the network below all other parts of the client. Their responses
- * are retried, redirected, cached and authenticated like those of a server. All functions here are for the configuration, except
- * those that inspect a client's mock.
+ * A mock, a cassette and a network profile replace or change the network below all other parts of the client. Their
+ * responses are retried, redirected, cached and authenticated like those of a server. All functions here are for the
+ * configuration, except those that inspect a client's mock.
  * ================================================================================================================== */
 
 /**
  * Makes clients answer requests from a list of routes in place of the network. The JSON is a list of routes, or
- * {"routes": [...], "passthrough": true}, which sends unmatched requests to the network. The first route that matches a request
- * answers it. Without passthrough, an unmatched request fails with NJ_INVALID_REQUEST, and the message names the nearest route.
+ * {"routes": [...], "passthrough": true}, which sends unmatched requests to the network. The first route that matches
+ * a request answers it. Without passthrough, an unmatched request fails with NJ_INVALID_REQUEST, and the message
+ * names the nearest route.
  *
  *   member of a route  value
  *   -----------------  --------------------------------------------------------------------------------------------------
@@ -1152,8 +1194,8 @@ NJ_API char *nj_client_limits_json(nj_client *client, size_t *out_length);
  *   {"kind": "connection_lost", "after": 100}, which fails after 100 bytes of the body)
  *
  * @param json text that ends with NUL; NULL, the default: no mock
- * @return NJ_OK; NJ_INVALID_ARGUMENT for an unknown member or a wrong value; NJ_DECODING if `json` is not JSON; NJ_STORAGE if a file
- *         cannot be read. On failure the mock has not changed.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT for an unknown member or a wrong value; NJ_DECODING if `json` is not JSON;
+ *         NJ_STORAGE if a file cannot be read. On failure the mock has not changed.
  */
 NJ_API nj_status nj_config_set_mock(nj_config *config, const char *json, nj_error **out_error);
 
@@ -1166,13 +1208,17 @@ NJ_API nj_status nj_config_set_mock(nj_config *config, const char *json, nj_erro
 NJ_API int64_t nj_client_mock_uses(nj_client *client, const char *route);
 
 /**
- * Checks that each route that is not optional has answered, as often as its `times` says, and that every request matched a route.
+ * Checks that each route that is not optional has answered, as often as its `times` says, and that every request
+ * matched a route.
  *
  * @return NJ_OK; NJ_INVALID_REQUEST if that is not so; NJ_INVALID_ARGUMENT, also if the client has no mock; NJ_FORKED
  */
 NJ_API nj_status nj_client_mock_verify(nj_client *client, nj_error **out_error);
 
-/** Resets the counts of a client's mock and restarts its sequences of responses. Does nothing without a mock and after fork. */
+/**
+ * Resets the counts of a client's mock and restarts its sequences of responses. Does nothing without a mock and after
+ * fork.
+ */
 NJ_API void nj_client_mock_reset(nj_client *client);
 
 /** What a cassette does. */
@@ -1183,16 +1229,18 @@ typedef enum nj_cassette_mode {
 } nj_cassette_mode;
 
 /**
- * Records exchanges to a JSON file, including redirects and token refreshes, or replays them. Secrets are replaced by placeholders,
- * which are the same for the same secret. Each exchange is replayed once, in the order of recording among those with the same
- * method, URL and body (without secrets).
+ * Records exchanges to a JSON file, including redirects and token refreshes, or replays them. Secrets are replaced by
+ * placeholders, which are the same for the same secret. Each exchange is replayed once, in the order of recording
+ * among those with the same method, URL and body (without secrets).
  *
- * The option `cassette` of nj_config_merge_json has more settings: {"file", "mode", "repeats": true (the last exchange again and
- * again), "timing": true (with the recorded delays), "headers": [names to compare], "ignore": {"query": [names], "json": [pointers],
- * "body": true, "origin": true}, "secrets": [further names], "secret_values": [texts]}.
+ * The option `cassette` of nj_config_merge_json has more settings: {"file", "mode", "repeats": true (the last
+ * exchange again and again), "timing": true (with the recorded delays), "headers": [names to compare], "ignore":
+ * {"query": [names], "json": [pointers], "body": true, "origin": true}, "secrets": [further names], "secret_values":
+ * [texts]}.
  *
- * nj_client_new reads the file: it fails with NJ_STORAGE if there is none to replay, and with NJ_DECODING if it is damaged. The file
- * is written about once a second and by nj_client_free; a failure is logged. Only one client at a time may record to a file.
+ * nj_client_new reads the file: it fails with NJ_STORAGE if there is none to replay, and with NJ_DECODING if it is
+ * damaged. The file is written about once a second and by nj_client_free; a failure is logged. Only one client at a
+ * time may record to a file.
  *
  * @param path NULL, the default: no cassette; `mode` is then ignored
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also for an empty path
@@ -1200,9 +1248,9 @@ typedef enum nj_cassette_mode {
 NJ_API nj_status nj_config_set_cassette(nj_config *config, const char *path, nj_cassette_mode mode);
 
 /**
- * Makes the network, or the mock, slower or less reliable. The option `network` of nj_config_merge_json takes a name or
- * {"profile", "latency", "jitter" (seconds), "down", "up" (bytes per second), "loss" (the share of exchanges that fail, 0 to 1),
- * "offline", "seed"}.
+ * Makes the network, or the mock, slower or less reliable. The option `network` of nj_config_merge_json takes a name
+ * or {"profile", "latency", "jitter" (seconds), "down", "up" (bytes per second), "loss" (the share of exchanges that
+ * fail, 0 to 1), "offline", "seed"}.
  *
  *   profile  latency          down      up        loss
  *   -------  ---------------  --------  --------  ----
@@ -1229,20 +1277,20 @@ NJ_API nj_status nj_config_set_network_profile(nj_config *config, const char *na
  * Creates a client with an event loop on a thread of its own.
  *
  * @param config copied; NULL: the defaults
- * @return a client that the caller frees with nj_client_free, or NULL: NJ_INVALID_ARGUMENT for options that contradict each other;
- *         NJ_INVALID_URL for the base URL; NJ_TLS for the file of certificate authorities; NJ_STORAGE for a file that an option
- *         names; NJ_DECODING for its content; NJ_CONNECT if the system has no thread or descriptor left; NJ_FORKED if the
- *         configuration has a cache or a cookie jar of the parent process
+ * @return a client that the caller frees with nj_client_free, or NULL: NJ_INVALID_ARGUMENT for options that
+ *         contradict each other; NJ_INVALID_URL for the base URL; NJ_TLS for the file of certificate authorities;
+ *         NJ_STORAGE for a file that an option names; NJ_DECODING for its content; NJ_CONNECT if the system has no
+ *         thread or descriptor left; NJ_FORKED if the configuration has a cache or a cookie jar of the parent process
  */
 NJ_API nj_client *nj_client_new(const nj_config *config, nj_error **out_error);
 
 /**
- * Cancels all calls of the client, posts their completions to their queues, closes the connections and frees the client. NULL is
- * ignored. May be called from a callback.
+ * Cancels all calls of the client, posts their completions to their queues, closes the connections and frees the
+ * client. NULL is ignored. May be called from a callback.
  *
- * The function returns when nothing of the client runs any more. It waits up to 15 seconds for a token refresh that is in
- * progress, and up to 5 seconds for another process that holds the cache on disk. A host name lookup that the system's resolver
- * has not finished continues on a thread of its own, without access to the client.
+ * The function returns when nothing of the client runs any more. It waits up to 15 seconds for a token refresh that
+ * is in progress, and up to 5 seconds for another process that holds the cache on disk. A host name lookup that the
+ * system's resolver has not finished continues on a thread of its own, without access to the client.
  */
 NJ_API void nj_client_free(nj_client *client);
 
@@ -1250,17 +1298,17 @@ NJ_API void nj_client_free(nj_client *client);
  * Sends a request and blocks until the response is complete. The request's callbacks run on this thread meanwhile.
  *
  * @param request copied; it can be sent any number of times
- * @return a response that the caller releases with nj_response_release, or NULL. `out_error` then receives any kind of error from
- *         NJ_CANCELLED to NJ_SCRIPT that applies: the kind of an unexpected status (nj_request_expect_status), a network error,
- *         NJ_TIMEOUT, NJ_TOO_LARGE, NJ_DECODING, NJ_CACHE_MISS, the status that a before hook has returned; or NJ_INVALID_URL,
- *         NJ_INVALID_REQUEST, NJ_CLOSED, NJ_FORKED
+ * @return a response that the caller releases with nj_response_release, or NULL. `out_error` then receives any kind
+ *         of error from NJ_CANCELLED to NJ_SCRIPT that applies: the kind of an unexpected status
+ *         (nj_request_expect_status), a network error, NJ_TIMEOUT, NJ_TOO_LARGE, NJ_DECODING, NJ_CACHE_MISS, the
+ *         status that a before hook has returned; or NJ_INVALID_URL, NJ_INVALID_REQUEST, NJ_CLOSED, NJ_FORKED
  */
 NJ_API nj_response *nj_client_send(nj_client *client, const nj_request *request, nj_error **out_error);
 
 /**
- * Receives the result of a task. Called exactly once for each started task. Exactly one of `response` and `error` is not NULL.
- * `task` and both of them are borrowed until the callback returns; nj_task_retain, nj_response_retain and nj_error_retain keep
- * them. The callback may start, cancel and free anything.
+ * Receives the result of a task. Called exactly once for each started task. Exactly one of `response` and `error` is
+ * not NULL. `task` and both of them are borrowed until the callback returns; nj_task_retain, nj_response_retain and
+ * nj_error_retain keep them. The callback may start, cancel and free anything.
  */
 typedef void (*nj_done_fn)(void *context, nj_task *task, const nj_response *response, const nj_error *error);
 
@@ -1289,12 +1337,12 @@ typedef void (*nj_done_fn)(void *context, nj_task *task, const nj_response *resp
  *
  * @param request copied; it can be sent any number of times
  * @param queue   the queue on which `done` and all other events of this task are delivered
- * @param done    called exactly once, from nj_queue_poll. It is never called from inside this function, but another thread that
- *                polls the queue may call it before this function returns
+ * @param done    called exactly once, from nj_queue_poll. It is never called from inside this function, but another
+ *                thread that polls the queue may call it before this function returns
  * @param context passed to `done` unchanged; must stay valid until `done` has returned
- * @return a task that the caller releases with nj_task_release (releasing does not cancel), or NULL: NJ_INVALID_ARGUMENT,
- *         NJ_INVALID_URL or NJ_INVALID_REQUEST for the request, NJ_CLOSED, NJ_FORKED. Network failures are reported to `done`,
- *         never here.
+ * @return a task that the caller releases with nj_task_release (releasing does not cancel), or NULL:
+ *         NJ_INVALID_ARGUMENT, NJ_INVALID_URL or NJ_INVALID_REQUEST for the request, NJ_CLOSED, NJ_FORKED. Network
+ *         failures are reported to `done`, never here.
  */
 NJ_API nj_task *nj_client_start(nj_client *client, const nj_request *request, nj_queue *queue, nj_done_fn done,
                                 void *context, nj_error **out_error);
@@ -1304,25 +1352,26 @@ NJ_API nj_task *nj_client_start(nj_client *client, const nj_request *request, nj
 /**
  * Installs a token that the program has obtained, in place of the current one, and saves it in the store.
  *
- * @param json   {"access_token": "...", "refresh_token": "...", "expires_in": 3600}; only access_token is required; token_type
- *               and scope are allowed (RFC 6749 section 5.1). Need not end with NUL.
+ * @param json   {"access_token": "...", "refresh_token": "...", "expires_in": 3600}; only access_token is required;
+ *               token_type and scope are allowed (RFC 6749 section 5.1). Need not end with NUL.
  * @param length bytes of `json`
- * @return NJ_OK; NJ_INVALID_ARGUMENT for an unknown key, a wrong value, and a token that cannot be sent in a header; NJ_DECODING if
- *         `json` is not JSON; NJ_INVALID_REQUEST if the client has no such login, or several and `scheme` is NULL; NJ_CLOSED;
- *         NJ_FORKED
+ * @return NJ_OK; NJ_INVALID_ARGUMENT for an unknown key, a wrong value, and a token that cannot be sent in a header;
+ *         NJ_DECODING if `json` is not JSON; NJ_INVALID_REQUEST if the client has no such login, or several and
+ *         `scheme` is NULL; NJ_CLOSED; NJ_FORKED
  */
 NJ_API nj_status nj_client_sign_in(nj_client *client, const char *scheme, const char *json, size_t length,
                                    nj_error **out_error);
 
 /**
- * Logs out and blocks until the store and the cache on disk have been changed: removes the token, also from the store, and the
- * cached responses that only this login may see. From then on calls fail with NJ_UNAUTHORIZED, in every client of the store and
- * after a restart, until nj_client_sign_in or nj_client_log_in. The access_token and refresh_token of the configuration are not
- * used before that. The server is not told. The client is logged out even if the function fails.
+ * Logs out and blocks until the store and the cache on disk have been changed: removes the token, also from the
+ * store, and the cached responses that only this login may see. From then on calls fail with NJ_UNAUTHORIZED, in
+ * every client of the store and after a restart, until nj_client_sign_in or nj_client_log_in. The access_token and
+ * refresh_token of the configuration are not used before that. The server is not told. The client is logged out even
+ * if the function fails.
  *
- * @return NJ_OK; NJ_STORAGE if the store or the cache could not be changed, so that another client may still use the login;
- *         NJ_TIMEOUT after 180 seconds; NJ_INVALID_REQUEST if the client has no such login, or several and `scheme` is NULL;
- *         NJ_CLOSED; NJ_FORKED
+ * @return NJ_OK; NJ_STORAGE if the store or the cache could not be changed, so that another client may still use the
+ *         login; NJ_TIMEOUT after 180 seconds; NJ_INVALID_REQUEST if the client has no such login, or several and
+ *         `scheme` is NULL; NJ_CLOSED; NJ_FORKED
  */
 NJ_API nj_status nj_client_sign_out(nj_client *client, const char *scheme, nj_error **out_error);
 
@@ -1330,41 +1379,47 @@ NJ_API nj_status nj_client_sign_out(nj_client *client, const char *scheme, nj_er
 typedef void (*nj_login_prompt_fn)(void *context, const nj_login_prompt *prompt);
 
 /**
- * Obtains a token and blocks until it is in the store. With the grant device_code, a person enters a code on another device
- * (RFC 8628). With authorization_code, a person allows the access in a browser, which is redirected to a socket of this machine
- * (RFC 8252, with PKCE, RFC 7636). Any other login obtains the token as a waiting call would, without a prompt.
+ * Obtains a token and blocks until it is in the store. With the grant device_code, a person enters a code on another
+ * device (RFC 8628). With authorization_code, a person allows the access in a browser, which is redirected to a
+ * socket of this machine (RFC 8252, with PKCE, RFC 7636). Any other login obtains the token as a waiting call would,
+ * without a prompt.
  *
- * @param seconds how long the login may take, 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY: no limit, except the server's own for
- *                a code
+ * @param seconds how long the login may take, 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY: no limit, except the
+ *                server's own for a code
  * @param prompt  called on this thread
  * @param context passed to `prompt` unchanged
- * @return NJ_OK; NJ_UNAUTHORIZED if the server or the person refused; NJ_TIMEOUT; NJ_STORAGE; NJ_INVALID_REQUEST if the client has
- *         no such login, several and `scheme` is NULL, or a token provider; a network error; NJ_CLOSED; NJ_FORKED
+ * @return NJ_OK; NJ_UNAUTHORIZED if the server or the person refused; NJ_TIMEOUT; NJ_STORAGE; NJ_INVALID_REQUEST if
+ *         the client has no such login, several and `scheme` is NULL, or a token provider; a network error;
+ *         NJ_CLOSED; NJ_FORKED
  */
 NJ_API nj_status nj_client_log_in(nj_client *client, const char *scheme, double seconds, nj_login_prompt_fn prompt,
                                   void *context, nj_error **out_error);
 
-/** Receives the result of a login or logout. Called exactly once. `error` is NULL on success, and borrowed until the return. */
+/**
+ * Receives the result of a login or logout. Called exactly once. `error` is NULL on success, and borrowed until the
+ * return.
+ */
 typedef void (*nj_login_done_fn)(void *context, const nj_error *error);
 
 /**
  * Obtains a token as nj_client_log_in does, without blocking. `prompt` and `done` are called from nj_queue_poll.
  *
  * @param context passed to both unchanged; must stay valid until `done` has returned
- * @return a task that the caller releases with nj_task_release; nj_task_cancel cancels the login. NULL: NJ_INVALID_ARGUMENT;
- *         NJ_INVALID_REQUEST as nj_client_log_in; NJ_CLOSED; NJ_FORKED
+ * @return a task that the caller releases with nj_task_release; nj_task_cancel cancels the login. NULL:
+ *         NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST as nj_client_log_in; NJ_CLOSED; NJ_FORKED
  */
 NJ_API nj_task *nj_client_start_log_in(nj_client *client, const char *scheme, double seconds, nj_queue *queue,
                                        nj_login_prompt_fn prompt, nj_login_done_fn done, void *context,
                                        nj_error **out_error);
 
 /**
- * Logs out as nj_client_sign_out does, without blocking. The client is logged out when this function returns. `done` is called
- * from nj_queue_poll when the store and the cache on disk have been changed, or with NJ_STORAGE if that failed.
+ * Logs out as nj_client_sign_out does, without blocking. The client is logged out when this function returns. `done`
+ * is called from nj_queue_poll when the store and the cache on disk have been changed, or with NJ_STORAGE if that
+ * failed.
  *
  * @param context passed to `done` unchanged; must stay valid until `done` has returned
- * @return a task that the caller releases with nj_task_release; nj_task_cancel ends the wait and does not undo the logout. NULL:
- *         NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST as nj_client_sign_out; NJ_CLOSED; NJ_FORKED
+ * @return a task that the caller releases with nj_task_release; nj_task_cancel ends the wait and does not undo the
+ *         logout. NULL: NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST as nj_client_sign_out; NJ_CLOSED; NJ_FORKED
  */
 NJ_API nj_task *nj_client_start_sign_out(nj_client *client, const char *scheme, nj_queue *queue, nj_login_done_fn done,
                                          void *context, nj_error **out_error);
@@ -1407,16 +1462,16 @@ NJ_API bool nj_task_is_finished(const nj_task *task);
  *   Destructor   nj_request_free
  *   Threads      one at once
  *
- * Sending copies the request: it can be changed, sent again or freed at any time. All callbacks run inside nj_queue_poll of the
- * call's queue, or inside the blocking call. Their `task` is borrowed until they return.
+ * Sending copies the request: it can be changed, sent again or freed at any time. All callbacks run inside
+ * nj_queue_poll of the call's queue, or inside the blocking call. Their `task` is borrowed until they return.
  * ================================================================================================================== */
 
 /**
  * Creates a request.
  *
  * @param method a method in its exact case: "GET"
- * @param target an absolute http or https URL, or a path that is joined to the base URL. It is checked when the request is sent
- *               (NJ_INVALID_URL).
+ * @param target an absolute http or https URL, or a path that is joined to the base URL. It is checked when the
+ *               request is sent (NJ_INVALID_URL).
  * @return a request, or NULL if `method` is not a token (RFC 9110 section 5.6.2), or either is NULL or not UTF-8
  */
 NJ_API nj_request *nj_request_new(const char *method, const char *target);
@@ -1451,22 +1506,23 @@ NJ_API nj_request *nj_request_copy(const nj_request *request);
  *
  * @param json   need not end with NUL
  * @param length bytes of `json`
- * @return NJ_OK; NJ_INVALID_ARGUMENT for an unknown key (the message names the nearest known key), or a value of the wrong type or
- *         out of range; NJ_DECODING if `json` is not JSON; NJ_INVALID_REQUEST for a header that cannot be sent. On failure no
- *         option has changed.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT for an unknown key (the message names the nearest known key), or a value of the
+ *         wrong type or out of range; NJ_DECODING if `json` is not JSON; NJ_INVALID_REQUEST for a header that cannot
+ *         be sent. On failure no option has changed.
  */
 NJ_API nj_status nj_request_merge_json(nj_request *request, const char *json, size_t length, nj_error **out_error);
 
 /**
- * Adds a name and a value to the query. Both are plain text, which is percent-encoded. Names may repeat; their order is kept.
+ * Adds a name and a value to the query. Both are plain text, which is percent-encoded. Names may repeat; their order
+ * is kept.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_request_add_query(nj_request *request, const char *name, const char *value);
 
 /**
- * Sets a variable of the target, which is then a URI template (RFC 6570 up to level 3): "/users/{id}{?page}". The call fails with
- * NJ_INVALID_REQUEST if a variable of the path has no value, or a value leaves a path segment empty.
+ * Sets a variable of the target, which is then a URI template (RFC 6570 up to level 3): "/users/{id}{?page}". The
+ * call fails with NJ_INVALID_REQUEST if a variable of the path has no value, or a value leaves a path segment empty.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1475,15 +1531,15 @@ NJ_API nj_status nj_request_set_parameter(nj_request *request, const char *name,
 /**
  * Sets a header, in place of the headers of the same name (set), or adds one (add).
  *
- * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST if the name or the value cannot be sent in a header, for example
- *         because it contains CR or LF
+ * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST if the name or the value cannot be sent in a header, for
+ *         example because it contains CR or LF
  */
 NJ_API nj_status nj_request_set_header(nj_request *request, const char *name, const char *value);
 NJ_API nj_status nj_request_add_header(nj_request *request, const char *name, const char *value);
 
 /**
- * Adds a range of expected statuses. A response with an expected status is returned; any other becomes an error. Without a call of
- * this function, the expected statuses are 200 to 299 and 304.
+ * Adds a range of expected statuses. A response with an expected status is returned; any other becomes an error.
+ * Without a call of this function, the expected statuses are 200 to 299 and 304.
  *
  * @param lowest  100 to 999
  * @param highest `lowest` to 999
@@ -1492,8 +1548,8 @@ NJ_API nj_status nj_request_add_header(nj_request *request, const char *name, co
 NJ_API nj_status nj_request_expect_status(nj_request *request, int lowest, int highest);
 
 /**
- * Sets a timeout or the largest body in place of the client's: see nj_config_set_connect_timeout and nj_config_set_max_body, whose
- * ranges apply.
+ * Sets a timeout or the largest body in place of the client's: see nj_config_set_connect_timeout and
+ * nj_config_set_max_body, whose ranges apply.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1503,39 +1559,40 @@ NJ_API nj_status nj_request_set_total_timeout(nj_request *request, double second
 NJ_API nj_status nj_request_set_max_body(nj_request *request, size_t bytes);
 
 /**
- * Sets whether the client's credentials are sent, including those in its headers and in its base URL. True by default.
+ * Sets whether the client's credentials are sent, including those in its headers and in its base URL. True by
+ * default.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_request_set_use_auth(nj_request *request, bool use);
 
 /**
- * Sets whether the client's cookies are sent and the response's cookies are stored. True by default. A request with its own Cookie
- * header does neither; cookie parameters of its endpoint are added to that header.
+ * Sets whether the client's cookies are sent and the response's cookies are stored. True by default. A request with
+ * its own Cookie header does neither; cookie parameters of its endpoint are added to that header.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_request_set_use_cookies(nj_request *request, bool use);
 
 /**
- * Sets whether the response may be compressed and is decompressed, in place of the client's setting. If false, the client does not
- * send its Accept-Encoding, and the body is returned as it arrives.
+ * Sets whether the response may be compressed and is decompressed, in place of the client's setting. If false, the
+ * client does not send its Accept-Encoding, and the body is returned as it arrives.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_request_set_decompress(nj_request *request, bool decompress);
 
 /**
- * Sets a JSON Schema for the response body. A response that does not match fails the call with NJ_DECODING, and the message names
- * the path, what was expected and what was found. A response without a body matches. A call with a schema and nj_request_on_body
- * fails with NJ_INVALID_REQUEST.
+ * Sets a JSON Schema for the response body. A response that does not match fails the call with NJ_DECODING, and the
+ * message names the path, what was expected and what was found. A response without a body matches. A call with a
+ * schema and nj_request_on_body fails with NJ_INVALID_REQUEST.
  *
- * @param json   a schema of these keywords: type, required, properties, additionalProperties, items, enum, const, format
- *               (date-time, date, uuid, uri, email), nullable, minimum, maximum, minLength, maxLength, minItems, maxItems. Need
- *               not end with NUL. NULL with a `length` of 0: no schema.
+ * @param json   a schema of these keywords: type, required, properties, additionalProperties, items, enum, const,
+ *               format (date-time, date, uuid, uri, email), nullable, minimum, maximum, minLength, maxLength,
+ *               minItems, maxItems. Need not end with NUL. NULL with a `length` of 0: no schema.
  * @param length bytes of `json`
- * @return NJ_OK; NJ_INVALID_ARGUMENT for another keyword or a wrong value (the message names the place); NJ_DECODING if `json` is not
- *         JSON
+ * @return NJ_OK; NJ_INVALID_ARGUMENT for another keyword or a wrong value (the message names the place); NJ_DECODING
+ *         if `json` is not JSON
  */
 NJ_API nj_status nj_request_set_schema(nj_request *request, const char *json, size_t length, nj_error **out_error);
 
@@ -1551,8 +1608,8 @@ NJ_API nj_status nj_request_set_schema(nj_request *request, const char *json, si
 NJ_API nj_status nj_request_set_body(nj_request *request, const void *bytes, size_t length);
 
 /**
- * Sets the body to a copy of a JSON text, which is sent without being checked. Its Content-Type is application/json, unless the
- * request or the client sets another.
+ * Sets the body to a copy of a JSON text, which is sent without being checked. Its Content-Type is application/json,
+ * unless the request or the client sets another.
  *
  * @param length bytes of `json`
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also for more than 2 GiB; NJ_NO_MEMORY
@@ -1560,10 +1617,10 @@ NJ_API nj_status nj_request_set_body(nj_request *request, const void *bytes, siz
 NJ_API nj_status nj_request_set_body_json(nj_request *request, const char *json, size_t length);
 
 /**
- * Sets the body to the content of a file, which is read while it is sent. The Content-Type follows from the file's name, unless the
- * request or the client sets one. The call fails with NJ_INVALID_REQUEST if the file cannot be read or is a folder, a pipe or a
- * device, and if it becomes shorter while it is sent. The connection is then closed, so that the server cannot take an incomplete
- * body for a complete one. Bytes that are appended meanwhile are not sent.
+ * Sets the body to the content of a file, which is read while it is sent. The Content-Type follows from the file's
+ * name, unless the request or the client sets one. The call fails with NJ_INVALID_REQUEST if the file cannot be read
+ * or is a folder, a pipe or a device, and if it becomes shorter while it is sent. The connection is then closed, so
+ * that the server cannot take an incomplete body for a complete one. Bytes that are appended meanwhile are not sent.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1573,15 +1630,15 @@ NJ_API nj_status nj_request_set_body_file(nj_request *request, const char *path)
  * Sets the body to a copy of a form, sent as multipart/form-data. Files are read as by nj_request_set_body_file.
  *
  * @param form NULL: no body
- * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST for a part without a name, and for control characters in the name, the
- *         file name or the type of a part
+ * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST for a part without a name, and for control characters in the
+ *         name, the file name or the type of a part
  */
 NJ_API nj_status nj_request_set_body_form(nj_request *request, const nj_form *form, nj_error **out_error);
 
 /**
- * Adds a field to an application/x-www-form-urlencoded body. Name and value are plain text, which is encoded. Names may repeat;
- * their order is kept. The first field replaces another body. The Content-Type is that of such a form, unless the request or the
- * client sets one.
+ * Adds a field to an application/x-www-form-urlencoded body. Name and value are plain text, which is encoded. Names
+ * may repeat; their order is kept. The first field replaces another body. The Content-Type is that of such a form,
+ * unless the request or the client sets one.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also for more than 2 GiB of fields; NJ_NO_MEMORY
  */
@@ -1591,18 +1648,19 @@ NJ_API nj_status nj_request_add_form_field(nj_request *request, const char *name
 #define NJ_READ_FAILED ((int64_t)-1)
 
 /**
- * Must write the next part of a streamed body to `buffer`. Runs inside nj_queue_poll or the blocking call, and may block it.
+ * Must write the next part of a streamed body to `buffer`. Runs inside nj_queue_poll or the blocking call, and may
+ * block it.
  *
  * @param capacity bytes of `buffer`, more than 0
- * @return the number of bytes written, at most `capacity`; 0 at the end of the body; NJ_READ_FAILED if the source has failed. The
- *         call then fails with NJ_INVALID_REQUEST and the connection is closed, so that the server cannot take an incomplete body
- *         for a complete one. So does any other number.
+ * @return the number of bytes written, at most `capacity`; 0 at the end of the body; NJ_READ_FAILED if the source has
+ *         failed. The call then fails with NJ_INVALID_REQUEST and the connection is closed, so that the server cannot
+ *         take an incomplete body for a complete one. So does any other number.
  */
 typedef int64_t (*nj_read_fn)(void *context, nj_task *task, void *buffer, size_t capacity);
 
 /**
- * Sets a body that is read while it is sent. It can be sent only once, unless nj_request_set_body_rewind is used: the call is then
- * not retried, redirected with its body or repeated after a login.
+ * Sets a body that is read while it is sent. It can be sent only once, unless nj_request_set_body_rewind is used: the
+ * call is then not retried, redirected with its body or repeated after a login.
  *
  * @param length  bytes of the body; -1 if the length is not known: the body is then sent in chunks
  * @param context passed to `read` unchanged; must stay valid until all calls of the request have ended
@@ -1610,7 +1668,9 @@ typedef int64_t (*nj_read_fn)(void *context, nj_task *task, void *buffer, size_t
  */
 NJ_API nj_status nj_request_set_body_stream(nj_request *request, int64_t length, nj_read_fn read, void *context);
 
-/** Restarts a streamed body. Runs where `read` runs, before the next call of `read`, which must return the first part. */
+/**
+ * Restarts a streamed body. Runs where `read` runs, before the next call of `read`, which must return the first part.
+ */
 typedef void (*nj_rewind_fn)(void *context, nj_task *task);
 
 /**
@@ -1623,24 +1683,25 @@ typedef void (*nj_rewind_fn)(void *context, nj_task *task);
 NJ_API nj_status nj_request_set_body_rewind(nj_request *request, nj_rewind_fn rewind);
 
 /**
- * Sets whether the body is sent with Content-Encoding: gzip. False by default. A body in memory is compressed only if that makes it
- * smaller. Files, forms and streams are compressed while they are sent, so that their length is not announced. The server must
- * support it.
+ * Sets whether the body is sent with Content-Encoding: gzip. False by default. A body in memory is compressed only if
+ * that makes it smaller. Files, forms and streams are compressed while they are sent, so that their length is not
+ * announced. The server must support it.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_request_set_compress(nj_request *request, bool compress);
 
 /**
- * Sets whether the server is asked before the body is sent (Expect: 100-continue). The body is sent after one second without an
- * answer. By default the server is asked for bodies of 1 MiB and more and for bodies of unknown length.
+ * Sets whether the server is asked before the body is sent (Expect: 100-continue). The body is sent after one second
+ * without an answer. By default the server is asked for bodies of 1 MiB and more and for bodies of unknown length.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_request_set_expect_continue(nj_request *request, bool expect);
 
 /**
- * Sets whether a GET or a HEAD request may have a body. False by default, because servers and caches may ignore such a body.
+ * Sets whether a GET or a HEAD request may have a body. False by default, because servers and caches may ignore such
+ * a body.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1650,8 +1711,8 @@ NJ_API nj_status nj_request_set_allow_body_on_get(nj_request *request, bool allo
  * default, removes it. --- */
 
 /**
- * Receives the head of the response before its body: `head` has the status, the headers and an empty body, and is borrowed until
- * the callback returns. Not called for a response that becomes an error.
+ * Receives the head of the response before its body: `head` has the status, the headers and an empty body, and is
+ * borrowed until the callback returns. Not called for a response that becomes an error.
  */
 typedef void (*nj_head_fn)(void *context, nj_task *task, const nj_response *head);
 
@@ -1662,9 +1723,9 @@ NJ_API nj_status nj_request_on_head(nj_request *request, nj_head_fn head, void *
 typedef void (*nj_body_fn)(void *context, nj_task *task, const void *bytes, size_t length);
 
 /**
- * Sets the callback for the response body. The response itself then has an empty body. The client stops reading from the network
- * while more than 256 KiB wait for the callback. The body of a response that becomes an error goes to the error and not to the
- * callback.
+ * Sets the callback for the response body. The response itself then has an empty body. The client stops reading from
+ * the network while more than 256 KiB wait for the callback. The body of a response that becomes an error goes to the
+ * error and not to the callback.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1682,16 +1743,16 @@ typedef struct nj_progress {
 typedef void (*nj_progress_fn)(void *context, nj_task *task, const nj_progress *progress);
 
 /**
- * Sets the callback for the progress of a call. It is called about ten times a second while the progress changes, and once before
- * the end of a successful call. Reports that could not be delivered in time are skipped.
+ * Sets the callback for the progress of a call. It is called about ten times a second while the progress changes, and
+ * once before the end of a successful call. Reports that could not be delivered in time are skipped.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_request_on_progress(nj_request *request, nj_progress_fn progress, void *context);
 
 /**
- * Limits the redirects that the request follows, in place of the client's redirect settings. The request then does not follow
- * redirects from https to http.
+ * Limits the redirects that the request follows, in place of the client's redirect settings. The request then does
+ * not follow redirects from https to http.
  *
  * @param count 0 to 100. 0: a redirect is returned like any other response.
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -1706,12 +1767,16 @@ typedef enum nj_redirect {
 } nj_redirect;
 
 /**
- * Decides about a redirect before it is followed. Any value that is not a member of nj_redirect refuses it. The call waits for the
- * decision, at most until the total timeout expires. `hop` is borrowed until the callback returns.
+ * Decides about a redirect before it is followed. Any value that is not a member of nj_redirect refuses it. The call
+ * waits for the decision, at most until the total timeout expires. `hop` is borrowed until the callback returns.
  */
 typedef nj_redirect (*nj_redirect_fn)(void *context, nj_task *task, nj_hop *hop);
 
-/** Sets the callback that decides about redirects. Without one, the settings decide. @return NJ_OK; NJ_INVALID_ARGUMENT */
+/**
+ * Sets the callback that decides about redirects. Without one, the settings decide.
+ *
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
 NJ_API nj_status nj_request_on_redirect(nj_request *request, nj_redirect_fn redirect, void *context);
 
 /* nj_hop: lent until nj_redirect_fn returns; for the thread of the callback only. Its texts have the same lifetime. */
@@ -1731,7 +1796,8 @@ NJ_API const char *nj_hop_method(const nj_hop *hop);
 /**
  * Replaces the URL that the redirect leads to. The credentials that are sent depend on the new URL.
  *
- * @param url an absolute URL, or one relative to the URL that redirects. The call fails with NJ_PROTOCOL if it cannot be followed.
+ * @param url an absolute URL, or one relative to the URL that redirects. The call fails with NJ_PROTOCOL if it cannot
+ *            be followed.
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_hop_set_url(nj_hop *hop, const char *url);
@@ -1802,8 +1868,8 @@ NJ_API const char *nj_response_reason(const nj_response *response);
 NJ_API int nj_response_http_version(const nj_response *response);
 
 /**
- * Returns the value of the first header of a name, which is compared case-insensitively. Header and trailer values are the
- * server's bytes. They contain no control characters but may not be UTF-8.
+ * Returns the value of the first header of a name, which is compared case-insensitively. Header and trailer values
+ * are the server's bytes. They contain no control characters but may not be UTF-8.
  *
  * @return NULL if there is no such header, and for NULL
  */
@@ -1828,8 +1894,8 @@ NJ_API const char *nj_response_trailer(const nj_response *response, const char *
 NJ_API const char *nj_response_body(const nj_response *response, size_t *out_length);
 
 /**
- * Returns the body as UTF-8, followed by NUL. Its charset follows from its byte order mark or its Content-Type (UTF-8,
- * ISO-8859-1, windows-1252, UTF-16); an unknown charset is read as UTF-8. Invalid bytes become U+FFFD.
+ * Returns the body as UTF-8, followed by NUL. Its charset follows from its byte order mark or its Content-Type
+ * (UTF-8, ISO-8859-1, windows-1252, UTF-16); an unknown charset is read as UTF-8. Invalid bytes become U+FFFD.
  *
  * @param out_length receives the length without NUL; may be NULL
  * @return never NULL for a response; NULL, with a length of 0, for NULL
@@ -1843,8 +1909,8 @@ NJ_API const char *nj_response_url(const nj_response *response);
 NJ_API nj_source nj_response_source(const nj_response *response);
 
 /**
- * Reports whether this call refreshes the cache entry that it returned, so that the callback of nj_request_on_refresh will be
- * called once. False without such a callback, and for NULL.
+ * Reports whether this call refreshes the cache entry that it returned, so that the callback of nj_request_on_refresh
+ * will be called once. False without such a callback, and for NULL.
  */
 NJ_API bool nj_response_is_being_refreshed(const nj_response *response);
 
@@ -1858,22 +1924,23 @@ NJ_API int nj_response_redirect_status_at(const nj_response *response, size_t in
 NJ_API const char *nj_response_redirect_url_at(const nj_response *response, size_t index);
 
 /**
- * Returns how many times the request was put on a connection, including redirects and retries. 0 if the cache responded without a
- * request, and for NULL.
+ * Returns how many times the request was put on a connection, including redirects and retries. 0 if the cache
+ * responded without a request, and for NULL.
  */
 NJ_API int nj_response_attempts(const nj_response *response);
 
 /**
- * Explains the course of the call to a person: each retry and its reason, or why there was none, waits for limits and tokens,
- * shared exchanges and redirects. One sentence on each line; a single sentence if nothing had to be decided. It contains no secret.
+ * Explains the course of the call to a person: each retry and its reason, or why there was none, waits for limits and
+ * tokens, shared exchanges and redirects. One sentence on each line; a single sentence if nothing had to be decided.
+ * It contains no secret.
  *
  * @return NULL for NULL
  */
 NJ_API const char *nj_response_explain(const nj_response *response);
 
 /**
- * Explains the course of the call to a program: a JSON array of objects with decision, attempt, at (seconds since the start of the
- * call), text, and members that depend on the decision. It contains no secret.
+ * Explains the course of the call to a program: a JSON array of objects with decision, attempt, at (seconds since the
+ * start of the call), text, and members that depend on the decision. It contains no secret.
  *
  * @param out_length receives the length without NUL; may be NULL
  * @return NULL for NULL
@@ -1884,8 +1951,8 @@ NJ_API const char *nj_response_explain_json(const nj_response *response, size_t 
 NJ_API const char *nj_response_idempotency_key(const nj_response *response);
 
 /**
- * Returns the curl command line, for a POSIX shell, that sends the same request. Binary content, and content above 4 KiB, is read
- * from curl's standard input.
+ * Returns the curl command line, for a POSIX shell, that sends the same request. Binary content, and content above 4
+ * KiB, is read from curl's standard input.
  *
  * @param show_secrets false: credentials are shown as ***
  * @return NULL if the response does not belong to a call, and for NULL
@@ -1893,16 +1960,16 @@ NJ_API const char *nj_response_idempotency_key(const nj_response *response);
 NJ_API const char *nj_response_curl(const nj_response *response, bool show_secrets);
 
 /**
- * Returns the seconds from the start of the call until it ended (total), its request was put on a connection (sent), and the
- * response head arrived (first_byte). -1 if that did not happen, and for NULL.
+ * Returns the seconds from the start of the call until it ended (total), its request was put on a connection (sent),
+ * and the response head arrived (first_byte). -1 if that did not happen, and for NULL.
  */
 NJ_API double nj_response_time_total(const nj_response *response);
 NJ_API double nj_response_time_sent(const nj_response *response);
 NJ_API double nj_response_time_first_byte(const nj_response *response);
 
 /**
- * Returns the seconds that the name lookup, the connection and the TLS handshake took, if a connection was opened for this call.
- * -1 if that did not happen, and for NULL.
+ * Returns the seconds that the name lookup, the connection and the TLS handshake took, if a connection was opened for
+ * this call. -1 if that did not happen, and for NULL.
  */
 NJ_API double nj_response_time_dns(const nj_response *response);
 NJ_API double nj_response_time_connect(const nj_response *response);
@@ -1945,10 +2012,11 @@ NJ_API nj_json_type nj_response_json_type(const nj_response *response, const cha
 /**
  * Reads a value. Numbers are not truncated: 3.0 is an integer; 3.5, and a number that is out of range, are not.
  *
- * @param out        receives the value; unchanged on failure. A string is borrowed from the response and ends with NUL.
+ * @param out        receives the value; unchanged on failure. A string is borrowed from the response and ends with
+ *                   NUL.
  * @param out_length receives the length of the string, which may contain NUL; may be NULL
- * @return NJ_OK; NJ_DECODING if the body is not JSON, or the value does not exist or has another type (the message names the path
- *         and both types); NJ_INVALID_ARGUMENT, also if `pointer` is not a JSON Pointer
+ * @return NJ_OK; NJ_DECODING if the body is not JSON, or the value does not exist or has another type (the message
+ *         names the path and both types); NJ_INVALID_ARGUMENT, also if `pointer` is not a JSON Pointer
  */
 NJ_API nj_status nj_response_json_bool(const nj_response *response, const char *pointer, bool *out,
                                        nj_error **out_error);
@@ -1961,7 +2029,10 @@ NJ_API nj_status nj_response_json_double(const nj_response *response, const char
 NJ_API nj_status nj_response_json_string(const nj_response *response, const char *pointer, const char **out,
                                          size_t *out_length, nj_error **out_error);
 
-/** Reads the number of elements of an array or of members of an object. Parameters and errors as nj_response_json_int64. */
+/**
+ * Reads the number of elements of an array or of members of an object. Parameters and errors as
+ * nj_response_json_int64.
+ */
 NJ_API nj_status nj_response_json_count(const nj_response *response, const char *pointer, size_t *out,
                                         nj_error **out_error);
 
@@ -1990,28 +2061,29 @@ NJ_API nj_status nj_response_json_text(const nj_response *response, const char *
 #define NJ_BATCH_CONCURRENCY 6
 
 /**
- * Sends requests, `concurrency` at a time and in their order, and blocks until all have ended. The requests' callbacks run on this
- * thread. A request may occur several times.
+ * Sends requests, `concurrency` at a time and in their order, and blocks until all have ended. The requests'
+ * callbacks run on this thread. A request may occur several times.
  *
- * If `collect_errors` is true, each request has its own result: either `out_responses[i]` or `out_errors[i]` is set, and the other
- * is NULL. If it is false, the first failure ends the batch: calls in flight are cancelled, no further call is started, `out_error`
- * receives the failure (see nj_error_batch_index), and all of `out_responses` is NULL.
+ * If `collect_errors` is true, each request has its own result: either `out_responses[i]` or `out_errors[i]` is set,
+ * and the other is NULL. If it is false, the first failure ends the batch: calls in flight are cancelled, no further
+ * call is started, `out_error` receives the failure (see nj_error_batch_index), and all of `out_responses` is NULL.
  *
  * @param requests      `count` requests, which must not change before this function returns
  * @param concurrency   1 or more, such as NJ_BATCH_CONCURRENCY
  * @param out_responses an array of `count` elements, in the order of the requests; the caller releases each response
- * @param out_errors    an array of `count` elements; the caller frees each error. Required if `collect_errors` is true.
- * @return NJ_OK, with `collect_errors` whatever the calls ended with; the kind of the first failure; NJ_INVALID_ARGUMENT,
- *         NJ_FORKED. After the last two, every element is NULL.
+ * @param out_errors    an array of `count` elements; the caller frees each error. Required if `collect_errors` is
+ *                      true.
+ * @return NJ_OK, with `collect_errors` whatever the calls ended with; the kind of the first failure;
+ *         NJ_INVALID_ARGUMENT, NJ_FORKED. After the last two, every element is NULL.
  */
 NJ_API nj_status nj_client_send_batch(nj_client *client, const nj_request *const *requests, size_t count,
                                       size_t concurrency, bool collect_errors, nj_response **out_responses,
                                       nj_error **out_errors, nj_error **out_error);
 
 /**
- * Receives the result of one request of a batch. Called exactly once for each request, in the order in which they end. Exactly one
- * of `response` and `error` is not NULL. Both are borrowed until the callback returns. Requests that are not started any more fail
- * with NJ_CANCELLED.
+ * Receives the result of one request of a batch. Called exactly once for each request, in the order in which they
+ * end. Exactly one of `response` and `error` is not NULL. Both are borrowed until the callback returns. Requests that
+ * are not started any more fail with NJ_CANCELLED.
  */
 typedef void (*nj_batch_done_fn)(void *context, nj_batch *batch, size_t index, const nj_response *response,
                                  const nj_error *error);
@@ -2019,20 +2091,21 @@ typedef void (*nj_batch_done_fn)(void *context, nj_batch *batch, size_t index, c
 /**
  * Reports the end of a batch. Called exactly once, after all calls of nj_batch_done_fn.
  *
- * @param error borrowed until the callback returns. Without `collect_errors`, the failure that ended the batch. NJ_CANCELLED if
- *              nj_batch_cancel or nj_queue_free ended it. Otherwise NULL.
+ * @param error borrowed until the callback returns. Without `collect_errors`, the failure that ended the batch.
+ *              NJ_CANCELLED if nj_batch_cancel or nj_queue_free ended it. Otherwise NULL.
  */
 typedef void (*nj_batch_finished_fn)(void *context, nj_batch *batch, const nj_error *error);
 
 /**
- * Starts a batch without blocking; see nj_client_send_batch. Both callbacks are called from nj_queue_poll, one at a time, and may
- * start, cancel and free anything. The batch keeps the requests and the calls in flight in memory, and no results.
+ * Starts a batch without blocking; see nj_client_send_batch. Both callbacks are called from nj_queue_poll, one at a
+ * time, and may start, cancel and free anything. The batch keeps the requests and the calls in flight in memory, and
+ * no results.
  *
  * @param requests copied, with their callbacks and contexts
  * @param done     NULL: only the end of the batch is reported
  * @param context  passed to both callbacks unchanged; must stay valid until `finished` has returned
- * @return a batch that the caller releases with nj_batch_release (releasing does not cancel), or NULL: NJ_INVALID_ARGUMENT,
- *         NJ_CLOSED, NJ_FORKED. No callback is called then.
+ * @return a batch that the caller releases with nj_batch_release (releasing does not cancel), or NULL:
+ *         NJ_INVALID_ARGUMENT, NJ_CLOSED, NJ_FORKED. No callback is called then.
  */
 NJ_API nj_batch *nj_client_start_batch(nj_client *client, const nj_request *const *requests, size_t count,
                                        size_t concurrency, bool collect_errors, nj_queue *queue, nj_batch_done_fn done,
@@ -2044,7 +2117,10 @@ NJ_API nj_batch *nj_batch_retain(nj_batch *batch);
 /** Releases one owner. The batch continues. NULL is ignored. */
 NJ_API void nj_batch_release(nj_batch *batch);
 
-/** Cancels the calls in flight and starts no further call. Does nothing if the batch has ended, for NULL, and after fork. */
+/**
+ * Cancels the calls in flight and starts no further call. Does nothing if the batch has ended, for NULL, and after
+ * fork.
+ */
 NJ_API void nj_batch_cancel(nj_batch *batch);
 
 /** Reports whether all calls have ended. True for NULL and after fork. */
@@ -2070,17 +2146,17 @@ typedef enum nj_cookie_policy {
 NJ_API nj_cookies *nj_cookies_new(nj_cookie_policy policy);
 
 /**
- * Opens a jar in an SQLite file, which is created if it does not exist and is readable by its owner only. Processes may share the
- * file; the last change of a cookie wins. All jars of a process for one file share its cookies.
+ * Opens a jar in an SQLite file, which is created if it does not exist and is readable by its owner only. Processes
+ * may share the file; the last change of a cookie wins. All jars of a process for one file share its cookies.
  *
- * The file is written about once a second, when a client that uses the jar is freed, and when the last handle of the jar is freed.
- * Session cookies are not written, unless the option `cookies` of nj_config_merge_json asks for it: {"file": "...",
- * "keep_session": true}. A damaged file is renamed to `path`.damaged-TIME. If the disk is full or read-only, the cookies stay in
- * memory and are written later. The clients log both.
+ * The file is written about once a second, when a client that uses the jar is freed, and when the last handle of the
+ * jar is freed. Session cookies are not written, unless the option `cookies` of nj_config_merge_json asks for it:
+ * {"file": "...", "keep_session": true}. A damaged file is renamed to `path`.damaged-TIME. If the disk is full or
+ * read-only, the cookies stay in memory and are written later. The clients log both.
  *
- * @return a jar that the caller frees with nj_cookies_free, or NULL: NJ_STORAGE if the file can never be used (its folder does not
- *         exist, or it is another program's database); NJ_FORKED in the child of a process that has the file open;
- *         NJ_INVALID_ARGUMENT
+ * @return a jar that the caller frees with nj_cookies_free, or NULL: NJ_STORAGE if the file can never be used (its
+ *         folder does not exist, or it is another program's database); NJ_FORKED in the child of a process that has
+ *         the file open; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_cookies *nj_cookies_open(const char *path, nj_cookie_policy policy, nj_error **out_error);
 
@@ -2090,12 +2166,15 @@ NJ_API void nj_cookies_free(nj_cookies *cookies);
 /**
  * Sets the jar in which clients keep cookies.
  *
- * @param cookies NULL, the default: clients keep no cookies. nj_client_new fails with NJ_FORKED for a jar of the parent process.
+ * @param cookies NULL, the default: clients keep no cookies. nj_client_new fails with NJ_FORKED for a jar of the
+ *                parent process.
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_config_set_cookies(nj_config *config, nj_cookies *cookies);
 
-/** Returns a handle of a client's jar, which the caller frees with nj_cookies_free. NULL if it has none, and for NULL. */
+/**
+ * Returns a handle of a client's jar, which the caller frees with nj_cookies_free. NULL if it has none, and for NULL.
+ */
 NJ_API nj_cookies *nj_client_cookies(nj_client *client);
 
 /**
@@ -2110,19 +2189,23 @@ NJ_API nj_status nj_cookies_flush(nj_cookies *cookies, nj_error **out_error);
  * Stores the cookie of a Set-Cookie header as if `url` had sent it.
  *
  * @param set_cookie the header's value: "name=value; Path=/; Secure"
- * @return NJ_OK; NJ_INVALID_ARGUMENT, also for a cookie that RFC 6265bis rejects (the message says why); NJ_INVALID_URL;
- *         NJ_FORKED
+ * @return NJ_OK; NJ_INVALID_ARGUMENT, also for a cookie that RFC 6265bis rejects (the message says why);
+ *         NJ_INVALID_URL; NJ_FORKED
  */
 NJ_API nj_status nj_cookies_set(nj_cookies *cookies, const char *url, const char *set_cookie, nj_error **out_error);
 
 /**
- * Deletes the cookies that match all given parameters. NULL matches everything. A domain does not match its subdomains.
+ * Deletes the cookies that match all given parameters. NULL matches everything. A domain does not match its
+ * subdomains.
  *
  * @return the number of deleted cookies; 0 for a NULL jar, for text that is not UTF-8, and after fork
  */
 NJ_API size_t nj_cookies_delete(nj_cookies *cookies, const char *name, const char *domain, const char *path);
 
-/** Deletes all cookies, also those that other processes have written to the file. Does nothing for NULL and after fork. */
+/**
+ * Deletes all cookies, also those that other processes have written to the file. Does nothing for NULL and after
+ * fork.
+ */
 NJ_API void nj_cookies_clear(nj_cookies *cookies);
 
 /**
@@ -2149,7 +2232,10 @@ NJ_API nj_status nj_cookies_export(const nj_cookies *cookies, const char *path, 
  *   Threads      any; a list is immutable
  * ================================================================================================================== */
 
-/** Creates a list of the cookies that have not expired, ordered by domain, path and name. NULL for NULL and after fork. */
+/**
+ * Creates a list of the cookies that have not expired, ordered by domain, path and name. NULL for NULL and after
+ * fork.
+ */
 NJ_API nj_cookie_list *nj_cookies_list(const nj_cookies *cookies);
 
 /** Frees a list and the texts that its getters have returned. NULL is ignored. */
@@ -2173,7 +2259,9 @@ NJ_API bool nj_cookie_list_secure_at(const nj_cookie_list *list, size_t index);
 /** Reports whether the cookie is hidden from scripts in web pages. False if `index` is out of range. */
 NJ_API bool nj_cookie_list_http_only_at(const nj_cookie_list *list, size_t index);
 
-/** Returns "none", "lax", "strict", or "unspecified" if the server sent no SameSite. NULL if `index` is out of range. */
+/**
+ * Returns "none", "lax", "strict", or "unspecified" if the server sent no SameSite. NULL if `index` is out of range.
+ */
 NJ_API const char *nj_cookie_list_same_site_at(const nj_cookie_list *list, size_t index);
 
 /* ==================================================================================================================
@@ -2183,31 +2271,33 @@ NJ_API const char *nj_cookie_list_same_site_at(const nj_cookie_list *list, size_
  *   Destructor   nj_cache_free, once for each handle
  *   Threads      any; clients may share a cache
  *
- * The cache stores responses to GET and HEAD. The response to a POST is stored for later GET and HEAD requests if it has an explicit
- * lifetime and its Content-Location is the URL of the request (RFC 9110 section 9.3.3); a POST itself always goes to the server.
- * It is a private cache: a response to a request with one credential is never returned to a request with another or none.
- * Responses from the cache have the headers Age and Cache-Status (RFC 9211). A cache never fails a call: a disk that is full, slow,
- * damaged or read-only only costs hits, and the clients log it.
+ * The cache stores responses to GET and HEAD. The response to a POST is stored for later GET and HEAD requests if it
+ * has an explicit lifetime and its Content-Location is the URL of the request (RFC 9110 section 9.3.3); a POST itself
+ * always goes to the server. It is a private cache: a response to a request with one credential is never returned to
+ * a request with another or none. Responses from the cache have the headers Age and Cache-Status (RFC 9211). A cache
+ * never fails a call: a disk that is full, slow, damaged or read-only only costs hits, and the clients log it.
  * ================================================================================================================== */
 
 /**
  * Creates a cache in memory.
  *
- * @param memory_bytes the size of all entries with their metadata; 0: the cache stores nothing in memory. A response above 1 MiB, or
- *                     above an eighth of `memory_bytes`, is not stored in memory.
+ * @param memory_bytes the size of all entries with their metadata; 0: the cache stores nothing in memory. A response
+ *                     above 1 MiB, or above an eighth of `memory_bytes`, is not stored in memory.
  * @return never NULL
  */
 NJ_API nj_cache *nj_cache_new(size_t memory_bytes);
 
 /**
- * Creates a cache in memory and on disk. Processes may share the folder. The folder is created, readable by its owner only, when the
- * cache is first used; this function does not access the disk. A folder that a newer version of the library has written is not used.
+ * Creates a cache in memory and on disk. Processes may share the folder. The folder is created, readable by its owner
+ * only, when the cache is first used; this function does not access the disk. A folder that a newer version of the
+ * library has written is not used.
  *
  * @param memory_bytes as nj_cache_new
  * @param folder       NULL: "nightjar" in the user's cache folder (XDG_CACHE_HOME, otherwise ~/.cache)
- * @param disk_bytes   the size of all bodies on disk, more than 0. A response above an eighth of it is not stored on disk.
- * @return a cache that the caller frees with nj_cache_free, or NULL: NJ_INVALID_ARGUMENT, also if `folder` is NULL and the
- *         environment names no home folder
+ * @param disk_bytes   the size of all bodies on disk, more than 0. A response above an eighth of it is not stored on
+ *                     disk.
+ * @return a cache that the caller frees with nj_cache_free, or NULL: NJ_INVALID_ARGUMENT, also if `folder` is NULL
+ *         and the environment names no home folder
  */
 NJ_API nj_cache *nj_cache_open(size_t memory_bytes, const char *folder, size_t disk_bytes, nj_error **out_error);
 
@@ -2217,12 +2307,15 @@ NJ_API void nj_cache_free(nj_cache *cache);
 /**
  * Sets the cache of clients.
  *
- * @param cache NULL, the default: clients have no cache. nj_client_new fails with NJ_FORKED for a cache of the parent process.
+ * @param cache NULL, the default: clients have no cache. nj_client_new fails with NJ_FORKED for a cache of the parent
+ *              process.
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_config_set_cache(nj_config *config, nj_cache *cache);
 
-/** Returns a handle of a client's cache, which the caller frees with nj_cache_free. NULL if it has none, and for NULL. */
+/**
+ * Returns a handle of a client's cache, which the caller frees with nj_cache_free. NULL if it has none, and for NULL.
+ */
 NJ_API nj_cache *nj_client_cache(nj_client *client);
 
 /** How a call uses the cache. */
@@ -2237,8 +2330,8 @@ typedef enum nj_cache_policy {
 } nj_cache_policy;
 
 /**
- * Sets how the calls of clients use the cache, or how the calls of one request use it in place of that. Without a cache, the
- * policy has no effect, except that NJ_CACHE_ONLY fails with NJ_CACHE_MISS.
+ * Sets how the calls of clients use the cache, or how the calls of one request use it in place of that. Without a
+ * cache, the policy has no effect, except that NJ_CACHE_ONLY fails with NJ_CACHE_MISS.
  *
  * @param policy NJ_CACHE_PROTOCOL by default; NJ_CACHE_OFF is for requests only
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -2247,92 +2340,101 @@ NJ_API nj_status nj_config_set_cache_policy(nj_config *config, nj_cache_policy p
 NJ_API nj_status nj_request_set_cache_policy(nj_request *request, nj_cache_policy policy);
 
 /**
- * Sets the cookies that identify a login. The cache stores responses to requests with different login cookies apart, so that one login
- * never receives another's responses. Other cookies are ignored, unless the server names Cookie in Vary.
+ * Sets the cookies that identify a login. The cache stores responses to requests with different login cookies apart,
+ * so that one login never receives another's responses. Other cookies are ignored, unless the server names Cookie in
+ * Vary.
  *
- * By default all cookies identify a login, except those known to come from load balancers, bot filters and analytics (AWSALB,
- * ARRAffinity, __cf_bm, _ga and others). A login cookie that a response replaces still identifies the same login if that response is
- * itself reusable (max-age or Expires in the future), because such a response sets its cookies only once. Any other new value is
- * another login. The cache remembers this until it is freed.
+ * By default all cookies identify a login, except those known to come from load balancers, bot filters and analytics
+ * (AWSALB, ARRAffinity, __cf_bm, _ga and others). A login cookie that a response replaces still identifies the same
+ * login if that response is itself reusable (max-age or Expires in the future), because such a response sets its
+ * cookies only once. Any other new value is another login. The cache remembers this until it is freed.
  *
- * Clients that share a cache should use the same names, because a client without login cookies reads what other clients have stored
- * without one.
+ * Clients that share a cache should use the same names, because a client without login cookies reads what other
+ * clients have stored without one.
  *
- * @param names cookie names, compared case-sensitively, followed by NULL; copied. "*": all cookies, each by its value. An empty list:
- *              no cookie identifies a login, for a cache of a single user. NULL: the default.
+ * @param names cookie names, compared case-sensitively, followed by NULL; copied. "*": all cookies, each by its
+ *              value. An empty list: no cookie identifies a login, for a cache of a single user. NULL: the default.
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_config_set_login_cookies(nj_config *config, const char *const *names);
 
-/** Receives the result of a background refresh. Exactly one parameter is not NULL; both are borrowed until the return. */
+/**
+ * Receives the result of a background refresh. Exactly one parameter is not NULL; both are borrowed until the return.
+ */
 typedef void (*nj_refreshed_fn)(void *context, const nj_response *response, const nj_error *error);
 
 /**
- * Sets the callback for background refreshes. It is called from nj_queue_poll of `queue`, exactly once for each response of this
- * request's calls for which nj_response_is_being_refreshed is true (NJ_CACHE_OFFLINE_FIRST, or stale-while-revalidate of the server). A
- * call does not refresh an entry that another call is refreshing. An unexpected status is an error here too; the new response
- * has then already been stored, if it may be.
+ * Sets the callback for background refreshes. It is called from nj_queue_poll of `queue`, exactly once for each
+ * response of this request's calls for which nj_response_is_being_refreshed is true (NJ_CACHE_OFFLINE_FIRST, or
+ * stale-while-revalidate of the server). A call does not refresh an entry that another call is refreshing. An
+ * unexpected status is an error here too; the new response has then already been stored, if it may be.
  *
- * With the queue of nj_client_start, `refreshed` is called after `done`. With another queue it may be called before `done`, or before
- * nj_client_send returns. The refresh has the call's total timeout of its own, or five minutes if there is none. nj_task_cancel
- * does not end it. Freeing the client or the queue does, with NJ_CANCELLED.
+ * With the queue of nj_client_start, `refreshed` is called after `done`. With another queue it may be called before
+ * `done`, or before nj_client_send returns. The refresh has the call's total timeout of its own, or five minutes if
+ * there is none. nj_task_cancel does not end it. Freeing the client or the queue does, with NJ_CANCELLED.
  *
  * @param queue     kept alive by the request and its calls; may be NULL if `refreshed` is NULL
  * @param refreshed NULL, the default: stale entries are refreshed without a callback
- * @param context   passed to `refreshed` unchanged; must stay valid until the calls have ended and `refreshed` has returned for each
- *                  such response
+ * @param context   passed to `refreshed` unchanged; must stay valid until the calls have ended and `refreshed` has
+ *                  returned for each such response
  * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_FORKED for a queue of the parent process
  */
 NJ_API nj_status nj_request_on_refresh(nj_request *request, nj_queue *queue, nj_refreshed_fn refreshed, void *context);
 
 /**
- * Returns the cached response that a request would receive, of any age and status, without sending it. Blocks for the disk and for a
- * token refresh that is in progress. The request's callbacks are not called; the client's hooks are, inside this function.
+ * Returns the cached response that a request would receive, of any age and status, without sending it. Blocks for the
+ * disk and for a token refresh that is in progress. The request's callbacks are not called; the client's hooks are,
+ * inside this function.
  *
  * @param request a GET or HEAD without a body
- * @return a response that the caller releases with nj_response_release. NULL without an error if nothing is stored. NULL with an
- *         error: NJ_INVALID_REQUEST if the client has no cache or the request is another; the kind of the response's status if the
- *         request expects other statuses (nj_request_expect_status); NJ_INVALID_URL; NJ_CLOSED; NJ_FORKED
+ * @return a response that the caller releases with nj_response_release. NULL without an error if nothing is stored.
+ *         NULL with an error: NJ_INVALID_REQUEST if the client has no cache or the request is another; the kind of
+ *         the response's status if the request expects other statuses (nj_request_expect_status); NJ_INVALID_URL;
+ *         NJ_CLOSED; NJ_FORKED
  */
 NJ_API nj_response *nj_client_cached(nj_client *client, const nj_request *request, nj_error **out_error);
 
 /**
- * Stores a response as if a server had just sent it. Its headers determine how long it is fresh. Without such headers, a response below
- * status 400 is stored for policies that accept entries of any age.
+ * Stores a response as if a server had just sent it. Its headers determine how long it is fresh. Without such
+ * headers, a response below status 400 is stored for policies that accept entries of any age.
  *
  * @param request a GET without a body
  * @param status  100 to 999
  * @param headers name, value, name, value, ..., NULL. NULL: no headers.
  * @param body    copied; may be NULL if `length` is 0
- * @return NJ_OK; NJ_INVALID_ARGUMENT, also if the response must not be stored (RFC 9111 section 3; the message says why);
- *         NJ_INVALID_REQUEST if the client has no cache or a header cannot be sent; NJ_TOO_LARGE if the cache cannot store a body of
- *         this size or the disk is full; NJ_INVALID_URL; NJ_CLOSED; NJ_FORKED
+ * @return NJ_OK; NJ_INVALID_ARGUMENT, also if the response must not be stored (RFC 9111 section 3; the message says
+ *         why); NJ_INVALID_REQUEST if the client has no cache or a header cannot be sent; NJ_TOO_LARGE if the cache
+ *         cannot store a body of this size or the disk is full; NJ_INVALID_URL; NJ_CLOSED; NJ_FORKED
  */
 NJ_API nj_status nj_client_insert(nj_client *client, const nj_request *request, int status, const char *const *headers,
                                   const void *body, size_t length, nj_error **out_error);
 
 /**
- * Removes stored responses from memory and disk, whoever requested them: those of one absolute URL (nj_cache_remove), those whose URL
- * begins with the bytes of `prefix`, such as "https://api.example/v1/" (nj_cache_remove_prefix), or all (nj_cache_clear). On disk,
- * secrets in queries are masked, and only the part before them is compared. A response whose request was sent before the removal
- * is not stored after it. Other processes and other caches of the same folder return none of them after one second.
+ * Removes stored responses from memory and disk, whoever requested them: those of one absolute URL (nj_cache_remove),
+ * those whose URL begins with the bytes of `prefix`, such as "https://api.example/v1/" (nj_cache_remove_prefix), or
+ * all (nj_cache_clear). On disk, secrets in queries are masked, and only the part before them is compared. A response
+ * whose request was sent before the removal is not stored after it. Other processes and other caches of the same
+ * folder return none of them after one second.
  *
  * Blocks for up to 5 seconds if another process holds the index on disk.
  *
  * @param out_count receives the number of removed responses, 0 on failure; may be NULL
- * @return NJ_OK; NJ_STORAGE if the responses could not be removed from the disk: they are removed from memory, and the removal is
- *         tried again while the cache exists; NJ_INVALID_URL for `url`; NJ_INVALID_ARGUMENT, also for an empty `prefix`; NJ_FORKED
+ * @return NJ_OK; NJ_STORAGE if the responses could not be removed from the disk: they are removed from memory, and
+ *         the removal is tried again while the cache exists; NJ_INVALID_URL for `url`; NJ_INVALID_ARGUMENT, also for
+ *         an empty `prefix`; NJ_FORKED
  */
 NJ_API nj_status nj_cache_remove(nj_cache *cache, const char *url, size_t *out_count, nj_error **out_error);
 NJ_API nj_status nj_cache_remove_prefix(nj_cache *cache, const char *prefix, size_t *out_count, nj_error **out_error);
 NJ_API nj_status nj_cache_clear(nj_cache *cache, size_t *out_count, nj_error **out_error);
 
 /**
- * Blocks until all responses, invalidations and removals are on disk. nj_client_free does the same and logs a failure.
+ * Blocks until all responses, invalidations and removals are on disk. nj_client_free does the same and logs a
+ * failure.
  *
- * @return NJ_OK, also for a cache without a disk, and if the disk did not accept a response (which is logged); NJ_STORAGE if an
- *         invalidation or a removal could not be written, because the disk fails or another process has held the index for 5 seconds:
- *         other processes may then return responses that are no longer valid; NJ_INVALID_ARGUMENT; NJ_FORKED
+ * @return NJ_OK, also for a cache without a disk, and if the disk did not accept a response (which is logged);
+ *         NJ_STORAGE if an invalidation or a removal could not be written, because the disk fails or another process
+ *         has held the index for 5 seconds: other processes may then return responses that are no longer valid;
+ *         NJ_INVALID_ARGUMENT; NJ_FORKED
  */
 NJ_API nj_status nj_cache_flush(nj_cache *cache);
 
@@ -2349,7 +2451,9 @@ typedef enum nj_cache_statistic {
   NJ_CACHE_STATISTIC_DISK_BYTES = 8      /* the size of their bodies; blocks for the disk */
 } nj_cache_statistic;
 
-/** Returns a statistic. -1 for a number that is not a member of nj_cache_statistic, for a NULL cache, and after fork. */
+/**
+ * Returns a statistic. -1 for a number that is not a member of nj_cache_statistic, for a NULL cache, and after fork.
+ */
 NJ_API int64_t nj_cache_statistics(const nj_cache *cache, nj_cache_statistic statistic);
 
 /* ==================================================================================================================
@@ -2359,9 +2463,10 @@ NJ_API int64_t nj_cache_statistics(const nj_cache *cache, nj_cache_statistic sta
  *   Destructor   nj_catalog_free
  *   Threads      any
  *
- * An endpoint has a path, parameters, request bodies and responses. A request of an endpoint takes arguments by the names of its
- * parameters. They are checked when the request is sent: a missing, unknown or ill-typed argument fails the call with
- * NJ_INVALID_REQUEST before anything is sent, and the message names the endpoint, the parameter and the nearest known name.
+ * An endpoint has a path, parameters, request bodies and responses. A request of an endpoint takes arguments by the
+ * names of its parameters. They are checked when the request is sent: a missing, unknown or ill-typed argument fails
+ * the call with NJ_INVALID_REQUEST before anything is sent, and the message names the endpoint, the parameter and the
+ * nearest known name.
  *
  * @code
  *     nj_catalog *catalog = nj_client_load_catalog(client, "url:/openapi.json", &error);
@@ -2379,29 +2484,38 @@ NJ_API int64_t nj_cache_statistics(const nj_cache *cache, nj_cache_statistic sta
 NJ_API nj_catalog *nj_catalog_new(void);
 
 /**
- * Reads an OpenAPI document (3.0 or 3.1, JSON or YAML) and the files that it refers to in its folder and below. Parts that refer to
- * other files are skipped with a note (nj_catalog_json). The option openapi_folder of nj_config_merge_json names another folder,
- * for the option openapi and for nj_client_load_catalog.
+ * Reads an OpenAPI document (3.0 or 3.1, JSON or YAML) and the files that it refers to in its folder and below. Parts
+ * that refer to other files are skipped with a note (nj_catalog_json). The option openapi_folder of
+ * nj_config_merge_json names another folder, for the option openapi and for nj_client_load_catalog.
  *
  * @param path of a file
- * @return a catalog that the caller frees with nj_catalog_free, or NULL: NJ_STORAGE if the file cannot be read; NJ_DECODING, with the
- *         place, if it is not such a document; NJ_INVALID_ARGUMENT; NJ_NO_MEMORY
+ * @return a catalog that the caller frees with nj_catalog_free, or NULL: NJ_STORAGE if the file cannot be read;
+ *         NJ_DECODING, with the place, if it is not such a document; NJ_INVALID_ARGUMENT; NJ_NO_MEMORY
  */
 NJ_API nj_catalog *nj_catalog_load_file(const char *path, nj_error **out_error);
 
 /**
- * Reads an OpenAPI document from a file or a URL, and the documents that it refers to. They are requested like any call of the client:
- * with its cache and its credentials. Blocks; the callbacks of the client's configuration run on this thread.
+ * Reads an OpenAPI document from a file or a URL, and the documents that it refers to. They are requested like any
+ * call of the client: with its cache and its credentials. Blocks; the callbacks of the client's configuration run on
+ * this thread.
  *
- * @param location the path of a file, an absolute URL, or "url:" and a target that is joined to the base URL: "url:/openapi.json"
- * @return a catalog that the caller frees with nj_catalog_free, or NULL: any error of nj_client_send and nj_catalog_load_file
+ * @param location the path of a file, an absolute URL, or "url:" and a target that is joined to the base URL:
+ *                 "url:/openapi.json"
+ * @return a catalog that the caller frees with nj_catalog_free, or NULL: any error of nj_client_send and
+ *         nj_catalog_load_file
  */
 NJ_API nj_catalog *nj_client_load_catalog(nj_client *client, const char *location, nj_error **out_error);
 
-/** Returns a copy of a client's catalog, which the caller frees with nj_catalog_free. NULL if it has none, and for NULL. */
+/**
+ * Returns a copy of a client's catalog, which the caller frees with nj_catalog_free. NULL if it has none, and for
+ * NULL.
+ */
 NJ_API nj_catalog *nj_client_catalog(nj_client *client);
 
-/** Frees a catalog and the texts that its getters have returned. Requests and clients have their own copies. NULL is ignored. */
+/**
+ * Frees a catalog and the texts that its getters have returned. Requests and clients have their own copies. NULL is
+ * ignored.
+ */
 NJ_API void nj_catalog_free(nj_catalog *catalog);
 
 /**
@@ -2426,16 +2540,17 @@ NJ_API void nj_catalog_free(nj_catalog *catalog);
  *
  * @param json   need not end with NUL
  * @param length bytes of `json`
- * @return NJ_OK; NJ_INVALID_ARGUMENT for an unknown key (the message names the nearest known key), a wrong type, and a name that is
- *         in use; NJ_DECODING if `json` is not JSON
+ * @return NJ_OK; NJ_INVALID_ARGUMENT for an unknown key (the message names the nearest known key), a wrong type, and
+ *         a name that is in use; NJ_DECODING if `json` is not JSON
  */
 NJ_API nj_status nj_catalog_add_json(nj_catalog *catalog, const char *name, const char *json, size_t length,
                                      nj_error **out_error);
 
 /**
- * Sets the endpoints of clients to a copy of a catalog. The catalog's first server is the base URL if none is set. If its document
- * says how to log in, the credentials of nj_config_set_auth_json need no type: {"token": "..."}, {"scheme": "ApiKeyAuth",
- * "key": "..."} if there are several schemes, or {"schemes": {"ApiKeyAuth": {"key": "..."}}} for several of them.
+ * Sets the endpoints of clients to a copy of a catalog. The catalog's first server is the base URL if none is set. If
+ * its document says how to log in, the credentials of nj_config_set_auth_json need no type: {"token": "..."},
+ * {"scheme": "ApiKeyAuth", "key": "..."} if there are several schemes, or {"schemes": {"ApiKeyAuth": {"key": "..."}}}
+ * for several of them.
  *
  * @param catalog NULL, the default: no endpoints
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -2449,37 +2564,39 @@ NJ_API size_t nj_catalog_count(const nj_catalog *catalog);
 NJ_API const char *nj_catalog_name_at(const nj_catalog *catalog, size_t index);
 
 /**
- * Returns an endpoint as a JSON object: name, method, path, summary, documentation, tags, deprecated, idempotent, parameters (each
- * with name, in, required, type, default, example, documentation), security (a list of alternatives: scopes by scheme), body
- * (with an example), answers, and unchecked (the parts of its schemas that values are not checked against).
+ * Returns an endpoint as a JSON object: name, method, path, summary, documentation, tags, deprecated, idempotent,
+ * parameters (each with name, in, required, type, default, example, documentation), security (a list of alternatives:
+ * scopes by scheme), body (with an example), answers, and unchecked (the parts of its schemas that values are not
+ * checked against).
  *
  * @return text that is valid until the catalog is freed. NULL if there is no such endpoint, and for NULL.
  */
 NJ_API const char *nj_catalog_endpoint_json(const nj_catalog *catalog, const char *name);
 
 /**
- * Returns the catalog as a JSON object: title, version, documentation, servers, tags, security (names of schemes), scopes (the OAuth
- * 2.0 scopes of the endpoints, by scheme), endpoints (names), and notes (the parts of a document that were skipped, and why).
+ * Returns the catalog as a JSON object: title, version, documentation, servers, tags, security (names of schemes),
+ * scopes (the OAuth 2.0 scopes of the endpoints, by scheme), endpoints (names), and notes (the parts of a document
+ * that were skipped, and why).
  *
  * @return text that is valid until the catalog is freed. NULL for NULL.
  */
 NJ_API const char *nj_catalog_json(const nj_catalog *catalog);
 
 /**
- * Creates a request of an endpoint, with the endpoint's method and target. Arguments are set with nj_request_set_argument. The body
- * and all other properties can be set as for any request.
+ * Creates a request of an endpoint, with the endpoint's method and target. Arguments are set with
+ * nj_request_set_argument. The body and all other properties can be set as for any request.
  *
- * @return a request that the caller frees with nj_request_free, or NULL: NJ_INVALID_REQUEST if there is no such endpoint (the message
- *         names the nearest); NJ_INVALID_ARGUMENT
+ * @return a request that the caller frees with nj_request_free, or NULL: NJ_INVALID_REQUEST if there is no such
+ *         endpoint (the message names the nearest); NJ_INVALID_ARGUMENT
  */
 NJ_API nj_request *nj_request_from_endpoint(const nj_catalog *catalog, const char *name, nj_error **out_error);
 
 /**
- * Sets the argument of a parameter, in place of an earlier one. The name is checked when the request is sent. If several places have a
- * parameter of this name, "query.id" and "path.id" name one of them.
+ * Sets the argument of a parameter, in place of an earlier one. The name is checked when the request is sent. If
+ * several places have a parameter of this name, "query.id" and "path.id" name one of them.
  *
- * @param value text. It becomes a number, a boolean, an array or an object if the parameter has that type and the text is its JSON.
- *              NULL: removes the argument.
+ * @param value text. It becomes a number, a boolean, an array or an object if the parameter has that type and the
+ *              text is its JSON. NULL: removes the argument.
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also for a request without an endpoint
  */
 NJ_API nj_status nj_request_set_argument(nj_request *request, const char *name, const char *value);
@@ -2495,8 +2612,8 @@ NJ_API nj_status nj_request_set_argument_json(nj_request *request, const char *n
                                               nj_error **out_error);
 
 /**
- * Sets the body to a value that is encoded as the endpoint requires: as JSON, as a form or as multipart. It is checked against the
- * endpoint's schema when the request is sent.
+ * Sets the body to a value that is encoded as the endpoint requires: as JSON, as a form or as multipart. It is
+ * checked against the endpoint's schema when the request is sent.
  *
  * @param json   need not end with NUL
  * @param length bytes of `json`
@@ -2532,10 +2649,11 @@ NJ_API nj_pagination *nj_pagination_new(nj_pagination_style style);
 NJ_API void nj_pagination_free(nj_pagination *pagination);
 
 /**
- * Sets where the response has its items (items), where it has the cursor or URL of the next page (next), and where an item has its
- * unique key (key), by which repeated items are skipped.
+ * Sets where the response has its items (items), where it has the cursor or URL of the next page (next), and where an
+ * item has its unique key (key), by which repeated items are skipped.
  *
- * @param pointer a JSON Pointer (RFC 6901): "/results", "/next_cursor", "/id". NULL, the default: detected (items, next), or no key.
+ * @param pointer a JSON Pointer (RFC 6901): "/results", "/next_cursor", "/id". NULL, the default: detected (items,
+ *                next), or no key.
  * @return NJ_OK; NJ_INVALID_ARGUMENT if `pointer` is not a JSON Pointer
  */
 NJ_API nj_status nj_pagination_set_items(nj_pagination *pagination, const char *pointer);
@@ -2543,8 +2661,9 @@ NJ_API nj_status nj_pagination_set_next(nj_pagination *pagination, const char *p
 NJ_API nj_status nj_pagination_set_key(nj_pagination *pagination, const char *pointer);
 
 /**
- * Limits how long the list may take, from the request for its first page. Without a limit, only each call has its own timeout. A
- * server that asks for a pause (429 or 503 with Retry-After) is waited for within the limit, or within an hour without one.
+ * Limits how long the list may take, from the request for its first page. Without a limit, only each call has its own
+ * timeout. A server that asks for a pause (429 or 503 with Retry-After) is waited for within the limit, or within an
+ * hour without one.
  *
  * @param seconds 0 to 3153600000; NJ_NO_LIMIT (0, the default) and INFINITY: no limit
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -2571,8 +2690,8 @@ NJ_API nj_status nj_pagination_set_total_timeout(nj_pagination *pagination, doub
  *
  * @param json   need not end with NUL
  * @param length bytes of `json`
- * @return NJ_OK; NJ_INVALID_ARGUMENT for an unknown key or a wrong value; NJ_DECODING if `json` is not JSON. On failure no rule has
- *         changed.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT for an unknown key or a wrong value; NJ_DECODING if `json` is not JSON. On
+ *         failure no rule has changed.
  */
 NJ_API nj_status nj_pagination_merge_json(nj_pagination *pagination, const char *json, size_t length,
                                           nj_error **out_error);
@@ -2584,9 +2703,9 @@ NJ_API nj_status nj_pagination_merge_json(nj_pagination *pagination, const char 
  *   Destructor   nj_pager_free
  *   Threads      one at once, except nj_pager_cancel: any
  *
- * The next page is loaded while the current one is used. A list never ends silently before its end: a response that does not fit
- * the style, a repeated page, and more pages or items than the limits allow are errors. After an error the program may continue:
- * the page that failed is requested again.
+ * The next page is loaded while the current one is used. A list never ends silently before its end: a response that
+ * does not fit the style, a repeated page, and more pages or items than the limits allow are errors. After an error
+ * the program may continue: the page that failed is requested again.
  *
  * @code
  *     nj_request *request = nj_request_new("GET", "/v1/articles");
@@ -2605,17 +2724,21 @@ NJ_API nj_status nj_pagination_merge_json(nj_pagination *pagination, const char 
 /**
  * Creates a pager. Nothing is requested yet.
  *
- * @param request    the request for the first page, copied; the others are derived from it. Its callbacks are not called.
+ * @param request    the request for the first page, copied; the others are derived from it. Its callbacks are not
+ *                   called.
  * @param pagination copied; NULL: the rules of the request's endpoint, otherwise NJ_PAGINATION_GUESS
- * @param state      where to continue: a text of nj_pager_state or nj_page_state for the same request and rules, also from another
- *                   process. NULL: at the beginning.
- * @return a pager that the caller frees with nj_pager_free, or NULL: NJ_INVALID_ARGUMENT for rules that contradict each other and for
- *         a state of another list; NJ_INVALID_URL or NJ_INVALID_REQUEST for the request; NJ_FORKED
+ * @param state      where to continue: a text of nj_pager_state or nj_page_state for the same request and rules, also
+ *                   from another process. NULL: at the beginning.
+ * @return a pager that the caller frees with nj_pager_free, or NULL: NJ_INVALID_ARGUMENT for rules that contradict
+ *         each other and for a state of another list; NJ_INVALID_URL or NJ_INVALID_REQUEST for the request; NJ_FORKED
  */
 NJ_API nj_pager *nj_pager_new(nj_client *client, const nj_request *request, const nj_pagination *pagination,
                               const char *state, nj_error **out_error);
 
-/** Frees a pager and cancels its requests. Pending callbacks of nj_pager_start_next_page are still called. NULL is ignored. */
+/**
+ * Frees a pager and cancels its requests. Pending callbacks of nj_pager_start_next_page are still called. NULL is
+ * ignored.
+ */
 NJ_API void nj_pager_free(nj_pager *pager);
 
 /** The result of a request for the next item or page. */
@@ -2628,33 +2751,34 @@ typedef enum nj_next {
 /**
  * Returns the next item. Blocks until its page has been loaded.
  *
- * @param out_json   receives the item's JSON text, followed by NUL and valid until the next call for this pager. NULL unless the
- *                   result is NJ_NEXT_FOUND. May be NULL.
+ * @param out_json   receives the item's JSON text, followed by NUL and valid until the next call for this pager. NULL
+ *                   unless the result is NJ_NEXT_FOUND. May be NULL.
  * @param out_length receives the length without NUL; may be NULL
- * @return NJ_NEXT_FAILED with any error of nj_client_send, with NJ_DECODING or NJ_PROTOCOL for a response that does not fit the rules,
- *         with NJ_TOO_LARGE beyond max_pages or max_items, with NJ_TIMEOUT, or with NJ_FORKED
+ * @return NJ_NEXT_FAILED with any error of nj_client_send, with NJ_DECODING or NJ_PROTOCOL for a response that does
+ *         not fit the rules, with NJ_TOO_LARGE beyond max_pages or max_items, with NJ_TIMEOUT, or with NJ_FORKED
  */
 NJ_API nj_next nj_pager_next_item(nj_pager *pager, const char **out_json, size_t *out_length, nj_error **out_error);
 
 /**
- * Returns the next page. Blocks until it has been loaded. Items of the current page that nj_pager_next_item has not returned are
- * skipped. Pages without items are returned too, except the empty page that ends a list of style page or offset, and a last page
- * that the server repeats.
+ * Returns the next page. Blocks until it has been loaded. Items of the current page that nj_pager_next_item has not
+ * returned are skipped. Pages without items are returned too, except the empty page that ends a list of style page or
+ * offset, and a last page that the server repeats.
  *
- * @param out_page receives a page that the caller frees with nj_page_free. NULL unless the result is NJ_NEXT_FOUND. Required.
+ * @param out_page receives a page that the caller frees with nj_page_free. NULL unless the result is NJ_NEXT_FOUND.
+ *                 Required.
  * @return as nj_pager_next_item
  */
 NJ_API nj_next nj_pager_next_page(nj_pager *pager, nj_page **out_page, nj_error **out_error);
 
 /**
- * Receives a page, an error, or neither at the end of the list. Called exactly once for each nj_pager_start_next_page that has
- * returned NJ_OK. All handles are borrowed until the callback returns.
+ * Receives a page, an error, or neither at the end of the list. Called exactly once for each nj_pager_start_next_page
+ * that has returned NJ_OK. All handles are borrowed until the callback returns.
  */
 typedef void (*nj_next_page_fn)(void *context, nj_pager *pager, nj_page *page, const nj_error *error);
 
 /**
- * Requests the next page without blocking. `done` is called from nj_queue_poll. The function may be called again before that: the
- * calls receive the following pages in order. One page is loaded at a time.
+ * Requests the next page without blocking. `done` is called from nj_queue_poll. The function may be called again
+ * before that: the calls receive the following pages in order. One page is loaded at a time.
  *
  * @param context passed to `done` unchanged; must stay valid until `done` has returned
  * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_CLOSED for the queue; NJ_FORKED. `done` is called only after NJ_OK.
@@ -2662,11 +2786,12 @@ typedef void (*nj_next_page_fn)(void *context, nj_pager *pager, nj_page *page, c
 NJ_API nj_status nj_pager_start_next_page(nj_pager *pager, nj_queue *queue, nj_next_page_fn done, void *context);
 
 /**
- * Gives the next page of a list of style NJ_PAGINATION_CUSTOM, after a page has been returned: by its URL (nj_pager_go_on), or by
- * query parameters that replace those of the same names (nj_pager_go_on_query). NULL ends the list.
+ * Gives the next page of a list of style NJ_PAGINATION_CUSTOM, after a page has been returned: by its URL
+ * (nj_pager_go_on), or by query parameters that replace those of the same names (nj_pager_go_on_query). NULL ends the
+ * list.
  *
- * The next request for a page fails with NJ_INVALID_ARGUMENT if there was nothing to decide, and with NJ_PROTOCOL for a URL of an
- * origin that is not allowed.
+ * The next request for a page fails with NJ_INVALID_ARGUMENT if there was nothing to decide, and with NJ_PROTOCOL for
+ * a URL of an origin that is not allowed.
  *
  * @param url   absolute, or relative to the URL of the last page
  * @param items name, value, name, value, ..., NULL
@@ -2675,12 +2800,15 @@ NJ_API nj_status nj_pager_start_next_page(nj_pager *pager, nj_queue *queue, nj_n
 NJ_API nj_status nj_pager_go_on(nj_pager *pager, const char *url);
 NJ_API nj_status nj_pager_go_on_query(nj_pager *pager, const char *const *items);
 
-/** Restarts the list with its first page and discards what was detected and loaded. Does nothing for NULL and after fork. */
+/**
+ * Restarts the list with its first page and discards what was detected and loaded. Does nothing for NULL and after
+ * fork.
+ */
 NJ_API void nj_pager_refresh(nj_pager *pager);
 
 /**
- * Cancels the requests in flight. Functions and callbacks that wait for a page receive NJ_CANCELLED. The position is kept: a later
- * request loads the same page again. Any thread. Does nothing for NULL and after fork.
+ * Cancels the requests in flight. Functions and callbacks that wait for a page receive NJ_CANCELLED. The position is
+ * kept: a later request loads the same page again. Any thread. Does nothing for NULL and after fork.
  */
 NJ_API void nj_pager_cancel(nj_pager *pager);
 
@@ -2692,7 +2820,8 @@ NJ_API void nj_pager_cancel(nj_pager *pager);
 NJ_API char *nj_pager_state(nj_pager *pager);
 
 /**
- * Returns what was detected about the list, as a sentence: "guessed: style cursor, ...". Empty if nothing had to be detected.
+ * Returns what was detected about the list, as a sentence: "guessed: style cursor, ...". Empty if nothing had to be
+ * detected.
  *
  * @return text that the caller frees with nj_text_free; NULL for NULL and after fork
  */
@@ -2744,9 +2873,10 @@ NJ_API char *nj_page_state(const nj_page *page, size_t consumed);
  *   Destructor   nj_script_free
  *   Threads      one at once, except nj_script_interrupt: any
  *
- * The interpreter has the standard library and the module `nightjar` (require "nightjar"). A script's calls and coroutines run on the
- * thread that calls nj_script_run. Threads of the script wait for files and descriptors; they start with the first wait and end
- * with the script. Processes that it starts (nightjar.process) end with it. It never waits for other child processes of the host.
+ * The interpreter has the standard library and the module `nightjar` (require "nightjar"). A script's calls and
+ * coroutines run on the thread that calls nj_script_run. Threads of the script wait for files and descriptors; they
+ * start with the first wait and end with the script. Processes that it starts (nightjar.process) end with it. It
+ * never waits for other child processes of the host.
  *
  * @code
  *     static void twice(void *context, nj_script_call *call) {
@@ -2768,9 +2898,9 @@ NJ_API char *nj_page_state(const nj_page *page, size_t consumed);
 /**
  * Creates a script.
  *
- * @param client what `nightjar.client()` without options returns; the script keeps it alive. NULL: the script creates its own.
- *               nightjar.log writes to the log of this client (nj_config_set_log); without one, to standard error, or nowhere in a
- *               sandbox.
+ * @param client what `nightjar.client()` without options returns; the script keeps it alive. NULL: the script creates
+ *               its own. nightjar.log writes to the log of this client (nj_config_set_log); without one, to standard
+ *               error, or nowhere in a sandbox.
  * @return never NULL
  */
 NJ_API nj_script *nj_script_new(nj_client *client);
@@ -2781,38 +2911,45 @@ NJ_API void nj_script_free(nj_script *script);
 /* --- Limits and sandbox. These functions must be called before the script is used: before its first run, registered function or
  * global. Afterwards they fail with NJ_INVALID_ARGUMENT.
  *
- * A limit or nj_script_interrupt ends a script between two instructions of the Lua machine and while it waits. In a sandbox they
- * also end it inside library functions written in C, whose work counts as instructions. Without a sandbox, such a call can take
- * any time: string.find and similar functions take exponential time for some patterns. --- */
+ * A limit or nj_script_interrupt ends a script between two instructions of the Lua machine and while it waits. In a
+ * sandbox they also end it inside library functions written in C, whose work counts as instructions. Without a
+ * sandbox, such a call can take any time: string.find and similar functions take exponential time for some patterns.
+ * --- */
 
 /**
  * Makes the script a sandbox, for scripts that the host does not trust. False by default.
  *
- * - Lua: io, os, debug, package, print and the modules of `nightjar` for files, processes and standard input are absent. `load`
- *   accepts text only. Finalizers (`__gc`) are rejected.
- * - Client: the script uses the client that it was given and cannot create others. Its calls go to the origin of the client's base
- *   URL, at or below the path of that URL (nj_script_set_path_scope), and to the origins of nj_script_allow_origin. Redirects
- *   and next pages to other origins or paths fail. TRACE, TRACK, CONNECT and the headers Host and X-Forwarded-Host are rejected.
- * - State: the script has its own cookies and its own cache in memory, both empty at first. The cache uses at most a sixteenth of the
- *   memory limit, in addition to the limit.
- * - Secrets: the script does not see Set-Cookie and other response headers that carry credentials, the secrets in the URLs of
- *   redirects, or request headers that it has not set. A server that echoes requests in its responses can still reveal them.
- * - Options of a call (timeout, max_body, retry, redirect, respect_retry_after) can be stricter than the client's, not looser.
- * - Log: a script that logs more than 10,000 lines or 4 MiB, and since then more than 100 lines or 64 KiB a second, is stopped.
+ * - Lua: io, os, debug, package, print and the modules of `nightjar` for files, processes and standard input are
+ *   absent. `load` accepts text only. Finalizers (`__gc`) are rejected.
+ * - Client: the script uses the client that it was given and cannot create others. Its calls go to the origin of the
+ *   client's base URL, at or below the path of that URL (nj_script_set_path_scope), and to the origins of
+ *   nj_script_allow_origin. Redirects and next pages to other origins or paths fail. TRACE, TRACK, CONNECT and the
+ *   headers Host and X-Forwarded-Host are rejected.
+ * - State: the script has its own cookies and its own cache in memory, both empty at first. The cache uses at most a
+ *   sixteenth of the memory limit, in addition to the limit.
+ * - Secrets: the script does not see Set-Cookie and other response headers that carry credentials, the secrets in the
+ *   URLs of redirects, or request headers that it has not set. A server that echoes requests in its responses can
+ *   still reveal them.
+ * - Options of a call (timeout, max_body, retry, redirect, respect_retry_after) can be stricter than the client's,
+ *   not looser.
+ * - Log: a script that logs more than 10,000 lines or 4 MiB, and since then more than 100 lines or 64 KiB a second,
+ *   is stopped.
  *
- * A sandboxed script ends within about a second after a limit was reached or nj_script_interrupt was called, also inside message
- * handlers and closers of `<close>` variables. After a stop, each coroutine has 1000 instructions for its closers, or none if a C
- * function was interrupted. The host must bound the run time of the functions that it registers.
+ * A sandboxed script ends within about a second after a limit was reached or nj_script_interrupt was called, also
+ * inside message handlers and closers of `<close>` variables. After a stop, each coroutine has 1000 instructions for
+ * its closers, or none if a C function was interrupted. The host must bound the run time of the functions that it
+ * registers.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also if the script has been used; NJ_FORKED
  */
 NJ_API nj_status nj_script_set_sandboxed(nj_script *script, bool sandboxed);
 
 /**
- * Allows a sandboxed script to call the origin of a URL, in addition to the origin of its client's base URL. At most 10,000 origins.
+ * Allows a sandboxed script to call the origin of a URL, in addition to the origin of its client's base URL. At most
+ * 10,000 origins.
  *
- * @return NJ_OK; NJ_INVALID_URL if `url` is not a URL; NJ_INVALID_ARGUMENT, also if the script has been used; NJ_FORKED. The first run
- *         fails with NJ_INVALID_ARGUMENT if the script is not sandboxed.
+ * @return NJ_OK; NJ_INVALID_URL if `url` is not a URL; NJ_INVALID_ARGUMENT, also if the script has been used;
+ *         NJ_FORKED. The first run fails with NJ_INVALID_ARGUMENT if the script is not sandboxed.
  */
 NJ_API nj_status nj_script_allow_origin(nj_script *script, const char *url);
 
@@ -2821,15 +2958,15 @@ NJ_API nj_status nj_script_allow_origin(nj_script *script, const char *url);
  * nj_config_set_path_scope.
  *
  * @param path an encoded path; the path of the base URL by default. "/": all paths.
- * @return NJ_OK; NJ_INVALID_ARGUMENT, also if `path` is not an encoded path or the script has been used; NJ_FORKED. The first run fails
- *         with NJ_INVALID_ARGUMENT if the script is not sandboxed or its client has no base URL.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT, also if `path` is not an encoded path or the script has been used; NJ_FORKED.
+ *         The first run fails with NJ_INVALID_ARGUMENT if the script is not sandboxed or its client has no base URL.
  */
 NJ_API nj_status nj_script_set_path_scope(nj_script *script, const char *path);
 
 /**
- * Limits the memory of Lua and of its JSON parser. In a sandbox it also limits the memory for the script's calls: request bodies that
- * have not been sent, response bodies that the script refers to, and 8 KiB for each call. In addition, freed blocks of at most a
- * sixteenth of the limit and at most 256 KiB are kept for reuse.
+ * Limits the memory of Lua and of its JSON parser. In a sandbox it also limits the memory for the script's calls:
+ * request bodies that have not been sent, response bodies that the script refers to, and 8 KiB for each call. In
+ * addition, freed blocks of at most a sixteenth of the limit and at most 256 KiB are kept for reuse.
  *
  * @param bytes 268435456 (256 MiB) by default; 0: no limit
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also if the script has been used; NJ_FORKED
@@ -2837,7 +2974,8 @@ NJ_API nj_status nj_script_set_path_scope(nj_script *script, const char *path);
 NJ_API nj_status nj_script_set_memory_limit(nj_script *script, size_t bytes);
 
 /**
- * Limits the instructions of the Lua machine of one run, to the nearest 1000. Each coroutine and task counts for 100 more.
+ * Limits the instructions of the Lua machine of one run, to the nearest 1000. Each coroutine and task counts for 100
+ * more.
  *
  * @param count 100000000000 by default, which is about ten minutes of computation; 0: no limit
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also if the script has been used; NJ_FORKED
@@ -2868,8 +3006,9 @@ NJ_API nj_status nj_script_set_time_limit(nj_script *script, double seconds);
  * @param source Lua text; need not end with NUL. Bytecode is rejected.
  * @param length bytes of `source`
  * @param name   the name of the chunk in messages; NULL: "script"
- * @return NJ_OK; NJ_SCRIPT for a syntax error, an error that the script has not caught (the message has a traceback), a limit or an
- *         interrupt; NJ_REENTRANT from inside a function that this script has called; NJ_INVALID_ARGUMENT; NJ_FORKED
+ * @return NJ_OK; NJ_SCRIPT for a syntax error, an error that the script has not caught (the message has a traceback),
+ *         a limit or an interrupt; NJ_REENTRANT from inside a function that this script has called;
+ *         NJ_INVALID_ARGUMENT; NJ_FORKED
  */
 NJ_API nj_status nj_script_run(nj_script *script, const char *source, size_t length, const char *name,
                                nj_error **out_error);
@@ -2877,15 +3016,18 @@ NJ_API nj_status nj_script_run(nj_script *script, const char *source, size_t len
 /** Runs a file as nj_script_run does. NJ_SCRIPT also if the file cannot be read. */
 NJ_API nj_status nj_script_run_file(nj_script *script, const char *path, nj_error **out_error);
 
-/** Ends the current run with an error that the script cannot catch. Any thread. Does nothing without a run, and after fork. */
+/**
+ * Ends the current run with an error that the script cannot catch. Any thread. Does nothing without a run, and after
+ * fork.
+ */
 NJ_API void nj_script_interrupt(nj_script *script);
 
 /**
  * Sets a global of the script.
  *
  * @param bytes a Lua string, which may contain NUL; may be NULL if `length` is 0
- * @return NJ_OK; NJ_SCRIPT if the memory limit is reached; NJ_INVALID_ARGUMENT, also if the sandbox has no valid path scope or
- *         origin; NJ_FORKED
+ * @return NJ_OK; NJ_SCRIPT if the memory limit is reached; NJ_INVALID_ARGUMENT, also if the sandbox has no valid path
+ *         scope or origin; NJ_FORKED
  */
 NJ_API nj_status nj_script_set_boolean(nj_script *script, const char *name, bool value);
 NJ_API nj_status nj_script_set_integer(nj_script *script, const char *name, int64_t value);
@@ -2893,8 +3035,8 @@ NJ_API nj_status nj_script_set_number(nj_script *script, const char *name, doubl
 NJ_API nj_status nj_script_set_string(nj_script *script, const char *name, const void *bytes, size_t length);
 
 /**
- * A host function that scripts call. Runs inside nj_script_run, on its thread. It reads its arguments and adds its results with the
- * functions below. It must not run this script.
+ * A host function that scripts call. Runs inside nj_script_run, on its thread. It reads its arguments and adds its
+ * results with the functions below. It must not run this script.
  *
  * @param call borrowed until the function returns
  */
@@ -2904,8 +3046,8 @@ typedef void (*nj_script_fn)(void *context, nj_script_call *call);
  * Sets a global of the script to a host function.
  *
  * @param context passed to `function` unchanged; must stay valid until the script is freed
- * @return NJ_OK; NJ_SCRIPT if the memory limit is reached; NJ_INVALID_ARGUMENT, also if the sandbox has no valid path scope or
- *         origin; NJ_FORKED
+ * @return NJ_OK; NJ_SCRIPT if the memory limit is reached; NJ_INVALID_ARGUMENT, also if the sandbox has no valid path
+ *         scope or origin; NJ_FORKED
  */
 NJ_API nj_status nj_script_register(nj_script *script, const char *name, nj_script_fn function, void *context,
                                     nj_error **out_error);
@@ -2915,7 +3057,8 @@ NJ_API nj_status nj_script_register(nj_script *script, const char *name, nj_scri
  *
  *   Lent to  nj_script_fn, until it returns; for the thread of the function only
  *
- * Arguments have indexes from 0. Their getters return the value for "none" if the argument has another kind or does not exist.
+ * Arguments have indexes from 0. Their getters return the value for "none" if the argument has another kind or does
+ * not exist.
  * ================================================================================================================== */
 
 /** The kind of a Lua value that a host function can exchange. */
@@ -2951,7 +3094,10 @@ NJ_API double nj_script_call_number(const nj_script_call *call, size_t index);
  */
 NJ_API const char *nj_script_call_string(const nj_script_call *call, size_t index, size_t *out_length);
 
-/** Adds a result after the earlier ones. `bytes` is copied and may be NULL if `length` is 0; otherwise NULL adds nothing. */
+/**
+ * Adds a result after the earlier ones. `bytes` is copied and may be NULL if `length` is 0; otherwise NULL adds
+ * nothing.
+ */
 NJ_API void nj_script_call_return_nil(nj_script_call *call);
 NJ_API void nj_script_call_return_boolean(nj_script_call *call, bool value);
 NJ_API void nj_script_call_return_integer(nj_script_call *call, int64_t value);
