@@ -22,8 +22,8 @@
  *
  * Handles and ownership
  * ---------------------
- * All types are opaque. A handle is released with the function in the last column, exactly once for each row of the
- * "obtained from" column that returned it. Every such function accepts NULL and then does nothing.
+ * All types are opaque. Each handle that a function in the second column returns is released exactly once, with the
+ * function in the last column. That function accepts NULL and then does nothing.
  *
  *   type              obtained from                                              threads      released with
  *   ----------------  ---------------------------------------------------------  -----------  -------------------------
@@ -48,8 +48,8 @@
  *   nj_script         nj_script_new                                              one at once  nj_script_free
  *   char *            nj_pager_state, nj_client_limits_json and others           any          nj_text_free
  *
- *   nj_outgoing, nj_hop, nj_retry_question, nj_login_prompt, nj_script_call and nj_progress are lent to a callback. They are
- *   valid until the callback returns and are never released.
+ * nj_outgoing, nj_hop, nj_retry_question, nj_login_prompt, nj_script_call and nj_progress are lent to a callback. They
+ * are valid until the callback returns and are never released.
  *
  * A pointer that a getter returns is borrowed: it is valid until the handle is released, unless the function's
  * comment gives another lifetime. A handle that a callback receives is borrowed until the callback returns. Arguments
@@ -69,8 +69,8 @@
  * parameter stores an error there on failure and NULL on success. `out_error` may be NULL. The caller releases the
  * error with nj_error_free. The following errors are common to all functions and are not repeated in their comments:
  *
- *   NJ_INVALID_ARGUMENT  a required handle, text or callback is NULL, a text is not valid UTF-8, a number is out of range, or an
- *                        enumeration has a value that is not one of its members
+ *   NJ_INVALID_ARGUMENT  a required handle, text or callback is NULL, a text is not valid UTF-8, a number is out of
+ *                        range, or an enumeration has a value that is not one of its members
  *   NJ_FORKED            the handle belongs to the parent of this forked process; see "Fork"
  *   NJ_NO_MEMORY         the process has no memory for content of this size: a body, a JSON document, a file
  *
@@ -294,10 +294,10 @@ NJ_API const char *nj_error_details_detail(const nj_error *error);
 NJ_API const char *nj_error_details_code(const nj_error *error);
 NJ_API const char *nj_error_details_type(const nj_error *error);
 
-/** Returns the number of fields of the request that the server has rejected, at most 32. 0 if the server names none. */
+/** Returns the number of fields that the server has rejected, at most 32. 0 if the server names none, and for NULL. */
 NJ_API size_t nj_error_details_field_count(const nj_error *error);
 
-/** Returns the name of a rejected field. NULL if the message is about the whole request, or `index` is out of range. */
+/** Returns the name of a rejected field. NULL for the request as a whole, and if `index` is out of range. */
 NJ_API const char *nj_error_details_field_name_at(const nj_error *error, size_t index);
 
 /** Returns the server's message about a rejected field. NULL if `index` is out of range. */
@@ -363,9 +363,9 @@ NJ_API const char *nj_error_curl(const nj_error *error, bool show_secrets);
 NJ_API nj_queue *nj_queue_new(void);
 
 /**
- * Cancels the tasks and batches that deliver to the queue, runs their remaining callbacks on this thread, and returns
- * when none is left. If it is called from a callback of the same queue, this happens when the surrounding
- * nj_queue_poll returns.
+ * Cancels the tasks, batches and page requests that deliver to the queue, runs their remaining callbacks on this
+ * thread, frees the queue, and returns when no callback is left. If it is called from a callback of the same queue, this
+ * happens when the surrounding nj_queue_poll returns. NULL is ignored.
  */
 NJ_API void nj_queue_free(nj_queue *queue);
 
@@ -403,9 +403,9 @@ NJ_API void nj_queue_wake(nj_queue *queue);
  *   Threads      one at once
  *
  * nj_client_new copies the configuration: changing it later does not change the client. One configuration can make
- * any number of clients. Each option has a setter, and nj_config_merge_json sets options from JSON. Other functions
- * that take an nj_config are in the sections "Authentication", "Retries", "Limits", "Testing without a network",
- * "nj_cookies", "nj_cache" and "nj_catalog".
+ * any number of clients. nj_config_merge_json sets all options from JSON; most of them also have a setter. Further
+ * setters are in the sections "Authentication", "Retries", "Limits", "Testing without a network", "nj_cookies",
+ * "nj_cache" and "nj_catalog".
  * ================================================================================================================== */
 
 /** Creates a configuration with the defaults that the setters below state. Never NULL. */
@@ -429,12 +429,14 @@ NJ_API void nj_config_free(nj_config *config);
  *   max_connections_per_host     1 to 65536
  *   idle_connection_lifetime     seconds
  *   redirect                     true, false, a number, or {"max", "allow_downgrade"}
- *   sensitive_headers            names of further headers that hold credentials. The library recognizes others by their names
- *                                (X-JWT, Api_Key, X-Passwd and others) and by their values (JSON Web Tokens, long random tokens)
- *   forward_headers              names of headers that are also sent to other origins: with redirects, next pages and absolute
- *                                URLs. Without it, other origins get only headers that describe the client and the wanted
- *                                response (Accept, Accept-Language, User-Agent, Content-Type, Range, conditions). Must not
- *                                contain Authorization, Cookie or Host. Another origin gets a Referer without path and query
+ *   sensitive_headers            names of further headers that hold credentials. The library recognizes others by their
+ *                                names (X-JWT, Api_Key, X-Passwd and others) and by their values (JSON Web Tokens, long
+ *                                random tokens)
+ *   forward_headers              names of headers that are also sent to other origins: with redirects, next pages and
+ *                                absolute URLs. Without it, other origins get only headers that describe the client and
+ *                                the wanted response (Accept, Accept-Language, User-Agent, Content-Type, Range,
+ *                                conditions). Must not contain Authorization, Cookie or Host. Another origin gets a
+ *                                Referer without path and query
  *   decompress                   true or false
  *   cookies                      true (in memory), false, a policy ("all", "first_party", "none"), or
  *                                {"file", "policy", "keep_session"}
@@ -452,18 +454,20 @@ NJ_API void nj_config_free(nj_config *config);
  *   concurrency                  1 to 1000000; null: none
  *   circuit_breaker              true, false, or {"failure_rate", "minimum_calls", "window", "rest"}
  *   max_waiting                  0 to 10000000
- *   limit_groups                 an object of group names, each with rate_limit, concurrency, circuit_breaker, max_waiting
+ *   limit_groups                 an object of group names, each with rate_limit, concurrency, circuit_breaker and
+ *                                max_waiting
  *   endpoints                    an object of endpoint names: nj_catalog_add_json
  *   openapi                      the path of an OpenAPI document, which nj_client_new reads
  *   openapi_folder               the folder whose files the document may refer to; the document's own folder by default
- *   response_validation          what happens if a response does not match its endpoint: "off" (default), "warn" or "error"
+ *   response_validation          what happens if a response does not match its endpoint: "off" (default), "warn" or
+ *                                "error"
  *   mock, cassette, network      see "Testing without a network"
  *
  * @param json   need not end with NUL
  * @param length bytes of `json`
  * @return NJ_OK; NJ_INVALID_ARGUMENT for an unknown key (the message names the nearest known key), or a value of the
- *         wrong type or out of range; NJ_DECODING if `json` is not JSON; NJ_INVALID_URL and NJ_STORAGE as the setters
- *         of the keys. On failure no option has changed.
+ *         wrong type or out of range; NJ_DECODING if `json` is not JSON; NJ_INVALID_URL,
+ *         NJ_INVALID_REQUEST and NJ_STORAGE as the setters of the keys. On failure no option has changed.
  */
 NJ_API nj_status nj_config_merge_json(nj_config *config, const char *json, size_t length, nj_error **out_error);
 
@@ -614,7 +618,7 @@ NJ_API nj_status nj_config_set_no_proxy(nj_config *config, const char *hosts);
 NJ_API nj_status nj_config_use_environment_proxy(nj_config *config, bool use);
 
 /**
- * Connects to a unix socket, whatever the host of the URL is. TLS is used for https. No proxy is used. This is for
+ * Connects to a unix socket for every URL. TLS is used for https. No proxy is used. This is for
  * daemons whose Host header must not be localhost; otherwise a base URL can name the socket.
  *
  * @param path an absolute path of at most 107 bytes. NULL, the default: none.
@@ -786,11 +790,12 @@ NJ_API nj_status nj_config_set_api_key_cookie(nj_config *config, const char *nam
  *   basic    user, password
  *   digest   user, password
  *   api_key  key; header, query or cookie (the name); prefix
- *   oauth2   RFC 6749: token_url, client_id, client_secret, client_auth ("basic", "post"), scope, issuer (RFC 9207), and grant:
- *            "refresh_token", "client_credentials", "device_code" with device_url, or "authorization_code" with authorize_url
- *   login    a login call of the API: url, method, json or form; JSON Pointers (RFC 6901) into its response: access, renewal,
- *            lifetime (seconds) or expiry (a date), token_type; refresh: {url, method, json or form, token}, where token is the
- *            place of the refresh token. Without refresh, the client logs in again
+ *   oauth2   RFC 6749: token_url, client_id, client_secret, client_auth ("basic", "post"), scope, issuer (RFC 9207), and
+ *            grant: "refresh_token", "client_credentials", "device_code" with device_url, or "authorization_code" with
+ *            authorize_url
+ *   login    a login call of the API: url, method, json or form; JSON Pointers (RFC 6901) into its response: access,
+ *            renewal, lifetime (seconds) or expiry (a date), token_type; refresh: {url, method, json or form, token},
+ *            where token is the place of the refresh token. Without refresh, the client logs in again
  *
  *     {"type": "oauth2", "token_url": "/oauth/token", "client_id": "app", "client_secret": "...",
  *      "grant": "client_credentials", "store": "file:/home/me/.config/app/login"}
@@ -803,9 +808,9 @@ NJ_API nj_status nj_config_set_api_key_cookie(nj_config *config, const char *nam
  *
  *   member           default     meaning
  *   ---------------  ----------  -----------------------------------------------------------------------------------------
- *   store            "memory"    "memory", "file:PATH", "sqlite:PATH", "keyring:SERVICE", or an object of file, sqlite or
- *                                keyring, account, and key_file or key_env, with which the token is encrypted (AES-GCM) for this
- *                                path and account
+ *   store            "memory"    "memory", "file:PATH", "sqlite:PATH", "keyring:SERVICE", or an object of file, sqlite
+ *                                or keyring, account, and key_file or key_env, with which the token is encrypted
+ *                                (AES-GCM) for this path and account
  *   access_token,    none        the first token, if the store has none
  *   refresh_token,
  *   expires_in
@@ -820,7 +825,8 @@ NJ_API nj_status nj_config_set_api_key_cookie(nj_config *config, const char *nam
  *
  * Several credentials are named by their security schemes:
  *
- *     {"schemes": {"apiKey": {"type": "api_key", "header": "X-Key", "key": "..."}, "oauth": {"type": "oauth2", "token_url": "/t"}}}
+ *     {"schemes": {"apiKey": {"type": "api_key", "header": "X-Key", "key": "..."},
+ *                  "oauth": {"type": "oauth2", "token_url": "/oauth/token"}}}
  *
  * Each endpoint uses the first security requirement (`security`) for which credentials are configured. If there is
  * none, the request fails with NJ_INVALID_REQUEST before it is sent. {"auth": "apiKey"} of nj_request_merge_json
@@ -862,10 +868,11 @@ typedef void (*nj_token_fn)(void *context, nj_token_question *question);
  * @param context passed to `provide` unchanged; must stay valid until the clients are freed
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
-NJ_API nj_status nj_config_set_token_provider(nj_config *config, const char *scheme, nj_token_fn provide, void *context);
+NJ_API nj_status nj_config_set_token_provider(nj_config *config, const char *scheme, nj_token_fn provide,
+                                              void *context);
 
 /**
- * Runs when a login has ended and somebody has to log in: once each time, inside nj_queue_poll or the blocking call
+ * Runs when a login has ended and a new login is needed: once each time, inside nj_queue_poll or the blocking call
  * of a call that waited for the token. It may start calls and log in.
  */
 typedef void (*nj_login_required_fn)(void *context);
@@ -913,7 +920,7 @@ NJ_API nj_status nj_token_question_answer(nj_token_question *question, const cha
 /**
  * Reports that there is no token. The waiting calls fail with NJ_UNAUTHORIZED.
  *
- * @param ends_login true: somebody has to log in (nj_config_set_on_login_required), and all calls fail until
+ * @param ends_login true: a new login is needed (nj_config_set_on_login_required), and all calls fail until
  *                   nj_client_sign_in. False: the next call asks again.
  * @param message    for the developer, in the errors of the calls or in the log; NULL: none
  * @return NJ_OK; NJ_INVALID_ARGUMENT for a question that has been answered; NJ_FORKED
@@ -986,7 +993,7 @@ NJ_API nj_status nj_request_set_retry_attempts(nj_request *request, int count);
 /** A decision about an attempt that has failed. */
 typedef enum nj_retry {
   NJ_RETRY_AS_DECIDED = 0, /* do what the client's settings say */
-  NJ_RETRY_AGAIN = 1,      /* retry, whatever the settings say; the server may then process the request twice */
+  NJ_RETRY_AGAIN = 1,      /* retry in any case; the server may then process the request twice */
   NJ_RETRY_STOP = 2,       /* fail the call */
   NJ_RETRY_LATER = 3       /* nj_task_retry will decide */
 } nj_retry;
@@ -1070,7 +1077,7 @@ NJ_API nj_status nj_idempotency_key_new(char *buffer, size_t capacity);
  *
  * A client can limit its calls to each origin. Calls wait in the order of their arrival while their total timeout
  * runs. A call that cannot begin before its total timeout expires fails at once with NJ_RATE_LIMITED. Limit groups
- * have limits of their own, whatever the origins of their calls are. They are set with nj_config_merge_json:
+ * have limits of their own, which apply to calls to any origin. They are set with nj_config_merge_json:
  *
  *     {"limit_groups": {"search": {"rate_limit": {"requests": 10, "per": 1}, "concurrency": 4}}}
  * ================================================================================================================== */
@@ -1152,7 +1159,8 @@ NJ_API nj_status nj_request_set_coalesce(nj_request *request, bool coalesce);
  *   inside   the requests in flight
  *   waiting  the calls that wait
  *   circuit  "closed", "open" or "half_open"
- *   pause    the remaining seconds of a Retry-After, if there is one. A pause of one URL has its own entry with the URL as name
+ *   pause    the remaining seconds of a Retry-After, if there is one. A pause of one URL has its own entry, with the URL
+ *            as its name
  *
  * @param out_length receives the length without NUL; may be NULL
  * @return JSON text that the caller frees with nj_text_free; "[]" after fork; NULL for NULL
@@ -1177,7 +1185,8 @@ NJ_API char *nj_client_limits_json(nj_client *client, size_t *out_length);
  *   -----------------  --------------------------------------------------------------------------------------------------
  *   name               for nj_client_mock_uses
  *   method             any by default
- *   path               "/articles/{id}", or "/files/" and two asterisks for all paths below; relative to the base URL, or absolute
+ *   path               "/articles/{id}", or "/files/" and two asterisks for all paths below; relative to the base URL,
+ *                      or absolute
  *   query, headers,    an object: "value", a list of values, true (any) or false (absent) for each name
  *   form
  *   json               what the JSON of the body must contain
@@ -1189,9 +1198,14 @@ NJ_API char *nj_client_limits_json(nj_client *client, size_t *out_length);
  *
  * A response is a status, or an object:
  *
- *   status, headers, json | body | base64 | file (a path, read at once), delay (seconds), rate (bytes per second), pieces (bytes of
- *   each), fault ("offline", "dns", "connect", "tls", "connect_timeout", "timeout", "hang", "connection_lost", "malformed", or
- *   {"kind": "connection_lost", "after": 100}, which fails after 100 bytes of the body)
+ *   status, headers        200 and none by default
+ *   json, body, base64,    the body; a file is read at once
+ *   file
+ *   delay                  seconds before the response
+ *   rate                   bytes per second
+ *   pieces                 the bytes of each part of the body that is received at a time
+ *   fault                  "offline", "dns", "connect", "tls", "connect_timeout", "timeout", "hang", "connection_lost",
+ *                          "malformed", or {"kind": "connection_lost", "after": 100}: after 100 bytes of the body
  *
  * @param json text that ends with NUL; NULL, the default: no mock
  * @return NJ_OK; NJ_INVALID_ARGUMENT for an unknown member or a wrong value; NJ_DECODING if `json` is not JSON;
@@ -1202,7 +1216,7 @@ NJ_API nj_status nj_config_set_mock(nj_config *config, const char *json, nj_erro
 /**
  * Returns how often a route has answered.
  *
- * @param route the name of a route, or its method and path: "GET /articles". NULL: all routes together.
+ * @param route the name of a route, or its method and path as the route has them: "GET /articles". NULL: all routes together.
  * @return -1 if the client has no mock or no such route, for NULL, and after fork
  */
 NJ_API int64_t nj_client_mock_uses(nj_client *client, const char *route);
@@ -1295,7 +1309,7 @@ NJ_API nj_client *nj_client_new(const nj_config *config, nj_error **out_error);
 NJ_API void nj_client_free(nj_client *client);
 
 /**
- * Sends a request and blocks until the response is complete. The request's callbacks run on this thread meanwhile.
+ * Sends a request and blocks until the response is complete. The request's callbacks run on this thread.
  *
  * @param request copied; it can be sent any number of times
  * @return a response that the caller releases with nj_response_release, or NULL. `out_error` then receives any kind
@@ -1347,7 +1361,8 @@ typedef void (*nj_done_fn)(void *context, nj_task *task, const nj_response *resp
 NJ_API nj_task *nj_client_start(nj_client *client, const nj_request *request, nj_queue *queue, nj_done_fn done,
                                 void *context, nj_error **out_error);
 
-/* --- Logins of a client. `scheme` names the security scheme of a login, for a client that has several; NULL: the only login. --- */
+/* --- Logins of a client. `scheme` names the security scheme of a login, for a client that has several. NULL: the only
+ * login. --- */
 
 /**
  * Installs a token that the program has obtained, in place of the current one, and saves it in the store.
@@ -1366,7 +1381,7 @@ NJ_API nj_status nj_client_sign_in(nj_client *client, const char *scheme, const 
  * Logs out and blocks until the store and the cache on disk have been changed: removes the token, also from the
  * store, and the cached responses that only this login may see. From then on calls fail with NJ_UNAUTHORIZED, in
  * every client of the store and after a restart, until nj_client_sign_in or nj_client_log_in. The access_token and
- * refresh_token of the configuration are not used before that. The server is not told. The client is logged out even
+ * refresh_token of the configuration are not used before that. The server is not notified. The client is logged out even
  * if the function fails.
  *
  * @return NJ_OK; NJ_STORAGE if the store or the cache could not be changed, so that another client may still use the
@@ -1426,7 +1441,7 @@ NJ_API nj_task *nj_client_start_sign_out(nj_client *client, const char *scheme, 
 
 /* nj_login_prompt: lent until nj_login_prompt_fn returns; for the thread of the callback only. */
 
-/** Returns the page to open: on any device if there is a code, otherwise in a browser of this machine. */
+/** Returns the page to open: on any device if there is a code, otherwise in a browser of this machine. NULL for NULL. */
 NJ_API const char *nj_login_prompt_url(const nj_login_prompt *prompt);
 
 /** Returns the code to enter on the page. NULL if there is none. */
@@ -1452,7 +1467,7 @@ NJ_API void nj_task_release(nj_task *task);
 /** Cancels the task, which then ends with NJ_CANCELLED. Does nothing if it has ended, for NULL, and after fork. */
 NJ_API void nj_task_cancel(nj_task *task);
 
-/** Reports whether the task's completion has been delivered or is due at its queue. True for NULL. */
+/** Reports whether the task's completion has been delivered or is due at its queue. True for NULL and after fork. */
 NJ_API bool nj_task_is_finished(const nj_task *task);
 
 /* ==================================================================================================================
@@ -1620,7 +1635,7 @@ NJ_API nj_status nj_request_set_body_json(nj_request *request, const char *json,
  * Sets the body to the content of a file, which is read while it is sent. The Content-Type follows from the file's
  * name, unless the request or the client sets one. The call fails with NJ_INVALID_REQUEST if the file cannot be read
  * or is a folder, a pipe or a device, and if it becomes shorter while it is sent. The connection is then closed, so
- * that the server cannot take an incomplete body for a complete one. Bytes that are appended meanwhile are not sent.
+ * that the server cannot take an incomplete body for a complete one. Bytes that are appended while it is sent are not sent.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1861,7 +1876,7 @@ NJ_API void nj_response_release(nj_response *response);
 /** Returns the status, 100 to 999. 0 for NULL. */
 NJ_API int nj_response_status(const nj_response *response);
 
-/** Returns the reason phrase after the status, which is often empty and has no meaning for programs. NULL for NULL. */
+/** Returns the reason phrase after the status, which is often empty and not for programs. NULL for NULL. */
 NJ_API const char *nj_response_reason(const nj_response *response);
 
 /** Returns the HTTP version: 10 for HTTP/1.0, 11 for HTTP/1.1. 0 for NULL. */
@@ -1975,7 +1990,7 @@ NJ_API double nj_response_time_dns(const nj_response *response);
 NJ_API double nj_response_time_connect(const nj_response *response);
 NJ_API double nj_response_time_tls(const nj_response *response);
 
-/** Returns the address and port of the peer, "127.0.0.1:8080" or "[::1]:8080". NULL if there is none, and for NULL. */
+/** Returns the address and port of the peer: "127.0.0.1:8080", "[::1]:8080". NULL if there is none, and for NULL. */
 NJ_API const char *nj_response_peer_address(const nj_response *response);
 
 /** Reports whether the connection had served another call before. False for NULL. */
@@ -2073,7 +2088,7 @@ NJ_API nj_status nj_response_json_text(const nj_response *response, const char *
  * @param out_responses an array of `count` elements, in the order of the requests; the caller releases each response
  * @param out_errors    an array of `count` elements; the caller frees each error. Required if `collect_errors` is
  *                      true.
- * @return NJ_OK, with `collect_errors` whatever the calls ended with; the kind of the first failure;
+ * @return NJ_OK; with `collect_errors` also if calls have failed; the kind of the first failure;
  *         NJ_INVALID_ARGUMENT, NJ_FORKED. After the last two, every element is NULL.
  */
 NJ_API nj_status nj_client_send_batch(nj_client *client, const nj_request *const *requests, size_t count,
@@ -2172,9 +2187,7 @@ NJ_API void nj_cookies_free(nj_cookies *cookies);
  */
 NJ_API nj_status nj_config_set_cookies(nj_config *config, nj_cookies *cookies);
 
-/**
- * Returns a handle of a client's jar, which the caller frees with nj_cookies_free. NULL if it has none, and for NULL.
- */
+/** Returns a handle of a client's jar, for nj_cookies_free. NULL if it has none, for NULL, and after fork. */
 NJ_API nj_cookies *nj_client_cookies(nj_client *client);
 
 /**
@@ -2313,9 +2326,7 @@ NJ_API void nj_cache_free(nj_cache *cache);
  */
 NJ_API nj_status nj_config_set_cache(nj_config *config, nj_cache *cache);
 
-/**
- * Returns a handle of a client's cache, which the caller frees with nj_cache_free. NULL if it has none, and for NULL.
- */
+/** Returns a handle of a client's cache, for nj_cache_free. NULL if it has none, for NULL, and after fork. */
 NJ_API nj_cache *nj_client_cache(nj_client *client);
 
 /** How a call uses the cache. */
@@ -2325,13 +2336,13 @@ typedef enum nj_cache_policy {
   NJ_CACHE_REVALIDATE = 2,    /* revalidates the entry even if it is fresh */
   NJ_CACHE_ELSE_LOAD = 3,     /* returns an entry of any age; otherwise sends the request */
   NJ_CACHE_ONLY = 4,          /* returns an entry of any age; otherwise fails with NJ_CACHE_MISS */
-  NJ_CACHE_OFFLINE_FIRST = 5, /* returns an entry of any age at once, and refreshes it in the background if it is stale */
+  NJ_CACHE_OFFLINE_FIRST = 5, /* returns an entry of any age at once; refreshes a stale one in the background */
   NJ_CACHE_OFF = 6            /* of a request only: neither reads nor writes the cache */
 } nj_cache_policy;
 
 /**
- * Sets how the calls of clients use the cache, or how the calls of one request use it in place of that. Without a
- * cache, the policy has no effect, except that NJ_CACHE_ONLY fails with NJ_CACHE_MISS.
+ * Sets how the calls of clients use the cache, or how the calls of one request use it in place of that. Without a cache
+ * the policy has no effect.
  *
  * @param policy NJ_CACHE_PROTOCOL by default; NJ_CACHE_OFF is for requests only
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -2410,7 +2421,7 @@ NJ_API nj_status nj_client_insert(nj_client *client, const nj_request *request, 
                                   const void *body, size_t length, nj_error **out_error);
 
 /**
- * Removes stored responses from memory and disk, whoever requested them: those of one absolute URL (nj_cache_remove),
+ * Removes stored responses of all callers from memory and disk: those of one absolute URL (nj_cache_remove),
  * those whose URL begins with the bytes of `prefix`, such as "https://api.example/v1/" (nj_cache_remove_prefix), or
  * all (nj_cache_clear). On disk, secrets in queries are masked, and only the part before them is compared. A response
  * whose request was sent before the removal is not stored after it. Other processes and other caches of the same
@@ -2506,10 +2517,7 @@ NJ_API nj_catalog *nj_catalog_load_file(const char *path, nj_error **out_error);
  */
 NJ_API nj_catalog *nj_client_load_catalog(nj_client *client, const char *location, nj_error **out_error);
 
-/**
- * Returns a copy of a client's catalog, which the caller frees with nj_catalog_free. NULL if it has none, and for
- * NULL.
- */
+/** Returns a copy of a client's catalog, for nj_catalog_free. NULL if it has none, for NULL, and after fork. */
 NJ_API nj_catalog *nj_client_catalog(nj_client *client);
 
 /**
@@ -2528,10 +2536,10 @@ NJ_API void nj_catalog_free(nj_catalog *catalog);
  *      "timeout": 5, "pagination": {"style": "cursor", "items": "/results", "next": "/next_cursor", "key": "/id"},
  *      "summary": "One article", "documentation": "...", "deprecated": true, "tags": ["articles"]}
  *
- *   parameters           for each name, the name of a type, or an object of JSON Schema keywords and of: in ("path", "query",
- *                        "header", "cookie"), required, default, style and explode (OpenAPI 3.1 section 4.8.12),
- *                        allow_reserved, documentation, deprecated, example. A parameter is in the path if the path has its name in
- *                        braces, otherwise in the query
+ *   parameters           for each name, the name of a type, or an object of JSON Schema keywords and of: in ("path",
+ *                        "query", "header", "cookie"), required, default, style and explode (OpenAPI 3.1 section
+ *                        4.8.12), allow_reserved, documentation, deprecated, example. A parameter is in the path if the
+ *                        path has its name in braces, otherwise in the query
  *   body                 a JSON Schema; the body is then required. {"schema", "content_type", "required": false} says more
  *   answer               the JSON Schema of the response
  *   response_validation  "off" (default), "warn" (logged) or "error" (NJ_DECODING)
@@ -2634,7 +2642,7 @@ NJ_API nj_status nj_request_set_argument_body_json(nj_request *request, const ch
 typedef enum nj_pagination_style {
   NJ_PAGINATION_GUESS = 0,  /* detected from the first response; nj_pager_explanation describes the result */
   NJ_PAGINATION_PAGE = 1,   /* ?page=2 */
-  NJ_PAGINATION_OFFSET = 2, /* ?offset=20. Items can be missed if others are deleted meanwhile. */
+  NJ_PAGINATION_OFFSET = 2, /* ?offset=20. Items can be missed if others are deleted between two pages. */
   NJ_PAGINATION_CURSOR = 3, /* ?cursor=..., an opaque text from the previous response */
   NJ_PAGINATION_LINK = 4,   /* a Link header with rel=next (RFC 8288) */
   NJ_PAGINATION_NEXT = 5,   /* the URL of the next page in the body */

@@ -93,8 +93,7 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
         self.client = client
     }
 
-    /// Whether the task belongs to the parent of this forked process.
-    package var isOfParent: Bool { client.isOfParent }
+    package override var isOfParent: Bool { client.isOfParent }
 
     /// What is asked, its target joined with the base URL and its query.
     public var url: RequestURL { request.url }

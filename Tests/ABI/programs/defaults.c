@@ -650,6 +650,7 @@ static void after_fork_old_handles_fail(void) {
     nj_error_free(error);
     CHECK(nj_client_mock_uses(client, NULL) == -1 && nj_client_mock_verify(client, NULL) == NJ_FORKED);
     nj_client_mock_reset(client);
+    CHECK(!nj_client_cookies(client) && !nj_client_cache(client) && !nj_client_catalog(client));
     char *limits = nj_client_limits_json(client, NULL);
     CHECK_TEXT(limits, "[]");
     nj_text_free(limits);
@@ -658,7 +659,7 @@ static void after_fork_old_handles_fail(void) {
     /* tasks and batches */
     nj_task_cancel(task);
     nj_batch_cancel(batch);
-    CHECK(nj_batch_is_finished(batch) && nj_task_retry(task, NJ_RETRY_STOP, 0) == NJ_FORKED);
+    CHECK(nj_batch_is_finished(batch) && nj_task_is_finished(task) && nj_task_retry(task, NJ_RETRY_STOP, 0) == NJ_FORKED);
     /* queues, also for what the child has made */
     CHECK(nj_queue_poll(queue, -1) == 0 && nj_queue_fd(queue) == -1);
     nj_queue_wake(queue);
