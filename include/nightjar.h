@@ -48,8 +48,8 @@
  *   nj_script         nj_script_new                                              one at once  nj_script_free
  *   char *            nj_pager_state, nj_client_limits_json and others           any          nj_text_free
  *
- * nj_outgoing, nj_hop, nj_retry_question, nj_login_prompt, nj_script_call and nj_progress are lent to a callback. They
- * are valid until the callback returns and are never released.
+ * nj_outgoing, nj_hop, nj_retry_question, nj_login_prompt, nj_script_call and nj_progress are lent to a callback.
+ * They are valid until the callback returns and are never released.
  *
  * A pointer that a getter returns is borrowed: it is valid until the handle is released, unless the function's
  * comment gives another lifetime. A handle that a callback receives is borrowed until the callback returns. Arguments
@@ -364,8 +364,8 @@ NJ_API nj_queue *nj_queue_new(void);
 
 /**
  * Cancels the tasks, batches and page requests that deliver to the queue, runs their remaining callbacks on this
- * thread, frees the queue, and returns when no callback is left. If it is called from a callback of the same queue, this
- * happens when the surrounding nj_queue_poll returns. NULL is ignored.
+ * thread, frees the queue, and returns when no callback is left. If it is called from a callback of the same queue,
+ * this happens when the surrounding nj_queue_poll returns. NULL is ignored.
  */
 NJ_API void nj_queue_free(nj_queue *queue);
 
@@ -440,14 +440,16 @@ NJ_API void nj_config_free(nj_config *config);
  *   decompress                   true or false
  *   cookies                      true (in memory), false, a policy ("all", "first_party", "none"), or
  *                                {"file", "policy", "keep_session"}
- *   cache                        true (20 MB in memory), false, or {"memory", "disk", "path", "policy", "login_cookies"}
+ *   cache                        true (20 MB in memory), false, or {"memory", "disk", "path", "policy",
+ *                                "login_cookies"}
  *   ephemeral                    true or false
  *   proxy                        a URL, true (the environment), false (none), or {"url", "no_proxy"}
  *   unix_socket                  a path
  *   tls                          {"ca_file", "verify"}
  *   lenient_line_endings         true or false
  *   auth                         nj_config_set_auth_json
- *   retry                        true, false, a number of attempts, or {"attempts", "base", "cap", "max_wait", "budget"}
+ *   retry                        true, false, a number of attempts, or {"attempts", "base", "cap", "max_wait",
+ *                                "budget"}
  *   respect_retry_after          true or false
  *   coalesce                     true or false
  *   rate_limit                   true, false, or {"requests", "per", "burst"}
@@ -466,8 +468,8 @@ NJ_API void nj_config_free(nj_config *config);
  * @param json   need not end with NUL
  * @param length bytes of `json`
  * @return NJ_OK; NJ_INVALID_ARGUMENT for an unknown key (the message names the nearest known key), or a value of the
- *         wrong type or out of range; NJ_DECODING if `json` is not JSON; NJ_INVALID_URL,
- *         NJ_INVALID_REQUEST and NJ_STORAGE as the setters of the keys. On failure no option has changed.
+ *         wrong type or out of range; NJ_DECODING if `json` is not JSON; NJ_INVALID_URL, NJ_INVALID_REQUEST and
+ *         NJ_STORAGE as the setters of the keys. On failure no option has changed.
  */
 NJ_API nj_status nj_config_merge_json(nj_config *config, const char *json, size_t length, nj_error **out_error);
 
@@ -618,8 +620,8 @@ NJ_API nj_status nj_config_set_no_proxy(nj_config *config, const char *hosts);
 NJ_API nj_status nj_config_use_environment_proxy(nj_config *config, bool use);
 
 /**
- * Connects to a unix socket for every URL. TLS is used for https. No proxy is used. This is for
- * daemons whose Host header must not be localhost; otherwise a base URL can name the socket.
+ * Connects to a unix socket for every URL. TLS is used for https. No proxy is used. This is for daemons whose Host
+ * header must not be localhost; otherwise a base URL can name the socket.
  *
  * @param path an absolute path of at most 107 bytes. NULL, the default: none.
  * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_INVALID_URL if `path` is relative or too long
@@ -790,9 +792,9 @@ NJ_API nj_status nj_config_set_api_key_cookie(nj_config *config, const char *nam
  *   basic    user, password
  *   digest   user, password
  *   api_key  key; header, query or cookie (the name); prefix
- *   oauth2   RFC 6749: token_url, client_id, client_secret, client_auth ("basic", "post"), scope, issuer (RFC 9207), and
- *            grant: "refresh_token", "client_credentials", "device_code" with device_url, or "authorization_code" with
- *            authorize_url
+ *   oauth2   RFC 6749: token_url, client_id, client_secret, client_auth ("basic", "post"), scope, issuer (RFC 9207),
+ *            and grant: "refresh_token", "client_credentials", "device_code" with device_url, or "authorization_code"
+ *            with authorize_url
  *   login    a login call of the API: url, method, json or form; JSON Pointers (RFC 6901) into its response: access,
  *            renewal, lifetime (seconds) or expiry (a date), token_type; refresh: {url, method, json or form, token},
  *            where token is the place of the refresh token. Without refresh, the client logs in again
@@ -872,8 +874,8 @@ NJ_API nj_status nj_config_set_token_provider(nj_config *config, const char *sch
                                               void *context);
 
 /**
- * Runs when a login has ended and a new login is needed: once each time, inside nj_queue_poll or the blocking call
- * of a call that waited for the token. It may start calls and log in.
+ * Runs when a login has ended and a new login is needed: once each time, inside nj_queue_poll or the blocking call of
+ * a call that waited for the token. It may start calls and log in.
  */
 typedef void (*nj_login_required_fn)(void *context);
 
@@ -1159,8 +1161,8 @@ NJ_API nj_status nj_request_set_coalesce(nj_request *request, bool coalesce);
  *   inside   the requests in flight
  *   waiting  the calls that wait
  *   circuit  "closed", "open" or "half_open"
- *   pause    the remaining seconds of a Retry-After, if there is one. A pause of one URL has its own entry, with the URL
- *            as its name
+ *   pause    the remaining seconds of a Retry-After, if there is one. A pause of one URL has its own entry, with the
+ *            URL as its name
  *
  * @param out_length receives the length without NUL; may be NULL
  * @return JSON text that the caller frees with nj_text_free; "[]" after fork; NULL for NULL
@@ -1216,7 +1218,8 @@ NJ_API nj_status nj_config_set_mock(nj_config *config, const char *json, nj_erro
 /**
  * Returns how often a route has answered.
  *
- * @param route the name of a route, or its method and path as the route has them: "GET /articles". NULL: all routes together.
+ * @param route the name of a route, or its method and path as the route has them: "GET /articles". NULL: all routes
+ *              together.
  * @return -1 if the client has no mock or no such route, for NULL, and after fork
  */
 NJ_API int64_t nj_client_mock_uses(nj_client *client, const char *route);
@@ -1381,8 +1384,8 @@ NJ_API nj_status nj_client_sign_in(nj_client *client, const char *scheme, const 
  * Logs out and blocks until the store and the cache on disk have been changed: removes the token, also from the
  * store, and the cached responses that only this login may see. From then on calls fail with NJ_UNAUTHORIZED, in
  * every client of the store and after a restart, until nj_client_sign_in or nj_client_log_in. The access_token and
- * refresh_token of the configuration are not used before that. The server is not notified. The client is logged out even
- * if the function fails.
+ * refresh_token of the configuration are not used before that. The server is not notified. The client is logged out
+ * even if the function fails.
  *
  * @return NJ_OK; NJ_STORAGE if the store or the cache could not be changed, so that another client may still use the
  *         login; NJ_TIMEOUT after 180 seconds; NJ_INVALID_REQUEST if the client has no such login, or several and
@@ -1441,7 +1444,9 @@ NJ_API nj_task *nj_client_start_sign_out(nj_client *client, const char *scheme, 
 
 /* nj_login_prompt: lent until nj_login_prompt_fn returns; for the thread of the callback only. */
 
-/** Returns the page to open: on any device if there is a code, otherwise in a browser of this machine. NULL for NULL. */
+/**
+ * Returns the page to open: on any device if there is a code, otherwise in a browser of this machine. NULL for NULL.
+ */
 NJ_API const char *nj_login_prompt_url(const nj_login_prompt *prompt);
 
 /** Returns the code to enter on the page. NULL if there is none. */
@@ -1635,7 +1640,8 @@ NJ_API nj_status nj_request_set_body_json(nj_request *request, const char *json,
  * Sets the body to the content of a file, which is read while it is sent. The Content-Type follows from the file's
  * name, unless the request or the client sets one. The call fails with NJ_INVALID_REQUEST if the file cannot be read
  * or is a folder, a pipe or a device, and if it becomes shorter while it is sent. The connection is then closed, so
- * that the server cannot take an incomplete body for a complete one. Bytes that are appended while it is sent are not sent.
+ * that the server cannot take an incomplete body for a complete one. Bytes that are appended while it is sent are not
+ * sent.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -1722,8 +1728,8 @@ NJ_API nj_status nj_request_set_expect_continue(nj_request *request, bool expect
  */
 NJ_API nj_status nj_request_set_allow_body_on_get(nj_request *request, bool allow);
 
-/* --- Callbacks of a call. Their contexts must stay valid until all calls of the request have ended. A NULL callback, the
- * default, removes it. --- */
+/* --- Callbacks of a call. Their contexts must stay valid until all calls of the request have ended. A NULL callback,
+ * the default, removes it. --- */
 
 /**
  * Receives the head of the response before its body: `head` has the status, the headers and an empty body, and is
@@ -2088,8 +2094,8 @@ NJ_API nj_status nj_response_json_text(const nj_response *response, const char *
  * @param out_responses an array of `count` elements, in the order of the requests; the caller releases each response
  * @param out_errors    an array of `count` elements; the caller frees each error. Required if `collect_errors` is
  *                      true.
- * @return NJ_OK; with `collect_errors` also if calls have failed; the kind of the first failure;
- *         NJ_INVALID_ARGUMENT, NJ_FORKED. After the last two, every element is NULL.
+ * @return NJ_OK; with `collect_errors` also if calls have failed; the kind of the first failure; NJ_INVALID_ARGUMENT,
+ *         NJ_FORKED. After the last two, every element is NULL.
  */
 NJ_API nj_status nj_client_send_batch(nj_client *client, const nj_request *const *requests, size_t count,
                                       size_t concurrency, bool collect_errors, nj_response **out_responses,
@@ -2341,8 +2347,8 @@ typedef enum nj_cache_policy {
 } nj_cache_policy;
 
 /**
- * Sets how the calls of clients use the cache, or how the calls of one request use it in place of that. Without a cache
- * the policy has no effect.
+ * Sets how the calls of clients use the cache, or how the calls of one request use it in place of that. Without a
+ * cache the policy has no effect.
  *
  * @param policy NJ_CACHE_PROTOCOL by default; NJ_CACHE_OFF is for requests only
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -2421,9 +2427,9 @@ NJ_API nj_status nj_client_insert(nj_client *client, const nj_request *request, 
                                   const void *body, size_t length, nj_error **out_error);
 
 /**
- * Removes stored responses of all callers from memory and disk: those of one absolute URL (nj_cache_remove),
- * those whose URL begins with the bytes of `prefix`, such as "https://api.example/v1/" (nj_cache_remove_prefix), or
- * all (nj_cache_clear). On disk, secrets in queries are masked, and only the part before them is compared. A response
+ * Removes stored responses of all callers from memory and disk: those of one absolute URL (nj_cache_remove), those
+ * whose URL begins with the bytes of `prefix`, such as "https://api.example/v1/" (nj_cache_remove_prefix), or all
+ * (nj_cache_clear). On disk, secrets in queries are masked, and only the part before them is compared. A response
  * whose request was sent before the removal is not stored after it. Other processes and other caches of the same
  * folder return none of them after one second.
  *
@@ -2540,7 +2546,7 @@ NJ_API void nj_catalog_free(nj_catalog *catalog);
  *                        "query", "header", "cookie"), required, default, style and explode (OpenAPI 3.1 section
  *                        4.8.12), allow_reserved, documentation, deprecated, example. A parameter is in the path if the
  *                        path has its name in braces, otherwise in the query
- *   body                 a JSON Schema; the body is then required. {"schema", "content_type", "required": false} says more
+ *   body                 a JSON Schema; the body is then required. Also {"schema", "content_type", "required": false}
  *   answer               the JSON Schema of the response
  *   response_validation  "off" (default), "warn" (logged) or "error" (NJ_DECODING)
  *   requires_auth        true: the call fails without credentials. false: it is sent without the client's credentials
@@ -2916,8 +2922,8 @@ NJ_API nj_script *nj_script_new(nj_client *client);
 /** Frees a script. Must not be called while it runs. NULL is ignored. */
 NJ_API void nj_script_free(nj_script *script);
 
-/* --- Limits and sandbox. These functions must be called before the script is used: before its first run, registered function or
- * global. Afterwards they fail with NJ_INVALID_ARGUMENT.
+/* --- Limits and sandbox. These functions must be called before the script is used: before its first run, registered
+ * function or global. Afterwards they fail with NJ_INVALID_ARGUMENT.
  *
  * A limit or nj_script_interrupt ends a script between two instructions of the Lua machine and while it waits. In a
  * sandbox they also end it inside library functions written in C, whose work counts as instructions. Without a
