@@ -26,7 +26,7 @@
  * function in the last column. That function accepts NULL and then does nothing.
  *
  *   type              obtained from                                              threads      released with
- *   ----------------  ---------------------------------------------------------  -----------  -------------------------
+ *   ----------------  ---------------------------------------------------------  -----------  -----------------------
  *   nj_config         nj_config_new                                              one at once  nj_config_free
  *   nj_client         nj_client_new                                              any          nj_client_free
  *   nj_request        nj_request_new, _copy, _from_endpoint                      one at once  nj_request_free
@@ -419,7 +419,7 @@ NJ_API void nj_config_free(nj_config *config);
  * the same keys:
  *
  *   key                          value
- *   ---------------------------  ----------------------------------------------------------------------------------------
+ *   ---------------------------  ------------------------------------------------------------------------------------
  *   base_url                     nj_config_set_base_url
  *   path_scope                   nj_config_set_path_scope
  *   headers                      an object of names and values: nj_config_set_header
@@ -787,7 +787,7 @@ NJ_API nj_status nj_config_set_api_key_cookie(nj_config *config, const char *nam
  * type.
  *
  *   type     members
- *   -------  --------------------------------------------------------------------------------------------------------------
+ *   -------  --------------------------------------------------------------------------------------------------------
  *   bearer   token
  *   basic    user, password
  *   digest   user, password
@@ -809,7 +809,7 @@ NJ_API nj_status nj_config_set_api_key_cookie(nj_config *config, const char *nam
  * that was rejected (401) is sent once more; a second rejection is NJ_UNAUTHORIZED. Members of both types:
  *
  *   member           default     meaning
- *   ---------------  ----------  -----------------------------------------------------------------------------------------
+ *   ---------------  ----------  ------------------------------------------------------------------------------------
  *   store            "memory"    "memory", "file:PATH", "sqlite:PATH", "keyring:SERVICE", or an object of file, sqlite
  *                                or keyring, account, and key_file or key_env, with which the token is encrypted
  *                                (AES-GCM) for this path and account
@@ -1184,7 +1184,7 @@ NJ_API char *nj_client_limits_json(nj_client *client, size_t *out_length);
  * names the nearest route.
  *
  *   member of a route  value
- *   -----------------  --------------------------------------------------------------------------------------------------
+ *   -----------------  ----------------------------------------------------------------------------------------------
  *   name               for nj_client_mock_uses
  *   method             any by default
  *   path               "/articles/{id}", or "/files/" and two asterisks for all paths below; relative to the base URL,
@@ -1506,7 +1506,7 @@ NJ_API nj_request *nj_request_copy(const nj_request *request);
  * Sets the options that a JSON object names. Options that it does not name keep their values.
  *
  *   key                                   value
- *   ------------------------------------  -------------------------------------------------------------------------------
+ *   ------------------------------------  ---------------------------------------------------------------------------
  *   headers                               an object of names and values
  *   expect                                a status, or a list of statuses: nj_request_expect_status
  *   schema                                nj_request_set_schema
@@ -2688,7 +2688,7 @@ NJ_API nj_status nj_pagination_set_total_timeout(nj_pagination *pagination, doub
  * Sets the rules that a JSON object names. Rules that it does not name keep their values.
  *
  *   key               value
- *   ----------------  ---------------------------------------------------------------------------------------------------
+ *   ----------------  -----------------------------------------------------------------------------------------------
  *   style             "guess", "page", "offset", "cursor", "link", "next", "header" or "custom"
  *   items, next, key  JSON Pointers, as the setters above
  *   param             the query parameter that selects a page

@@ -303,6 +303,7 @@ static void null_is_a_value_only_where_it_says(void) {
 
 static const char routes[] =
     "[{\"method\":\"GET\",\"path\":\"/slow\",\"answer\":{\"status\":200,\"delay\":0.2}},"
+    "{\"path\":\"/forever\",\"answer\":{\"status\":200,\"delay\":100000}},"
     "{\"method\":\"GET\",\"path\":\"/busy\",\"answer\":503},"
     "{\"path\":\"/loop\",\"query\":{\"n\":true},\"answers\":["
     "{\"status\":302,\"headers\":{\"Location\":\"/loop?n=1\"}},{\"status\":302,\"headers\":{\"Location\":\"/loop?n=2\"}},"
@@ -483,11 +484,12 @@ static void a_thousand_calls_wait_for_a_limit(void) {
   CHECK(nj_config_set_concurrency(config, 1) == NJ_OK);
   nj_client *client = client_of(config);
   nj_queue *queue = nj_queue_new();
-  nj_request *request = nj_request_new("GET", "/slow");
-  CHECK(nj_request_set_retry_attempts(request, 1) == NJ_OK);
+  nj_request *request = nj_request_new("GET", "/forever");
+  CHECK(nj_request_set_idle_timeout(request, NJ_NO_LIMIT) == NJ_OK);
+  CHECK(nj_request_set_total_timeout(request, NJ_NO_LIMIT) == NJ_OK);
   int counts[3] = {0, 0, 0};
   for (int i = 0; i < 1003; i++) nj_task_release(nj_client_start(client, request, queue, counted, counts, NULL));
-  double end = now() + 30;
+  double end = now() + 120;
   while (counts[1] < 2 && now() < end) nj_queue_poll(queue, 1);
   CHECK(counts[1] == 2 && counts[2] == 0);
   nj_client_free(client);
@@ -615,7 +617,7 @@ static void after_fork_old_handles_fail(void) {
   nj_error *error = NULL;
   nj_client *client = nj_client_new(config, &error);
   nj_queue *queue = nj_queue_new();
-  nj_request *request = nj_request_new("GET", "/slow");
+  nj_request *request = nj_request_new("GET", "/forever");
   nj_request *list = nj_request_new("GET", "/list");
   nj_task *task = nj_client_start(client, request, queue, never, NULL, NULL);
   const nj_request *requests[] = {request};
