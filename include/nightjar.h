@@ -738,8 +738,8 @@ NJ_API nj_status nj_outgoing_set_header(nj_outgoing *request, const char *name, 
 /* ==================================================================================================================
  * Authentication
  *
- * A client has one credential, or one for each security scheme (RFC 6750, OpenAPI) that it knows by name. Each setter
- * of this section replaces the credential that was set before. Credentials are sent to the base URL's origin only,
+ * A client has one credential, or one for each security scheme (OpenAPI) that it knows by name. Each setter of this
+ * section replaces the credential that was set before, unless its comment says otherwise. Credentials are sent to the base URL's origin only,
  * also after redirects. nj_client_new therefore fails with NJ_INVALID_ARGUMENT if there are credentials and no base
  * URL, or a second credential in the headers or in the URL. A request with its own Authorization header keeps that
  * header. Errors, log lines and explanations contain no secret.
@@ -1045,11 +1045,11 @@ NJ_API nj_status nj_retry_question_set_after(nj_retry_question *question, double
  * Decides what NJ_RETRY_LATER has put off, once for each time it was returned. Does nothing if the call has ended.
  * Any thread.
  *
- * @param answer  not NJ_RETRY_LATER
- * @param seconds how long NJ_RETRY_AGAIN waits, 0 to 3153600000; ignored for other answers
+ * @param decision not NJ_RETRY_LATER
+ * @param seconds  how long NJ_RETRY_AGAIN waits, 0 to 3153600000; ignored for other answers
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also for a task that is not a call; NJ_FORKED
  */
-NJ_API nj_status nj_task_retry(nj_task *task, nj_retry answer, double seconds);
+NJ_API nj_status nj_task_retry(nj_task *task, nj_retry decision, double seconds);
 
 /**
  * Sets the Idempotency-Key header (draft-ietf-httpapi-idempotency-key-header). It is the same in all attempts, so
@@ -1200,7 +1200,8 @@ NJ_API char *nj_client_limits_json(nj_client *client, size_t *out_length);
  *
  * A response is a status, or an object:
  *
- *   status, headers        200 and none by default
+ *   status                 100 to 599; 200 by default
+ *   headers                an object of names and values
  *   json, body, base64,    the body; a file is read at once
  *   file
  *   delay                  seconds before the response
@@ -2693,13 +2694,13 @@ NJ_API nj_status nj_pagination_set_total_timeout(nj_pagination *pagination, doub
  *   items, next, key  JSON Pointers, as the setters above
  *   param             the query parameter that selects a page
  *   size_param, size  the query parameter for the page size, and its value (1 to 10000000)
- *   first             the number of the first page
+ *   first             the number of the first page, 0 to 2147483647
  *   header            the response header with the token or the URL
  *   request_header    the request header for the token
  *   more, total       JSON Pointers to whether there are more items, and to the number of items
- *   prefetch          pages that are loaded ahead; 1 by default
- *   max_pages         100000 by default
- *   max_items         10000000 by default
+ *   prefetch          pages that are loaded ahead, 0 to 64; 1 by default
+ *   max_pages         1 or more; 100000 by default
+ *   max_items         1 or more; 10000000 by default
  *   allow_origins     other origins that a next page may have; they receive no credentials
  *
  * @param json   need not end with NUL
