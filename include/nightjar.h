@@ -3028,7 +3028,11 @@ NJ_API nj_status nj_script_set_time_limit(nj_script *script, double seconds);
 NJ_API nj_status nj_script_run(nj_script *script, const char *source, size_t length, const char *name,
                                nj_error **out_error);
 
-/** Runs a file as nj_script_run does. NJ_SCRIPT also if the file cannot be read. */
+/**
+ * Runs a file as nj_script_run does.
+ *
+ * @return as nj_script_run; NJ_SCRIPT also if the file cannot be read
+ */
 NJ_API nj_status nj_script_run_file(nj_script *script, const char *path, nj_error **out_error);
 
 /**
