@@ -2,7 +2,7 @@ import CNightjar
 import Nightjar
 import NightjarHandles
 
-/// What a person is to be shown, as C strings.
+/// The prompt of an interactive login as C strings.
 final class LoginPromptBox: Sendable {
     let url: CString
     let userCode: CString?
@@ -17,7 +17,7 @@ final class LoginPromptBox: Sendable {
     }
 }
 
-/// Shows what a login asks for.
+/// Returns a closure that calls the C callback with the prompt of a login.
 private func prompter(
     _ prompt: @escaping nj_login_prompt_fn, _ context: CallbackContext
 ) -> @Sendable (LoginPrompt) -> Void {
@@ -27,7 +27,7 @@ private func prompter(
     }
 }
 
-/// Calls `done` of a login or a logout.
+/// Calls the `done` callback of a login or a logout.
 func report(_ result: Result<Void, NightjarError>, to done: nj_login_done_fn, _ context: CallbackContext) {
     switch result {
     case .success: done(context.pointer, nil)

@@ -23,7 +23,7 @@ public func nj_config_set_cassette(
         case NJ_CASSETTE_AUTO: kind = .auto
         case NJ_CASSETTE_RECORD: kind = .record
         case NJ_CASSETTE_REPLAY: kind = .replay
-        default: throw NightjarError(.invalidArgument, "mode is none of nj_cassette_mode")
+        default: throw NightjarError(.invalidArgument, "mode is not a value of nj_cassette_mode")
         }
         let file = try required(text(path), "path")
         guard !file.isEmpty else { throw NightjarError(.invalidArgument, "path is empty") }

@@ -5,23 +5,23 @@ import Nightjar
 import NightjarHandles
 import Synchronization
 
-/// How a list goes on, as C fills it step by step.
+/// The pagination options of a list, which C fills step by step.
 final class PaginationBox {
     var pagination: Pagination
-    /// For the whole list.
+    /// The time limit for the whole list.
     var timeout: Duration?
 
     init(_ pagination: Pagination) { self.pagination = pagination }
 }
 
-/// A list as C walks through it. Belongs to the thread that uses it, but for what `pager` itself allows.
+/// A paginated list as C sees it. Belongs to the thread that uses it, except where `pager` allows other threads.
 final class PagerBox: @unchecked Sendable {
     let pager: Pager
-    /// Of blocking calls: what the program has set to run in the midst of a load runs there, also of pages loaded ahead.
+    /// The queue of blocking calls. Callbacks that occur during a load, including loads of prefetched pages, run on it.
     private let queue = CompletionQueue()
-    /// Where that runs now.
+    /// The queue on which callbacks currently run.
     private weak var serving: CompletionQueue?
-    /// Whose items are being given, and the next of them.
+    /// The page whose items are being returned, and the index of the next item.
     private var page: Page?
     private var next = 0
     /// The item that C borrows.
@@ -31,7 +31,7 @@ final class PagerBox: @unchecked Sendable {
 
     deinit { close() }
 
-    /// Ends what is loaded, and runs here what is left of it.
+    /// Cancels the loads in progress and runs their remaining events.
     func close() {
         pager.cancel()
         queue.close()
@@ -59,7 +59,7 @@ final class PagerBox: @unchecked Sendable {
         }
     }
 
-    /// Passes over what is left of the one before.
+    /// Skips the remaining items of the current page.
     func nextPage() throws(NightjarError) -> Page? {
         page = nil
         serve(on: queue)
@@ -87,7 +87,7 @@ final class PagerBox: @unchecked Sendable {
         lent = nil
     }
 
-    /// Where it is: behind the last item of a page that was taken one by one.
+    /// The state of the list: after the last returned item of the current page.
     var state: String { page?.state(consumed: next) ?? pager.state }
 }
 
@@ -95,7 +95,7 @@ final class PagerBox: @unchecked Sendable {
 final class PageBox: Sendable {
     let page: Page
     let response: ResponseBox
-    /// Items that C has asked for, by their places.
+    /// The items that C has read, by index.
     private let texts = Mutex<[Int: CString]>([:])
 
     init(_ page: Page) {
@@ -186,9 +186,9 @@ public func nj_pagination_merge_json(
     }
 }
 
-/// A pager of this process.
+/// Returns a pager of this process.
 ///
-/// - Throws: `invalid_argument` for NULL; `forked` for the pager of a forked process's parent.
+/// - Throws: `invalid_argument` for NULL; `forked` for a pager of the parent process.
 private func livePager(_ pager: OpaquePointer?) throws(NightjarError) -> PagerBox {
     let box = try required(Handle<PagerBox>.borrow(pager), "pager")
     guard !box.pager.isOfParent else {
@@ -197,7 +197,7 @@ private func livePager(_ pager: OpaquePointer?) throws(NightjarError) -> PagerBo
     return box
 }
 
-// MARK: Walking
+// MARK: Iteration
 
 @_cdecl("nj_pager_new") @implementation
 public func nj_pager_new(
@@ -224,7 +224,7 @@ public func nj_pager_free(_ pager: OpaquePointer?) {
     Handle<PagerBox>.take(pager)?.close()
 }
 
-/// - Parameter found: nil for the end.
+/// - Parameter found: called unless the end was reached.
 private func next<Found>(
     _ outError: UnsafeMutablePointer<OpaquePointer?>?, _ find: () throws(NightjarError) -> Found?,
     _ found: (Found) -> Void
@@ -308,7 +308,7 @@ public func nj_pager_go_on_query(
         var query: [(name: String, value: String)] = []
         while let name = next.pointee {
             guard let value = next.successor().pointee else {
-                throw NightjarError(.invalidArgument, "the last of the items has a name and no value")
+                throw NightjarError(.invalidArgument, "the last query item has a name but no value")
             }
             query.append((name: try required(text(name), "a name"), value: try required(text(value), "a value")))
             next += 2
@@ -364,7 +364,7 @@ public func nj_page_response(_ page: OpaquePointer?) -> OpaquePointer? {
 
 @_cdecl("nj_page_state") @implementation
 public func nj_page_state(_ page: OpaquePointer?, _ consumed: Int) -> UnsafeMutablePointer<CChar>? {
-    // A size_t beyond Int is negative here.
+    // A size_t above Int.max is negative here.
     Handle<PageBox>.borrow(page).flatMap { strdup($0.page.state(consumed: clampedSize(consumed))) }
 }
 

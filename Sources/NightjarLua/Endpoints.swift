@@ -98,7 +98,7 @@ extension Request {
         if !hasContent, let name = operation.memberOfBody(in: arguments) {
             throw NightjarError(
                 .invalidRequest,
-                "endpoint \(quoted(operation.name)) has no parameter \(quoted(name)), which is a member of its body; give the "
+                "endpoint \(quoted(operation.name)) has no parameter \(quoted(name)), which is a member of its body; pass the "
                     + "body as json = { \(name) = ... }")
         }
         try client.apply(operation, arguments, to: &self)

@@ -14,17 +14,17 @@ public final class Script: @unchecked Sendable {
     private var isRunning = false
 
     /// - Parameters:
-    ///     - client: returned to the script by `nightjar.client()` without options; nil: the script creates its own
+    ///   - client: returned to the script by `nightjar.client()` without options; nil: the script creates its own
     ///     clients. `nightjar.log` writes to the client's log; without a client, to standard error, or nowhere in a
     ///     sandbox.
-    ///     - sandboxed: removes io, os, debug, package and print; with a client, the script cannot create other
+    ///   - sandboxed: removes io, os, debug, package and print; with a client, the script cannot create other
     ///     clients. Its calls use separate cookies and a separate cache. The script does not see Set-Cookie and other
     ///     response headers with credentials, secrets in URLs, or request headers that it has not set. The options of
     ///     its calls can tighten the client's limits but not loosen them. A script that exceeds its log limit is
     ///     stopped: 10,000 lines or 4 MiB at once, then 100 lines or 64 KiB per second.
-    ///     - allowedOrigins: URLs whose origins a sandboxed script may access in addition to the origin of the client's
+    ///   - allowedOrigins: URLs whose origins a sandboxed script may access in addition to the origin of the client's
     ///     base URL. Redirects and next pages to other origins are rejected as well.
-    ///     - pathScope: limits the calls of a sandboxed script to the base URL's origin to this path and the paths
+    ///   - pathScope: limits the calls of a sandboxed script to the base URL's origin to this path and the paths
     ///     below it; nil: the path of the base URL; "/": any path.
     /// - Throws: `script` if there is not enough memory to start; `invalid_url` if an origin is invalid;
     ///   `invalid_argument` for origins or a path scope of a script that is not sandboxed, because it could open

@@ -89,11 +89,11 @@ end
 broken("expected a value but the text ends at line 1 column 1", "")
 broken("expected ',' or '}' at line 3 column 3", '{\n  "a": 1\n  "b": 2}')
 broken("expected a name in quotes at line 1 column 8", '{"a":1,}')
-broken("a number beyond the range of doubles at line 1 column 1", "1e999")
-broken("more than 1024 arrays and objects within each other at line 1 column 1025", ("["):rep(1025))
-broken("more than 1024 arrays and objects within each other at line 1 column 1025", ("["):rep(1025) .. ("]"):rep(1025))
-broken("expected nothing behind the value at line 1 column 3", "1 2")
-broken("bytes that are not UTF-8 at line 1 column 2", '"\xff"')
+broken("number out of the range of a double at line 1 column 1", "1e999")
+broken("arrays and objects nested more than 1024 levels deep at line 1 column 1025", ("["):rep(1025))
+broken("arrays and objects nested more than 1024 levels deep at line 1 column 1025", ("["):rep(1025) .. ("]"):rep(1025))
+broken("unexpected data after the value at line 1 column 3", "1 2")
+broken("invalid UTF-8 at line 1 column 2", '"\xff"')
 
 -- Misuse.
 check.misuse("bad argument #1 to 'decode' (string expected, got no value)", function() decode() end)

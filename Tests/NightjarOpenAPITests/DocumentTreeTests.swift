@@ -1,7 +1,7 @@
 import NightjarHTTP
 import Testing
 
-@testable import NightjarOpenAPI
+@testable import NightjarAPI
 
 @Suite struct DocumentTreeTests {
     static let text = """
@@ -51,7 +51,7 @@ import Testing
     @Test func brokenJSONIsToldWithItsPlace() {
         #expect(
             message { _ = try tree("{\"a\": 1,\n \"b\" 2}", "api.json") }
-                == "api.json line 2 column 6: not JSON: expected ':' behind the name")
+                == "api.json line 2 column 6: not JSON: expected ':' after the name")
     }
 
     @Test func flowYAMLThatIsNoJSONIsRead() throws {

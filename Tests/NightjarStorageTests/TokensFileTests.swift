@@ -27,7 +27,7 @@ import Testing
     // MARK: Others
 
     @Test func theFileAndItsLockAreForTheirOwnerAlone() throws {
-        // Of the whole process: the other tests of this moment name the rights that they need.
+        // Applies to the whole process: concurrent tests set the permissions that they need explicitly.
         let mask = umask(0)
         defer { umask(mask) }
         let lock = try store.tryLock()
@@ -42,7 +42,7 @@ import Testing
         try store.put(exampleLogin())
         chmod(path, mode_t(mode))
         let found = error(store)
-        #expect(found.load.contains("open to other users (mode \(String(mode, radix: 8)))"))
+        #expect(found.load.contains("accessible to other users (mode \(String(mode, radix: 8)))"))
         #expect(found.load == found.save)
         #expect(failure { try store.logOut() } != nil)
         chmod(path, 0o600)
@@ -51,21 +51,21 @@ import Testing
 
     @Test func whatIsNotOursIsRefused() throws {
         try store.put(exampleLogin())
-        // Only root can give a file away.
+        // Only root can change the owner of a file.
         guard geteuid() == 0 else { return }
         chown(path, 65534, 65534)
-        #expect(error(store).load.contains("belongs to the user with number 65534"))
-        #expect(error(store).save.contains("belongs to the user with number 65534"))
+        #expect(error(store).load.contains("belongs to another user (uid 65534)"))
+        #expect(error(store).save.contains("belongs to another user (uid 65534)"))
     }
 
     @Test func whatIsNoFileIsRefused() throws {
         mkdir(path, 0o700)
-        #expect(error(store).load.contains("is not a file"))
-        #expect(error(store).save.contains("is not a file"))
+        #expect(error(store).load.contains("is not a regular file"))
+        #expect(error(store).save.contains("is not a regular file"))
         rmdir(path)
         mkfifo(path, 0o600)
-        #expect(error(store).load.contains("is not a file"))
-        #expect(error(FileTokenStore(path: folder.file("none/login"))).load.contains("is its folder there?"))
+        #expect(error(store).load.contains("is not a regular file"))
+        #expect(error(FileTokenStore(path: folder.file("none/login"))).load.contains("check that its folder exists"))
         for path in ["", "a/", "a\0b"] {
             #expect(failure { _ = try FileTokenStore(path: path).load() }?.kind == .invalidArgument)
         }
@@ -79,7 +79,7 @@ import Testing
         symlink("real/target", path)
         symlink("login", folder.file("second"))
         let second = FileTokenStore(path: folder.file("second"))
-        // Also where the target is yet to be made.
+        // Also if the target does not exist yet.
         try second.put(exampleLogin())
         #expect(FileIdentity(target) != nil)
         try store.put(exampleLogin(2))
@@ -87,7 +87,7 @@ import Testing
         #expect(try FileTokenStore(path: target).load() == exampleLogin(2))
         var status = stat()
         #expect(lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK)
-        // By whatever name, there is one lock.
+        // Under any name, there is one lock.
         let lock = try #require(try store.tryLock())
         #expect(try second.tryLock() == nil)
         #expect(try FileTokenStore(path: target).tryLock() == nil)
@@ -119,10 +119,10 @@ import Testing
             }
         }
         try folder.write("login", "{\"access_token\": \"secret\"}")
-        #expect(error(store).load.contains("is no token store"))
+        #expect(error(store).load.contains("is not a token store"))
         #expect(!error(store).load.contains("secret"))
         try folder.write("login", Bytes(Array("NJLOGIN\n".utf8) + [3] + [UInt8](repeating: 0, count: 100)))
-        #expect(error(store).save.contains("of version 3, written by a later release"))
+        #expect(error(store).save.contains("has version 3, written by a later release"))
     }
 
     @Test func anotherKeyIsAnErrorAndTheFileStays() throws {
@@ -130,7 +130,7 @@ import Testing
         let other = FileTokenStore(path: path, key: EncryptionKey(bytes: [UInt8](repeating: 2, count: 32)))
         try first.put(exampleLogin())
         let record = try folder.read("login")
-        for (store, reason) in [(other, "under another key"), (store, "no key is given")] {
+        for (store, reason) in [(other, "with a different key"), (store, "no key is set")] {
             #expect(error(store).load.contains(reason))
             #expect(error(store).save.contains(reason))
             #expect(failure { try store.logOut() }?.message.contains(reason) == true)
@@ -142,25 +142,25 @@ import Testing
         #expect(error(first).save.contains("is not encrypted"))
     }
 
-    /// An encrypted record is bound to its path: a copy cannot stand for another login.
+    /// An encrypted record is bound to its path: a copy cannot be used as another login.
     @Test func anEncryptedFileIsNoLoginAtAnotherPath() throws {
         let key = EncryptionKey(bytes: [UInt8](repeating: 1, count: 32))
         let first = FileTokenStore(path: path, key: key)
         try first.put(exampleLogin())
         let copy = try folder.write("copy", Bytes(try folder.read("login")))
         chmod(copy, 0o600)
-        #expect(error(FileTokenStore(path: copy, key: key)).load.contains("a copy from another path or account"))
-        #expect(error(FileTokenStore(path: copy, key: key)).save.contains("a copy from another path or account"))
+        #expect(error(FileTokenStore(path: copy, key: key)).load.contains("was copied from another path or account"))
+        #expect(error(FileTokenStore(path: copy, key: key)).save.contains("was copied from another path or account"))
         // By another name of the same file it is the same login.
         symlink("login", folder.file("link"))
         #expect(try FileTokenStore(path: folder.file("link"), key: key).load() == exampleLogin())
     }
 
-    /// A record of the format before this one is an error, and stays.
+    /// A record in the previous format is an error, and stays.
     @Test func anOlderRecordIsAnError() throws {
         try folder.write("login", Bytes(Array("NJLOGIN\n".utf8) + [1] + [UInt8](repeating: 0, count: 100)))
         chmod(path, 0o600)
-        #expect(error(store).load.contains("of version 1, written by an earlier release; move it away"))
+        #expect(error(store).load.contains("has version 1, written by an earlier release; move it away"))
         #expect(error(store).save == error(store).load)
     }
 

@@ -218,7 +218,7 @@ static int await_page(lua_State *L, list *self, taking taking) {
   }
   turn *mine = (turn *)njl_wait_push_sized(L, self->host, sizeof *mine);
   mine->taking = taking;
-  mine->wait.state = NJL_DONE; /* Nobody waits yet. */
+  mine->wait.state = NJL_DONE; /* No task waits yet. */
   lua_replace(L, TURN);
   check_list(L); /* A finalizer may have closed it. */
   mine->wait.call = njl_pages_await(self->handle, &mine->wait);
@@ -386,7 +386,7 @@ static int go(lua_State *L, taking taking) {
     }
     self->is_given = true; /* A caller that takes items skips a page without any. */
     page_box *box = push_page_box(L);
-    if (self->handle == NULL || self->page != page) continue; /* By a finalizer. */
+    if (self->handle == NULL || self->page != page) continue; /* Changed by a finalizer. */
     switch (njl_pages_take(self->handle, &box->handle, NULL)) {
     case NJL_PAGE_READY:
       drop_page(L, self);
