@@ -1,9 +1,9 @@
-/* editor.c - nightjar.command.editor: lines edited on the terminal, by libedit.
+/* editor.c - nightjar.command.editor: line editing on the terminal with libedit.
  *
- * libedit asks for each character by a function of ours, which waits as every call of a script waits: the tasks of the
- * background go on meanwhile, also within a history search. What they print would fall into the line that is edited, so
- * standard output and error are streams of ours: they take the line off the screen, write, and draw it again. All of it
- * belongs to the thread that runs the Lua state. */
+ * libedit reads each character through a callback, which waits like any call of a script, so background tasks
+ * continue to run, also during a history search. Their output would appear in the line being edited. Standard output
+ * and standard error are therefore replaced by streams that remove the line from the screen, write, and redraw it.
+ * Everything belongs to the thread that runs the Lua state. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <histedit.h>
@@ -24,23 +24,24 @@
 #include "CCommand.h"
 #include "njc.h"
 
-/* Lines that one search or the up key can come to; the file of the history has as many. */
+/* The maximum number of history entries, in memory and in the history file. */
 enum { HISTORY_SIZE = 1000 };
 
 static struct {
   EditLine *line_editor;
   History *history;
-  lua_State *L; /* that reads a line; NULL: none is edited */
+  lua_State *L; /* the state that reads a line; NULL: none */
   const char *prompt;
-  bool is_interrupted; /* the line ends and is dropped */
-  bool has_failed;     /* an error lies on the stack of L */
-  bool ends_in_line;   /* what was written last did not end with a newline */
-  volatile sig_atomic_t is_stale; /* the process was stopped, and others have written */
+  bool is_interrupted; /* the line was interrupted and is discarded */
+  bool has_failed;     /* an error is on the stack of L */
+  bool ends_in_line;   /* the last output did not end with a newline */
+  volatile sig_atomic_t is_stale; /* the process was stopped, and other programs may have written */
   int columns, rows;
-  struct termios edited, before; /* the terminal's settings, for the time in which the process is stopped */
+  /* the terminal's settings during and before editing, for the time while the process is stopped */
+  struct termios edited, before;
 } editor;
 
-/* Registry keys of the functions of editor.open. */
+/* Registry keys of the functions passed to editor.open. */
 static const char wait_key = 0, complete_key = 0;
 
 /* --- The screen --- */
@@ -49,7 +50,7 @@ typedef struct place {
   int row, column;
 } place;
 
-/* As libedit wraps it. */
+/* Advances the position as libedit wraps lines. */
 static void advance(place *at, wchar_t letter) {
   if (letter == L'\n') {
     *at = (place){at->row + 1, 0};
@@ -62,7 +63,7 @@ static void advance(place *at, wchar_t letter) {
   if (at->column >= editor.columns) *at = (place){at->row + 1, 0};
 }
 
-/* Where the cursor, and where the end of the line, stands, from where the prompt begins. */
+/* Computes the positions of the cursor and of the end of the line, relative to the start of the prompt. */
 static void locate(place *cursor, place *end) {
   const LineInfoW *line = el_wline(editor.line_editor);
   place at = {0, 0};
@@ -107,7 +108,7 @@ static void leave_line(void) {
 
 static void draw_line(void) { el_set(editor.line_editor, EL_REFRESH); }
 
-/* Most terminals wrap what they show anew when their width changes. */
+/* Handles a change of the terminal's size. Most terminals rewrap their content when the width changes. */
 static void follow_size(void) {
   struct winsize size;
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return;
@@ -122,7 +123,7 @@ static void follow_size(void) {
   draw_line();
 }
 
-/* --- What is printed meanwhile --- */
+/* --- Output while a line is edited --- */
 
 void njc_write(int descriptor, const char *bytes, size_t length) {
   if (length == 0) return;
@@ -141,7 +142,7 @@ static ssize_t write_stream(void *descriptor, const char *bytes, size_t length) 
   return (ssize_t)length;
 }
 
-/* Lua's file and C's stream of that name become one of ours. */
+/* Replaces Lua's file and C's stream of that name by a stream of the editor. */
 static void take_stream(lua_State *L, const char *name, FILE **stream, int descriptor) {
   lua_getglobal(L, "io");
   lua_getfield(L, -1, name);
@@ -158,7 +159,7 @@ static void take_stream(lua_State *L, const char *name, FILE **stream, int descr
 
 /* --- Characters --- */
 
-/* Waits for the next byte. False: there is none, for the reason that is in `editor`, or the input has ended. */
+/* Waits for the next byte. Returns false if there is none: `editor` has the reason, or the input has ended. */
 static bool await_input(void) {
   lua_State *L = editor.L;
   if (!lua_checkstack(L, 4)) return false;
@@ -188,11 +189,11 @@ static int get_letter(EditLine *line_editor, wchar_t *letter) {
     char byte;
     ssize_t count = read(STDIN_FILENO, &byte, 1);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0 && errno == EIO) return -1; /* The terminal has gone. */
+    if (count < 0 && errno == EIO) return -1; /* The terminal was closed. */
     if (count <= 0) return (int)count;
     size_t length = mbrtowc(letter, &byte, 1, &state);
     if (length == (size_t)-1) {
-      memset(&state, 0, sizeof state); /* No letter of the locale: it is dropped. */
+      memset(&state, 0, sizeof state); /* Bytes that are invalid in the locale are discarded. */
     } else if (length != (size_t)-2) {
       return 1;
     }
@@ -201,7 +202,8 @@ static int get_letter(EditLine *line_editor, wchar_t *letter) {
 
 /* --- Completion --- */
 
-/* Asks the function for what is before the cursor: it returns the text to insert, and the text to show below. */
+/* Calls the completion function for the text before the cursor. It returns the text to insert and the text to show
+ * below. */
 static unsigned char complete(EditLine *line_editor, int letter) {
   (void)letter;
   lua_State *L = editor.L;
@@ -251,7 +253,7 @@ static char *push_prompt(EditLine *line_editor) {
   return (char *)editor.prompt;
 }
 
-/* As in bash, where libedit's own are others. */
+/* Keys as in bash where libedit's defaults differ. */
 static void bind_keys(EditLine *line_editor) {
   static const char *const keys[][2] = {
       {"^I", "nightjar-complete"}, {"^R", "em-inc-search-prev"},     {"^S", "em-inc-search-next"},
@@ -265,28 +267,29 @@ static void bind_keys(EditLine *line_editor) {
   }
 }
 
-/* Letters are those of the locale; where none is set, those of UTF-8. */
+/* Uses the locale of the environment, or UTF-8 if none is set. */
 static void set_locale(void) {
   const char *locale = setlocale(LC_CTYPE, "");
   if (locale == NULL || strcmp(locale, "C") == 0 || strcmp(locale, "POSIX") == 0) setlocale(LC_CTYPE, "C.UTF-8");
 }
 
-/* editor.open(wait, complete) - once. wait() returns whether Ctrl-C was typed before standard input has something;
- * complete(before, behind) returns the text to insert at the cursor and the text to show below the line, either may be nil */
+/* editor.open(wait, complete), once. wait() waits for standard input and returns whether Ctrl-C was typed before.
+ * complete(before, behind) returns the text to insert at the cursor and the text to show below the line; either may
+ * be nil. */
 static int open_editor(lua_State *L) {
   luaL_checktype(L, 1, LUA_TFUNCTION);
   luaL_checktype(L, 2, LUA_TFUNCTION);
-  if (editor.line_editor != NULL) return luaL_error(L, "the editor is open");
+  if (editor.line_editor != NULL) return luaL_error(L, "the editor is already open");
   lua_settop(L, 2);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &complete_key);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &wait_key);
   set_locale();
-  if (tcgetattr(STDIN_FILENO, &editor.before) != 0) return luaL_error(L, "standard input is no terminal");
+  if (tcgetattr(STDIN_FILENO, &editor.before) != 0) return luaL_error(L, "standard input is not a terminal");
   FILE *output = fdopen(dup(STDOUT_FILENO), "w"), *errors = fdopen(dup(STDERR_FILENO), "w");
   if (output == NULL || errors == NULL) return luaL_error(L, "the terminal cannot be opened: %s", strerror(errno));
   editor.history = history_init();
   editor.line_editor = el_init("nightjar", stdin, output, errors);
-  if (editor.line_editor == NULL || editor.history == NULL) return luaL_error(L, "the terminal cannot be edited on");
+  if (editor.line_editor == NULL || editor.history == NULL) return luaL_error(L, "the terminal does not support line editing");
   HistEvent event;
   history(editor.history, &event, H_SETSIZE, HISTORY_SIZE);
   editor.prompt = "";
@@ -298,7 +301,7 @@ static int open_editor(lua_State *L) {
   el_set(line_editor, EL_PROMPT, push_prompt);
   el_set(line_editor, EL_HIST, history, editor.history);
   el_set(line_editor, EL_GETCFN, get_letter);
-  el_set(line_editor, EL_ADDFN, "nightjar-complete", "Complete what is before the cursor", complete);
+  el_set(line_editor, EL_ADDFN, "nightjar-complete", "Complete the text before the cursor", complete);
   bind_keys(line_editor);
   el_source(line_editor, NULL); /* ~/.editrc */
   take_stream(L, "stdout", &stdout, STDOUT_FILENO);
@@ -309,7 +312,7 @@ static int open_editor(lua_State *L) {
   return 0;
 }
 
-/* editor.refresh() - draws the line that is edited where others have written meanwhile */
+/* editor.refresh() redraws the line if other programs have written. */
 static int refresh(lua_State *L) {
   (void)L;
   if (editor.is_stale && editor.L != NULL) draw_line();
@@ -317,7 +320,7 @@ static int refresh(lua_State *L) {
   return 0;
 }
 
-/* editor.end_line() - where what was printed last did not end with a newline */
+/* editor.end_line() writes a newline if the last output did not end with one. */
 static int end_printed_line(lua_State *L) {
   (void)L;
   fflush(NULL);
@@ -326,7 +329,7 @@ static int end_printed_line(lua_State *L) {
   return 0;
 }
 
-/* editor.read(prompt) -> the line without its newline; nil at the end of the input; false: Ctrl-C was typed */
+/* editor.read(prompt) -> the line without its newline; nil at the end of the input; false if Ctrl-C was typed */
 static int read_line(lua_State *L) {
   editor.prompt = luaL_checkstring(L, 1);
   if (editor.line_editor == NULL || editor.L != NULL) return luaL_error(L, "no line can be read here");
@@ -350,7 +353,7 @@ static int read_line(lua_State *L) {
   return 1;
 }
 
-/* editor.remember(line) - the newest of the history */
+/* editor.remember(line) adds the line to the history. */
 static int remember(lua_State *L) {
   const char *line = luaL_checkstring(L, 1);
   HistEvent event;

@@ -1,7 +1,7 @@
-/* njc.h - the C parts of the command and how they fit; inside CCommand only.
+/* njc.h - the C parts of the command. Used inside CCommand only.
  *
  *   programs.c   programs/NAME.lua as the modules nightjar.command.NAME
- *   editor.c     nightjar.command.editor: lines edited by libedit
+ *   editor.c     nightjar.command.editor: line editing with libedit
  *   terminal.c   nightjar.command.terminal: the standard streams as terminals */
 #ifndef NJC_H
 #define NJC_H

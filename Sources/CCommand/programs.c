@@ -1,4 +1,4 @@
-/* programs.c - the programs of the command, which the compiler takes from programs/NAME.lua, as modules. */
+/* programs.c - the Lua programs of the command as modules. The compiler embeds programs/NAME.lua. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 
@@ -111,7 +111,7 @@ static const program programs[] = {
     PROGRAM(statements), PROGRAM(syntax), PROGRAM(test), PROGRAM(text), PROGRAM(types),
 };
 
-/* By the upvalue: the place of the program. What the chunk returns is the module. */
+/* The loader of a program, whose index is the upvalue. The chunk returns the module. */
 static int load_program(lua_State *L) {
   const program *program = &programs[lua_tointeger(L, lua_upvalueindex(1))];
   lua_settop(L, 1);

@@ -1,4 +1,4 @@
-/* terminal.c - nightjar.command.terminal: the standard streams as terminals. */
+/* terminal.c - nightjar.command.terminal: the standard streams as terminals, and files of the command. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 void njc_hold_standard_streams(void) {
   for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++) {
     if (fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
-    /* The lowest free number is this stream's, for those below are in use. Children still start without the stream. */
+    /* open returns this stream's descriptor, because all lower ones are in use. Child processes do not inherit it. */
     open("/dev/null", (stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
   }
 }
@@ -35,7 +35,7 @@ static int is_terminal(lua_State *L) {
   return 1;
 }
 
-/* terminal.width() -> columns of the screen; 80 where nobody knows */
+/* terminal.width() -> the number of columns of the terminal; 80 if unknown */
 static int width(lua_State *L) {
   struct winsize size;
   bool is_known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 || ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0;
@@ -43,7 +43,7 @@ static int width(lua_State *L) {
   return 1;
 }
 
-/* terminal.is_readable(descriptor) -> whether a read would not wait; also at the end of the input */
+/* terminal.is_readable(descriptor) -> whether a read would not block; also true at the end of the input */
 static int is_readable(lua_State *L) {
   struct pollfd entry = {.fd = (int)luaL_checkinteger(L, 1), .events = POLLIN};
   lua_pushboolean(L, poll(&entry, 1, 0) != 0);
@@ -58,7 +58,7 @@ static int now(lua_State *L) {
   return 1;
 }
 
-/* terminal.draw(text) - to standard error as it is, a line that is drawn over */
+/* terminal.draw(text) writes to standard error unchanged, for lines that are overwritten. */
 static int draw(lua_State *L) {
   size_t length;
   const char *text = luaL_checklstring(L, 1, &length);
@@ -77,13 +77,13 @@ static _Atomic bool traces;
 bool njc_traces(void) { return atomic_load(&traces); }
 void njc_set_traces(bool shows) { atomic_store(&traces, shows); }
 
-/* terminal.trace(boolean) - whether each call is shown on standard error */
+/* terminal.trace(boolean): whether each call is traced on standard error */
 static int trace(lua_State *L) {
   njc_set_traces(lua_toboolean(L, 1));
   return 0;
 }
 
-/* Makes the folders above a file, for its owner alone where they are not there. */
+/* Creates the missing parent folders of a file, accessible only to the user. */
 static void make_folders(const char *path) {
   char folder[PATH_MAX];
   size_t length = strlen(path);
@@ -96,7 +96,7 @@ static void make_folders(const char *path) {
   }
 }
 
-/* terminal.make_folders(path) - makes the folders above a file, for its owner alone where they are not there */
+/* terminal.make_folders(path) creates the missing parent folders of a file, accessible only to the user. */
 static int make_folders_above(lua_State *L) {
   make_folders(luaL_checkstring(L, 1));
   return 0;
@@ -115,7 +115,8 @@ static int keep_file(lua_State *L) {
   return 0;
 }
 
-/* terminal.unfinished(path) -> a value whose close removes the file, unless keep was called: also where Ctrl-C ends all Lua code */
+/* terminal.unfinished(path) -> an object that removes the file when it is closed or collected, unless keep was
+ * called. Works even if Ctrl-C ends all Lua code. */
 static int unfinished(lua_State *L) {
   size_t length;
   const char *path = luaL_checklstring(L, 1, &length);
@@ -142,21 +143,21 @@ static bool write_whole(int descriptor, const char *text, size_t length) {
   return true;
 }
 
-/* terminal.write_private(path, text, appends) -> true, or nil and why not. The file is its owner's alone; what replaces one is there
- * as a whole or not at all. */
+/* terminal.write_private(path, text, appends) -> true, or nil and an error message. The file is accessible only to
+ * the user. Replacing a file is atomic. */
 static int write_private(lua_State *L) {
   size_t length;
   const char *path = luaL_checkstring(L, 1), *text = luaL_checklstring(L, 2, &length);
   bool appends = lua_toboolean(L, 3), is_written = false;
   const char *name = appends ? path : lua_pushfstring(L, "%s.new", path);
   make_folders(path);
-  /* Removes a file that a killed process has left or another user has created. */
+  /* Removes a file left by a killed process or created by another user. */
   if (!appends) unlink(name);
   struct stat status;
   int descriptor = clinux_open_private(name, O_WRONLY | O_CREAT | (appends ? O_APPEND : O_EXCL), &status);
-  const char *refusal = descriptor == CLINUX_NO_FILE  ? "it is not a file"
+  const char *refusal = descriptor == CLINUX_NO_FILE  ? "it is not a regular file"
                         : descriptor == CLINUX_FOREIGN    ? "it belongs to another user"
-                        : descriptor == CLINUX_MANY_NAMES ? "it has several names"
+                        : descriptor == CLINUX_MANY_NAMES ? "it has several hard links"
                                                           : NULL;
   if (descriptor >= 0) {
     is_written = write_whole(descriptor, text, length);
@@ -179,7 +180,7 @@ static int close_private(lua_State *L) {
   return luaL_fileresult(L, fclose(stream->f) == 0, NULL);
 }
 
-/* terminal.open_private(path) -> a file for reading, or nil if there is no file that only this user may open */
+/* terminal.open_private(path) -> a file for reading, or nil if there is no file private to this user */
 static int open_private(lua_State *L) {
   const char *path = luaL_checkstring(L, 1);
   luaL_Stream *stream = lua_newuserdatauv(L, sizeof *stream, 0);
@@ -196,7 +197,7 @@ static int open_private(lua_State *L) {
   return 1;
 }
 
-/* terminal.columns(text) -> how many columns the text, which is UTF-8, takes; what is not counts one for each byte */
+/* terminal.columns(text) -> the number of columns of a UTF-8 text; invalid bytes count as one column each */
 static int columns(lua_State *L) {
   static locale_t utf8;
   size_t length;
@@ -223,15 +224,15 @@ static int columns(lua_State *L) {
   return 1;
 }
 
-/* terminal.read_line() -> the next line of standard input without its newline, by the buffer that io.read has, too; nil at
- * the end */
+/* terminal.read_line() -> the next line of standard input without its newline, from the buffer that io.read uses as
+ * well; nil at the end */
 static int read_line(lua_State *L) {
   char *line = NULL;
   size_t capacity = 0;
   fflush(NULL);
   ssize_t count = getline(&line, &capacity, stdin);
   if (count > 0 && line[count - 1] == '\n') count--;
-  /* Copied to where an error, there being no memory, lets nothing go astray. */
+  /* Copied to Lua memory, so that `line` is not leaked if lua_newuserdatauv raises. */
   char *place = count < 0 ? NULL : lua_newuserdatauv(L, (size_t)count + 1, 0);
   for (ssize_t index = 0; index < count; index++) place[index] = line[index];
   free(line);

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 static const njd_loop none = {-1, -1, -1};
-/* The descriptors that the next event loop of this thread takes. */
+/* The descriptors for the next event loop of this thread. */
 static _Thread_local njd_loop reserved = {-1, -1, -1};
 
 static int take(int *descriptor) {
@@ -59,7 +59,7 @@ void njd_loop_use(const njd_loop *loop) {
 
 void njd_loop_created(void) { njd_loop_close(&reserved); }
 
-/* The linker defines these names if it wraps the calls. Each is then the system's own function. */
+/* Defined by the linker if it wraps the calls; each is then the system's own function. */
 extern int __real_socket(int domain, int type, int protocol) __attribute__((weak));
 extern int __real_accept(int socket, struct sockaddr *address, socklen_t *length) __attribute__((weak));
 extern int __real_accept4(int socket, struct sockaddr *address, socklen_t *length, int flags) __attribute__((weak));

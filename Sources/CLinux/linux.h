@@ -1,8 +1,9 @@
-/* What Swift's Glibc module leaves out. */
+/* Declarations that Swift's Glibc module does not include. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-/* fd_set as Glibc's module has it, whose headers are read without _GNU_SOURCE: two of one name do not get along. */
+/* fd_set as declared by the Glibc module, whose headers are read without _GNU_SOURCE: two declarations of the same
+ * name conflict. */
 #include <features.h>
 #pragma push_macro("__USE_XOPEN")
 #undef __USE_XOPEN
@@ -19,35 +20,35 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* For the tests: what a child is left. GNU's, from glibc 2.29 and 2.34; `actions` is a posix_spawn_file_actions_t, whose header
- * brings types that are Glibc's module's. */
+/* For the tests: which descriptors a child inherits. GNU extensions from glibc 2.29 and 2.34. `actions` is a
+ * posix_spawn_file_actions_t, whose header conflicts with the Glibc module. */
 extern int posix_spawn_file_actions_addchdir_np(void *actions, const char *path);
 extern int posix_spawn_file_actions_addclosefrom_np(void *actions, int from);
 
-/* Takes (F_WRLCK) or gives back (F_UNLCK) one byte of a file for this open description, without waiting. fcntl is
- * variadic. Returns 0 or the system's number: EAGAIN when another has it. */
+/* Locks (F_WRLCK) or unlocks (F_UNLCK) one byte of a file for this open file description, without waiting. Needed
+ * because fcntl is variadic. Returns 0 or an errno value: EAGAIN if another holder has the lock. */
 static inline int clinux_lock_byte(int descriptor, short type, off_t offset) {
   struct flock range = {.l_type = type, .l_whence = SEEK_SET, .l_start = offset, .l_len = 1, .l_pid = 0};
   return fcntl(descriptor, F_OFD_SETLK, &range) == 0 ? 0 : errno;
 }
 
-/* Whether the system can allocate `count` bytes now. Compilers remove an allocation that is freed unused, but for the volatile
- * pointer. */
+/* Returns whether the system can allocate `count` bytes now. The pointer is volatile because compilers remove an
+ * allocation that is freed unused. */
 static inline bool clinux_has_memory(size_t count) {
   void *volatile memory = malloc(count);
   free(memory);
   return memory != NULL;
 }
 
-/* The reason why a file that is to hold secrets is refused. */
+/* Why a file for secrets was rejected. */
 enum clinux_private {
-  CLINUX_NO_FILE = -2,     /* a folder, a pipe, a device, or a symbolic link */
-  CLINUX_FOREIGN = -3,     /* it belongs to another user */
-  CLINUX_SHARED = -4,      /* other users may read or write it */
-  CLINUX_MANY_NAMES = -5   /* it has several hard links */
+  CLINUX_NO_FILE = -2,     /* a folder, a pipe, a device or a symbolic link */
+  CLINUX_FOREIGN = -3,     /* belongs to another user */
+  CLINUX_SHARED = -4,      /* accessible to other users */
+  CLINUX_MANY_NAMES = -5   /* has several hard links */
 };
 
-/* Checks whether an existing file may hold this user's secrets. Returns 0, or a number of clinux_private. */
+/* Checks whether an existing file may hold this user's secrets. Returns 0 or a value of clinux_private. */
 static inline int clinux_check_private(const struct stat *status) {
   if (!S_ISREG(status->st_mode)) return CLINUX_NO_FILE;
   if (status->st_uid != geteuid()) return CLINUX_FOREIGN;
@@ -55,10 +56,11 @@ static inline int clinux_check_private(const struct stat *status) {
   return 0;
 }
 
-/* Opens a file that holds secrets, or creates it (O_CREAT) with mode 0600. The function follows no symbolic link at the end of
- * the path, does not wait for the other end of a pipe, and refuses files of other users. It refuses to write a file with several
- * hard links. A file of this user that others may open is refused for reading; for writing, its mode becomes 0600. O_TRUNC takes
- * effect after all checks. Returns a descriptor; -1 with errno; or a number of clinux_private, with `*status` set. */
+/* Opens a file that holds secrets, or creates it (O_CREAT) with mode 0600. Does not follow a symbolic link at the
+ * end of the path, does not wait for the other end of a pipe, and rejects files of other users. Rejects writing to a
+ * file with several hard links. A file of this user that others may open is rejected for reading; for writing, its
+ * mode becomes 0600. O_TRUNC takes effect after all checks. Returns a descriptor; -1 with errno; or a value of
+ * clinux_private, with `*status` set. */
 static inline int clinux_open_private(const char *path, int flags, struct stat *status) {
   int descriptor = open(path, (flags & ~O_TRUNC) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
   int refusal = -1;
@@ -90,5 +92,6 @@ refuse:;
   return refusal;
 }
 
-/* How much later than asked the system may wake this thread, in nanoseconds; it is 50,000 by default. prctl is variadic. */
+/* The timer slack of this thread in nanoseconds: how much later than requested the system may wake it. The default
+ * is 50,000. Needed because prctl is variadic. */
 static inline void clinux_set_timer_slack(unsigned long nanoseconds) { prctl(PR_SET_TIMERSLACK, nanoseconds, 0, 0, 0); }

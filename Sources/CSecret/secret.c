@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What libsecret's and GLib's headers declare, as far as it is used: their binary interfaces are frozen. */
+/* The declarations of libsecret and GLib that are used; their binary interfaces are stable. */
 
 typedef struct GError { uint32_t domain; int code; char *message; } GError;
 typedef struct GList { void *data; struct GList *next, *previous; } GList;
@@ -61,16 +61,16 @@ static void load_library(void) {
     missing = strdup(reason ? reason : "libsecret-1.so.0 cannot be loaded");
     return;
   }
-  /* Through its handle GLib's functions are found too. */
+  /* GLib's symbols are found through the same handle. */
 #define FIND(name, result, parameters)                                            \
   p_##name = (result(*) parameters)dlsym(library, #name);                         \
-  if (!p_##name) missing = "libsecret-1.so.0 is too old: it has no " #name;
+  if (!p_##name) missing = "libsecret-1.so.0 is too old: missing function " #name;
   FUNCTIONS(FIND)
 }
 
-static char *copy(const char *text) { return strdup(text ? text : "no reason given"); }
+static char *copy(const char *text) { return strdup(text ? text : "unknown error"); }
 
-/* One conversation with the service. */
+/* A session with the service. */
 typedef struct Session { void *bus, *service, *attributes; } Session;
 
 static csecret_result fail(GError *error, char **message) {
@@ -96,7 +96,7 @@ static csecret_result begin(Session *session, const char *service, const char *a
   }
   session->bus = p_g_bus_get_sync(SESSION_BUS, NULL, &error);
   if (!session->bus) return fail(error, message);
-  /* By default the end of the bus is the end of the process, which is not ours. */
+  /* By default, GLib would end the process when the bus connection closes. */
   p_g_dbus_connection_set_exit_on_close(session->bus, 0);
   session->service = p_secret_service_get_sync(OPEN_SESSION, NULL, &error);
   if (!session->service) {
@@ -127,7 +127,7 @@ static csecret_result read_item(void *item, char **text, char **message) {
   return *text ? CSECRET_OK : fail(NULL, message);
 }
 
-/* CSECRET_OK when the default keyring is there and open. */
+/* Returns CSECRET_OK if the default keyring exists and is unlocked. */
 static csecret_result check_keyring(Session *session, char **message) {
   GError *error = NULL;
   void *keyring = p_secret_collection_for_alias_sync(session->service, "default", 0, NULL, &error);
@@ -138,7 +138,7 @@ static csecret_result check_keyring(Session *session, char **message) {
   return is_locked ? CSECRET_LOCKED : CSECRET_OK;
 }
 
-/* Finds the item; `text` may be NULL. */
+/* Finds the item. `text` may be NULL. */
 static csecret_result find(Session *session, char **text, char **message) {
   GError *error = NULL;
   GList *items = p_secret_service_search_sync(session->service, &schema, session->attributes, SEARCH_ALL, NULL, &error);
@@ -154,7 +154,7 @@ static csecret_result find(Session *session, char **text, char **message) {
   }
   free_items(items);
   if (result != CSECRET_NONE) return result;
-  /* A locked keyring need not tell what is in it: nothing found in one is not nothing there. */
+  /* A locked keyring may hide its items, so an item that was not found in it may exist. */
   result = check_keyring(session, message);
   return result == CSECRET_OK || result == CSECRET_NO_KEYRING ? CSECRET_NONE : result;
 }

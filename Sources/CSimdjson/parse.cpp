@@ -9,13 +9,13 @@
 
 struct njs_parser {
   simdjson::dom::parser parser;
-  /// Bytes that the parser's memory is good for.
+  /// The text length in bytes for which the parser's memory is sufficient.
   size_t capacity = 0;
 };
 
 namespace {
 
-/// Skips one byte order mark, as njs_validate does, and never a second: a text of nothing else is no JSON.
+/// Skips one byte order mark, as njs_validate does. A second one is an error.
 simdjson::error_code parse(njs_parser &parser, const char *bytes, size_t length, njs_document &document) {
   if (length >= 3 && std::memcmp(bytes, "\xEF\xBB\xBF", 3) == 0) {
     bytes += 3;
@@ -31,7 +31,7 @@ simdjson::error_code parse(njs_parser &parser, const char *bytes, size_t length,
   return error;
 }
 
-/// The text with "e0" behind each integer that no 64 bits hold, so that simdjson reads a double.
+/// The text with "e0" appended to each integer that does not fit in 64 bits, so that simdjson reads a double.
 struct Lengthened {
   std::vector<size_t> ends;
   bool failed = false;
@@ -63,7 +63,7 @@ struct Lengthened {
 njs_status parse_or_explain(njs_parser &parser, const char *bytes, size_t length, njs_document &document,
                             njs_failure *failure) {
   if (length >= simdjson::SIMDJSON_MAXSIZE_BYTES) {
-    if (failure != nullptr) *failure = njs_failure{0, 1, 1, "the text has 4 GiB or more"};
+    if (failure != nullptr) *failure = njs_failure{0, 1, 1, "the text is 4 GiB or larger"};
     return NJS_TOO_LARGE;
   }
   auto error = parse(parser, bytes, length, document);
@@ -74,8 +74,9 @@ njs_status parse_or_explain(njs_parser &parser, const char *bytes, size_t length
   njs_status status = njs_validate(bytes, length, failure, nullptr, Lengthened::note, &lengthened);
   if (status != NJS_OK) return status;
   if (lengthened.failed) return NJS_NO_MEMORY;
-  // The text is good. It has a long integer, or so many levels that simdjson, which does not count an innermost that is
-  // empty, has to be allowed one more; not for good, or it would let one pass that is too deep.
+  // The text is valid. It contains a long integer, or so many levels that simdjson, which does not count an innermost
+  // empty one, needs a limit that is higher by one. The limit is restored afterwards; otherwise a text that is too deep
+  // could pass.
   auto text = lengthened.text(bytes, length);
   auto &simd = parser.parser;
   if (simd.allocate(simd.capacity(), NJS_MAX_DEPTH + 1) != simdjson::SUCCESS) return NJS_NO_MEMORY;
@@ -116,7 +117,7 @@ extern "C" int njs_parser_trim(njs_parser *parser, size_t kept) {
     parser->capacity = 0;
     return 1;
   } catch (...) {
-    return 0;  // It keeps its memory, then.
+    return 0;  // The parser keeps its memory.
   }
 }
 

@@ -1,4 +1,4 @@
-/* The grammar of RFC 8259, byte by byte, to tell where a text breaks it: simdjson itself only knows that it does. */
+/* The grammar of RFC 8259, byte by byte, to locate errors: simdjson only reports that there is one. */
 #define _GNU_SOURCE
 #include <locale.h>
 #include <math.h>
@@ -39,7 +39,7 @@ static bool literal(reader *r, const char *word) {
   return true;
 }
 
-/* Four hexadecimal digits; -1: they are not there. */
+/* Returns the value of four hexadecimal digits, or -1 if they are missing. */
 static long hex4(reader *r) {
   long value = 0;
   for (int i = 0; i < 4; i++) {
@@ -74,13 +74,13 @@ static bool escape(reader *r) {
     }
     if (!paired) {
       r->at = start;
-      return fail(r, "half of a surrogate pair in a string");
+      return fail(r, "unpaired surrogate in a string");
     }
   }
   return true;
 }
 
-/* One character of more than a byte. RFC 3629 section 4. */
+/* Reads one multi-byte character. RFC 3629 section 4. */
 static bool utf8(reader *r) {
   const unsigned char *p = r->bytes + r->at;
   size_t left = r->length - r->at, more;
@@ -94,9 +94,9 @@ static bool utf8(reader *r) {
     more = 3;
     if (p[0] == 0xF0) low = 0x90;
     if (p[0] == 0xF4) high = 0x8F;
-  } else return fail(r, "bytes that are not UTF-8");
+  } else return fail(r, "invalid UTF-8");
   for (size_t i = 1; i <= more; i++) {
-    if (i >= left || p[i] < low || p[i] > high) return fail(r, "bytes that are not UTF-8");
+    if (i >= left || p[i] < low || p[i] > high) return fail(r, "invalid UTF-8");
     low = 0x80;
     high = 0xBF;
   }
@@ -121,7 +121,7 @@ static bool string(reader *r) {
   return fail(r, "the text ends inside a string");
 }
 
-/* Whether the digits, without a sign, are beyond uint64 or, negative, beyond int64. */
+/* Returns whether the digits, without the sign, exceed uint64 or, if negative, int64. */
 static bool is_long_integer(const unsigned char *digits, size_t count, bool negative) {
   const char *most = negative ? "9223372036854775808" : "18446744073709551615";
   size_t length = strlen(most);
@@ -129,7 +129,7 @@ static bool is_long_integer(const unsigned char *digits, size_t count, bool nega
   return memcmp(digits, most, length) > 0;
 }
 
-/* Whether a number that is grammatical has no finite double. The process's locale must not have a say. */
+/* Returns whether a grammatical number has no finite double. Independent of the process's locale. */
 static bool is_beyond_double(const unsigned char *text, size_t length) {
   static const double none = 0;
   char small[128], *copy = length < sizeof small ? small : malloc(length + 1);
@@ -148,7 +148,7 @@ static bool number(reader *r) {
   bool negative = r->bytes[r->at] == '-', is_integer = true;
   if (negative) r->at++;
   size_t digits = r->at;
-  if (!is_digit(r)) return fail(r, negative ? "expected a digit behind '-'" : "expected a value");
+  if (!is_digit(r)) return fail(r, negative ? "expected a digit after '-'" : "expected a value");
   if (r->bytes[r->at] == '0') {
     r->at++;
     if (is_digit(r)) return fail(r, "a number must not begin with 0");
@@ -158,7 +158,7 @@ static bool number(reader *r) {
   if (r->at < r->length && r->bytes[r->at] == '.') {
     is_integer = false;
     r->at++;
-    if (!is_digit(r)) return fail(r, "expected a digit behind '.'");
+    if (!is_digit(r)) return fail(r, "expected a digit after '.'");
     while (is_digit(r)) r->at++;
   }
   if (r->at < r->length && (r->bytes[r->at] | 32) == 'e') {
@@ -197,7 +197,7 @@ static bool key(reader *r, const char *wanted) {
   if (r->bytes[r->at] != '"') return fail(r, wanted);
   if (!string(r)) return false;
   skip_space(r);
-  if (r->at == r->length || r->bytes[r->at] != ':') return fail(r, "expected ':' behind the name");
+  if (r->at == r->length || r->bytes[r->at] != ':') return fail(r, "expected ':' after the name");
   r->at++;
   skip_space(r);
   return true;
@@ -208,10 +208,10 @@ static njs_status document(reader *r) {
   size_t depth = 0;
   skip_space(r);
   for (;;) {
-    /* A value begins here. */
+    /* A value starts here. */
     if (r->at < r->length && (r->bytes[r->at] == '{' || r->bytes[r->at] == '[')) {
       if (depth == NJS_MAX_DEPTH) {
-        fail(r, "more than 1024 arrays and objects within each other");
+        fail(r, "arrays and objects nested more than 1024 levels deep");
         return NJS_TOO_DEEP;
       }
       bool object = in_object[depth++] = r->bytes[r->at++] == '{';
@@ -233,7 +233,7 @@ static njs_status document(reader *r) {
       skip_space(r);
       if (depth == 0) {
         if (r->at == r->length) return NJS_OK;
-        fail(r, "expected nothing behind the value");
+        fail(r, "unexpected data after the value");
         return NJS_INVALID;
       }
       bool object = in_object[depth - 1];
@@ -266,7 +266,7 @@ njs_status njs_validate(const char *bytes, size_t length, njs_failure *failure, 
   njs_status status = document(&r);
   if (status == NJS_OK && r.findings.long_numbers > 0) {
     r.at = r.findings.long_number_at;
-    r.problem = "a number beyond the range of doubles";
+    r.problem = "number out of the range of a double";
     status = NJS_INVALID;
   }
   if (findings != NULL) *findings = r.findings;

@@ -3,7 +3,7 @@ import Nightjar
 import NightjarHandles
 import Synchronization
 
-/// What C handed over as an array of requests.
+/// Converts an array of requests passed by C.
 private func calls(
     _ requests: UnsafePointer<OpaquePointer?>?, _ count: Int, for client: Client,
     _ told: (Int, RequestBox) -> TaskHandlers
@@ -11,19 +11,19 @@ private func calls(
     guard count > 0 else { return [] }
     let requests = try required(requests, "requests")
     var calls: [BatchCall] = []
-    // Grown step by step: a count that no array has is not believed before its requests are there.
+    // Grown step by step: the caller's count is not trusted before its requests have been read.
     for index in 0..<count {
         guard let box = Handle<RequestBox>.borrow(requests[index]) else {
             throw NightjarError(.invalidArgument, "requests[\(index)] is NULL")
         }
-        // What is wrong with the arguments of an endpoint is that request's failure.
+        // Invalid endpoint arguments fail this request, not the batch.
         let request = Result { () throws(NightjarError) in try box.request(for: client) }
         calls.append(BatchCall(request, handlers: told(index, box)))
     }
     return calls
 }
 
-/// Of which requests the answer is fetched anew.
+/// Which requests of a batch are being revalidated in the background.
 private final class RefreshMarks: Sendable {
     private let marked = Mutex<Set<Int>>([])
 
@@ -77,7 +77,7 @@ public func nj_client_start_batch(
 ) -> OpaquePointer? {
     reporting(to: outError) { () throws(NightjarError) in
         let client = try required(Handle<Client>.borrow(client), "client")
-        let queue = try required(Handle<CompletionQueue>.borrow(queue), "queue")
+        let queue = try requiredQueue(queue)
         let finished = try required(finished, "finished")
         guard count >= 0 else { throw NightjarError(.invalidArgument, "count is larger than memory") }
         let calls = try calls(requests, count, for: client) { _, box in box.handlers { _, _ in } }

@@ -4,7 +4,7 @@ import Nightjar
 import NightjarHandles
 import Synchronization
 
-/// Whether the answer of a blocking call is fetched anew, from where that is told to where it is given to C.
+/// Passes the information that a blocking call's response is being revalidated from the task to the response handle.
 final class RefreshMark: Sendable {
     private let mark = Atomic<Bool>(false)
 
@@ -14,7 +14,7 @@ final class RefreshMark: Sendable {
 }
 
 extension CachePolicy {
-    /// Nil for `NJ_CACHE_OFF` and for what is none.
+    /// Nil for `NJ_CACHE_OFF` and for invalid values.
     fileprivate init?(_ policy: nj_cache_policy) {
         switch policy {
         case NJ_CACHE_PROTOCOL: self = .protocol
@@ -28,14 +28,14 @@ extension CachePolicy {
     }
 }
 
-/// Sizes as C gives them: a size_t beyond what memory can hold means no bound.
+/// Converts a size from C: a size_t above Int.max means no limit.
 private func settings(_ memoryBytes: Int) -> CacheStorage.Settings {
     CacheStorage.Settings(memory: clampedSize(memoryBytes))
 }
 
 @_cdecl("nj_cache_new") @implementation
 public func nj_cache_new(_ memoryBytes: Int) -> OpaquePointer! {
-    // Nothing of a cache in memory can fail.
+    // Creating a cache in memory cannot fail.
     (try? CacheStorage(settings(memoryBytes))).map(Handle.make)
 }
 
@@ -47,7 +47,8 @@ public func nj_cache_open(
     reporting(to: outError) { () throws(NightjarError) in
         var settings = settings(memoryBytes)
         guard diskBytes != 0 else {
-            throw NightjarError(.invalidArgument, "disk_bytes is 0; nj_cache_new makes a cache without a disk")
+            throw NightjarError(
+                .invalidArgument, "disk_bytes must be greater than 0; use nj_cache_new for a cache in memory")
         }
         settings.disk = clampedSize(diskBytes)
         settings.folder = try optional(folder, "folder")
@@ -73,7 +74,7 @@ public func nj_config_set_cache(_ config: OpaquePointer?, _ cache: OpaquePointer
 public func nj_config_set_cache_policy(_ config: OpaquePointer?, _ policy: nj_cache_policy) -> nj_status {
     changeConfig(config) { configuration throws(NightjarError) in
         guard let policy = CachePolicy(policy) else {
-            throw NightjarError(.invalidArgument, "policy is none of nj_cache_policy, or NJ_CACHE_OFF")
+            throw NightjarError(.invalidArgument, "policy is NJ_CACHE_OFF or not a value of nj_cache_policy")
         }
         configuration.cachePolicy = policy
     }
@@ -101,7 +102,7 @@ public func nj_request_set_cache_policy(_ request: OpaquePointer?, _ policy: nj_
             return (box.request.usesCache, box.request.cachePolicy) = (false, nil)
         }
         guard let policy = CachePolicy(policy) else {
-            throw NightjarError(.invalidArgument, "policy is none of nj_cache_policy")
+            throw NightjarError(.invalidArgument, "policy is not a value of nj_cache_policy")
         }
         (box.request.usesCache, box.request.cachePolicy) = (true, policy)
     }
@@ -113,7 +114,7 @@ public func nj_request_on_refresh(
     _ context: UnsafeMutableRawPointer?
 ) -> nj_status {
     changeRequest(request) { box throws(NightjarError) in
-        let queue = refreshed == nil ? nil : try required(Handle<CompletionQueue>.borrow(queue), "queue")
+        let queue = refreshed == nil ? nil : try requiredQueue(queue)
         box.onRefresh(refreshed, queue, CallbackContext(pointer: context))
     }
 }
@@ -123,11 +124,12 @@ public func nj_response_is_being_refreshed(_ response: OpaquePointer?) -> Bool {
     Handle<ResponseBox>.borrow(response)?.isBeingRefreshed ?? false
 }
 
-// MARK: By hand
+// MARK: Direct access
 
 @_cdecl("nj_client_cache") @implementation
 public func nj_client_cache(_ client: OpaquePointer?) -> OpaquePointer? {
-    Handle<Client>.borrow(client)?.cache.map(Handle.make)
+    guard let client = Handle<Client>.borrow(client), !client.isOfParent else { return nil }
+    return client.cache.map(Handle.make)
 }
 
 @_cdecl("nj_client_cached") @implementation
@@ -156,13 +158,13 @@ public func nj_client_insert(
     }
 }
 
-/// Name, value, name, value, and NULL behind them.
+/// Reads name, value, name, value and so on, terminated by NULL.
 private func fields(_ texts: UnsafePointer<UnsafePointer<CChar>?>?) throws(NightjarError) -> Headers {
     var headers = Headers()
     guard var next = texts else { return headers }
     while let name = next.pointee {
         guard let value = next.successor().pointee else {
-            throw NightjarError(.invalidArgument, "the last of the headers has a name and no value")
+            throw NightjarError(.invalidArgument, "the last header has a name but no value")
         }
         try headers.add(required(text(name), "a header's name"), required(text(value), "a header's value"))
         next += 2
@@ -188,7 +190,7 @@ public func nj_cache_remove_prefix(
     removing(from: cache, outCount, outError) { cache throws(NightjarError) in
         let prefix = try required(text(prefix), "prefix")
         guard !prefix.isEmpty else {
-            throw NightjarError(.invalidArgument, "prefix is empty; nj_cache_clear removes all responses")
+            throw NightjarError(.invalidArgument, "prefix is empty; use nj_cache_clear to remove all cache entries")
         }
         return try cache.remove(prefix: prefix)
     }
@@ -225,7 +227,7 @@ public func nj_cache_flush(_ cache: OpaquePointer?) -> nj_status {
 
 @_cdecl("nj_cache_statistics") @implementation
 public func nj_cache_statistics(_ cache: OpaquePointer?, _ statistic: nj_cache_statistic) -> Int64 {
-    guard let cache = Handle<CacheStorage>.borrow(cache) else { return 0 }
+    guard let cache = Handle<CacheStorage>.borrow(cache), !cache.isOfParent else { return -1 }
     let number: Int? =
         switch statistic {
         case NJ_CACHE_STATISTIC_HITS: cache.memoryStatistics.hits

@@ -3,13 +3,13 @@ import Nightjar
 import NightjarHandles
 import Synchronization
 
-/// A catalog that C fills and reads, with the texts that were given out.
+/// A catalog that C fills and reads, and the texts lent to C.
 final class CatalogBox: Sendable {
     private struct State {
         var catalog: Catalog
         var names = ExactDictionary<CString>()
         var descriptions = ExactDictionary<CString>()
-        /// Of all of it: each is lent out; the last is true while `isDescribed`.
+        /// Descriptions of the whole catalog. All were lent to C; the last one is current if `isDescribed`.
         var whole: [CString] = []
         var isDescribed = false
     }
@@ -37,7 +37,7 @@ final class CatalogBox: Sendable {
         }
     }
 
-    /// Endpoints are only ever added, so that a description stays true.
+    /// A description stays valid, because endpoints can only be added.
     func description(of name: String) -> UnsafePointer<CChar>? {
         state.withLock { state in
             guard let operation = state.catalog[name] else { return nil }
@@ -47,7 +47,7 @@ final class CatalogBox: Sendable {
         }
     }
 
-    /// Of all of it, as it is now.
+    /// The description of the whole catalog in its current state.
     var description: UnsafePointer<CChar> {
         state.withLock { state in
             if state.isDescribed, let last = state.whole.last { return last.pointer }
@@ -59,7 +59,7 @@ final class CatalogBox: Sendable {
     }
 
     private static func text(_ value: JSONValue) -> String {
-        // Only a number without digits cannot be written, and examples of a document have none.
+        // Encoding fails only for NaN and infinite numbers, which the examples of a document do not contain.
         (try? value.encoded()).map { String(buffer: $0) } ?? "{}"
     }
 }
@@ -113,7 +113,8 @@ public func nj_config_set_catalog(_ config: OpaquePointer?, _ catalog: OpaquePoi
 
 @_cdecl("nj_client_catalog") @implementation
 public func nj_client_catalog(_ client: OpaquePointer?) -> OpaquePointer? {
-    Handle<Client>.borrow(client)?.catalog.map { Handle.make(CatalogBox($0)) }
+    guard let client = Handle<Client>.borrow(client), !client.isOfParent else { return nil }
+    return client.catalog.map { Handle.make(CatalogBox($0)) }
 }
 
 // MARK: Reading
@@ -156,13 +157,14 @@ public func nj_request_from_endpoint(
     }
 }
 
-/// - Throws: `invalid_argument` for a request of no endpoint.
+/// - Throws: `invalid_argument` if the request does not call an endpoint.
 private func changeEndpoint(
     _ request: OpaquePointer?, _ change: (inout RequestBox.EndpointCall) throws(NightjarError) -> Void
 ) throws(NightjarError) {
     let box = try required(Handle<RequestBox>.borrow(request), "request")
     guard var call = box.endpoint else {
-        throw NightjarError(.invalidArgument, "the request is of no endpoint; nj_request_from_endpoint makes one")
+        throw NightjarError(
+            .invalidArgument, "the request does not call an endpoint; create it with nj_request_from_endpoint")
     }
     try change(&call)
     box.endpoint = call

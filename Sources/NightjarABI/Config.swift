@@ -8,10 +8,10 @@ final class ConfigBox {
     var hooks = ConfiguredHooks() {
         didSet { configuration.hooks = hooks.hooks }
     }
-    /// For whatever login there is when a client is made.
+    /// Applied to the login that is configured when a client is created.
     var loginRequired: LoginHook?
 
-    /// What a client is made of.
+    /// The configuration for a new client.
     var complete: Configuration {
         var configuration = configuration
         configuration.onLoginRequired = loginRequired
@@ -19,7 +19,7 @@ final class ConfigBox {
     }
 }
 
-/// Changes a configuration, or says why not.
+/// Changes a configuration, or returns the error status.
 func changeConfig(
     _ config: OpaquePointer?, _ body: (inout Configuration) throws(NightjarError) -> Void
 ) -> nj_status {
@@ -28,7 +28,7 @@ func changeConfig(
     }
 }
 
-/// A limit of time in seconds; nil for `NJ_NO_LIMIT`, which is 0, and for infinity.
+/// Converts a time limit in seconds; nil for `NJ_NO_LIMIT`, which is 0, and for infinity.
 func limit(_ seconds: Double) throws(NightjarError) -> Duration? {
     if seconds == NJ_NO_LIMIT || seconds == .infinity { return nil }
     return try lifetime(seconds)
@@ -38,7 +38,7 @@ func limit(_ seconds: Double) throws(NightjarError) -> Duration? {
 func timeout(_ seconds: Double) throws(NightjarError) -> Duration { try limit(seconds) ?? Timeouts.unlimited }
 
 func lifetime(_ seconds: Double) throws(NightjarError) -> Duration {
-    guard let duration = Duration(seconds: seconds) else { throw .duration("the length of time", seconds) }
+    guard let duration = Duration(seconds: seconds) else { throw .duration("the duration", seconds) }
     return duration
 }
 
@@ -100,16 +100,27 @@ public func nj_config_set_total_timeout(_ config: OpaquePointer?, _ seconds: Dou
 
 @_cdecl("nj_config_set_max_body") @implementation
 public func nj_config_set_max_body(_ config: OpaquePointer?, _ bytes: Int) -> nj_status {
-    changeConfig(config) { configuration throws(NightjarError) in configuration.maximumBody = clampedSize(bytes) }
+    changeConfig(config) { configuration throws(NightjarError) in configuration.maximumBody = try bodyLimit(bytes) }
 }
 
-/// A size_t beyond what memory can hold comes as a negative number and means no limit.
+/// The limit of a collected body.
+func bodyLimit(_ bytes: Int) throws(NightjarError) -> Int {
+    // A size_t beyond Int is negative here.
+    guard 0...Configuration.largestBodyLimit ~= bytes else {
+        throw NightjarError(
+            .invalidArgument,
+            "max_body must be between 0 and \(Configuration.largestBodyLimit) bytes, got \(UInt(bitPattern: bytes))")
+    }
+    return bytes
+}
+
+/// A size_t above Int.max arrives as a negative number and means no limit.
 func clampedSize(_ bytes: Int) -> Int { bytes < 0 ? .max : bytes }
 
 @_cdecl("nj_config_set_max_connections_per_host") @implementation
 public func nj_config_set_max_connections_per_host(_ config: OpaquePointer?, _ count: Int) -> nj_status {
     changeConfig(config) { configuration throws(NightjarError) in
-        guard 1...65536 ~= count else { throw NightjarError(.invalidArgument, "count is not from 1 to 65536") }
+        guard 1...65536 ~= count else { throw NightjarError(.invalidArgument, "count must be between 1 and 65536") }
         configuration.transport.connectionsPerHost = count
     }
 }
@@ -168,10 +179,10 @@ public func nj_config_set_log(
     _ context: UnsafeMutableRawPointer?
 ) -> nj_status {
     changeConfig(config) { configuration throws(NightjarError) in
-        let queue = try required(Handle<CompletionQueue>.borrow(queue), "queue")
+        let queue = try requiredQueue(queue)
         let log = try required(log, "log")
         guard let level = LogLevel(rawValue: Int32(bitPattern: level.rawValue)) else {
-            throw NightjarError(.invalidArgument, "level is none of nj_log_level")
+            throw NightjarError(.invalidArgument, "level is not a value of nj_log_level")
         }
         let context = CallbackContext(pointer: context)
         configuration.log = LogSink(level: level, queue: queue) { line in
@@ -234,7 +245,7 @@ public func nj_config_set_ephemeral(_ config: OpaquePointer?, _ ephemeral: Bool)
 extension RedirectSettings {
     mutating func follow(atMost count: Int32) throws(NightjarError) {
         guard 0...100 ~= count else {
-            throw NightjarError(.invalidArgument, "\(count) is no number of redirects from 0 to 100")
+            throw NightjarError(.invalidArgument, "the number of redirects must be between 0 and 100, got \(count)")
         }
         maximum = Int(count)
         follows = count > 0
@@ -252,8 +263,8 @@ public func nj_config_merge_json(
     }
 }
 
-/// A JSON text as C gives it.
+/// A JSON text passed by C.
 func document(_ json: UnsafePointer<CChar>?, _ length: Int) throws(NightjarError) -> UnsafeRawBufferPointer {
-    guard length >= 0 else { throw NightjarError(.invalidArgument, "length is beyond what memory can hold") }
+    guard length >= 0 else { throw NightjarError(.invalidArgument, "length is larger than the address space") }
     return UnsafeRawBufferPointer(start: try required(json, "json"), count: length)
 }

@@ -2,7 +2,7 @@ import CNightjar
 import Nightjar
 import NightjarHandles
 
-/// The cookies of a moment, with their texts as C borrows them.
+/// A snapshot of the cookies, with their texts lent to C.
 private final class CookieListBox: Sendable {
     struct Entry: Sendable {
         let name, value, domain, path, sameSite: CString
@@ -43,7 +43,7 @@ public func nj_cookies_open(
 ) -> OpaquePointer? {
     reporting(to: outError) { () throws(NightjarError) in
         guard let policy = CookieJar.Policy(policy) else {
-            throw NightjarError(.invalidArgument, "policy is none of nj_cookie_policy")
+            throw NightjarError(.invalidArgument, "policy is not a value of nj_cookie_policy")
         }
         return Handle.make(try CookieStorage(file: try required(text(path), "path"), policy: policy))
     }
@@ -60,7 +60,8 @@ public func nj_cookies_flush(
 
 @_cdecl("nj_client_cookies") @implementation
 public func nj_client_cookies(_ client: OpaquePointer?) -> OpaquePointer? {
-    Handle<Client>.borrow(client)?.cookies.map(Handle.make)
+    guard let client = Handle<Client>.borrow(client), !client.isOfParent else { return nil }
+    return client.cookies.map(Handle.make)
 }
 
 @_cdecl("nj_cookies_clear") @implementation
@@ -90,7 +91,7 @@ public func nj_cookies_delete(
     _ cookies: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ domain: UnsafePointer<CChar>?,
     _ path: UnsafePointer<CChar>?
 ) -> Int {
-    // Text that is not UTF-8 names nothing, and must not come to mean everything.
+    // Invalid UTF-8 matches nothing; it must not be treated as NULL, which matches everything.
     for pointer in [name, domain, path] where pointer != nil && text(pointer) == nil { return 0 }
     return Handle<CookieStorage>.borrow(cookies)?.delete(name: text(name), domain: text(domain), path: text(path)) ?? 0
 }
@@ -118,7 +119,8 @@ public func nj_cookies_export(
 
 @_cdecl("nj_cookies_list") @implementation
 public func nj_cookies_list(_ cookies: OpaquePointer?) -> OpaquePointer? {
-    Handle<CookieStorage>.borrow(cookies).map { Handle.make(CookieListBox($0.all)) }
+    guard let cookies = Handle<CookieStorage>.borrow(cookies), !cookies.isOfParent else { return nil }
+    return Handle.make(CookieListBox(cookies.all))
 }
 
 @_cdecl("nj_cookie_list_free") @implementation

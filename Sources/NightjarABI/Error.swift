@@ -2,7 +2,7 @@ import CNightjar
 import Nightjar
 import NightjarHandles
 
-/// A failure with its texts as C strings.
+/// An error with its texts as C strings.
 final class ErrorBox: Sendable {
     let error: NightjarError
     let message: CString

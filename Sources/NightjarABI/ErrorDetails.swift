@@ -2,7 +2,7 @@ import CNightjar
 import Nightjar
 import NightjarHandles
 
-/// What a server says about an error, as C strings.
+/// The server's error details as C strings.
 final class DetailsBox: Sendable {
     let title: CString?
     let message: CString?

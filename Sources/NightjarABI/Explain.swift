@@ -4,7 +4,7 @@ import Nightjar
 import NightjarHandles
 import Synchronization
 
-/// What C is told about the course of a call, made when it is first asked for.
+/// The decisions of a call as texts for C, created on first use.
 final class CourseTexts: Sendable {
     private struct Texts {
         var sentences: CString?
@@ -39,7 +39,7 @@ final class CourseTexts: Sendable {
         }
     }
 
-    /// No number in a decision is one that JSON has no word for.
+    /// Encoding cannot fail: decisions contain no NaN or infinite numbers.
     private static func encoded(_ decisions: [Decision]) -> String {
         (try? JSONValue.array(decisions.map(\.json)).encoded()).map { String(buffer: $0) } ?? "[]"
     }

@@ -2,7 +2,7 @@ import CNightjar
 import Nightjar
 import NightjarHandles
 
-/// A form that C fills part by part.
+/// A multipart form that C fills part by part.
 final class FormBox {
     var parts: [MultipartForm.Part] = []
 }

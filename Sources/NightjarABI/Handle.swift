@@ -3,19 +3,19 @@ import Glibc
 import Nightjar
 import NightjarHandles
 
-/// Text that came as a C string.
+/// Converts a C string.
 ///
-/// - Returns: nil for NULL and for bytes that are not UTF-8.
+/// - Returns: nil for NULL and for invalid UTF-8.
 func text(_ pointer: UnsafePointer<CChar>?) -> String? {
     pointer.flatMap { CheckedMemory.isAvailable(strlen($0)) ? String(validatingCString: $0) : nil }
 }
 
-/// What C gave us to give back: never read, so no thread can be the wrong one.
+/// The `context` pointer of a callback. It is only passed back to C and never dereferenced, so any thread may hold it.
 struct CallbackContext: @unchecked Sendable {
     let pointer: UnsafeMutableRawPointer?
 }
 
-/// A C string that lives as long as its owner.
+/// A C string that lives as long as this object.
 final class CString: Sendable {
     nonisolated(unsafe) let pointer: UnsafePointer<CChar>
 
@@ -36,9 +36,9 @@ extension nj_status {
     init(_ kind: ErrorKind) { self.init(UInt32(kind.rawValue)) }
 }
 
-/// Runs what may fail, leaving an error for the caller to free.
+/// Runs `body` and stores an error that it throws in `outError`, owned by the caller.
 ///
-/// - Returns: nil when it failed.
+/// - Returns: nil on failure.
 func reporting<Result>(
     to outError: UnsafeMutablePointer<OpaquePointer?>?, _ body: () throws(NightjarError) -> Result
 ) -> Result? {
@@ -51,18 +51,29 @@ func reporting<Result>(
     }
 }
 
-/// A handle or a text that a function cannot do without.
+/// Throws `invalid_argument` if a required handle or text is missing.
 func required<Value>(_ value: Value?, _ what: String) throws(NightjarError) -> Value {
-    guard let value else { throw NightjarError(.invalidArgument, "\(what) is NULL or not UTF-8") }
+    guard let value else { throw NightjarError(.invalidArgument, "\(what) is NULL or not valid UTF-8") }
     return value
 }
 
-/// A text that may be left away: NULL is nil. What is there must be UTF-8.
+/// Returns the queue to which a function delivers.
+///
+/// - Throws: `invalid_argument` for NULL; `forked` for a queue of the parent process, which nothing could poll.
+func requiredQueue(_ queue: OpaquePointer?) throws(NightjarError) -> CompletionQueue {
+    let queue = try required(Handle<CompletionQueue>.borrow(queue), "queue")
+    guard !queue.isOfParent else {
+        throw NightjarError(.forked, "this queue belongs to the parent process; make a new one after fork")
+    }
+    return queue
+}
+
+/// An optional text: NULL is nil; anything else must be UTF-8.
 func optional(_ pointer: UnsafePointer<CChar>?, _ what: String) throws(NightjarError) -> String? {
     pointer == nil ? nil : try required(text(pointer), what)
 }
 
-/// Runs a setter that may refuse what it is given.
+/// Runs a setter and converts an error to its status.
 func setting(_ body: () throws(NightjarError) -> Void) -> nj_status {
     do throws(NightjarError) {
         try body()
@@ -72,7 +83,7 @@ func setting(_ body: () throws(NightjarError) -> Void) -> nj_status {
     }
 }
 
-/// The same where the error is told too.
+/// The same, and also stores the error.
 func setting(
     _ outError: UnsafeMutablePointer<OpaquePointer?>?, _ body: () throws(NightjarError) -> Void
 ) -> nj_status {

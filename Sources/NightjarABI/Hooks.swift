@@ -5,7 +5,7 @@ import NightjarHandles
 /// A request as C sees it in a hook. Belongs to the thread that runs the hook.
 final class OutgoingBox {
     var request: HookedRequest
-    /// What C borrows until the hook returns.
+    /// Texts that C borrows until the hook returns.
     private var texts: [CString] = []
 
     init(_ request: HookedRequest) { self.request = request }
@@ -33,7 +33,7 @@ final class HopBox {
     }
 }
 
-/// The two hooks of a configuration, which C sets one by one.
+/// The two hooks of a configuration, which C sets individually.
 struct ConfiguredHooks {
     var before: (@Sendable (inout HookedRequest) throws(NightjarError) -> Void)?
     var after: (@Sendable (Result<Response, NightjarError>) -> Void)?
@@ -49,7 +49,7 @@ struct ConfiguredHooks {
             let status = withExtendedLifetime(box) { callback(context.pointer, Handle.lend(box)) }
             guard status == NJ_OK else {
                 let kind = ErrorKind(rawValue: Int32(bitPattern: status.rawValue)) ?? .cancelled
-                throw NightjarError(kind, "the hook before the call refused it")
+                throw NightjarError(kind, "the before hook rejected the request")
             }
             request = box.request
         }

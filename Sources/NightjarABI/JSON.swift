@@ -3,11 +3,11 @@ import Nightjar
 import NightjarHandles
 import Synchronization
 
-/// The JSON of one answer as C asks for it: read once, with the texts that were given out kept.
+/// The JSON value of a response for C: parsed once, with the texts lent to C.
 final class AnsweredJSON: Sendable {
     private struct State {
         var document: Result<JSONValue, NightjarError>?
-        /// Strings by their pointer, names of members by theirs, and texts of parts.
+        /// Texts by role and pointer: string values, member names and encoded parts.
         var texts: [Key: Text] = [:]
     }
 
@@ -18,7 +18,7 @@ final class AnsweredJSON: Sendable {
         var index = 0
     }
 
-    /// Text for C, and its length without the NUL.
+    /// A text for C, and its length without the NUL.
     struct Text: Sendable {
         let bytes: CString
         let length: Int
@@ -31,7 +31,7 @@ final class AnsweredJSON: Sendable {
 
     private let state = Mutex(State())
 
-    /// What `pointer` names; nil where nothing is, also when the answer is no JSON.
+    /// Returns the value that `pointer` refers to; nil if there is none or the response is not JSON.
     func value(at pointer: UnsafePointer<CChar>?, of response: Response) -> JSONValue? {
         guard let pointer = text(pointer), let pointer = try? JSONPointer(pointer) else { return nil }
         return (try? document(of: response)).flatMap(pointer.value)
@@ -53,7 +53,7 @@ final class AnsweredJSON: Sendable {
         return try kept(key) { () throws(NightjarError) in try decode(String.self, at: pointer, of: response) }
     }
 
-    /// - Returns: nil for an index that is not below the count.
+    /// - Returns: nil if the index is out of range.
     func name(at index: Int, in pointer: UnsafePointer<CChar>?, of response: Response) -> Text? {
         guard case .object(let members) = value(at: pointer, of: response), members.indices.contains(index),
             let pointer = text(pointer)
@@ -76,7 +76,7 @@ final class AnsweredJSON: Sendable {
         }.get()
     }
 
-    /// The text that was given out before, for its pointer must stay good, or a new one.
+    /// Returns the text that was lent earlier, whose pointer must stay valid, or a new one.
     private func kept<Failure>(_ key: Key, _ make: () throws(Failure) -> String) throws(Failure) -> Text {
         if let known = state.withLock({ $0.texts[key] }) { return known }
         let made = Text(try make())
@@ -88,7 +88,7 @@ final class AnsweredJSON: Sendable {
     }
 }
 
-/// Decodes what `pointer` names into `out`.
+/// Decodes the value that `pointer` refers to into `out`.
 private func read<Value: Decodable>(
     _ response: OpaquePointer?, _ pointer: UnsafePointer<CChar>?, _ out: UnsafeMutablePointer<Value>?,
     _ outError: UnsafeMutablePointer<OpaquePointer?>?

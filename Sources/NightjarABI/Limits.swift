@@ -6,14 +6,14 @@ import NightjarHandles
 
 private func check(_ count: Int, _ name: String, in range: ClosedRange<Int>) throws(NightjarError) {
     guard range ~= count else {
-        throw NightjarError(.invalidArgument, "\(name) is not from \(range.lowerBound) to \(range.upperBound)")
+        throw NightjarError(.invalidArgument, "\(name) must be between \(range.lowerBound) and \(range.upperBound)")
     }
 }
 
-/// A length of time in which something happens.
+/// Converts a positive duration in seconds.
 private func span(_ seconds: Double, _ name: String) throws(NightjarError) -> Duration {
     let span = try lifetime(seconds)
-    guard span > .zero else { throw NightjarError(.invalidArgument, "\(name) is nothing") }
+    guard span > .zero else { throw NightjarError(.invalidArgument, "\(name) must be greater than 0") }
     return span
 }
 
@@ -48,7 +48,7 @@ public func nj_config_set_circuit_breaker(
     changeConfig(config) { configuration throws(NightjarError) in
         guard failureRate != 0 else { return configuration.limits.breaker = nil }
         guard failureRate > 0, failureRate <= 1 else {
-            throw NightjarError(.invalidArgument, "failure_rate is not from 0 to 1")
+            throw NightjarError(.invalidArgument, "failure_rate must be between 0 and 1")
         }
         try check(minimumCalls, "minimum_calls", in: 1...1_000_000)
         var settings = CircuitBreaker.Settings()
@@ -89,7 +89,7 @@ public func nj_client_limits_json(
 ) -> UnsafeMutablePointer<CChar>? {
     outLength?.pointee = 0
     guard let client = Handle<Client>.borrow(client) else { return nil }
-    // No number in it is one that JSON has no word for.
+    // Encoding cannot fail: the states contain no NaN or infinite numbers.
     guard let text = try? JSONValue.array(client.limitStates().map(\.json)).encoded() else { return nil }
     outLength?.pointee = text.readableBytes
     return strdup(String(buffer: text))

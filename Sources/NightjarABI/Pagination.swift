@@ -5,23 +5,23 @@ import Nightjar
 import NightjarHandles
 import Synchronization
 
-/// How a list goes on, as C fills it step by step.
+/// The pagination options of a list, which C fills step by step.
 final class PaginationBox {
     var pagination: Pagination
-    /// For the whole list.
+    /// The time limit for the whole list.
     var timeout: Duration?
 
     init(_ pagination: Pagination) { self.pagination = pagination }
 }
 
-/// A list as C walks through it. Belongs to the thread that uses it, but for what `pager` itself allows.
+/// A paginated list as C sees it. Belongs to the thread that uses it, except where `pager` allows other threads.
 final class PagerBox: @unchecked Sendable {
     let pager: Pager
-    /// Of blocking calls: what the program has set to run in the midst of a load runs there, also of pages loaded ahead.
+    /// The queue of blocking calls. Callbacks that occur during a load, including loads of prefetched pages, run on it.
     private let queue = CompletionQueue()
-    /// Where that runs now.
+    /// The queue on which callbacks currently run.
     private weak var serving: CompletionQueue?
-    /// Whose items are being given, and the next of them.
+    /// The page whose items are being returned, and the index of the next item.
     private var page: Page?
     private var next = 0
     /// The item that C borrows.
@@ -31,7 +31,7 @@ final class PagerBox: @unchecked Sendable {
 
     deinit { close() }
 
-    /// Ends what is loaded, and runs here what is left of it.
+    /// Cancels the loads in progress and runs their remaining events.
     func close() {
         pager.cancel()
         queue.close()
@@ -59,7 +59,7 @@ final class PagerBox: @unchecked Sendable {
         }
     }
 
-    /// Passes over what is left of the one before.
+    /// Skips the remaining items of the current page.
     func nextPage() throws(NightjarError) -> Page? {
         page = nil
         serve(on: queue)
@@ -87,7 +87,7 @@ final class PagerBox: @unchecked Sendable {
         lent = nil
     }
 
-    /// Where it is: behind the last item of a page that was taken one by one.
+    /// The state of the list: after the last returned item of the current page.
     var state: String { page?.state(consumed: next) ?? pager.state }
 }
 
@@ -95,7 +95,7 @@ final class PagerBox: @unchecked Sendable {
 final class PageBox: Sendable {
     let page: Page
     let response: ResponseBox
-    /// Items that C has asked for, by their places.
+    /// The items that C has read, by index.
     private let texts = Mutex<[Int: CString]>([:])
 
     init(_ page: Page) {
@@ -186,7 +186,18 @@ public func nj_pagination_merge_json(
     }
 }
 
-// MARK: Walking
+/// Returns a pager of this process.
+///
+/// - Throws: `invalid_argument` for NULL; `forked` for a pager of the parent process.
+private func livePager(_ pager: OpaquePointer?) throws(NightjarError) -> PagerBox {
+    let box = try required(Handle<PagerBox>.borrow(pager), "pager")
+    guard !box.pager.isOfParent else {
+        throw NightjarError(.forked, "this pager belongs to the parent process; make a new one after fork")
+    }
+    return box
+}
+
+// MARK: Iteration
 
 @_cdecl("nj_pager_new") @implementation
 public func nj_pager_new(
@@ -196,6 +207,7 @@ public func nj_pager_new(
     reporting(to: outError) { () throws(NightjarError) in
         let client = try required(Handle<Client>.borrow(client), "client")
         let request = try required(Handle<RequestBox>.borrow(request), "request")
+        try client.checkProcess()
         let state = try optional(state, "state")
         let options = Handle<PaginationBox>.borrow(pagination)
         let operation = request.endpoint?.operation
@@ -212,7 +224,7 @@ public func nj_pager_free(_ pager: OpaquePointer?) {
     Handle<PagerBox>.take(pager)?.close()
 }
 
-/// - Parameter found: nil for the end.
+/// - Parameter found: called unless the end was reached.
 private func next<Found>(
     _ outError: UnsafeMutablePointer<OpaquePointer?>?, _ find: () throws(NightjarError) -> Found?,
     _ found: (Found) -> Void
@@ -232,7 +244,7 @@ public func nj_pager_next_item(
     outJSON?.pointee = nil
     outLength?.pointee = 0
     return next(outError) { () throws(NightjarError) in
-        try required(Handle<PagerBox>.borrow(pager), "pager").nextItem()
+        try livePager(pager).nextItem()
     } _: { item in
         outJSON?.pointee = item.text
         outLength?.pointee = item.length
@@ -247,7 +259,7 @@ public func nj_pager_next_page(
     outPage?.pointee = nil
     return next(outError) { () throws(NightjarError) in
         _ = try required(outPage, "out_page")
-        return try required(Handle<PagerBox>.borrow(pager), "pager").nextPage()
+        return try livePager(pager).nextPage()
     } _: { page in
         outPage?.pointee = Handle.make(PageBox(page))
     }
@@ -258,8 +270,8 @@ public func nj_pager_start_next_page(
     _ pager: OpaquePointer?, _ queue: OpaquePointer?, _ done: nj_next_page_fn?, _ context: UnsafeMutableRawPointer?
 ) -> nj_status {
     setting { () throws(NightjarError) in
-        let box = try required(Handle<PagerBox>.borrow(pager), "pager")
-        let queue = try required(Handle<CompletionQueue>.borrow(queue), "queue")
+        let box = try livePager(pager)
+        let queue = try requiredQueue(queue)
         let done = try required(done, "done")
         let context = CallbackContext(pointer: context)
         try box.startNextPage(on: queue) { result in
@@ -281,7 +293,7 @@ public func nj_pager_start_next_page(
 @_cdecl("nj_pager_go_on") @implementation
 public func nj_pager_go_on(_ pager: OpaquePointer?, _ url: UnsafePointer<CChar>?) -> nj_status {
     setting { () throws(NightjarError) in
-        let box = try required(Handle<PagerBox>.borrow(pager), "pager")
+        let box = try livePager(pager)
         box.pager.goOn(url == nil ? .end : .url(try required(text(url), "url")))
     }
 }
@@ -291,12 +303,12 @@ public func nj_pager_go_on_query(
     _ pager: OpaquePointer?, _ items: UnsafePointer<UnsafePointer<CChar>?>?
 ) -> nj_status {
     setting { () throws(NightjarError) in
-        let box = try required(Handle<PagerBox>.borrow(pager), "pager")
+        let box = try livePager(pager)
         guard var next = items else { return box.pager.goOn(.end) }
         var query: [(name: String, value: String)] = []
         while let name = next.pointee {
             guard let value = next.successor().pointee else {
-                throw NightjarError(.invalidArgument, "the last of the items has a name and no value")
+                throw NightjarError(.invalidArgument, "the last query item has a name but no value")
             }
             query.append((name: try required(text(name), "a name"), value: try required(text(value), "a value")))
             next += 2
@@ -307,7 +319,7 @@ public func nj_pager_go_on_query(
 
 @_cdecl("nj_pager_refresh") @implementation
 public func nj_pager_refresh(_ pager: OpaquePointer?) {
-    guard let box = Handle<PagerBox>.borrow(pager) else { return }
+    guard let box = Handle<PagerBox>.borrow(pager), !box.pager.isOfParent else { return }
     box.passOver()
     box.pager.refresh()
 }
@@ -317,12 +329,12 @@ public func nj_pager_cancel(_ pager: OpaquePointer?) { Handle<PagerBox>.borrow(p
 
 @_cdecl("nj_pager_state") @implementation
 public func nj_pager_state(_ pager: OpaquePointer?) -> UnsafeMutablePointer<CChar>? {
-    Handle<PagerBox>.borrow(pager).flatMap { strdup($0.state) }
+    Handle<PagerBox>.borrow(pager).flatMap { $0.pager.isOfParent ? nil : strdup($0.state) }
 }
 
 @_cdecl("nj_pager_explanation") @implementation
 public func nj_pager_explanation(_ pager: OpaquePointer?) -> UnsafeMutablePointer<CChar>? {
-    Handle<PagerBox>.borrow(pager).flatMap { strdup($0.pager.explanation) }
+    Handle<PagerBox>.borrow(pager).flatMap { $0.pager.isOfParent ? nil : strdup($0.pager.explanation) }
 }
 
 // MARK: Pages
@@ -352,7 +364,7 @@ public func nj_page_response(_ page: OpaquePointer?) -> OpaquePointer? {
 
 @_cdecl("nj_page_state") @implementation
 public func nj_page_state(_ page: OpaquePointer?, _ consumed: Int) -> UnsafeMutablePointer<CChar>? {
-    // A size_t beyond Int is negative here.
+    // A size_t above Int.max is negative here.
     Handle<PageBox>.borrow(page).flatMap { strdup($0.page.state(consumed: clampedSize(consumed))) }
 }
 

@@ -18,7 +18,7 @@ public func nj_queue_fd(_ queue: OpaquePointer?) -> Int32 {
 @_cdecl("nj_queue_poll") @implementation
 public func nj_queue_poll(_ queue: OpaquePointer?, _ timeout: Double) -> Int {
     guard let queue = Handle<CompletionQueue>.borrow(queue) else { return 0 }
-    // NaN does not wait; what is longer than a life has no bound.
+    // NaN does not wait; a timeout too long for Duration is unlimited.
     let patience: Duration? = timeout >= 0 ? Duration(seconds: timeout) : (timeout < 0 ? nil : .zero)
     return queue.poll(timeout: patience)
 }

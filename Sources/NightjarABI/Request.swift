@@ -3,16 +3,16 @@ import NIOCore
 import Nightjar
 import NightjarHandles
 
-/// A request that C fills step by step, and the callbacks that go with its calls.
+/// A request that C fills step by step, and the callbacks of its calls.
 final class RequestBox {
     var request: Request
-    /// What it asks for by its name; nil: it says itself what it asks for.
+    /// The endpoint to call; nil: the request has its own method and target.
     var endpoint: EndpointCall?
-    /// The body is made of fields that are added one by one.
+    /// The body consists of form fields that are added individually.
     private var hasFormFields = false
-    /// What goes along with each call of it; the end of a call is the call's own.
+    /// The callbacks of each call, except for its completion.
     private var handlers = TaskHandlers { _, _ in }
-    /// What goes with the functions of a streamed body.
+    /// The context of the callbacks of a streamed body.
     private var bodyContext = CallbackContext(pointer: nil)
 
     init(_ request: Request) {
@@ -29,7 +29,7 @@ final class RequestBox {
 
     var hearsOfRefresh: Bool { handlers.refreshed != nil }
 
-    /// An endpoint and the values for it, which are checked when the request is sent.
+    /// An endpoint and its arguments, which are validated when the request is sent.
     struct EndpointCall {
         var operation: Operation
         var arguments = Arguments()
@@ -42,9 +42,9 @@ final class RequestBox {
         }
     }
 
-    /// Lends it as it is sent, for a request is large and copying one is work.
+    /// Lends the request as it is sent. Requests are large, so this avoids a copy.
     ///
-    /// - Throws: also `invalid_request` for the values of an endpoint.
+    /// - Throws: also `invalid_request` for invalid endpoint arguments.
     @inline(__always)
     func withRequest<Result>(
         for client: Client, _ body: (inout Request) throws(NightjarError) -> Result
@@ -132,14 +132,14 @@ final class RequestBox {
 
     func rewind(_ callback: nj_rewind_fn?) throws(NightjarError) {
         guard case .stream = request.body else {
-            throw NightjarError(.invalidArgument, "the request has no streamed body that could begin anew")
+            throw NightjarError(.invalidArgument, "the request has no streamed body to rewind")
         }
         guard let callback else { return handlers.rewindBody = nil }
         handlers.rewindBody = { [bodyContext] (task: ClientTask) in callback(bodyContext.pointer, Handle.lend(task)) }
     }
 
     func addFormField(_ name: String, _ value: String) throws(NightjarError) {
-        // At most three bytes for one.
+        // Each byte becomes at most three.
         let length = 3 * (name.utf8.count + value.utf8.count) + 2
         guard length <= Configuration.largestBody - (hasFormFields ? request.body.length ?? 0 : 0) else {
             throw NightjarError(.invalidArgument, "the form's fields are larger than 2 GiB; send a multipart form")
@@ -147,7 +147,7 @@ final class RequestBox {
         try CheckedMemory.check(length, for: "the form's fields")
         let field = FormEncoding.encode([(name, value)])
         if hasFormFields, case .bytes(var fields) = request.body {
-            request.body = .none  // so that the bytes are not shared, and grow in place
+            request.body = .none  // makes the buffer unique, so that it grows in place
             defer { request.body = .bytes(fields) }
             try fields.reserve(1 + field.readableBytes, for: "the form's fields")
             fields.writeStaticString("&")
@@ -171,8 +171,8 @@ final class RequestBox {
             guard outcome >= 0, outcome <= Int64(maximum), let count = Int(exactly: outcome) else {
                 return .failed(
                     outcome == NJ_READ_FAILED
-                        ? "the body's source failed"
-                        : "the body's source returned \(outcome), which is neither a count within its buffer nor NJ_READ_FAILED"
+                        ? "the body callback failed"
+                        : "the body callback returned \(outcome), which is neither a valid count nor NJ_READ_FAILED"
                 )
             }
             if count == 0 { return .end }
@@ -190,8 +190,8 @@ func bytes(_ pointer: UnsafeRawPointer?, _ length: Int) throws(NightjarError) ->
     guard pointer != nil || length == 0 else {
         throw NightjarError(.invalidArgument, "the body is NULL but its length is not 0")
     }
-    guard 0...Configuration.largestBody ~= length else {  // a size_t beyond Int is negative here
-        throw NightjarError(.invalidArgument, "the body is larger than 2 GiB; give it as a stream")
+    guard 0...Configuration.largestBody ~= length else {  // a size_t above Int.max is negative here
+        throw NightjarError(.invalidArgument, "the body is larger than 2 GiB; use a streamed body")
     }
     return try ByteBuffer(copying: UnsafeRawBufferPointer(start: pointer, count: length), for: "the request's body")
 }
@@ -315,7 +315,7 @@ public func nj_request_set_body_stream(
     changeRequest(request) { box throws(NightjarError) in
         let read = try required(read, "read")
         guard length >= -1, let count = Int(exactly: length) else {
-            throw NightjarError(.invalidArgument, "length is \(length); -1 means unknown")
+            throw NightjarError(.invalidArgument, "length must be -1 (unknown) or greater, got \(length)")
         }
         box.stream(count < 0 ? nil : count, read, CallbackContext(pointer: context))
     }
@@ -353,7 +353,7 @@ public func nj_request_on_redirect(
 public func nj_request_expect_status(_ request: OpaquePointer?, _ lowest: Int32, _ highest: Int32) -> nj_status {
     changeRequest(request) { box throws(NightjarError) in
         guard 100 <= lowest, lowest <= highest, highest <= 999 else {
-            throw NightjarError(.invalidArgument, "\(lowest) to \(highest) is no run of statuses from 100 to 999")
+            throw NightjarError(.invalidArgument, "\(lowest) to \(highest) is not a range within 100 to 999")
         }
         box.request.expectedStatuses.append(StatusRange(Int(lowest), Int(highest)))
     }
@@ -376,7 +376,7 @@ public func nj_request_set_total_timeout(_ request: OpaquePointer?, _ seconds: D
 
 @_cdecl("nj_request_set_max_body") @implementation
 public func nj_request_set_max_body(_ request: OpaquePointer?, _ bytes: Int) -> nj_status {
-    changeRequest(request) { box throws(NightjarError) in box.request.maximumBody = clampedSize(bytes) }
+    changeRequest(request) { box throws(NightjarError) in box.request.maximumBody = try bodyLimit(bytes) }
 }
 
 @_cdecl("nj_request_set_max_redirects") @implementation

@@ -4,10 +4,10 @@ import Nightjar
 import NightjarHandles
 import Synchronization
 
-/// An answer as C holds it.
+/// A response handle.
 final class ResponseBox: Sendable {
     let response: Response
-    /// By the call that it is of.
+    /// The call that returned the response also started a background revalidation.
     let isBeingRefreshed: Bool
     private let lazyTexts = AtomicLazyReference<AnswerTexts>()
 
@@ -16,11 +16,11 @@ final class ResponseBox: Sendable {
         self.isBeingRefreshed = isBeingRefreshed
     }
 
-    /// What of it C borrows: made for those who ask.
+    /// The texts that C borrows, created on first use.
     var texts: AnswerTexts { lazyTexts.load() ?? lazyTexts.storeIfNil(AnswerTexts(response)) }
 }
 
-/// Texts and values of an answer that C was given, kept as long as the answer.
+/// Texts and values of a response lent to C, kept as long as the response.
 final class AnswerTexts: Sendable {
     private let response: Response
     let json = AnsweredJSON()
@@ -48,7 +48,7 @@ final class AnswerTexts: Sendable {
         }
     }
 
-    /// The content, by its charset.
+    /// The body decoded by its charset.
     var text: AnsweredJSON.Text {
         texts.withLock { texts in
             let text = texts.content ?? AnsweredJSON.Text(response.text)
@@ -88,7 +88,7 @@ final class AnswerTexts: Sendable {
     }
 }
 
-/// A command line with and without its secrets, made when it is first asked for.
+/// A curl command line with and without secrets, created on first use.
 final class CurlLines: Sendable {
     private let lines = Mutex<(open: CString?, masked: CString?)>((nil, nil))
 
@@ -101,7 +101,7 @@ final class CurlLines: Sendable {
     }
 }
 
-/// The value of a field, in the buffer of `headers`, which ends it with NUL.
+/// Returns the value of a header in the buffer of `headers`, where it is followed by a NUL.
 private func value(_ headers: Headers, _ name: UnsafePointer<CChar>?) -> UnsafePointer<CChar>? {
     guard let name = text(name), let index = headers.firstIndex(of: name) else { return nil }
     return headers.withBytes(at: index) { $1.baseAddress?.assumingMemoryBound(to: CChar.self) }
@@ -166,7 +166,7 @@ public func nj_response_body(
         return nil
     }
     outLength?.pointee = body.readableBytes
-    // The response owns the bytes and never changes them, so they stay where they are as long as it lives.
+    // The response owns the bytes and never changes them, so the pointer is valid as long as the response.
     return body.withUnsafeReadableBytes { $0.baseAddress?.assumingMemoryBound(to: CChar.self) }
 }
 
@@ -259,7 +259,7 @@ public func nj_response_redirect_url_at(_ response: OpaquePointer?, _ index: Int
 }
 
 extension Result<Response, NightjarError> {
-    /// Lends a callback of the caller's the one of response and error that there is; the other is NULL.
+    /// Lends either the response or the error to a callback; the other argument is NULL.
     func lend(isBeingRefreshed: Bool = false, to callback: (OpaquePointer?, OpaquePointer?) -> Void) {
         switch self {
         case .success(let response):

@@ -6,10 +6,10 @@ import NightjarHandles
 final class RetryQuestionBox {
     let error: ErrorBox
     let attempt: Int32
-    /// Nil: the client would not try again, for this reason.
+    /// Nil: the client would not retry; `reason` explains why.
     let wait: Duration?
     let reason: CString?
-    /// How long C would have the next attempt wait.
+    /// The delay before the next attempt, as chosen by C.
     var chosenWait: Duration?
 
     init(_ question: RetryQuestion) {
@@ -40,7 +40,7 @@ extension RetryAnswer {
 
 private func attempts(_ count: Int32) throws(NightjarError) -> Int {
     guard 1...100 ~= count else {
-        throw NightjarError(.invalidArgument, "\(count) is no number of attempts from 1 to 100")
+        throw NightjarError(.invalidArgument, "the number of attempts must be between 1 and 100, got \(count)")
     }
     return Int(count)
 }
@@ -130,7 +130,10 @@ public func nj_task_retry(_ task: OpaquePointer?, _ answer: nj_retry, _ seconds:
         let task = try required(Handle<ClientWork>.borrow(task) as? ClientTask, "task")
         let wait = answer == NJ_RETRY_AGAIN ? try lifetime(seconds) : .zero
         guard answer != NJ_RETRY_LATER, let answer = RetryAnswer(answer, after: wait) else {
-            throw NightjarError(.invalidArgument, "answer is none that could be given now")
+            throw NightjarError(.invalidArgument, "answer is not a decision that is possible now")
+        }
+        guard !task.isOfParent else {
+            throw NightjarError(.forked, "this task belongs to the parent process")
         }
         task.retry(answer)
     }
@@ -143,7 +146,7 @@ public func nj_request_set_idempotency_key(_ request: OpaquePointer?, _ key: Uns
     changeRequest(request) { box throws(NightjarError) in
         guard key != nil else { return box.request.idempotencyKey = .generated }
         guard let key = IdempotencyKey(try required(text(key), "key")) else {
-            throw NightjarError(.invalidArgument, "key is not 1 to 255 printable ASCII characters without spaces")
+            throw NightjarError(.invalidArgument, "key must be 1 to 255 printable ASCII characters without spaces")
         }
         box.request.idempotencyKey = .key(key)
     }
@@ -153,7 +156,7 @@ public func nj_request_set_idempotency_key(_ request: OpaquePointer?, _ key: Uns
 public func nj_idempotency_key_new(_ buffer: UnsafeMutablePointer<CChar>?, _ capacity: Int) -> nj_status {
     var random = SystemRandomNumberGenerator()
     let key = IdempotencyKey(using: &random).text.utf8
-    // A capacity beyond Int is negative here, and as good as any.
+    // A capacity above Int.max is negative here and always sufficient.
     guard let buffer, capacity < 0 || capacity > key.count else { return NJ_INVALID_ARGUMENT }
     for (index, byte) in key.enumerated() { buffer[index] = CChar(bitPattern: byte) }
     buffer[key.count] = 0

@@ -4,7 +4,7 @@ import NightjarHandles
 import NightjarLua
 import Synchronization
 
-/// What is said of a script before it is used.
+/// The settings of a script, which must be set before its first use.
 struct ScriptSettings {
     var isSandboxed = false
     var limits = ScriptLimits()
@@ -12,7 +12,7 @@ struct ScriptSettings {
     var pathScope: String?
 }
 
-/// A script that C describes step by step; the interpreter is made when it is first used.
+/// A script that C configures step by step. The interpreter is created on first use.
 final class ScriptBox: Sendable {
     private struct State {
         var settings = ScriptSettings()
@@ -22,17 +22,28 @@ final class ScriptBox: Sendable {
     private let client: Client?
 
     private let state = Mutex(State())
+    private let birth = Fork.generation
 
     init(client: Client?) { self.client = client }
 
-    var script: Script? { state.withLock { $0.script } }
+    /// Nil before the script is used, and in the child of a fork.
+    var script: Script? { Fork.hasHappened(since: birth) ? nil : state.withLock { $0.script } }
+
+    /// - Throws: `forked` in the child of a fork, where the interpreter's threads are missing.
+    private func checkProcess() throws(NightjarError) {
+        guard !Fork.hasHappened(since: birth) else {
+            throw NightjarError(.forked, "this script belongs to the parent process; make a new one after fork")
+        }
+    }
 
     func change(_ body: (inout ScriptSettings) throws(NightjarError) -> Void)
         throws(NightjarError)
     {
+        try checkProcess()
         let result: Result<Void, NightjarError> = state.withLock { state in
             guard state.script == nil else {
-                return .failure(NightjarError(.invalidArgument, "the script has been used already; set this before"))
+                return .failure(
+                    NightjarError(.invalidArgument, "the script was already used; change its settings before"))
             }
             do throws(NightjarError) {
                 try body(&state.settings)
@@ -45,6 +56,7 @@ final class ScriptBox: Sendable {
     }
 
     func prepared() throws(NightjarError) -> Script {
+        try checkProcess()
         let result: Result<Script, NightjarError> = state.withLock { state in
             if let script = state.script { return .success(script) }
             do throws(NightjarError) {
@@ -71,7 +83,7 @@ private func change(
     }
 }
 
-/// Does what may fail with the interpreter, with a status and an error for the caller.
+/// Runs `body` with the interpreter and converts an error to a status and an error handle.
 private func use(
     _ script: OpaquePointer?, _ outError: UnsafeMutablePointer<OpaquePointer?>?,
     _ body: (Script) throws(NightjarError) -> Void
@@ -123,7 +135,7 @@ public func nj_script_allow_origin(_ script: OpaquePointer?, _ url: UnsafePointe
         let url = try required(text(url), "url")
         _ = try RequestURL(url)
         guard settings.allowedOrigins.count < largestAllowance else {
-            throw NightjarError(.invalidArgument, "\(largestAllowance) origins are allowed already")
+            throw NightjarError(.invalidArgument, "at most \(largestAllowance) origins can be allowed")
         }
         settings.allowedOrigins.append(url)
     }
@@ -136,7 +148,7 @@ public func nj_script_set_path_scope(_ script: OpaquePointer?, _ path: UnsafePoi
     }
 }
 
-/// Origins allowed to one script.
+/// The maximum number of origins allowed to a script.
 private let largestAllowance = 10_000
 
 @_cdecl("nj_script_set_time_limit") @implementation
@@ -151,7 +163,7 @@ public func nj_script_run(
 ) -> nj_status {
     use(script, outError) { script throws(NightjarError) in
         let source = try required(source, "source")
-        guard length >= 0 else { throw NightjarError(.invalidArgument, "length is beyond what memory can hold") }
+        guard length >= 0 else { throw NightjarError(.invalidArgument, "length is larger than the address space") }
         let name = name == nil ? "script" : try required(text(name), "name")
         try script.run(Array(UnsafeRawBufferPointer(start: source, count: length)), name: name)
     }

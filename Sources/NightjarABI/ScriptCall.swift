@@ -64,5 +64,5 @@ public func nj_script_call_return_string(_ call: OpaquePointer?, _ bytes: Unsafe
 
 @_cdecl("nj_script_call_fail") @implementation
 public func nj_script_call_fail(_ call: OpaquePointer?, _ message: UnsafePointer<CChar>?) {
-    Handle<ScriptCall>.borrow(call)?.fail(text(message) ?? "the host's function failed")
+    Handle<ScriptCall>.borrow(call)?.fail(text(message) ?? "the host function failed")
 }

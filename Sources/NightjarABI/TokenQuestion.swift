@@ -3,7 +3,7 @@ import Nightjar
 import NightjarHandles
 import Synchronization
 
-/// A question that C answers once, or lets go.
+/// A decision request for a token, which C answers once or releases.
 final class TokenQuestionBox: Sendable {
     private let question: TokenQuestion
     private let isAnswered = Atomic<Bool>(false)
@@ -14,17 +14,17 @@ final class TokenQuestionBox: Sendable {
 
     func answer(_ answer: Result<Token, NightjarError>) throws(NightjarError) {
         guard !question.isOfParentProcess else {
-            throw NightjarError(.forked, "this question belongs to the parent process")
+            throw NightjarError(.forked, "this token request belongs to the parent process")
         }
         guard !isAnswered.exchange(true, ordering: .relaxed) else {
-            throw NightjarError(.invalidArgument, "the question has its answer already")
+            throw NightjarError(.invalidArgument, "the token request was already answered")
         }
         question.answer(answer)
     }
 
     deinit {
         guard !isAnswered.load(ordering: .relaxed) else { return }
-        question.answer(.failure(.noToken(endsLogin: false, "the token provider let its question go unanswered")))
+        question.answer(.failure(.noToken(endsLogin: false, "the token provider did not answer the request")))
     }
 }
 
@@ -36,20 +36,16 @@ extension NightjarError {
 
 @_cdecl("nj_config_set_token_provider") @implementation
 public func nj_config_set_token_provider(
-    _ config: OpaquePointer?, _ provide: nj_token_fn?, _ context: UnsafeMutableRawPointer?
-) -> nj_status {
-    let provider = provide.map { tokenProvider($0, CallbackContext(pointer: context)) }
-    return changeConfig(config) { $0.auth = provider.map { .login(TokenLogin(.provider($0))) } }
-}
-
-@_cdecl("nj_config_set_token_provider_for") @implementation
-public func nj_config_set_token_provider_for(
     _ config: OpaquePointer?, _ scheme: UnsafePointer<CChar>?, _ provide: nj_token_fn?,
     _ context: UnsafeMutableRawPointer?
 ) -> nj_status {
     let provider = provide.map { tokenProvider($0, CallbackContext(pointer: context)) }
     return changeConfig(config) { configuration throws(NightjarError) in
-        configuration.tokenProviders[try required(text(scheme), "scheme")] = provider
+        if let scheme = try optional(scheme, "scheme") {
+            configuration.tokenProviders[scheme] = provider
+        } else {
+            configuration.auth = provider.map { .login(TokenLogin(.provider($0))) }
+        }
     }
 }
 
@@ -73,7 +69,7 @@ public func nj_token_question_answer(
         let question = try required(Handle<TokenQuestionBox>.borrow(question), "question")
         var token = Token(access: try required(text(accessToken), "access_token"))
         guard token.authorization != nil else {
-            throw NightjarError(.invalidArgument, "access_token cannot stand in a header")
+            throw NightjarError(.invalidArgument, "access_token contains a character that is not allowed in a header")
         }
         if let lifetime = try limit(expiresIn) { token = token.lasting(lifetime) }
         try question.answer(.success(token))
@@ -86,7 +82,7 @@ public func nj_token_question_fail(
 ) -> nj_status {
     setting { () throws(NightjarError) in
         let question = try required(Handle<TokenQuestionBox>.borrow(question), "question")
-        let message = message == nil ? "the token provider has none" : try required(text(message), "message")
+        let message = message == nil ? "the token provider has no token" : try required(text(message), "message")
         try question.answer(.failure(.noToken(endsLogin: endsLogin, message)))
     }
 }

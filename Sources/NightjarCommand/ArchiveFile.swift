@@ -4,14 +4,14 @@ import Nightjar
 import NightjarStorage
 import Synchronization
 
-/// `nightjar --har`: the exchanges of a script as an HTTP archive.
+/// `nightjar --har`: writes the exchanges of a script as an HTTP archive.
 ///
-/// Each entry is written together with the archive's end over the end before it, so that the file is an archive at any
-/// moment, however the process ends.
+/// Each entry overwrites the end of the archive and is followed by a new end in the same write, so that the file is a
+/// complete archive whenever the process ends.
 final class ArchiveFile: Sendable {
     private struct State {
         var writer: HARWriter
-        /// Where the end of the archive stands in the file.
+        /// The offset of the end of the archive in the file.
         var position: off_t
         var isBroken = false
     }
@@ -20,10 +20,10 @@ final class ArchiveFile: Sendable {
     private let descriptor: Int32
     private let state: Mutex<State>
 
-    /// - Throws: `storage` when the file cannot be made.
+    /// - Throws: `storage` if the file cannot be created.
     init(path: [UInt8], showsSecrets: Bool) throws(NightjarError) {
         name = String(decoding: path, as: UTF8.self)
-        // Only the owner may read the archive: it shows requests and responses, masked or not.
+        // Only the owner may read the archive, because it contains requests and responses, even if masked.
         descriptor = try PrivateFile(name, "archive").open(
             path.map(CChar.init(bitPattern:)) + [0], O_WRONLY | O_CREAT | O_TRUNC)
         let writer = HARWriter(showsSecrets: showsSecrets)
@@ -45,9 +45,9 @@ final class ArchiveFile: Sendable {
             if ArchiveFile.write(entry, state.writer.end(), to: descriptor, at: state.position) {
                 state.position += off_t(entry.readableBytes)
             } else {
-                Console.complain(ArchiveFile.failure(name).message + "; what follows is not in it")
+                Console.complain(ArchiveFile.failure(name).message + "; later exchanges are not recorded")
                 state.isBroken = true
-                // What there was before needs no more room than it had.
+                // The previous end fits in the space that it used before.
                 ftruncate(descriptor, state.position)
                 _ = ArchiveFile.write(ByteBuffer(), state.writer.end(), to: descriptor, at: state.position)
             }
@@ -60,7 +60,7 @@ final class ArchiveFile: Sendable {
             .storage, "the archive \(name) cannot be written: \(String(cString: strerror(code)))", code: code)
     }
 
-    /// In one write where the system takes it so.
+    /// A single write, unless the system writes less.
     private static func write(_ text: ByteBuffer, _ end: ByteBuffer, to descriptor: Int32, at position: off_t) -> Bool {
         var bytes = text
         bytes.writeImmutableBuffer(end)

@@ -4,9 +4,9 @@ import Nightjar
 import NightjarDemo
 import NightjarLua
 
-/// Carries out an invocation.
+/// Runs an invocation.
 struct Command {
-    /// As the process got them, its own name first.
+    /// The arguments of the process, starting with its own name.
     let arguments: [[UInt8]]
 
     /// - Returns: the exit status.
@@ -26,7 +26,7 @@ struct Command {
     }
 
     private func interpret(_ invocation: Invocation) throws(NightjarError) -> Int32 {
-        HostSignals.keepSIGPIPE()  // so that `nightjar script.lua | head` ends with head
+        HostSignals.keepSIGPIPE()  // so that `nightjar script.lua | head` ends when head does
         let interpreter = try Interpreter(arguments: arguments, scriptPosition: invocation.scriptPosition)
         try interpreter.open(njc_open)
         njc_set_traces(invocation.traces)
@@ -63,8 +63,8 @@ struct Command {
         return 0
     }
 
-    /// Ends the process by SIGINT if Ctrl-C has ended the command, so that a shell's loop around the command ends too. The
-    /// scripts have been closed by then.
+    /// Ends the process by SIGINT if Ctrl-C ended the command, so that a shell loop around the command ends too. The
+    /// scripts have been closed before.
     static func endByInterrupt() {
         guard Interpreter.wasInterrupted else { return }
         fflush(nil)

@@ -8,7 +8,7 @@ enum Console {
         case error = 2
     }
 
-    /// The bytes of each, the program's name first: they need not be UTF-8.
+    /// The arguments as bytes, which need not be UTF-8, starting with the program's name.
     static var arguments: [[UInt8]] {
         let values = UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: Int(CommandLine.argc))
         return values.map { value in
@@ -16,7 +16,7 @@ enum Console {
         }
     }
 
-    /// Whether errors are shown in colours: to a person (https://no-color.org).
+    /// Whether errors are shown in colours, which requires a terminal (https://no-color.org).
     static var errorHasColors: Bool {
         let noColor = getenv("NO_COLOR").map { $0.pointee != 0 } ?? false
         let isDumb = getenv("TERM").map { strcmp($0, "dumb") == 0 } ?? true
@@ -25,7 +25,7 @@ enum Console {
 
     static var inputIsTerminal: Bool { isatty(STDIN_FILENO) == 1 }
 
-    /// Writes at once, behind what scripts have printed.
+    /// Writes immediately, after the buffered output of scripts.
     static func write(_ text: String, to stream: Stream) {
         fflush(nil)
         var text = text
@@ -34,7 +34,7 @@ enum Console {
         }
     }
 
-    /// One message on standard error.
+    /// Writes one message to standard error.
     static func complain(_ message: String) {
         write("nightjar: \(message)\n", to: .error)
     }

@@ -1,9 +1,9 @@
 import Glibc
 import NightjarDemo
 
-/// `nightjar demo`: the API that examples and tests talk to.
+/// `nightjar demo`: the API server for examples and tests.
 enum Demo {
-    /// Serves until the process is told to end.
+    /// Serves until the process is terminated.
     ///
     /// - Returns: the exit status.
     static func serve(port: Int) -> Int32 {

@@ -1,6 +1,6 @@
-/// What the command line asks for. The options are those of `lua`.
+/// The parsed command line. The options are those of `lua`.
 struct Invocation {
-    /// Something to run before the script, in the order given. Like a file's name, in bytes that need not be UTF-8.
+    /// An action before the script, in the given order. Bytes, like file names, because they need not be UTF-8.
     enum Step: Equatable {
         /// `-e`
         case code([UInt8])
@@ -14,11 +14,11 @@ struct Invocation {
         case standardInput
         /// `nightjar demo`
         case demo(port: Int)
-        /// `nightjar get` and the other programs of the command, with the words behind the name.
+        /// `nightjar get` and the other programs of the command, with the words after the name.
         case program(name: String, words: [[UInt8]])
     }
 
-    /// Each has a help text of its own.
+    /// Each has its own help text.
     private static let programs: Set<String> = [
         "get", "post", "put", "patch", "delete", "head", "options", "login", "logout", "profiles", "check",
         "test", "completions",
@@ -26,7 +26,7 @@ struct Invocation {
 
     var steps: [Step] = []
     var main = Main.none
-    /// Where in the arguments the script's name stands; their number when there is no script.
+    /// The index of the script's name in the arguments, or their number if there is no script.
     var scriptPosition: Int
     var isInteractive = false
     var showsVersion = false
@@ -38,10 +38,10 @@ struct Invocation {
     /// `--har-secrets`
     var archivesSecrets = false
 
-    /// `--profile`, before the name of a program.
+    /// `--profile`, given before the name of a program.
     private var profile: [UInt8]?
 
-    /// - Parameter arguments: the program's name first.
+    /// - Parameter arguments: starting with the program's name.
     init(_ bytes: [[UInt8]]) throws(UsageError) {
         let arguments = bytes.map { String(decoding: $0, as: UTF8.self) }
         scriptPosition = arguments.count
@@ -77,9 +77,10 @@ struct Invocation {
         if Invocation.programs.contains(name) {
             main = .program(name: name, words: try programWords(bytes, behind: position))
         } else if profile != nil {
-            throw UsageError("--profile is for get, post, put, patch, delete, head, options, login and logout")
+            throw UsageError(
+                "--profile is only valid with get, post, put, patch, delete, head, options, login and logout")
         }
-        if archivesSecrets, archive == nil { throw UsageError("--har-secrets needs --har FILE") }
+        if archivesSecrets, archive == nil { throw UsageError("--har-secrets requires --har FILE") }
         if case .program = main { return }
         guard position < arguments.count else { return }
         scriptPosition = position
@@ -90,7 +91,7 @@ struct Invocation {
         }
     }
 
-    /// The words of a program, less those that ask for an archive, which the command makes.
+    /// Returns the words of a program without the options for an archive, which the command handles itself.
     private mutating func programWords(_ arguments: [[UInt8]], behind name: Int) throws(UsageError) -> [[UInt8]] {
         var words: [[UInt8]] = []
         if let profile { words += [Array("--profile".utf8), profile] }
@@ -110,13 +111,14 @@ struct Invocation {
         return words + arguments[position...]
     }
 
-    /// The rest of `-ecode` or `--har=file` behind so many bytes, which is the argument before `position`, or the argument there.
+    /// Returns the value of `-ecode` or `--har=file`, which starts after `length` bytes of the argument before
+    /// `position`, or else the argument at `position`.
     private static func value(
         of option: String, _ arguments: [[UInt8]], _ position: inout Int, behind length: Int = 2
     ) throws(UsageError) -> [UInt8] {
         let rest = arguments[position - 1].dropFirst(length)
         if !rest.isEmpty { return Array(rest) }
-        guard position < arguments.count else { throw UsageError("'\(option)' needs argument") }
+        guard position < arguments.count else { throw UsageError("option '\(option)' requires an argument") }
         defer { position += 1 }
         return arguments[position]
     }
@@ -126,7 +128,7 @@ struct Invocation {
         guard let option = rest.popFirst() else { return 8080 }
         guard option == "--port" else { throw UsageError("demo: unrecognized option '\(option)'") }
         guard let text = rest.popFirst(), let port = Int(text), 0...65535 ~= port else {
-            throw UsageError("demo: --port needs a number from 0 to 65535")
+            throw UsageError("demo: --port requires a number from 0 to 65535")
         }
         guard rest.isEmpty else { throw UsageError("demo: unexpected '\(rest[rest.startIndex])'") }
         return port
@@ -138,26 +140,26 @@ struct Invocation {
           -l mod     require library 'mod' into global 'mod'
           -l g=mod   require library 'mod' into global 'g'
           -i         enter the prompt after executing 'script'
-          -v         show the version
+          -v         print the version
           -W         turn warnings on
-          --trace    show each call and its phases on standard error
-          --har FILE write the calls to FILE as an HTTP archive (HAR 1.2), credentials masked
-          --har-secrets  not masked
+          --trace    print each call and its phases to standard error
+          --har FILE write the calls to FILE as an HTTP archive (HAR 1.2), with credentials masked
+          --har-secrets  do not mask credentials in the archive
           --         stop handling options
           -          execute standard input
-        Without a script, options or input it is a prompt; .help there tells what it has.
+        Without a script, options or piped input, nightjar starts an interactive prompt; type .help there.
 
         usage: nightjar [--profile NAME] get|post|put|patch|delete|head|options URL [items]
                nightjar login|logout|profiles|check|test|completions ...
-          makes a call, and so on; nightjar get --help and so on tell more
+          run a subcommand; see nightjar get --help and so on
 
         usage: nightjar demo [--port N]
-          serves the demo API on 127.0.0.1, port 8080 or N (0: a free one), until Ctrl-C
+          serve the demo API on 127.0.0.1, port 8080 or N (0: any free port), until Ctrl-C
 
         """
 }
 
-/// The command line makes no sense; exit status 2.
+/// An invalid command line; exit status 2.
 struct UsageError: Error {
     let message: String
     init(_ message: String) { self.message = message }

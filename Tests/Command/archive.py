@@ -132,7 +132,7 @@ with tempfile.TemporaryDirectory() as folder:
     result = run("--har", "/no/such/folder/x.har")
     check("a file that cannot be made", result.returncode == 1 and "cannot be opened: No such file" in result.stderr)
     result = run("--har", "/dev/full")
-    check("a device is no archive", result.returncode == 1 and "is not a file" in result.stderr, result)
+    check("a device is no archive", result.returncode == 1 and "is not a regular file" in result.stderr, result)
     result = subprocess.run(
         [NIGHTJAR, "--har", archive, script, ORIGIN], capture_output=True, text=True, timeout=60, restore_signals=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000)))

@@ -153,7 +153,7 @@ import Testing
         let error = try failure(client, Request(.get, "http://no-such-host.invalid/"))
         #expect(error.kind == .dns)
         #expect(error.phase == .dns)
-        #expect(error.message.contains("\"no-such-host.invalid\" cannot be found"))
+        #expect(error.message.contains("resolving the host \"no-such-host.invalid\" failed"))
     }
 
     @Test func plainTextWhereTLSIsMeantIsSaidSo() throws {
@@ -161,7 +161,7 @@ import Testing
         let client = try Client(Configuration.loopback)
         let error = try failure(client, Request(.get, "https://127.0.0.1:\(peer.port)/"))
         #expect(error.kind == .tls)
-        #expect(error.message.contains("does not speak TLS"))
+        #expect(error.message.contains("does not support TLS"))
     }
 
     @Test func anInterimAnswerIsNotTheAnswer() throws {

@@ -87,7 +87,7 @@ local other = api:paginate(path, options)
 equal(other:take(1)[1].id, 1000)
 equal(other:resume(state), other)
 equal(other().id, 14000)
-fails("invalid_argument", "the state is not one that a list has given, or it is damaged", other.resume, other, "nonsense")
+fails("invalid_argument", "the state was not created by a paginator, or it is damaged", other.resume, other, "nonsense")
 equal(other().id, 15000)
 other:collect()
 equal(#api:paginate(path, { style = "cursor", items = "/results", next = "/next_cursor", query = { count = 25, limit = 10 },
@@ -99,7 +99,7 @@ list = api:paginate(path, { style = "cursor", items = "/results", next = "/next_
   query = { count = 25, limit = 10, fail = 2, times = 1 } })
 local seen = {}
 local function loop() for item in list do seen[#seen + 1] = item end end
-local err = fails("server", [[GET returned 503 Service Unavailable: "page 2 was requested to fail"]], loop)
+local err = fails("server", [[GET returned 503 Service Unavailable: "page 2 was configured to fail"]], loop)
 equal(err.status, 503)
 equal(#seen, 10)
 loop()
@@ -107,10 +107,10 @@ equal(#seen, 25)
 equal(asked(path), 4)
 
 -- Never a silent end.
-fails("too_large", "the list has more than 2 pages, with 20 items so far; raise max_pages to continue",
+fails("too_large", "the list has more than 2 pages (20 items so far); raise max_pages to continue",
   function() api:paginate(set "cursor", { query = { count = 25, limit = 10 }, max_pages = 2 }):collect() end)
-fails("protocol", ('the list cannot be followed: its next page is at "http://127.0.0.2:1" and not at "%s"; name it in allow_origins '
-  .. "to go there, without credentials"):format(origin), function()
+fails("protocol", ('the list cannot be followed: its next page is at "http://127.0.0.2:1", not at "%s"; add it to allow_origins '
+  .. "to follow it without credentials"):format(origin), function()
   api:paginate(set "next", { query = { count = 25, limit = 10, foreign = "http://127.0.0.2:1" } }):collect()
 end)
 
@@ -134,7 +134,7 @@ misuse("not now", list)
 list = api:paginate(set "cursor", { items = "/results", next = function() return 7 end, query = { count = 3 } })
 misuse("paginate: next must return nil, a URL or { query = {...} }, got number", list)
 list = api:paginate(set "cursor", { items = "/results", next = function() return { qeury = {} } end, query = { count = 3 } })
-misuse("paginate: next: there is no option 'qeury'; did you mean 'query'?", list)
+misuse("paginate: next: unknown option 'qeury'; did you mean 'query'?", list)
 -- The page that it sees is a copy: what it does to that changes nothing.
 for _, change in ipairs {
   function(page) page.items = nil end,
@@ -205,7 +205,7 @@ for _, leave in ipairs { "cancel", "error", "close" } do
   else misuse("not now", first.join, first) end
 end
 list = api:paginate(set "cursor", { items = "/results", query = { count = 3 }, next = function() list() end })
-misuse("paginate: next cannot take from its own list, which waits for what next returns", list)
+misuse("paginate: the next function must not take from its own list", list)
 
 -- Many tasks take from one list; each item goes to one.
 list = api:paginate(set "cursor", { items = "/results", next = "/next_cursor", query = { count = 200, limit = 10, delay = 1 } })
@@ -263,21 +263,21 @@ equal(list().id, 1000)
 -- Misuse.
 misuse("paginate: path must be a string, got no value", function() api:paginate() end)
 misuse("paginate: options must be a table, got number", function() api:paginate("/", 1) end)
-misuse("paginate: there is no option 'nxt'; did you mean 'next'?", function() api:paginate("/", { nxt = "/x" }) end)
+misuse("paginate: unknown option 'nxt'; did you mean 'next'?", function() api:paginate("/", { nxt = "/x" }) end)
 misuse("paginate: total_timeout must be between 0 and 3153600000 seconds, got -1", function() api:paginate("/", { total_timeout = -1 }) end)
 misuse("paginate: total_timeout must be a number of seconds or false, got string", function() api:paginate("/", { total_timeout = "x" }) end)
-misuse("paginate: there is no option 'timeuot'; did you mean 'timeout'?", function() api:paginate("/", { timeuot = 1 }) end)
-misuse("paginate: the option 'on_retry' is not for lists", function() api:paginate("/", { on_retry = print }) end)
-misuse("paginate: the option 'stream' is not for lists", function() api:paginate("/", { stream = true }) end)
-misuse("paginate: resume must be a state, which is a string, got number", function() api:paginate("/", { resume = 1 }) end)
-misuse("paginate: a function as next is for style 'custom'; leave style out, or give a JSON Pointer",
+misuse("paginate: unknown option 'timeuot'; did you mean 'timeout'?", function() api:paginate("/", { timeuot = 1 }) end)
+misuse("paginate: option 'on_retry' is not supported for lists", function() api:paginate("/", { on_retry = print }) end)
+misuse("paginate: option 'stream' is not supported for lists", function() api:paginate("/", { stream = true }) end)
+misuse("paginate: resume must be a string from list:state(), got number", function() api:paginate("/", { resume = 1 }) end)
+misuse("paginate: a next function requires style 'custom'; remove style, or set next to a JSON Pointer",
   function() api:paginate("/", { style = "page", next = print }) end)
 misuse("paginate: query must be a table, got number", function() api:paginate("/", { query = 1 }) end)
 fails("invalid_argument",
   'option "style" is "cursr"; it must be one of "guess", "page", "offset", "cursor", "link", "next", "header", "custom"',
   function() api:paginate("/", { style = "cursr" }) end)
 misuse("a list has no field 'page'; did you mean 'pages'?", function() return list.page end)
-misuse("bad argument #1 to 'take' (a number of items from 0 expected)", function() list:take(-1) end)
+misuse("bad argument #1 to 'take' (a non-negative number of items expected)", function() list:take(-1) end)
 
 -- pages() gives pages without items: the response of an empty first page, and a 304, can be seen.
 local function mocked(answers)
@@ -313,9 +313,9 @@ local function aged(age) return { json = { chunk = { { id = 1, age = age } }, ["
 fails("protocol", "page 2 names itself as the next page, so the list would never end: the server ignores the query item "
   .. '"cursor" or repeats its cursors; set param to the query item that takes the cursor',
   function() mocked { aged(1), aged(2), aged(3) }:paginate("/list", { style = "cursor", next = "/end" }):collect() end)
-fails("decoding", "how the list goes on cannot be guessed, though page 1 says that there is more at \"/IsTruncated\"; set style and param",
+fails("decoding", "the next page cannot be determined, although page 1 says that more items follow at \"/IsTruncated\"; set style and param",
   function() mocked { { json = { items = { 1 }, IsTruncated = true } } }:paginate("/list"):collect() end)
-fails("invalid_argument", "style header needs header: the name of the response's field that tells the next page",
+fails("invalid_argument", "style header requires the option header: the response field that names the next page",
   function() api:paginate("/", { style = "header" }) end)
 fails("invalid_argument", 'request_header must be the name of a header field, got "a b"',
   function() api:paginate("/", { style = "header", header = "X", request_header = "a b" }) end)

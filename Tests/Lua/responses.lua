@@ -35,7 +35,7 @@ assert(post:curl():find("-H 'Authorization: Bearer ***'", 1, true), post:curl())
 assert(not post:curl():find("hunter2"), post:curl())
 assert(post:curl { show_secrets = true }:find([[{"n":1,"token":"hunter2"}]], 1, true))
 equal(post:curl { show_secrets = false }, post:curl())
-misuse("curl: there is no option 'secrets'", function() return post:curl { secrets = true } end)
+misuse("curl: unknown option 'secrets'", function() return post:curl { secrets = true } end)
 misuse("curl: show_secrets must be a boolean, got number", function() return post:curl { show_secrets = 1 } end)
 
 -- Headers.

@@ -1,7 +1,7 @@
 import NightjarHTTP
 import Testing
 
-@testable import NightjarOpenAPI
+@testable import NightjarAPI
 
 @Suite struct DocumentTreeTests {
     static let text = """
@@ -45,13 +45,13 @@ import Testing
     @Test func repeatedNamesInJSONAreRefused() {
         #expect(
             message { _ = try tree("{\"a\": 1,\n \"b\": {\"x\": [], \"x\": 2}}", "api.json") }
-                == "api.json line 2 column 17: the key \"x\" is there twice, first in line 2; take one out")
+                == "api.json line 2 column 17: the key \"x\" is defined twice, first in line 2; remove one")
     }
 
     @Test func brokenJSONIsToldWithItsPlace() {
         #expect(
             message { _ = try tree("{\"a\": 1,\n \"b\" 2}", "api.json") }
-                == "api.json line 2 column 6: not JSON: expected ':' behind the name")
+                == "api.json line 2 column 6: not JSON: expected ':' after the name")
     }
 
     @Test func flowYAMLThatIsNoJSONIsRead() throws {

@@ -42,7 +42,7 @@ import Testing
         try store.put(exampleLogin())
         chmod(path, mode_t(mode))
         let found = error(store)
-        #expect(found.load.contains("open to other users (mode \(String(mode, radix: 8)))"))
+        #expect(found.load.contains("accessible to other users (mode \(String(mode, radix: 8)))"))
         #expect(found.load == found.save)
         #expect(failure { try store.logOut() } != nil)
         chmod(path, 0o600)
@@ -54,18 +54,18 @@ import Testing
         // Only root can change the owner of a file.
         guard geteuid() == 0 else { return }
         chown(path, 65534, 65534)
-        #expect(error(store).load.contains("belongs to the user with number 65534"))
-        #expect(error(store).save.contains("belongs to the user with number 65534"))
+        #expect(error(store).load.contains("belongs to another user (uid 65534)"))
+        #expect(error(store).save.contains("belongs to another user (uid 65534)"))
     }
 
     @Test func whatIsNoFileIsRefused() throws {
         mkdir(path, 0o700)
-        #expect(error(store).load.contains("is not a file"))
-        #expect(error(store).save.contains("is not a file"))
+        #expect(error(store).load.contains("is not a regular file"))
+        #expect(error(store).save.contains("is not a regular file"))
         rmdir(path)
         mkfifo(path, 0o600)
-        #expect(error(store).load.contains("is not a file"))
-        #expect(error(FileTokenStore(path: folder.file("none/login"))).load.contains("is its folder there?"))
+        #expect(error(store).load.contains("is not a regular file"))
+        #expect(error(FileTokenStore(path: folder.file("none/login"))).load.contains("check that its folder exists"))
         for path in ["", "a/", "a\0b"] {
             #expect(failure { _ = try FileTokenStore(path: path).load() }?.kind == .invalidArgument)
         }
@@ -119,10 +119,10 @@ import Testing
             }
         }
         try folder.write("login", "{\"access_token\": \"secret\"}")
-        #expect(error(store).load.contains("is no token store"))
+        #expect(error(store).load.contains("is not a token store"))
         #expect(!error(store).load.contains("secret"))
         try folder.write("login", Bytes(Array("NJLOGIN\n".utf8) + [3] + [UInt8](repeating: 0, count: 100)))
-        #expect(error(store).save.contains("of version 3, written by a later release"))
+        #expect(error(store).save.contains("has version 3, written by a later release"))
     }
 
     @Test func anotherKeyIsAnErrorAndTheFileStays() throws {
@@ -130,7 +130,7 @@ import Testing
         let other = FileTokenStore(path: path, key: EncryptionKey(bytes: [UInt8](repeating: 2, count: 32)))
         try first.put(exampleLogin())
         let record = try folder.read("login")
-        for (store, reason) in [(other, "under another key"), (store, "no key is given")] {
+        for (store, reason) in [(other, "with a different key"), (store, "no key is set")] {
             #expect(error(store).load.contains(reason))
             #expect(error(store).save.contains(reason))
             #expect(failure { try store.logOut() }?.message.contains(reason) == true)
@@ -149,9 +149,9 @@ import Testing
         try first.put(exampleLogin())
         let copy = try folder.write("copy", Bytes(try folder.read("login")))
         chmod(copy, 0o600)
-        #expect(error(FileTokenStore(path: copy, key: key)).load.contains("a copy from another path or account"))
-        #expect(error(FileTokenStore(path: copy, key: key)).save.contains("a copy from another path or account"))
-        // Under another name of the same file it is the same login.
+        #expect(error(FileTokenStore(path: copy, key: key)).load.contains("was copied from another path or account"))
+        #expect(error(FileTokenStore(path: copy, key: key)).save.contains("was copied from another path or account"))
+        // By another name of the same file it is the same login.
         symlink("login", folder.file("link"))
         #expect(try FileTokenStore(path: folder.file("link"), key: key).load() == exampleLogin())
     }
@@ -160,7 +160,7 @@ import Testing
     @Test func anOlderRecordIsAnError() throws {
         try folder.write("login", Bytes(Array("NJLOGIN\n".utf8) + [1] + [UInt8](repeating: 0, count: 100)))
         chmod(path, 0o600)
-        #expect(error(store).load.contains("of version 1, written by an earlier release; move it away"))
+        #expect(error(store).load.contains("has version 1, written by an earlier release; move it away"))
         #expect(error(store).save == error(store).load)
     }
 

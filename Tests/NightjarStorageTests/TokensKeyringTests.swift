@@ -158,6 +158,6 @@ import Testing
         let environment = environment().merging(["DBUS_SESSION_BUS_ADDRESS": "unix:path=\(folder.file("none"))"]) { $1 }
         let result = try run(TokenStoreWorkers.path, ["keyring", "load"], environment: environment)
         #expect(result.status == 1)
-        #expect(result.text.contains("cannot be used") || result.text.contains("needs libsecret"))
+        #expect(result.text.contains("cannot be used") || result.text.contains("requires libsecret"))
     }
 }

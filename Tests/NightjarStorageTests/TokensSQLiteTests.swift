@@ -41,7 +41,7 @@ import Testing
 
     @Test func anotherKeyIsAnErrorAndTheLoginStays() throws {
         try store("a", key: 1).put(exampleLogin())
-        for (other, reason) in [(store("a", key: 2), "under another key"), (store("a"), "no key is given")] {
+        for (other, reason) in [(store("a", key: 2), "with a different key"), (store("a"), "no key is set")] {
             #expect(failure { _ = try other.load() }?.message.contains(reason) == true)
             #expect(failure { try other.put(exampleLogin(2)) }?.message.contains(reason) == true)
             #expect(failure { try other.logOut() }?.message.contains(reason) == true)
@@ -59,14 +59,14 @@ import Testing
         try database.execute(
             "UPDATE login SET record = (SELECT record FROM login WHERE account = 'admin') WHERE account = 'mallory'")
         let error = failure { _ = try store("mallory", key: 1).load() }
-        #expect(error?.message.contains("a copy from another path or account") == true)
+        #expect(error?.message.contains("was copied from another path or account") == true)
         #expect(try store("admin", key: 1).load() == exampleLogin())
         try database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         let copy = try folder.write("copy.db", Bytes(try folder.read("tokens.db")))
         chmod(copy, 0o600)
         let moved = SQLiteTokenStore(
             path: copy, account: "admin", key: EncryptionKey(bytes: [UInt8](repeating: 1, count: 32)))
-        #expect(failure { _ = try moved.load() }?.message.contains("a copy from another path or account") == true)
+        #expect(failure { _ = try moved.load() }?.message.contains("was copied from another path or account") == true)
     }
 
     /// Killed between the last write of the write-ahead log and its commit mark: the log may be replayed at any time.
@@ -139,7 +139,7 @@ import Testing
     @Test func anotherProgramsDatabaseIsLeftAlone() throws {
         _ = try CookieFile(path).load(at: 1)
         let error = failure { try store("a").put(exampleLogin()) }
-        #expect(error?.message.contains("of another program or for another purpose; it is left alone") == true)
+        #expect(error?.message.contains("belongs to another program or has another purpose; it was not changed") == true)
         #expect(failure { _ = try store("a").load() } != nil)
         try folder.write("text", "secret text that is no database\n")
         chmod(folder.file("text"), 0o600)
@@ -155,7 +155,7 @@ import Testing
         let start = ContinuousClock.now
         let error = failure { try store("a", patience: 0.2).put(exampleLogin(2)) }
         #expect(error?.kind == .storage)
-        #expect(error?.message.contains("another process has held it for too long") == true)
+        #expect(error?.message.contains("another process held it for too long") == true)
         #expect(ContinuousClock.now - start < .seconds(5))
         // Reading does not wait.
         #expect(try store("a", patience: 0.2).load() == exampleLogin())

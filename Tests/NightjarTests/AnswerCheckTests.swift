@@ -170,8 +170,7 @@ import Testing
         let api = try client(ScriptedTransport([Self.json(body), Self.json(body), Self.json("{" + body)]))
         let schema = DeferredSchema(try JSONSchema(parsing: Self.schema))
         let problem =
-            #"the answer of endpoint "list": the JSON is not as described: at "/\#(count)/id": expected an "#
-            + #"integer, found nothing"#
+            #"the response of endpoint "list": the JSON is not as described: at "/\#(count)/id": expected an integer, found nothing"#
         let error = #expect(throws: NightjarError.self) { try api.sendBlocking(request(schema)) }
         #expect(error?.kind == .decoding)
         #expect(error?.message == problem)
@@ -181,7 +180,7 @@ import Testing
         let response = try api.sendBlocking(request(schema, .warn))
         #expect(response.decisions.map(\.what) == [.mismatched(problem: problem)])
         let broken = #expect(throws: NightjarError.self) { try api.sendBlocking(request(schema)) }
-        #expect(broken?.message.hasPrefix(#"the answer of endpoint "list": the answer is not JSON"#) == true)
+        #expect(broken?.message.hasPrefix(#"the response of endpoint "list": the response is not JSON"#) == true)
     }
 
     @Test(arguments: [0, 1000])

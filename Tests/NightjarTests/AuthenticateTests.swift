@@ -132,7 +132,7 @@ import Testing
         let response = try await api.send(Request(.get, "/articles"))
         #expect(response.attempts == 1)
         let told = response.decisions.first?.description ?? ""
-        #expect(told.contains("the token had run out; waited 0.") && told.contains(" s for refresh 1"))
+        #expect(told.contains("the token had expired; waited 0.") && told.contains(" s for refresh 1"))
         #expect(server.lines == ["POST /v1/token -", "GET /v1/articles Bearer a1"])
     }
 
@@ -235,7 +235,7 @@ import Testing
         server.state.withLock { $0.valid = "c0" }
         for _ in 0..<2 {
             let error = await #expect(throws: NightjarError.self) { try await api.send(Request(.get, "/articles")) }
-            #expect(error?.message == "there is no login, or the server has ended it: log in again")
+            #expect(error?.message == "there is no login, or the server has ended it; log in again")
         }
         #expect(told.withLock { $0 } == 1)
         #expect(server.lines.count == 4)

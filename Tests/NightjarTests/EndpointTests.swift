@@ -160,7 +160,7 @@ extension Endpoint where Response == Void {
         let (api, endpoint) = try described(.warn, lines, ScriptedTransport([answer]))
         let response = try await api.send(endpoint)
         let problem =
-            #"the answer of endpoint "old": the JSON is not as described: at "/name": expected a value, found nothing"#
+            #"the response of endpoint "old": the JSON is not as described: at "/name": expected a value, found nothing"#
         #expect(response.decisions.map(\.what) == [.mismatched(problem: problem)])
         #expect(response.decisions.first?.json["problem"] == .string(problem))
         #expect(lines.all.withLock { $0 }.last == "GET http://api.test/v1/a: \(problem)")

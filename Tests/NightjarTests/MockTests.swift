@@ -57,7 +57,7 @@ struct MockTests {
         #expect(error?.kind == .invalidRequest)
         #expect(
             error?.message
-                == "no route of the mock is for POST http://api.test/v1/articles; the nearest is GET /articles, "
+                == "no mock route matches POST http://api.test/v1/articles; the nearest is GET /articles, "
                 + "but its method "
                 + "is GET")
         client.close()

@@ -1,3 +1,4 @@
+import NightjarAPI
 import NightjarHTTP
 import Synchronization
 import Testing
@@ -8,7 +9,7 @@ import Testing
 @Suite struct OwnCookieTests {
     private let done: [ScriptedTransport.Step] = [.head(200), .end]
 
-    private func operation(_ path: String = "/a") -> NightjarHTTP.Operation {
+    private func operation(_ path: String = "/a") -> NightjarAPI.Operation {
         var operation = Operation("read", .get, path)
         operation.parameters = [Parameter("sid", in: .cookie), Parameter("tags", in: .cookie)]
         return operation

@@ -389,7 +389,7 @@ import Testing
         let refused = #expect(throws: NightjarError.self) { try api.sendBlocking(Request(.get, "/a")) }
         #expect(refused?.kind == .storage)
         api.close()
-        #expect(errors.withLock { $0 }.contains { $0.hasPrefix("the logout did not reach its store") })
+        #expect(errors.withLock { $0 }.contains { $0.hasPrefix("saving the logout failed") })
     }
 
     /// With both sources of an automatic login: the tokens of the configuration, or the client's own credentials.

@@ -1,4 +1,5 @@
 import NIOCore
+import NightjarAPI
 import NightjarHTTP
 import NightjarStorage
 import NightjarTransport
@@ -27,7 +28,7 @@ import Testing
         ScriptedTransport(Array(repeating: done, count: count))
     }
 
-    private func operation(_ ways: [SecurityRequirement]?, _ path: String = "/a") -> NightjarHTTP.Operation {
+    private func operation(_ ways: [SecurityRequirement]?, _ path: String = "/a") -> NightjarAPI.Operation {
         var operation = Operation("read", .get, path)
         operation.security = ways
         operation.requiresAuth = ways.flatMap(SecurityRequirement.requiresAuth)
@@ -158,7 +159,7 @@ import Testing
             message { _ = try api.sendBlocking(request) }
                 == #"the client has no credentials for the scheme "kye"; did you mean "key"?"#)
         request.schemes = ["token", "user"]
-        #expect(message { _ = try api.sendBlocking(request) }.contains("which a request has once"))
+        #expect(message { _ = try api.sendBlocking(request) }.contains("which a request can have only once"))
         let single = try client(transport) { $0.auth = .bearer("t") }
         request.schemes = ["key"]
         #expect(

@@ -1,5 +1,5 @@
-/* CCommand.h - the parts of the nightjar command that are written in Lua, and the C that they stand on. For the command
- * alone: nothing of this is in libnightjar. */
+/* CCommand.h - the parts of the nightjar command that are written in Lua, and their C functions. Not part of
+ * libnightjar. */
 #ifndef CCOMMAND_H
 #define CCOMMAND_H
 
@@ -8,18 +8,20 @@
 
 struct lua_State;
 
-/* A lua_CFunction, which may raise: puts each part into package.preload as nightjar.command.NAME. */
+/* A lua_CFunction that adds each part to package.preload as nightjar.command.NAME. It may raise. */
 int njc_open(struct lua_State *L);
 
-/* Whether each call is shown on standard error: --trace, and .trace at the prompt. Any thread. */
+/* Whether each call is traced on standard error: --trace, and .trace at the prompt. Callable from any thread. */
 bool njc_traces(void);
 void njc_set_traces(bool shows);
 
-/* Opens a descriptor in the place of each standard stream that is closed, so that no file, socket or event loop of the
- * process takes its number. Reading standard input and writing to the others still fail with EBADF. Before anything else. */
+/* Opens a descriptor in place of each closed standard stream, so that no file, socket or event loop of the process
+ * gets its number. Reading standard input and writing to the others still fail with EBADF. Must be called before
+ * anything else. */
 void njc_hold_standard_streams(void);
 
-/* Writes to standard output or error, beside a line that is edited there. Of the thread that runs the Lua state. */
+/* Writes to standard output or error without disturbing a line that is being edited. Must be called on the thread
+ * that runs the Lua state. */
 void njc_write(int descriptor, const char *bytes, size_t length);
 
 #endif

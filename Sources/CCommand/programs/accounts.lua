@@ -15,7 +15,7 @@ local function complain(err)
   return 1
 end
 
--- What f returns, or 1 where it raises, which is told.
+-- Returns the result of f, or 1 if it raises an error, which is reported.
 local function attempt(f)
   local ok, status = pcall(f)
   return ok and status or complain(status)
@@ -40,25 +40,25 @@ function accounts.profiles(words)
     elseif #list > 0 or options.output then
       output.json("[" .. table.concat(list, ",") .. "]", options.output or "table")
     else
-      io.stderr:write(("nightjar: there are no profiles; they go into %s\n"):format(profiles.path()))
+      io.stderr:write(("nightjar: no profiles are configured; add them to %s\n"):format(profiles.path()))
     end
     return 0
   end)
 end
 
--- A client of the profile, and its name.
+-- Returns a client of the profile, and the profile's name.
 local function client_of(words, specification)
   local options = nightjar.args.parse(specification, words)
   local settings, name = profiles.options(options.profile)
-  if not settings then error("which profile? --profile NAME, or default_profile in " .. profiles.path(), 0) end
+  if not settings then error("no profile selected; use --profile NAME, or set default_profile in " .. profiles.path(), 0) end
   local auth = settings.auth
   if type(auth) ~= "table" or auth.type ~= "oauth2" and auth.type ~= "login" then
-    error(("profile \"%s\" has no login: its auth must be of the type oauth2 or login"):format(name), 0)
+    error(("profile \"%s\" has no login; its auth must have type oauth2 or login"):format(name), 0)
   end
   return nightjar.client(settings), name
 end
 
--- The command that does something to a client's login, and says that it is done.
+-- Returns a subcommand that changes a client's login and reports success.
 local function changing(specification, change, done)
   return function(words)
     return attempt(function()

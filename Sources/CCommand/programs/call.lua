@@ -1,4 +1,4 @@
--- nightjar get, post and so on: one call, or all pages of a list.
+-- nightjar get, post and so on: makes one call, or fetches all pages of a list.
 local nightjar = require "nightjar"
 local commands = require "nightjar.command.commands"
 local items = require "nightjar.command.items"
@@ -11,13 +11,13 @@ local text = require "nightjar.command.text"
 
 local call = {}
 
--- Bytes of standard input that are sent with their length told beforehand; what is longer is sent in chunks.
+-- Standard input up to this size in bytes is sent with its length; longer input is sent in chunks.
 local most_input = 16 * 1024 * 1024
 local piece = 64 * 1024
 
 -- --- The request ---
 
--- What the URL stands for: :8080/path is localhost, host/path is http; with a base URL all else is joined to it.
+-- Expands a URL argument: :8080/path is localhost, host/path is http. With a base URL, everything else is joined to it.
 local function url_of(word, base_url)
   if word:find "^%a[%w+.-]*://" then return word end
   if word:find "^:%d*$" or word:find "^:%d*[/?]" then
@@ -25,7 +25,7 @@ local function url_of(word, base_url)
     return "http://localhost" .. (port ~= "" and ":" .. port or "") .. rest
   end
   if base_url then return word end
-  if word:find "^[/?]" then items.refuse("%s: a path needs the base URL of a profile: --profile NAME", word) end
+  if word:find "^[/?]" then items.refuse("%s: a path requires the base URL of a profile; use --profile NAME", word) end
   return "http://" .. word
 end
 
@@ -36,24 +36,24 @@ local function seconds_of(word)
     seconds = ok and length
   end
   if not seconds or not (seconds >= 0) then
-    items.refuse("--timeout %s: seconds, or a length such as 1m30s; 0 for no limit", word)
+    items.refuse("--timeout %s: a number of seconds or a duration such as 1m30s expected; 0 means no limit", word)
   end
   return seconds
 end
 
 local function check_pointer(option, pointer)
   if pointer ~= "" and pointer:sub(1, 1) ~= "/" then
-    items.refuse("%s %s: a JSON Pointer begins with /, as /%s", option, pointer, (pointer:gsub("[.]", "/")))
+    items.refuse("%s %s: a JSON Pointer must begin with /, as in /%s", option, pointer, (pointer:gsub("[.]", "/")))
   end
 end
 
--- What standard input has, as a body; nil for nothing. A pipe or a file is read to its end before the call, up to a bound.
+-- Returns standard input as a body; nil if it is empty. Pipes and small files are read before the call, up to a limit.
 local function input_body()
   local start = io.stdin:seek()
   local length = start and io.stdin:seek "end" - start
   if start then io.stdin:seek("set", start) end
   if length and length > most_input then
-    -- Another attempt reads it from its start again.
+    -- A retry reads the file from the same position again.
     local function each()
       io.stdin:seek("set", start)
       return function() return io.stdin:read(piece) end
@@ -77,10 +77,10 @@ local has_no_body = { get = true, head = true, options = true }
 local function add_body(verb, options, read, request, types)
   local fields = read.fields
   local kinds = (options.form and 1 or 0) + (options.multipart and 1 or 0) + (options.json and 1 or 0)
-  if kinds > 1 then items.refuse "--json, --form and --multipart are ways to send the same fields; give one" end
-  if options.raw and #fields > 0 then items.refuse "--raw is the whole body; fields cannot be added to it" end
+  if kinds > 1 then items.refuse "only one of --json, --form and --multipart can be used" end
+  if options.raw and #fields > 0 then items.refuse "--raw is the whole body and cannot be combined with fields" end
   if has_no_body[verb] and (#fields > 0 or options.raw) then
-    items.refuse("a %s has no body; an item of the query is written %s==text", verb:upper(), fields[1] and fields[1][1] or "name")
+    items.refuse("a %s request has no body; use %s==text for a query item", verb:upper(), fields[1] and fields[1][1] or "name")
   end
   if options.raw then
     request.body = options.raw
@@ -102,7 +102,7 @@ local function add_body(verb, options, read, request, types)
   end
 end
 
--- What the client adds by itself, and how it is told not to.
+-- How to remove the headers that the client adds by itself.
 local own_headers = {
   ["user-agent"] = function(client) client.user_agent = false end,
   ["accept-encoding"] = function(client) client.decompress = false end,
@@ -132,14 +132,14 @@ local function add_headers(read, client, request, types)
   if #headers > 0 then request.headers = headers end
 end
 
--- Curl's -d sends data; a file with such a name is hardly meant.
+-- curl's -d sends data; a file with such a name is unlikely.
 local function check_download(name)
   if not name:find "^[%[{@]" and not name:find "^[^/]*[=&]" then return end
-  items.refuse("-d %s: -d writes the response to a file; to send data give fields (name=text) or --raw '%s'; a file of this "
-    .. "name is ./%s", name, name, name)
+  items.refuse("-d %s: -d writes the response to a file; to send data use fields (name=text) or --raw '%s'; to write to a file of this "
+    .. "name use ./%s", name, name, name)
 end
 
--- Whether the URL names a server other than that of `base_url`.
+-- Whether the URL refers to another server than `base_url`.
 local function is_elsewhere(url, base_url)
   local target = url_of(url, base_url)
   if not target:find "^%a[%w+.-]*://" then return false end
@@ -147,8 +147,8 @@ local function is_elsewhere(url, base_url)
   return origin(target) ~= origin(base_url or "")
 end
 
--- The options of the profile that is asked for, or of the default one. A call of another server does without a default profile
--- whose variables are not set.
+-- Returns the options of the selected profile, or of the default profile. A call to another server ignores a default
+-- profile whose environment variables are not set.
 local function profile_options(options)
   if options.profile then return profiles.options(options.profile) or {} end
   local ok, found = pcall(profiles.options)
@@ -158,7 +158,7 @@ local function profile_options(options)
   return {}
 end
 
--- The options of the client and of the call.
+-- Returns the options of the client and of the request.
 local function build(verb, options)
   local client = profile_options(options)
   if options.download then check_download(options.download) end
@@ -169,26 +169,26 @@ local function build(verb, options)
   add_headers(read, client, request, types)
   if options.timeout then client.timeout = seconds_of(options.timeout) end
   if options.retry then
-    if options.retry < 0 or options.retry > 100 then items.refuse("--retry %d: 0 to 100", options.retry) end
+    if options.retry < 0 or options.retry > 100 then items.refuse("--retry %d: must be between 0 and 100", options.retry) end
     client.retry = options.retry > 0 and { attempts = options.retry + 1 } or false
   end
-  if options.follow and options.no_follow then items.refuse "--follow or --no-follow, one of them" end
+  if options.follow and options.no_follow then items.refuse "only one of --follow and --no-follow can be used" end
   if options.no_follow then request.redirect = false end
   if options.ca_file then client.tls = { ca_file = options.ca_file } end
   for _, pointer in ipairs(options.pick) do check_pointer("-f", pointer) end
   if options.at then check_pointer("--at", options.at) end
-  if options.paginate and verb ~= "get" then items.refuse("--paginate is for get, not for %s", verb) end
+  if options.paginate and verb ~= "get" then items.refuse("--paginate can only be used with get, not with %s", verb) end
   for _, name in ipairs { "max_items", "at", "style" } do
     if options[name] and not options.paginate then
-      items.refuse("--%s is for --paginate", (name:gsub("_", "-")))
+      items.refuse("--%s requires --paginate", (name:gsub("_", "-")))
     end
   end
-  if options.max_items and options.max_items < 1 then items.refuse("--max-items %d: 1 or more", options.max_items) end
-  if options.paginate and options.download then items.refuse "--paginate writes items and --download a body; give one" end
+  if options.max_items and options.max_items < 1 then items.refuse("--max-items %d: must be at least 1", options.max_items) end
+  if options.paginate and options.download then items.refuse "only one of --paginate and --download can be used" end
   return client, request
 end
 
--- --- The answer ---
+-- --- The response ---
 
 local function complain(err)
   io.stdout:flush()
@@ -196,14 +196,14 @@ local function complain(err)
   io.stderr:write("nightjar: ", shown or require("nightjar.command.hints").command_message(tostring(err)), "\n")
 end
 
--- The JSON text of a body; nil with an error where it is none.
+-- Returns the JSON text of a body; nil and an error if it is not JSON.
 local function json_of(res)
   local value, err = nightjar.try(function() return res.json end)
   if value == nil and err then return nil, err end
   return res.text
 end
 
--- Writes what was picked of the answer. Returns whether all was there.
+-- Writes the picked parts of the response. Returns whether all of them exist.
 local function write_picked(res, options)
   local body, err = json_of(res)
   if not body then
@@ -219,13 +219,13 @@ local function write_picked(res, options)
     else
       is_whole = false
       io.stdout:flush()
-      io.stderr:write(("nightjar: there is nothing at %s of the answer\n"):format(text.safe(pointer)))
+      io.stderr:write(("nightjar: the response has no value at %s\n"):format(text.safe(pointer)))
     end
   end
   return is_whole
 end
 
--- The body as it is for a pipe; readable on a terminal.
+-- Writes the body: unchanged to a pipe, formatted to a terminal.
 local function write_body(res, options)
   if #options.pick > 0 then return write_picked(res, options) end
   if options.output and options.output ~= "raw" then
@@ -247,7 +247,7 @@ local function write_body(res, options)
   return true
 end
 
--- What of the messages is written: the request, the head, the body.
+-- Returns which parts of the messages are written: request, head, body.
 local function parts_of(verb, options)
   if options.verbose then return true, true, true end
   if options.headers or verb == "head" then return false, true, options.body end
@@ -255,7 +255,7 @@ local function parts_of(verb, options)
   return false, output.is_terminal(), true
 end
 
--- The response with the secrets of a JSON body masked; all else of it that is shown is the same.
+-- Returns the response with the secrets of a JSON body masked.
 local function masked(res)
   if not json_of(res) then return res end
   local body = json_text.mask(res.text, profiles.is_secret)
@@ -269,14 +269,14 @@ local function write_answer(res, err, verb, options)
   if has_head then io.stdout:write(output.head(res, options.verbose), has_body and "\n" or "") end
   if not has_body then return true end
   if options.verbose then res = masked(res) end
-  -- A failure has no items to pick and no table to make.
+  -- The body of an error has no items to pick and is not a table.
   if err then return write_body(res, { pick = {} }) end
   return write_body(res, options)
 end
 
--- --- Bodies as they come ---
+-- --- Streamed bodies ---
 
--- Whether the body may go out part by part.
+-- Whether the body can be written as it arrives.
 local function is_streamed(options)
   if options.download or options.stream then return true end
   return not (options.verbose or options.headers or #options.pick > 0 or options.output and options.output ~= "raw")
@@ -294,7 +294,7 @@ local function write_stream(res, verb, options)
   end
 end
 
--- The file that a download goes to: within a folder by the last part of the URL's path.
+-- Returns the file of a download. In a folder, its name is the last part of the URL's path.
 local function file_of(name, res)
   if name:sub(-1) ~= "/" then return name end
   local last = (res.url or ""):gsub("[?#].*$", ""):match "://[^/]+/.-([^/]+)$"
@@ -302,7 +302,7 @@ local function file_of(name, res)
   return name .. (last and last ~= "." and last ~= ".." and last or "download")
 end
 
--- Writes the body to a file that is there as a whole or not at all.
+-- Writes the body to a file, which is created atomically.
 local function download(res, name)
   local path = file_of(name, res)
   local file, message = io.open(path .. ".part", "wb")
@@ -348,7 +348,7 @@ local function paginate(api, request, options)
   local write, finish = output.stream(format)
   local left, is_found, count = options.max_items or math.huge, {}, 0
   local list = api:paginate(path, list_options)
-  -- How the list continues, as the client guessed it: a wrong guess can end a list early.
+  -- Reports the detected pagination style, because a wrong guess can end a list early.
   local is_told = false
   local function tell_guess()
     if is_told or not list.explanation then return end
@@ -381,7 +381,7 @@ local function paginate(api, request, options)
   for _, pointer in ipairs(ok and count > 0 and options.pick or {}) do
     if not is_found[pointer] then
       ok = false
-      io.stderr:write(("nightjar: there is nothing at %s of any item; with --paginate, -f looks into each item\n"):format(
+      io.stderr:write(("nightjar: no item has a value at %s; with --paginate, -f applies to each item\n"):format(
         text.safe(pointer)))
     end
   end
@@ -394,7 +394,7 @@ local function send(verb, options)
   local client_options, request = build(verb, options)
   local ok, api = pcall(nightjar.client, client_options)
   if not ok then
-    -- A profile's option that the library refuses.
+    -- The library rejected an option of the profile.
     io.stderr:write("nightjar: ", tostring(api), "\n")
     return 1
   end
@@ -403,7 +403,7 @@ local function send(verb, options)
   request.stream = is_streamed(options) or nil
   local res, err = nightjar.try(api.request, api, request)
   if not res then
-    -- A redirect that is not followed is what was asked for.
+    -- With --no-follow, an unfollowed redirect is a success.
     local answer = type(err) == "userdata" and err.response or nil
     local is_wanted = answer and options.no_follow and answer.status >= 300 and answer.status < 400
     if type(err) == "userdata" then write_answer(answer, err, verb, options) end
@@ -420,7 +420,7 @@ local function send(verb, options)
   return write_answer(res, nil, verb, options) and 0 or 1
 end
 
--- @param verb in small letters
+-- @param verb in lower case
 -- @return the exit status
 function call.run(verb, words)
   local options = nightjar.args.parse(commands[verb], words)

@@ -1,5 +1,5 @@
--- nightjar check: whether scripts are Lua, and whether what they use of Nightjar is there. Nothing of them is run. What cannot be
--- told without running it is not told: there are no false alarms, and not every mistake is found.
+-- nightjar check: checks the syntax of scripts and their use of Nightjar's fields and options, without running them.
+-- Only certain errors are reported: there are no false alarms, but not every mistake is found.
 local nightjar = require "nightjar"
 local commands = require "nightjar.command.commands"
 local hints = require "nightjar.command.hints"
@@ -9,9 +9,9 @@ local types = require "nightjar.command.types"
 
 local check = {}
 
--- Bytes of a script.
+-- The maximum size of a script in bytes.
 local most_bytes = 16 * 1024 * 1024
--- Places in a line that a wrong text is looked for at; a long line has many.
+-- The maximum number of occurrences of a text in a line that are tried to locate a syntax error.
 local most_places = 100
 
 local function place_of(source, position)
@@ -31,8 +31,8 @@ end
 
 -- --- Syntax ---
 
--- The finding of what load says. It names a line and a text: of the places of that text in the line it is the first up to which
--- the script is refused with the same words.
+-- Converts an error of load to a finding. The error has a line and a text. Its column is the first occurrence of the
+-- text in the line up to which the script fails with the same message.
 local function syntax_finding(source, message, name)
   local told = message:sub(#name + 2)
   local line = math.tointeger(tonumber(told:match "^%d+")) or 1
@@ -56,7 +56,7 @@ end
 
 -- --- Fields ---
 
--- Whether the module has it beyond the reference, as modules that were added have.
+-- Whether the module has the field although the reference does not, such as fields added by other modules.
 local function is_there(class, name)
   if class.kind ~= "module" then return false end
   local ok, module = pcall(require, class.name)
@@ -85,7 +85,7 @@ local function check_value(report, value, type_text)
   end
 end
 
--- The names of a table of options, which may be of several classes.
+-- Checks the names in a table of options, which may belong to several classes.
 function check_options(report, options, allowed)
   for _, field in ipairs(options.fields) do
     local member
@@ -95,14 +95,14 @@ function check_options(report, options, allowed)
       for _, class in ipairs(allowed) do
         for _, name in ipairs(types.names(class)) do names[#names + 1] = name end
       end
-      report(field.first, ("there is no option '%s' in %s%s"):format(field.name, allowed[1].name, near(field.name, names)))
+      report(field.first, ("unknown option '%s' in %s%s"):format(field.name, allowed[1].name, near(field.name, names)))
     elseif member then
       check_value(report, field.value, member[2])
     end
   end
 end
 
--- The tables among the arguments; `skip` is 1 where the first parameter is the object before the colon.
+-- Checks the tables among the arguments. `skip` is 1 if the first parameter is the object before the colon.
 local function check_arguments(report, arguments, signature, skip)
   for place, argument in ipairs(arguments) do
     local parameter = signature.parameters[place + skip]
@@ -135,7 +135,7 @@ function rules.method(report, node, script)
   local signature = types.signature(member[2])
   local has_self = signature.parameters[1] and signature.parameters[1][1] == "self"
   if class.kind == "module" and not has_self then
-    return report(node.first, ("%s.%s is a function, not a method: write a dot for the colon"):format(called(class), node.name))
+    return report(node.first, ("%s.%s is a function, not a method: use a dot instead of the colon"):format(called(class), node.name))
   end
   check_arguments(report, node.arguments, signature, has_self and 1 or 0)
 end
@@ -146,12 +146,12 @@ function rules.call(report, node)
   local parameters, first = callee.signature.parameters, node.arguments[1]
   local is_method = parameters[1] and parameters[1][1] == "self"
   if is_method and (not first or first.tag == "string" or first.tag == "table") and node.callee.tag == "index" then
-    return report(node.callee.first, ("%s is a method: write a colon for the dot, as :%s(...)"):format(node.callee.key, node.callee.key))
+    return report(node.callee.first, ("%s is a method: use a colon instead of the dot, as in :%s(...)"):format(node.callee.key, node.callee.key))
   end
   check_arguments(report, node.arguments, callee.signature, 0)
 end
 
--- The findings of a script's text: a list of { line, column, text } in order.
+-- Returns the findings for a script: a list of { line, column, text }, sorted by position.
 function check.findings(source)
   local name = "script"
   source = source:gsub("^\xEF\xBB\xBF", ""):gsub("^#[^\n]*", "")
@@ -178,8 +178,8 @@ function check.run(words)
     if file then file:close() end
     if not source or #source > most_bytes then
       is_whole = false
-      io.stderr:write("nightjar: ", source and ("%s: more than %d bytes"):format(path, most_bytes) or message
-        or path .. ": it cannot be read", "\n")
+      io.stderr:write("nightjar: ", source and ("%s: file is larger than %d bytes"):format(path, most_bytes) or message
+        or path .. ": file cannot be read", "\n")
     else
       for _, finding in ipairs(check.findings(source)) do
         count = count + 1

@@ -1,27 +1,27 @@
--- What the command can be asked for, beside scripts: each subcommand with its summary and its items, as nightjar.args takes them.
--- The source of --help, of reading the words, and of the completions of shells.
+-- The subcommands with their summaries and items, in the form of nightjar.args. The source of --help, of parsing the
+-- words, and of the shell completions.
 local commands = {}
 
--- What an option's value or an argument is, for completions: by the name it has in the items.
+-- The kinds of values and arguments for completions, by the name that the value has in the items.
 commands.values = {
   FILE = "file", SCRIPT = "file", PATH = "file", FOLDER = "file", PROFILE = "profile", SHELL = { "bash", "zsh", "fish" },
 }
 
 local items_help = [[
-Items, behind the URL, httpie's:
-  name=text        a field of the body, a text     name=@file    the text of a file
-  name:=json       a field, any JSON               name:=@file   the JSON of a file
-  name==text       an item of the query            name==@file   the text of a file
+Items after the URL, as in httpie:
+  name=text        a text field of the body        name=@file    the text of a file
+  name:=json       a field with a JSON value       name:=@file   the JSON of a file
+  name==text       a query item                    name==@file   the text of a file
   Name:text        a header                        Name:@file    the text of a file
-  Name:            without this header             'Name;'       a header without a value
-  name@file        a file of a form (--form, --multipart); name@file;type=text/csv
-  a[b]=1  a[]=1  a[0]=1  []=1                      fields within fields, and lists
-A backslash keeps a separator in a name from being one: a\:b=c. Behind the separator nothing is special.
+  Name:            removes the header              'Name;'       a header without a value
+  name@file        a file in a form (--form, --multipart); name@file;type=text/csv
+  a[b]=1  a[]=1  a[0]=1  []=1                      nested fields and lists
+A backslash escapes a separator in a name: a\:b=c. After the separator, nothing is special.
 
-URL: https://host/path; host/path is http://, :8080/path is localhost; /path is joined to the profile's base_url.
+URL: https://host/path; host/path uses http; :8080/path is localhost; /path is joined to the profile's base_url.
 
-Exit status: 0 done; 1 failed, a status from 400 on among it: the message on standard error, the body on standard output;
-2 the words make no sense.]]
+Exit status: 0 success; 1 failure, including a status of 400 or higher: the message goes to standard error, the body to
+standard output; 2 invalid arguments.]]
 
 local formats = { "json", "ndjson", "csv", "table", "raw" }
 
@@ -29,41 +29,41 @@ local function call_items()
   return {
     { "url" },
     { "item", many = true, optional = true },
-    { "-p", "--profile", "PROFILE", help = "a profile of the config file: base URL, login, headers" },
-    { "-j", "--json", help = "fields as JSON, which they are by default" },
-    { "-F", "--form", help = "fields as a form; in parts where a file is among them" },
-    { "-m", "--multipart", help = "fields as a form in parts" },
-    { "--raw", "TEXT", help = "the body as it stands" },
-    { "--ignore-stdin", help = "standard input is not the body" },
-    { "-f", "--pick", "POINTER", many = true, help = "of a JSON answer only this, a JSON Pointer: -f /results/0/title; repeated: each" },
-    { "-o", "--output", "FORMAT", choices = formats, help = "how the answer is written" },
-    { "-d", "--download", "FILE", help = "the body to a file; - is standard output" },
-    { "-H", "--headers", help = "status and headers only" },
-    { "-b", "--body", help = "the body only" },
-    { "-v", "--verbose", help = "the request, too; secrets are masked" },
-    { "-S", "--stream", help = "the body as it comes" },
-    { "--timeout", "SECONDS", help = "for the whole call: 5, or 1m30s; 0: no limit" },
-    { "--retry", "N", type = "integer", help = "try again so often what may be repeated; 0: never" },
-    { "--follow", help = "follow redirects, which is the default" },
-    { "--no-follow", help = "a redirect is the answer" },
-    { "--paginate", help = "all items of a list in pages, as they come; ndjson by default" },
-    { "--at", "POINTER", help = "where the items are in a page" },
-    { "--style", "STYLE", choices = { "page", "offset", "cursor", "link", "next", "header", "guess" }, help = "how the list goes on" },
-    { "--max-items", "N", type = "integer", help = "no more items than that" },
-    { "--ca-file", "FILE", help = "PEM file of authorities to trust, in place of the system's" },
-    { "--trace", help = "show each call and its phases on standard error" },
-    { "--har", "FILE", help = "write the calls to FILE as an HTTP archive, credentials masked" },
-    { "--har-secrets", help = "not masked" },
+    { "-p", "--profile", "PROFILE", help = "use a profile of the config file: base URL, login, headers" },
+    { "-j", "--json", help = "send fields as JSON (the default)" },
+    { "-F", "--form", help = "send fields as a form; as multipart if there are files" },
+    { "-m", "--multipart", help = "send fields as a multipart form" },
+    { "--raw", "TEXT", help = "use TEXT as the body" },
+    { "--ignore-stdin", help = "do not read the body from standard input" },
+    { "-f", "--pick", "POINTER", many = true, help = "write only this part of a JSON response, a JSON Pointer: -f /results/0/title; can be repeated" },
+    { "-o", "--output", "FORMAT", choices = formats, help = "output format of the response" },
+    { "-d", "--download", "FILE", help = "write the body to a file; - is standard output" },
+    { "-H", "--headers", help = "write only status and headers" },
+    { "-b", "--body", help = "write only the body" },
+    { "-v", "--verbose", help = "also write the request; secrets are masked" },
+    { "-S", "--stream", help = "write the body as it arrives" },
+    { "--timeout", "SECONDS", help = "limit for the whole call: 5, or 1m30s; 0: no limit" },
+    { "--retry", "N", type = "integer", help = "number of retries of requests that are safe to repeat; 0: none" },
+    { "--follow", help = "follow redirects (the default)" },
+    { "--no-follow", help = "do not follow redirects" },
+    { "--paginate", help = "fetch all pages of a list and write its items as they arrive; ndjson by default" },
+    { "--at", "POINTER", help = "location of the items in a page" },
+    { "--style", "STYLE", choices = { "page", "offset", "cursor", "link", "next", "header", "guess" }, help = "pagination style of the list" },
+    { "--max-items", "N", type = "integer", help = "write at most N items" },
+    { "--ca-file", "FILE", help = "PEM file of certificate authorities to trust instead of the system's" },
+    { "--trace", help = "print each call and its phases to standard error" },
+    { "--har", "FILE", help = "write the calls to FILE as an HTTP archive, with credentials masked" },
+    { "--har-secrets", help = "do not mask credentials in the archive" },
   }
 end
 
 commands.verbs = { "get", "post", "put", "patch", "delete", "head", "options" }
 
 local summaries = {
-  get = "Asks for a URL and writes what it answers.", post = "Sends a POST and writes what it answers.",
-  put = "Sends a PUT and writes what it answers.", patch = "Sends a PATCH and writes what it answers.",
-  delete = "Sends a DELETE and writes what it answers.", head = "Asks for the headers of a URL.",
-  options = "Asks what a URL can be asked for.",
+  get = "Sends a GET request and writes the response.", post = "Sends a POST request and writes the response.",
+  put = "Sends a PUT request and writes the response.", patch = "Sends a PATCH request and writes the response.",
+  delete = "Sends a DELETE request and writes the response.", head = "Sends a HEAD request and writes the headers of the response.",
+  options = "Sends an OPTIONS request and writes the response.",
 }
 
 commands.list = {}
@@ -76,31 +76,31 @@ end
 
 for _, verb in ipairs(commands.verbs) do add(verb, summaries[verb], call_items(), items_help) end
 
-add("login", "Logs a person in, by a code or with the browser, as the profile's auth says, and keeps the login.", {
-  { "-p", "--profile", "PROFILE", help = "which profile; the default one without" },
+add("login", "Logs in interactively, with a device code or in the browser as configured in the profile, and stores the login.", {
+  { "-p", "--profile", "PROFILE", help = "the profile; default: the default profile" },
 })
-add("logout", "Forgets the login of a profile.", {
-  { "-p", "--profile", "PROFILE", help = "which profile; the default one without" },
+add("logout", "Logs out of a profile and deletes the stored login.", {
+  { "-p", "--profile", "PROFILE", help = "the profile; default: the default profile" },
 })
 add("profiles", "Lists the profiles of the config file.", {
-  { "-o", "--output", "FORMAT", choices = formats, help = "how they are written" },
-  { "--names", help = "their names only" },
+  { "-o", "--output", "FORMAT", choices = formats, help = "output format" },
+  { "--names", help = "write only the names" },
 })
-add("check", "Parses scripts and tells of fields and options that Nightjar does not have.", {
+add("check", "Checks the syntax of scripts and reports unknown fields and options of Nightjar.", {
   { "script", many = true },
-}, "Findings are on standard output as file:line:column: text. Exit status: 0 none, 1 some.")
-add("test", "Runs the tests of files, and of the files of folders that are called NAME_test.lua or test_NAME.lua.", {
+}, "Findings are written to standard output as file:line:column: text. Exit status: 0 no findings, 1 findings.")
+add("test", "Runs the tests in files, and in the files of folders that are named NAME_test.lua or test_NAME.lua.", {
   { "path", many = true },
-  { "-k", "--filter", "TEXT", help = "only tests that have the text in their names" },
-  { "--tap", help = "results by the Test Anything Protocol" },
-  { "-x", "--fail-fast", help = "no more behind the first that fails" },
-  { "--timeout", "SECONDS", type = "number", help = "for a test that does not say" },
-}, "Exit status: 0 all passed, 1 some failed or there were none.")
-add("completions", "Writes what completes the command's words in a shell.", {
+  { "-k", "--filter", "TEXT", help = "only tests whose names contain the text" },
+  { "--tap", help = "write results in the Test Anything Protocol" },
+  { "-x", "--fail-fast", help = "stop after the first failure" },
+  { "--timeout", "SECONDS", type = "number", help = "default time limit of a test" },
+}, "Exit status: 0 all tests passed, 1 some failed or there were none.")
+add("completions", "Writes a completion script for a shell.", {
   { "shell", choices = { "bash", "zsh", "fish" } },
 })
 
--- Of the words before a script or a subcommand, for completions and for the manual.
+-- The words before a script or a subcommand, for completions and the manual.
 commands.words = {
   { "-e", "CODE" }, { "-l", "MODULE" }, { "-i" }, { "-v" }, { "-W" }, { "--trace" }, { "--har", "FILE" }, { "--har-secrets" },
   { "--profile", "PROFILE" }, { "-h", "--help" }, { "--version" },

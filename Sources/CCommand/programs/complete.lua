@@ -1,6 +1,6 @@
--- What Tab completes: globals, fields, methods; endpoints, their parameters and paths; options, headers and commands. It never runs
--- a script's code: tables are read raw, an __index that is a table is followed, one that is a function of a script is not called.
--- Of our own objects the names are those of nightjar.command.reference.
+-- Completion with Tab: globals, fields, methods; endpoints with their parameters and paths; options, headers and
+-- commands. Never runs a script's code: tables are read raw, and an __index that is a table is followed, but a function
+-- is not called. The names of Nightjar's objects come from nightjar.command.reference.
 local help = require "nightjar.command.help"
 local lexer = require "nightjar.command.lexer"
 local terminal = require "nightjar.command.terminal"
@@ -8,7 +8,7 @@ local text = require "nightjar.command.text"
 
 local complete = {}
 
--- Names that are shown, and tables that are followed one into the other.
+-- The maximum number of names shown, and of __index tables followed.
 local most_names, most_depth = 200, 8
 
 local headers = {
@@ -26,7 +26,7 @@ local commands = { ".help", ".load", ".quit", ".save", ".trace" }
 
 -- --- Values, without running a script's code ---
 
--- Fields of our objects that may be asked for: they are looked up in C. Not those that a call would be made for.
+-- Fields of Nightjar's objects that may be read: their lookup is in C. Fields that would make a call are not included.
 local safe_fields = {
   ["nightjar.client"] = { endpoints = true, cookies = true, cache = true },
   ["nightjar.response"] = { headers = true, json = true, timing = true, redirects = true },
@@ -38,11 +38,11 @@ local function kind_of(value)
   return class and class.name
 end
 
--- The field of that name, where looking it up runs no code of a script; else nil.
+-- Returns the field of that name if the lookup runs no code of a script; else nil.
 local function field(value, name)
   if type(value) == "string" then return string[name] end
   local nightjar = require "nightjar"
-  if rawequal(value, nightjar) then return nightjar[name] end -- Modules are loaded when they are asked for.
+  if rawequal(value, nightjar) then return nightjar[name] end -- Modules are loaded on first use.
   local kind = kind_of(value)
   if kind then
     local is_safe = kind == "nightjar.endpoints" or kind == "nightjar.endpoint" or kind == "nightjar.headers"
@@ -60,7 +60,7 @@ local function field(value, name)
   end
 end
 
--- Calls add(name, value) for what there is under names in the value.
+-- Calls add(name, value, is_function) for each named field of the value.
 local function each_field(value, add)
   if type(value) == "string" then value = string end
   local class = help.class_of(value)
@@ -86,7 +86,7 @@ local function each_field(value, add)
   end
 end
 
--- The value of a chain of tokens from `first` to `last`: a global, and fields behind it.
+-- Returns the value of a chain of tokens from `first` to `last`: a global, followed by fields.
 local function value_of(source, tokens, first, last)
   if first > last or tokens[first].kind ~= "name" then return nil end
   local value = field(_G, lexer.text(source, tokens[first]))
@@ -111,7 +111,7 @@ local function value_of(source, tokens, first, last)
   return value
 end
 
--- Where the chain that ends with token `last` begins.
+-- Returns the index of the first token of the chain that ends with token `last`.
 local function chain_start(source, tokens, last)
   local index = last
   while index >= 1 do
@@ -131,9 +131,9 @@ local function chain_start(source, tokens, last)
   end
 end
 
--- --- Where the cursor is ---
+-- --- The context of the cursor ---
 
--- The brackets that are open at the end: a list of places of tokens.
+-- Returns the brackets that are open at the end, as a list of token indices.
 local function open_brackets(source, tokens)
   local open = {}
   for index, token in ipairs(tokens) do
@@ -144,7 +144,8 @@ local function open_brackets(source, tokens)
   return open
 end
 
--- The function that token `last` ends the name of: class and member of ours, or an endpoint; and the place of its first token.
+-- Returns the function whose name ends with token `last`: a class and member of Nightjar, or an endpoint; and the index
+-- of the name's first token.
 local function called(source, tokens, last)
   local start = last >= 1 and chain_start(source, tokens, last)
   if not start then return nil end
@@ -168,7 +169,8 @@ local function class_in(type_text, place)
   return help.class(found[place or 1])
 end
 
--- What may stand in the table that bracket `level` of `open` opens: { class = } of options, { endpoint = }, or { headers = true }.
+-- Returns what the table opened by bracket `level` of `open` contains: { class = } for options, { endpoint = }, or {
+-- headers = true }.
 local function table_context(source, tokens, open, level)
   local place = open[level]
   if not place or lexer.text(source, tokens[place]) ~= "{" then return nil end
@@ -189,7 +191,7 @@ local function table_context(source, tokens, open, level)
   end
   local call, commas = nil, 0
   if word == "(" or word == "," then
-    -- Within brackets of a call: which of its arguments the table is.
+    -- Inside the parentheses of a call: determines which argument the table is.
     local outer = open[level - 1]
     if not outer or lexer.text(source, tokens[outer]) ~= "(" then return nil end
     local depth = 0
@@ -285,7 +287,7 @@ local function in_string(source, tokens)
   return names
 end
 
--- The candidates for what is before the cursor: a list of { insert =, show = }, in order.
+-- Returns the candidates for the text before the cursor: a sorted list of { insert =, show = }.
 function complete.candidates(source)
   local command = source:match "^%s*(%.%a*)$"
   local add, names = collect()
@@ -308,7 +310,7 @@ function complete.candidates(source)
   if last and not last.ended then
     if last.kind == "string" then names = in_string(source, tokens) end
   else
-    -- The word at the cursor, which may be empty.
+    -- The word at the cursor, possibly empty.
     local prefix = ""
     if last and last.kind == "name" and last.last == #source then
       prefix = lexer.text(source, last)

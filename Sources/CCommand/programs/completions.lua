@@ -1,10 +1,10 @@
--- nightjar completions: what completes the command's words in bash, zsh and fish, made from the items of its subcommands.
+-- nightjar completions: generates completion scripts for bash, zsh and fish from the items of the subcommands.
 local nightjar = require "nightjar"
 local commands = require "nightjar.command.commands"
 
 local completions = {}
 
--- The options of some items: a list of { names, value, choices, help }.
+-- Returns the options of some items: a list of { names, value, choices, help }.
 local function options_of(items)
   local options = {}
   for _, item in ipairs(items) do
@@ -14,14 +14,14 @@ local function options_of(items)
     end
     if #option.names > 0 then options[#options + 1] = option end
   end
-  if items.summary then options[#options + 1] = { names = { "-h", "--help" }, help = "show what there is" } end
+  if items.summary then options[#options + 1] = { names = { "-h", "--help" }, help = "show help" } end
   return options
 end
 
--- What a value is: "file", "profile", a list of words, or nil.
+-- Returns the kind of an option's value: "file", "profile", a list of words, or nil.
 local function kind_of(option) return option.choices or commands.values[option.value] end
 
--- What the arguments behind a subcommand are.
+-- Returns the kind of the arguments of a subcommand.
 local function argument_kind(name)
   for _, item in ipairs(commands[name]) do
     if item[1]:sub(1, 1) ~= "-" then return item.choices or commands.values[item[1]:upper()] end

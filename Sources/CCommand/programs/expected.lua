@@ -1,9 +1,10 @@
--- What came of an expression at the prompt, as Lua text that a test can expect: for .save test.
+-- Converts the result of an expression at the prompt to Lua text that a test can compare with, for .save test.
 local nightjar = require "nightjar"
 
 local expected = {}
 
--- Bytes of a value that a test expects as a whole, of a body that such a value may be in, and levels within a value.
+-- The maximum size in bytes of a value that a test compares completely, and of a body that contains such a value; and
+-- the maximum depth of a value.
 local longest_value, longest_body, deepest = 1024, 8192, 20
 
 function expected.string_literal(value) return (("%q"):format(value):gsub("\\\n", "\\n")) end
@@ -14,7 +15,7 @@ local function number_literal(value)
   return ("%.17g"):format(value)
 end
 
--- Whether a table is what it has in it and no more, as those of JSON.
+-- Whether a table has no behaviour beyond its content, as tables of JSON.
 local function is_plain(value)
   local meta = debug.getmetatable(value)
   if not meta then return true end
@@ -54,7 +55,7 @@ local function table_literal(value, depth, budget)
   return #pieces == 0 and "{}" or "{ " .. table.concat(pieces, ", ") .. " }"
 end
 
--- The value as Lua text; nil of what no text can be written for, or too long a one.
+-- Returns the value as Lua text; nil if it has no literal form or is too long.
 function literal(value, depth, budget)
   local kind, text = type(value), nil
   if kind == "string" then
@@ -80,8 +81,8 @@ local function kind_of(value)
   return type(meta) == "table" and rawget(meta, "__name") or nil
 end
 
--- What came of an expression, as a test can expect it: a list of { what is looked at, of "_", and its literal }. `_` may change
--- after this.
+-- Returns the expectations for the result of an expression: a list of { what is read from "_", its literal }. Computed
+-- immediately, because `_` may change.
 function expected.of(value)
   if kind_of(value) == "nightjar.response" then
     local found = { { ".status", tostring(value.status) } }
@@ -93,7 +94,7 @@ function expected.of(value)
     return found
   end
   local text = expected.literal(value)
-  -- Where something lies in memory is another place next time.
+  -- An address in memory is different in the next run.
   if text and not text:find "0x%x%x%x%x" then return { { "", text } } end
   if type(value) == "table" and is_plain(value) and #value > 0 then return { { "", tostring(#value), "#" } } end
   return {}

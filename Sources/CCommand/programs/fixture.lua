@@ -1,6 +1,6 @@
--- What has worked in a session as a test that replays it: .save test. The test has the statements, and what came of them as what is
--- expected; a cassette for each client has what the servers have answered. Secrets are in neither: what stands in their place is the
--- same in both.
+-- .save test: saves the successful statements of a session as a test that replays them. The test contains the
+-- statements and their results as expectations; a cassette for each client contains the servers' responses. Secrets are
+-- replaced by the same placeholders in both.
 local nightjar = require "nightjar"
 local keep = require "nightjar.command.keep"
 local scrub = require "nightjar.command.scrub"
@@ -23,12 +23,12 @@ local function statement_of(chunk, replaced)
   return keep.statement(chunk, text)
 end
 
--- The lines of the function of the test `t`, and what is to be told of them.
+-- Returns the lines of the test function with the parameter `t`, and adds notes to `told`.
 local function body_of(chunks, replaced, told, t)
   local lines = {}
   for _, chunk in ipairs(chunks) do
     lines[#lines + 1] = indented(statement_of(chunk, replaced))
-    if chunk.file then told[#told + 1] = ("it runs %s, with the environment that this needs"):format(chunk.file) end
+    if chunk.file then told[#told + 1] = ("the test runs %s and requires the same environment"):format(chunk.file) end
     for _, expected in ipairs(chunk.expected or {}) do
       local path, value, sign = expected[1], scrub.literal(expected[2], replaced), expected[3] or ""
       if value and (not chunk.depends or path ~= "") and not chunk.is_nil and (path ~= "" or not statements.is_unlike(chunk.text)) then
@@ -45,9 +45,9 @@ local function text_of(path, files, body, t)
   local quoted = {}
   for index, file in ipairs(files) do quoted[index] = ("%q"):format(file:match "[^/]*$") end
   local lines = {
-    "-- Saved at the prompt of nightjar: what worked there, with what the servers answered. nightjar test runs it, without a network.",
-    "-- Secrets are not in it: scrubbed-1 and so on stand in their place.",
-    ("test(%q, function(%s)"):format(name_of(path) .. ": as it was at the prompt", t),
+    "-- Saved at the prompt of nightjar, with the servers' responses. Run it with nightjar test; it needs no network.",
+    "-- Secrets are replaced by scrubbed-1 and so on.",
+    ("test(%q, function(%s)"):format(name_of(path) .. ": as at the prompt", t),
   }
   if #quoted > 0 then lines[#lines + 1] = ("  %s:replay(%s)"):format(t, table.concat(quoted, ", ")) end
   lines[#lines + 1] = body
@@ -55,19 +55,19 @@ local function text_of(path, files, body, t)
   return table.concat(lines, "\n")
 end
 
--- Steps that begin a login with the browser, which nobody would answer: the test has tokens in its place.
+-- Excludes steps that start a browser login, which no one could complete: the test has placeholder tokens.
 local function browser_logins(chunks, reasons)
   local is_there = false
   for _, chunk in ipairs(chunks) do
     is_there = is_there or statements.has(chunk.text, "string", "authorization_code")
     if is_there and statements.has(chunk.text, "name", "log_in") then
-      reasons[chunk.step] = "a login with the browser is not replayed: a token stands in its place"
+      reasons[chunk.step] = "a browser login is not replayed; a placeholder token is used instead"
     end
   end
 end
 
--- What keeps chunks from being replayed, by their steps: what is lost, what would ask for something else each time, and what
--- reads a name that one of them gives its value.
+-- Adds the reasons why chunks cannot be replayed, by step: exchanges that were lost, requests that differ each time,
+-- and uses of a variable that an excluded chunk sets.
 local function add_reasons(chunks, saved, replaced, reasons)
   local changed, missing, there, active = {}, {}, {}, {}
   for _, loss in ipairs(saved.losses) do reasons[loss[1]] = loss[2] end
@@ -81,16 +81,16 @@ local function add_reasons(chunks, saved, replaced, reasons)
       changed._ = chunk.depends or nil
     end
     if chunk.depends and active[chunk.step] and not reasons[chunk.step] then
-      reasons[chunk.step] = "it depends on the time or on chance"
+      reasons[chunk.step] = "it depends on the time or on random values"
     end
     for name in pairs(read) do
       if missing[name] and not reasons[chunk.step] then
-        reasons[chunk.step] = name == "_" and "the result before it is not there" or name .. " is not there"
+        reasons[chunk.step] = name == "_" and "the previous result is missing" or name .. " is missing"
       end
     end
     for name in pairs(given) do
       if chunk.failed then
-        missing[name] = not there[name] or nil -- It may have come to this, or not.
+        missing[name] = not there[name] or nil -- The failed chunk may or may not have set it.
       else
         missing[name] = reasons[chunk.step] and true or nil
         there[name] = not reasons[chunk.step] or nil
@@ -99,7 +99,7 @@ local function add_reasons(chunks, saved, replaced, reasons)
   end
 end
 
--- Those chunks that can be replayed, and the cassettes. Adds to what is told why the others cannot.
+-- Returns the chunks that can be replayed, and the cassettes. Adds the reasons for excluded chunks to `told`.
 local function record(chunks, told)
   local reasons, kept = {}, {}
   local texts, names = scrub.typed(chunks)
@@ -113,13 +113,13 @@ local function record(chunks, told)
   browser_logins(chunks, reasons)
   local saved = cassettes(chunks)
   add_reasons(chunks, saved, scrub.places(saved.names), reasons)
-  -- Without what those have asked for that are left out.
+  -- Without the exchanges of the excluded chunks.
   saved = cassettes(chunks)
   local replaced = scrub.places(saved.names)
   for _, chunk in ipairs(chunks) do
     local reason = reasons[chunk.step]
     if reason and not chunk.failed then
-      told[#told + 1] = ("not in it: %s (%s)"):format(short(scrub.statement(chunk.text, replaced)), scrub.without(reason, replaced))
+      told[#told + 1] = ("excluded: %s (%s)"):format(short(scrub.statement(chunk.text, replaced)), scrub.without(reason, replaced))
     elseif not chunk.failed then
       kept[#kept + 1] = chunk
     end
@@ -135,29 +135,29 @@ local function cassette_paths(path, count)
   return files
 end
 
--- Writes the test and its cassettes, for their owner alone.
--- @return a list of what to tell, or nil and why nothing was written
--- @param force whether a file that .save has not written is overwritten too
+-- Writes the test and its cassettes, accessible only to the user.
+-- @return a list of messages, or nil and the reason why nothing was written
+-- @param force whether to overwrite a file that .save did not write
 function fixture.save(path, force)
-  if not path:find "[^/]%.lua$" then return nil, "the file of a test is called NAME_test.lua, as in .save test api_test.lua" end
+  if not path:find "[^/]%.lua$" then return nil, "the file name must have the form NAME_test.lua, as in .save test api_test.lua" end
   local all, told = keep.chunks(), {}
   local chunks, cassettes, replaced = record(all, told)
   if #chunks == 0 then
-    return nil, #told == 0 and "nothing has worked yet" or "nothing can be replayed\n" .. table.concat(told, "\n")
+    return nil, #told == 0 and "no statement has succeeded yet" or "no statement can be replayed\n" .. table.concat(told, "\n")
   end
   local files = cassette_paths(path, #cassettes)
   local t = statements.free_name(chunks)
   local text = text_of(path, files, body_of(chunks, replaced, told, t), t)
   local chunk, problem = load(text, "=" .. path, "t")
-  if not chunk then return nil, "the lines make no test together: " .. problem end
+  if not chunk then return nil, "the statements do not form a valid test: " .. problem end
   local exchanges, overwritten = 0, nightjar.fs.exists(path)
   if not force and overwritten and keep.is_foreign(path) then
-    return nil, path .. " is there, and .save has not written it; .save! test overwrites it"
+    return nil, path .. "  exists and was not written by .save; use .save! test to overwrite it"
   end
-  if scrub.has_secret(text, replaced) then return nil, "a secret would be in it; call what has its name otherwise" end
+  if scrub.has_secret(text, replaced) then return nil, "the test would contain a secret; rename the variable that has the secret as its name" end
   for index, cassette in ipairs(cassettes) do
     exchanges = exchanges + cassette.exchanges
-    if scrub.has_secret(cassette.text, replaced) then return nil, "a secret would be in " .. files[index] end
+    if scrub.has_secret(cassette.text, replaced) then return nil, "a secret would be written to " .. files[index] end
     overwritten = overwritten or nightjar.fs.exists(files[index])
   end
   for index, cassette in ipairs(cassettes) do
@@ -168,11 +168,11 @@ function fixture.save(path, force)
   if not ok then return nil, message end
   local head = ("%s in %s"):format(count_of(#chunks, "line"), path)
   if #files > 0 then head = ("%s, %s in %s"):format(head, count_of(exchanges, "exchange"), table.concat(files, ", ")) end
-  table.insert(told, 1, head .. (overwritten and ", in the place of what was there" or ""))
+  table.insert(told, 1, head .. (overwritten and ", overwriting the previous file" or ""))
   if session.background() > 0 then
-    told[#told + 1] = "tasks of the background still run: the test fails unless it ends them"
+    told[#told + 1] = "background tasks are still running; the test fails unless it ends them"
   end
-  told[#told + 1] = "nightjar test " .. path .. " runs it"
+  told[#told + 1] = "run it with nightjar test " .. path
   return told
 end
 

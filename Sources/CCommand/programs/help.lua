@@ -1,4 +1,4 @@
--- help(x): what there is to a value, a function, an object, an endpoint or a name of the API. Its texts are those of
+-- help(x): describes a value, a function, an object, an endpoint or a name of the API. The texts come from
 -- nightjar.command.reference.
 local reference = require "nightjar.command.reference"
 local text = require "nightjar.command.text"
@@ -12,7 +12,7 @@ for _, class in ipairs(reference) do
   classes[class.name] = class
 end
 
--- The class of that name: "nightjar.client"; nil.
+-- Returns the class of that name, such as "nightjar.client", or nil.
 function help.class(name) return classes[name] end
 
 function help.member(class, name)
@@ -23,14 +23,14 @@ end
 
 function help.is_method(member) return member[2]:sub(1, 1) == "(" end
 
--- The class of an object among ours.
+-- Returns the class of one of Nightjar's objects.
 function help.class_of(value)
   local meta = debug.getmetatable(value)
   if type(value) ~= "userdata" or type(meta) ~= "table" then return nil end
   return classes[rawget(meta, "__name")]
 end
 
--- The class of the module that the table is.
+-- Returns the class of a module table.
 function help.module(value)
   local nightjar = require "nightjar"
   if value == nightjar then return classes.nightjar end
@@ -77,6 +77,7 @@ local function options_of(member, width, paint)
       for _, option in ipairs(class.members) do
         lines[#lines + 1] = "  " .. paint("key", option[1]) .. ": " .. paint("dim", option[2])
         lines[#lines + 1] = wrap(option[3], width, "      ")
+        if option.default then lines[#lines + 1] = wrap("Default: " .. option.default, width, "      ") end
       end
     end
   end
@@ -90,15 +91,16 @@ local function of_member(class, member, width, paint)
 end
 
 local function of_class(class, width, paint)
-  local lines = { wrap(class.text .. (class.extends and " It has those of " .. class.extends .. ", too." or ""), width, "") }
+  local lines = { wrap(class.text .. (class.extends and " It also has those of " .. class.extends .. "." or ""), width, "") }
   for _, member in ipairs(class.members) do
     lines[#lines + 1] = "  " .. paint("key", signature(class, member))
     lines[#lines + 1] = wrap(member[3]:match "^.-%.%f[%s%z]" or member[3], width, "      ")
+    if member.default then lines[#lines + 1] = wrap("Default: " .. member.default, width, "      ") end
   end
   return table.concat(lines, "\n")
 end
 
--- A module of ours that is loaded: of another nobody can have a function.
+-- Returns a loaded module of Nightjar; functions of other modules cannot be in use.
 local function loaded(class)
   if class.kind ~= "module" then return nil end
   local nightjar = require "nightjar"
@@ -107,7 +109,7 @@ local function loaded(class)
 end
 
 local functions
--- Functions of ours by themselves: class and member of each.
+-- Returns the functions of Nightjar with their class and member.
 local function known_functions()
   local is_first = functions == nil
   functions = functions or {}
@@ -132,14 +134,15 @@ local function known_functions()
   return functions
 end
 
--- "api:get" of a function of ours; nil of others. Methods of a client are the same for all clients.
+-- Returns the name of a function of Nightjar, such as "api:get"; nil for other functions. All clients share the same
+-- methods.
 function help.name_of(value)
   local found = known_functions()[value]
   if not found then return nil end
   return (signature(found[1], found[2]):match "^[%w_.:]+")
 end
 
--- Tells what the client's methods are, which an upvalue of its metatable has.
+-- Learns the methods of clients, which are in an upvalue of their metatable.
 function help.learn(client)
   local class = classes["nightjar.client"]
   for _, member in ipairs(class.members) do
@@ -152,7 +155,7 @@ end
 
 local has_learned = false
 
--- Methods of a client are the same for all clients, and no table of the registry has them.
+-- Creates a client to learn its methods, which no table of the registry contains.
 function learn_methods()
   if has_learned then return end
   has_learned = true
@@ -160,7 +163,7 @@ function learn_methods()
   help.learn(client)
 end
 
--- What is known under a name: "nightjar.map", "api:get", "client_options", "timeout".
+-- Describes a name: "nightjar.map", "api:get", "client_options", "timeout".
 local function of_name(name, width, paint)
   if classes[name] then return of_class(classes[name], width, paint) end
   if classes["nightjar." .. name] then return of_class(classes["nightjar." .. name], width, paint) end
@@ -180,14 +183,14 @@ help.overview = [[
 api = nightjar.client { base_url = "https://..." }     then  api:get "/path"
 _          the last result; res: the last response      =x    the same as x
 err        the last error, as err.kind and err.response
-help(x)    about a function, an object, an endpoint, or a name as "retry_options"
+help(x)    describes a function, an object, an endpoint, or a name such as "retry_options"
 Tab        completes names, fields, options, headers, endpoints and paths
-Ctrl-R     searches the history; Ctrl-C ends the call or drops the line; Ctrl-D leaves
-.help      this                        .trace on|off      each call on standard error
-.save F    what worked, as a script    .load F            runs a script
-.save! F   the same over any file
-.save test F_test.lua                  the same as a test that replays it without a network
-.quit      leaves]]
+Ctrl-R     searches the history; Ctrl-C cancels the call or discards the line; Ctrl-D quits
+.help      this text                   .trace on|off      traces each call on standard error
+.save F    saves as a script           .load F            runs a script
+.save! F   the same, overwriting any file
+.save test F_test.lua                  saves as a test that replays without a network
+.quit      quits]]
 
 -- Options: `colors`, `width`.
 function help.about(value, options)
@@ -203,7 +206,7 @@ function help.about(value, options)
   class = help.module(value)
   if class then return of_class(class, width, paint) end
   if type(value) == "string" then
-    return of_name(value, width, paint) or ("nothing is known about %q; help() tells what there is"):format(text.safe(value:sub(1, 80)))
+    return of_name(value, width, paint) or ("no help for %q; help() shows an overview"):format(text.safe(value:sub(1, 80)))
   end
   if type(value) == "function" then
     local found = known_functions()[value]
@@ -213,7 +216,7 @@ function help.about(value, options)
       found = known_functions()[value]
     end
     if found then return of_member(found[1], found[2], width, paint) end
-    if info.what == "C" then return "a function of C, " .. tostring(value) end
+    if info.what == "C" then return "a C function, " .. tostring(value) end
     local names = {}
     for index = 1, info.nparams do names[index] = debug.getlocal(value, index) end
     if info.isvararg then names[#names + 1] = "..." end

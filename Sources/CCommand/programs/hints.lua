@@ -1,4 +1,4 @@
--- What to do about an error, in a sentence.
+-- Suggests how to fix an error, in one sentence.
 local hints = {}
 
 -- At the prompt and in scripts.
@@ -30,7 +30,7 @@ local by_kind = {
   cache_miss = "nothing is stored: call without cache = \"cache_only\"",
 }
 
--- For nightjar get and the other commands, whose options are flags.
+-- For nightjar get and the other subcommands, whose options are flags.
 local for_command = {
   invalid_url = by_kind.invalid_url, offline = "the machine has no network: check the connection", dns = by_kind.dns,
   invalid_request = "nothing was sent: change the header, field or method that the message names",
@@ -53,7 +53,7 @@ local by_phase = {
   total = "raise timeout = { total = seconds } of the client or the call, or stream a large response",
 }
 
--- Options of the library in its messages, and the flags that set them for a command.
+-- Options of the library in messages, and the corresponding flags of the command.
 local flags = {
   { "raise timeout%.total, or set it to 0", "give a longer --timeout, or --timeout 0" },
   { "raise timeout%.idle, or set it to 0", "set timeout.idle in a profile" },
@@ -61,16 +61,16 @@ local flags = {
   { "raise retry%.max_wait", "set retry.max_wait in a profile" },
 }
 
--- The message of an error in the words of the command line.
+-- Rewrites a message in the terms of the command line.
 function hints.command_message(message)
   for _, pair in ipairs(flags) do message = message:gsub(pair[1], (pair[2]:gsub("%%", "%%%%"))) end
   return message
 end
 
--- What to do about an error, for the command line.
+-- Returns the hint for an error on the command line.
 function hints.for_command(err) return for_command[err.kind] end
 
--- What to do about an error, at the prompt.
+-- Returns the hint for an error at the prompt.
 function hints.for_error(err)
   local kind = err.kind
   if kind == "timeout" and by_phase[err.phase] then return by_phase[err.phase] end
@@ -84,7 +84,7 @@ function hints.for_error(err)
 end
 
 local methods
--- Names of methods that a client, a response and the others have, to find the one that was meant.
+-- Returns the method names of all classes, for suggestions.
 local function method_names()
   if methods then return methods end
   methods = {}
@@ -96,7 +96,7 @@ local function method_names()
   return methods
 end
 
--- How many letters have to change; more than `most` counts as `most` + 1.
+-- Returns the edit distance; more than `most` returns `most` + 1.
 local function distance(a, b, most)
   if math.abs(#a - #b) > most or #a > 32 or #b > 32 then return most + 1 end
   local former = {}
@@ -112,7 +112,7 @@ local function distance(a, b, most)
   return former[#b]
 end
 
--- The nearest of the names, or nil where none is near.
+-- Returns the most similar name, or nil if none is similar.
 function hints.nearest(name, names)
   local least, nearest = #name // 3 + 2, nil
   for _, known in ipairs(names) do
@@ -131,21 +131,21 @@ local function globals()
   return names
 end
 
--- For errors of Lua, by how it words them.
+-- Returns the hint for a Lua error, by its message.
 function hints.for_message(message)
   local first = message:match "^[^\n]*"
   local global = first:match "a nil value %(global '([%w_]+)'%)"
   if global then
-    if global == "api" then return 'make a client first: api = nightjar.client { base_url = "https://..." }' end
+    if global == "api" then return 'create a client first: api = nightjar.client { base_url = "https://..." }' end
     local near = hints.nearest(global, globals())
-    return near and ("did you mean %s?"):format(near) or ("%s has no value; a local ends with its line, a global does not"):format(global)
+    return near and ("did you mean %s?"):format(near) or ("%s is nil; a local variable exists only in its line, so use a global"):format(global)
   end
   local method = first:match "call a nil value %(method '([%w_]+)'%)" or first:match "call a nil value %(field '([%w_]+)'%)"
   if method then
     local near = hints.nearest(method, method_names())
-    return near and ("did you mean %s?"):format(near) or "help(value) tells what it can do"
+    return near and ("did you mean %s?"):format(near) or "help(value) shows its methods"
   end
-  if first:find("index a nil value (field", 1, true) then return "what is before that field is not there: look at it alone first" end
+  if first:find("index a nil value (field", 1, true) then return "the value before that field is nil; inspect it first" end
   if first:find("calling 'get' on bad self", 1, true) or first:find("client expected, got", 1, true) then
     return "call methods with a colon: api:get(path)"
   end

@@ -1,13 +1,13 @@
--- What was typed, across sessions: $XDG_STATE_HOME/nightjar/history, or ~/.local/state/nightjar/history, for its owner alone. A line
--- for each entry, with \n for a newline and \\ for a backslash. Entries that hold a secret, as nightjar.command.secrets has it,
--- and those that begin with a space are not written.
+-- The history across sessions: $XDG_STATE_HOME/nightjar/history or ~/.local/state/nightjar/history, accessible only to
+-- the user. One line per entry, with newlines as \n and backslashes as \\. Entries that contain a secret according to
+-- nightjar.command.secrets, and entries that begin with a space, are not written.
 local editor = require "nightjar.command.editor"
 local secrets = require "nightjar.command.secrets"
 local terminal = require "nightjar.command.terminal"
 
 local history = {}
 
--- Bytes that are read of the file, and those of one entry that is written.
+-- The maximum number of bytes read from the file, and the maximum size of an entry.
 local most_bytes, most_entry = 1024 * 1024, 64 * 1024
 
 function history.path()
@@ -21,7 +21,7 @@ local function decode(line)
   return (line:gsub("\\(.)", function(letter) return letter == "n" and "\n" or letter == "\\" and "\\" or nil end))
 end
 
--- The entries of the file, oldest first. Rewrites it when it has more than the editor keeps.
+-- Returns the entries of the file, oldest first. Rewrites the file if it has more entries than the editor keeps.
 function history.load()
   local path = history.path()
   local file = path and terminal.open_private(path)
@@ -45,8 +45,8 @@ function history.load()
   return entries
 end
 
--- Writes the entry, unless it is not to be kept.
--- @return nil and why not, where the file cannot be written
+-- Writes the entry, unless it must not be stored.
+-- @return nil and the reason if the file cannot be written
 function history.add(entry)
   local path = history.path()
   if not path or entry:find "^%s" or #entry > most_entry or secrets.has(entry) then return true end

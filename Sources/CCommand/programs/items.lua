@@ -1,15 +1,16 @@
--- httpie's request items: name=text, name:=json, Name:header, name==query, name@file and so on, and the body that they make.
+-- httpie's request items: name=text, name:=json, Name:header, name==query, name@file and so on, and the bodies built
+-- from them.
 local nightjar = require "nightjar"
 
 local items = {}
 
--- Longer ones before those that they begin with.
+-- Longer separators precede those that they start with.
 local separators = { ":=@", "==@", "=@", ":@", ":=", "==", "=", ":", "@" }
 
--- Places of a list that an index may leave empty before it, and fields within fields.
+-- The maximum list index, and the maximum nesting depth of fields.
 local most_index, most_depth = 10000, 100
 
--- What is wrong with the words; the exit status is 2.
+-- An error in the arguments; the exit status is 2.
 local Usage = { __tostring = function(usage) return usage.message end }
 
 function items.refuse(message, ...)
@@ -20,8 +21,8 @@ function items.is_usage(err) return getmetatable(err) == Usage end
 
 -- --- Words ---
 
--- Name, separator and the rest of an item. A backslash before a separator's character is taken away and the character is none;
--- other backslashes stay, for the brackets.
+-- Splits an item into name, separator and the rest. A backslash before a separator's character is removed, and the
+-- character is taken literally; other backslashes are kept for the brackets.
 local function split(word)
   local name, position = {}, 1
   while position <= #word do
@@ -41,7 +42,7 @@ local function split(word)
   end
 end
 
--- Where a file is that is called ~/so.
+-- Expands ~/ in a path.
 local function expand(path)
   local home = os.getenv "HOME"
   return home and path:sub(1, 2) == "~/" and home .. path:sub(2) or path
@@ -52,19 +53,19 @@ local function read_file(word, path)
   if not file then items.refuse("%s: %s", word, message) end
   local content, why = file:read "a"
   file:close()
-  return content or items.refuse("%s: %s cannot be read: %s", word, path, why or "it is no file")
+  return content or items.refuse("%s: %s cannot be read: %s", word, path, why or "not a file")
 end
 
 local function check_json(word, name, text)
   local value, err = nightjar.try(nightjar.json.decode, text)
   if value == nil and err then
-    items.refuse("%s: what is behind := is no JSON (%s); for a text write %s=%s", word, tostring(err):match "^[^\n]*", name, text:sub(1, 60))
+    items.refuse("%s: the text after := is not valid JSON (%s); for a text use %s=%s", word, tostring(err):match "^[^\n]*", name, text:sub(1, 60))
   end
   return text
 end
 
--- What the words say: `query` is a list of { name, value }; `headers` of { name, value }, value false where the header is not
--- to be sent; `fields` of { name, text } or { name, json = text } or { name, file = path, content_type = type }.
+-- Parses the items: `query` is a list of { name, value }; `headers` of { name, value }, with value false for a header
+-- to remove; `fields` of { name, text }, { name, json = text } or { name, file = path, content_type = type }.
 function items.read(words)
   local read = { query = {}, headers = {}, fields = {} }
   for _, word in ipairs(words) do
@@ -73,9 +74,9 @@ function items.read(words)
       table.insert(read.headers, { empty_header, "" })
     else
       local name, separator, value = split(word)
-      if not name then items.refuse("%s: an item has a separator: name=text, name:=json, Name:header, name==query, name@file", word) end
-      if separator == ":" and value:sub(1, 2) == "//" then items.refuse("%s: one URL only; what follows it are items", word) end
-      if name == "" then items.refuse("%s: there is no name before the %s", word, separator) end
+      if not name then items.refuse("%s: not an item; use name=text, name:=json, Name:header, name==query or name@file", word) end
+      if separator == ":" and value:sub(1, 2) == "//" then items.refuse("%s: only one URL is allowed; the following arguments must be items", word) end
+      if name == "" then items.refuse("%s: the name before %s is missing", word, separator) end
       if separator == "==" or separator == "==@" then
         table.insert(read.query, { name, separator == "==" and value or read_file(word, value) })
       elseif separator == ":" or separator == ":@" then
@@ -94,9 +95,9 @@ function items.read(words)
   return read
 end
 
--- --- Fields within fields ---
+-- --- Nested fields ---
 
--- The steps of a[b][0][]: names are strings, indices are integers, true is one more at the end.
+-- Parses a name such as a[b][0][] into steps: strings are names, integers are indices, true appends to a list.
 local function path_of(name)
   local steps, position = {}, 1
   local function take(stops)
@@ -118,10 +119,10 @@ local function path_of(name)
   local root = take "["
   if root ~= "" or position > #name then steps[1] = root end
   while position <= #name do
-    if name:sub(position, position) ~= "[" then items.refuse("%s: behind a ] comes [ or the end", name) end
+    if name:sub(position, position) ~= "[" then items.refuse("%s: a ] must be followed by [ or the end", name) end
     position = position + 1
     local piece, is_plain = take "]"
-    if position > #name then items.refuse("%s: a [ is not closed; write \\[ for one that is no bracket", name) end
+    if position > #name then items.refuse("%s: a [ is not closed; use \\[ for a literal bracket", name) end
     position = position + 1
     if piece == "" then
       steps[#steps + 1] = true
@@ -132,12 +133,12 @@ local function path_of(name)
     else
       steps[#steps + 1] = piece
     end
-    if #steps > most_depth then items.refuse("%s: more than %d fields within fields", name:sub(1, 60), most_depth) end
+    if #steps > most_depth then items.refuse("%s: fields are nested more than %d levels deep", name:sub(1, 60), most_depth) end
   end
   return steps
 end
 
--- Objects keep the order in which their names came: { names, values }; lists are { list, length }; a text of JSON is { text }.
+-- Objects keep the order of their names: { names, values }; lists are { list, length }; a JSON text is { text }.
 local function new_node(step)
   if type(step) == "string" then return { names = {}, values = {} } end
   return { list = {}, length = 0 }
@@ -150,7 +151,7 @@ local function put(root, name, steps, leaf)
   for place, step in ipairs(steps) do
     local is_last = place == #steps
     if node.text or (type(step) == "string") ~= (node.names ~= nil) then
-      items.refuse("%s: %s is wanted there, and other items have made it %s", name,
+      items.refuse("%s: must be %s, but other items define it as %s", name,
         type(step) == "string" and "an object" or "a list", describe(node))
     end
     local child
@@ -159,11 +160,11 @@ local function put(root, name, steps, leaf)
       if not child then node.names[#node.names + 1] = step end
     else
       if step == true then step = node.length end
-      if step >= most_index then items.refuse("%s: a list has at most %d items", name, most_index) end
+      if step >= most_index then items.refuse("%s: a list must have at most %d items", name, most_index) end
       child = node.list[step]
       node.length = math.max(node.length, step + 1)
     end
-    if is_last and child and not child.text then items.refuse("%s: other items have made it %s", name, describe(child)) end
+    if is_last and child and not child.text then items.refuse("%s: other items define it as %s", name, describe(child)) end
     if is_last then child = leaf elseif not child then child = new_node(steps[place + 1]) end
     if node.names then node.values[step] = child else node.list[step] = child end
     node = child
@@ -197,17 +198,17 @@ end
 
 function json_string(text, name)
   if not utf8.len(text) then
-    items.refuse("%s: it is not UTF-8, and JSON has nothing else; --form and --multipart take any bytes", (name:gsub("[^\32-\126]", "?")))
+    items.refuse("%s: not valid UTF-8, which JSON requires; use --form or --multipart to send other bytes", (name:gsub("[^\32-\126]", "?")))
   end
   return nightjar.json.encode(text)
 end
 
--- The fields as a JSON text: names in the order of the words, numbers as they were typed.
+-- Returns the fields as a JSON text: names in the order of the items, numbers as typed.
 function items.json(fields)
   local root
   for _, field in ipairs(fields) do
     if field.file then
-      items.refuse("%s@%s: a file goes into a form: give --form or --multipart; for its text as JSON write %s=@%s", field[1],
+      items.refuse("%s@%s: files require --form or --multipart; to send the text of the file as JSON use %s=@%s", field[1],
         field.file, field[1], field.file)
     end
     local steps = path_of(field[1])
@@ -225,14 +226,14 @@ local function form_text(field)
   return type(value) == "string" and value or field.json
 end
 
--- The fields as a list of { name, value }.
+-- Returns the fields as a list of { name, value }.
 function items.form(fields)
   local form = {}
   for place, field in ipairs(fields) do form[place] = { field[1], form_text(field) } end
   return form
 end
 
--- The fields as parts.
+-- Returns the fields as multipart parts.
 function items.multipart(fields)
   local parts = {}
   for place, field in ipairs(fields) do

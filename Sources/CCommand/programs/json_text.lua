@@ -1,5 +1,5 @@
--- JSON as a text, without decoding it: parts of it keep their numbers, and their names the order that they have. The texts are
--- those of answers that have been found to be JSON.
+-- JSON as text, without decoding: parts keep their number formats and the order of their names. The texts must be valid
+-- JSON.
 local nightjar = require "nightjar"
 
 local json_text = {}
@@ -16,7 +16,7 @@ local function skip_string(text, position)
   end
 end
 
--- The place behind the value that begins at a place.
+-- Returns the position after the value that begins at `position`.
 local function skip(text, position)
   local first = text:sub(position, position)
   if first == '"' then return skip_string(text, position) end
@@ -42,7 +42,8 @@ function json_text.kind(text)
   return first == "{" and "object" or first == "[" and "array" or "scalar"
 end
 
--- A function that gives one part after the other: of an object name and text of its value, of a list index from 0 and text.
+-- Returns an iterator over the parts: name and text of each value of an object; zero-based index and text of each
+-- element of a list.
 function json_text.parts(text)
   local is_object = json_text.kind(text) == "object"
   local position, index = skip_space(text, 1) + 1, -1
@@ -65,8 +66,8 @@ function json_text.parts(text)
   end
 end
 
--- The text of the part that a JSON Pointer names (RFC 6901), or nil. Of names that are there twice it is the last, as decoding
--- has it.
+-- Returns the text of the part that a JSON Pointer refers to (RFC 6901), or nil. Of repeated names the last one is
+-- used, as in decoding.
 function json_text.pick(text, pointer)
   for step in pointer:gmatch "/([^/]*)" do
     local kind, found = json_text.kind(text), nil
@@ -88,7 +89,7 @@ function json_text.pick(text, pointer)
   return text
 end
 
--- Without the space between its parts.
+-- Removes the white space between tokens.
 function json_text.compact(text)
   if not text:find "[ \t\r\n]" then return text end
   local pieces, position = {}, 1
@@ -102,7 +103,7 @@ function json_text.compact(text)
   return table.concat(pieces)
 end
 
--- The text with "***" in place of the texts whose names `is_secret` says to be secret.
+-- Replaces by "***" the strings whose names are secret according to `is_secret`.
 function json_text.mask(text, is_secret)
   local pieces, position = {}, 1
   while true do
@@ -122,7 +123,7 @@ function json_text.mask(text, is_secret)
   return table.concat(pieces)
 end
 
--- What a cell of a table has: a string is its text, null is nothing, all else is the JSON.
+-- Returns the text of a table cell: a string without quotes, nothing for null, otherwise the JSON.
 function json_text.cell(text)
   if text == "null" then return "" end
   if text:sub(1, 1) == '"' then return nightjar.json.decode(text) end

@@ -1,4 +1,5 @@
--- What has worked in a session, in order, as a script: .save. What failed is not in it; secrets are looked up in the environment.
+-- .save: saves the successful statements of a session as a script, in order. Secrets are replaced by reads from the
+-- environment.
 local lexer = require "nightjar.command.lexer"
 local nightjar = require "nightjar"
 local secrets = require "nightjar.command.secrets"
@@ -6,25 +7,25 @@ local terminal = require "nightjar.command.terminal"
 
 local keep = {}
 
--- How the first line of each saved file begins.
+-- The beginning of the first line of each saved file.
 local mark = "-- Saved at the prompt of nightjar"
 
--- Chunks that are kept, the oldest are dropped behind that.
+-- The maximum number of chunks; the oldest are dropped.
 local most = 10000
 local chunks = {}
 
--- A chunk has `text`; `step`, under which the session has recorded what it did; `is_expression`: its value became `_`, unless it
--- `is_nil`; `returns`: it is no expression and has returned something; `expected`, what came of it; `file`, where it ran one;
--- `failed`: it did not work, and is kept for what it may have given values to.
+-- Adds a chunk. Its fields: `text`; `step`, the number under which the session recorded its exchanges; `is_expression`:
+-- its value became `_`, unless `is_nil`; `returns`: it is a statement that returned values; `expected`, its expected
+-- results; `file`, if it ran one; `failed`: it raised an error and is kept because it may have set variables.
 function keep.add(chunk)
-  if chunk.is_expression and chunk.text:find "^%s*help%f[^%w_]" then return end -- The prompt alone has it.
+  if chunk.is_expression and chunk.text:find "^%s*help%f[^%w_]" then return end -- Help is only available at the prompt.
   if #chunks >= most then table.remove(chunks, 1) end
   chunks[#chunks + 1] = chunk
 end
 
 function keep.chunks() return chunks end
 
--- What would not end with its line, or end more than that.
+-- Statements whose effect would end with their line, or that would end the script.
 local bound = { ["local"] = true, ["return"] = true, ["goto"] = true, ["::"] = true }
 
 local function is_bound(text)
@@ -37,12 +38,12 @@ local function is_bound(text)
   return false
 end
 
--- The chunk as a statement among others: `text` is its own, changed.
+-- Returns the chunk as a statement of a script. `text` is its text after replacements.
 function keep.statement(chunk, text)
   text = text:gsub("^%s+", "")
   if chunk.is_expression then
     if not chunk.is_nil then return "_ = " .. text .. (chunk.is_response and "\nres = _" or "") end
-    -- A call stands by itself, unless it could be taken for one of what is before it.
+    -- A call is a statement by itself, unless it could be parsed as a continuation of the previous line.
     if text:find "^[%a_]" and load(text, "=stdin", "t") then return text end
     return "do local _ = " .. text .. (text:find("--", 1, true) and "\nend" or " end")
   end
@@ -50,7 +51,7 @@ function keep.statement(chunk, text)
   return is_bound(text) and "do\n" .. text .. "\nend" or text
 end
 
--- The lines of the script.
+-- Returns the script, the number of statements, and the environment variables that it reads.
 function keep.script()
   local names, lines = {}, {}
   for _, chunk in ipairs(chunks) do
@@ -65,12 +66,12 @@ function keep.script()
   for name in pairs(names) do variables[#variables + 1] = name end
   table.sort(variables)
   if #variables > 0 then
-    table.insert(head, 2, "-- It reads from the environment: " .. table.concat(variables, ", "))
+    table.insert(head, 2, "-- Environment variables: " .. table.concat(variables, ", "))
   end
   return table.concat(head, "\n") .. "\n\n" .. table.concat(lines, "\n") .. (#lines > 0 and "\n" or ""), #lines, variables
 end
 
--- Whether the file is there and .save has not written it.
+-- Whether the file exists and was not written by .save.
 function keep.is_foreign(path)
   local file = io.open(path, "rb")
   if not file then return nightjar.fs.exists(path) end
@@ -79,19 +80,19 @@ function keep.is_foreign(path)
   return first ~= mark
 end
 
--- Writes the script, for its owner alone.
--- @param force whether a file that .save has not written is overwritten too
--- @return what to tell, or nil and why it could not be written
+-- Writes the script, accessible only to the user.
+-- @param force whether to overwrite a file that .save did not write
+-- @return a message, or nil and the reason why it could not be written
 function keep.save(path, force)
   if not force and keep.is_foreign(path) then
-    return nil, path .. " is there, and .save has not written it; .save! overwrites it"
+    return nil, path .. "  exists and was not written by .save; use .save! to overwrite it"
   end
   local script, count, variables = keep.script()
   local overwritten = nightjar.fs.exists(path)
   local ok, message = terminal.write_private(path, script, false)
   if not ok then return nil, message end
   local told = ("%d line%s in %s"):format(count, count == 1 and "" or "s", path)
-  if overwritten then told = told .. ", in the place of what was there" end
+  if overwritten then told = told .. ", overwriting the previous file" end
   if #variables > 0 then told = told .. "; set " .. table.concat(variables, ", ") .. " to run it" end
   return told
 end

@@ -1,8 +1,8 @@
--- Lua text in tokens, as far as completion, history and .save have to understand it. It takes any text: what is not Lua comes
--- as single characters.
+-- Splits Lua text into tokens, as far as completion, history and .save require. Accepts any text: invalid Lua yields
+-- single characters.
 local lexer = {}
 
--- Where a long bracket that begins at `position` ends, and whether it does; nil where none begins.
+-- Returns the end of a long bracket that begins at `position`, and whether it is closed; nil if none begins there.
 local function long_bracket(text, position)
   local equals = text:match("^%[(=*)%[", position)
   if not equals then return nil end
@@ -22,8 +22,8 @@ local function quoted(text, position)
   end
 end
 
--- A list of { kind, first, last, ended }: "name", "number", "string", "comment" or "sign"; `ended` is false of a string or a
--- comment that the text breaks off in.
+-- Returns a list of { kind, first, last, ended }. `kind` is "name", "number", "string", "comment" or "sign". `ended` is
+-- false for an unfinished string or comment.
 function lexer.tokens(text)
   local tokens, position = {}, 1
   while true do
@@ -52,7 +52,7 @@ end
 
 function lexer.text(source, token) return source:sub(token.first, token.last) end
 
--- What is between the quotes of a string, its escapes as they are written.
+-- Returns the text between the quotes of a string, with escapes as written.
 function lexer.content(source, token)
   local text = lexer.text(source, token)
   local equals = text:match "^%[(=*)%["

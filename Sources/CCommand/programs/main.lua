@@ -1,4 +1,4 @@
--- The subcommands of nightjar but demo: a function of a name and its words that returns the exit status.
+-- The subcommands of nightjar except demo: a function of the name and the words that returns the exit status.
 local commands = require "nightjar.command.commands"
 
 return function(name, ...)

@@ -1,5 +1,5 @@
--- How the command writes what it has: JSON, a line for each item, CSV, a table, or as it is. To a terminal in colours, to all else
--- without; nothing is cut there.
+-- Output formats of the command: JSON, one line per item, CSV, a table, or unchanged. Colours are used only on a
+-- terminal, and nothing is truncated elsewhere.
 local nightjar = require "nightjar"
 local json_text = require "nightjar.command.json_text"
 local show = require "nightjar.command.show"
@@ -8,17 +8,17 @@ local text = require "nightjar.command.text"
 
 local output = {}
 
--- Columns that a table may be wide where no screen bounds it.
+-- The width of a table if there is no terminal.
 local unbounded = 1 << 30
 
--- Lines whose fields are looked at before the head of a CSV file is written.
+-- The number of items read before the header of CSV output is written.
 local most_ahead = 1000
 
 function output.is_terminal() return terminal.is_terminal(1) end
 
 function output.painter() return text.painter(text.has_colors(1)) end
 
--- What the prompt leaves out is wanted here.
+-- Removes the limits that apply at the prompt.
 function output.show_all()
   show.most = { depth = 100, entries = unbounded, lines = unbounded, string = unbounded, column = output.is_terminal() and 60 or unbounded }
 end
@@ -28,25 +28,26 @@ local function line(bytes)
   if bytes:sub(-1) ~= "\n" then io.stdout:write "\n" end
 end
 
--- --- One text of JSON ---
+-- --- One JSON text ---
 
 local writers = {}
 
 function writers.json(value) line(show.json(value, output.painter()) or value) end
 
--- A list is a line for each of its items.
+-- A list is written as one line per item.
 function writers.ndjson(value)
   if json_text.kind(value) ~= "array" then return line(json_text.compact(value)) end
   for _, item in json_text.parts(value) do line(json_text.compact(item)) end
 end
 
--- Texts without quotes, all else as it is.
+-- Strings without quotes, other values unchanged.
 function writers.raw(value)
   if value:find '^%s*"' then return line(nightjar.json.decode(value)) end
   line(value)
 end
 
--- The records of a text: those of a list, or the one that it is; what is no object is a record with one field.
+-- Returns the records of a text: those of a list, or a single one. A value that is not an object is a record with one
+-- field.
 local function records(value)
   local list = {}
   local function add(item)
@@ -129,7 +130,7 @@ local function table_text(list, columns)
   end
   local lines = { row_text(names, "head") }
   for _, cells in ipairs(rows) do lines[#lines + 1] = row_text(cells) end
-  if #left_out > 0 then lines[#lines + 1] = paint("dim", "… columns that do not fit: " .. table.concat(left_out, ", ")) end
+  if #left_out > 0 then lines[#lines + 1] = paint("dim", "… omitted columns: " .. table.concat(left_out, ", ")) end
   return table.concat(lines, "\n")
 end
 
@@ -139,10 +140,10 @@ function writers.table(value)
   if #columns > 0 then line(table_text(list, columns)) end
 end
 
--- Writes a text of JSON; `format` is one of the command's.
+-- Writes a JSON text in one of the command's formats.
 function output.json(value, format) writers[format](value) end
 
--- --- Items one after the other ---
+-- --- Items of a stream ---
 
 local streams = {}
 
@@ -159,14 +160,14 @@ function streams.json()
   end, function() line(is_first and "[]" or "\n]") end
 end
 
--- The head is that of the first items; what later ones have beyond it is left out, and that is told once.
+-- The header is determined by the first items. Later fields are omitted, which is reported once.
 function streams.csv()
   local ahead, write, known, has_told = {}, nil, nil, false
   local function put(record)
     for _, name in ipairs(record.names) do
       if not known[name] and not has_told then
         has_told = true
-        io.stderr:write(("nightjar: items have a field \"%s\", which the first %d have not; such fields are left out\n"):format(
+        io.stderr:write(("nightjar: items have a field \"%s\", which the first %d do not have; such fields are omitted\n"):format(
           text.safe(name), most_ahead))
       end
     end
@@ -196,12 +197,12 @@ function streams.table()
   end
 end
 
--- A function that writes an item, a text of JSON, and one that ends it.
+-- Returns a function that writes an item, a JSON text, and one that ends the output.
 function output.stream(format) return streams[format]() end
 
 -- --- Messages ---
 
--- Status and header fields as HTTP has them; cookies and the like masked where it is wanted.
+-- Returns status and header fields in HTTP form, optionally with credentials masked.
 function output.head(res, masks)
   local paint = output.painter()
   local role = res.status < 300 and "good" or res.status < 400 and "warn" or "bad"
@@ -213,7 +214,7 @@ function output.head(res, masks)
   return table.concat(lines, "\n") .. "\n"
 end
 
--- The words of a command line as a shell reads them, of what ShellWord has quoted.
+-- Splits a command line quoted by ShellWord into words, as a shell does.
 local function shell_words(command)
   local words, position = {}, 1
   while true do
@@ -238,7 +239,7 @@ end
 
 local flags = { ["--compressed"] = true, ["--globoff"] = true, ["--path-as-is"] = true, ["--head"] = true, ["--insecure"] = true }
 
--- The request of a response or an error as HTTP has it, secrets masked: read off its command line of curl.
+-- Returns the request of a response or an error in HTTP form, with secrets masked, derived from its curl command line.
 function output.request(outcome)
   local words = shell_words(outcome:curl() or "")
   local method, url, body, fields, place = nil, nil, nil, {}, 2
@@ -246,7 +247,7 @@ function output.request(outcome)
     local word = words[place]
     if word == "-H" or word == "--header" then
       place = place + 1
-      -- Without a value they keep curl from sending fields of its own.
+      -- Such an option prevents a header that curl would add.
       if words[place]:sub(-1) == ";" and not words[place]:find(":", 1, true) then
         fields[#fields + 1] = words[place]:sub(1, -2) .. ":"
       elseif not words[place]:find ":$" then
@@ -260,7 +261,7 @@ function output.request(outcome)
     elseif word:find "^%-%-data" then
       place = place + 1
       body = words[place]
-      if body == "@-" and word == "--data-binary" then body = "(a body that is no text)" end
+      if body == "@-" and word == "--data-binary" then body = "(binary body)" end
     elseif word:find "^%-" then
       if not flags[word] then place = place + 1 end
     else

@@ -1,19 +1,19 @@
--- The config file: $XDG_CONFIG_HOME/nightjar/config, profiles with the options of a client by name. It is JSON, and not Lua, so
--- that to read it runs nothing, other programs can read and write it, and a mistake has one clear place.
+-- The config file $XDG_CONFIG_HOME/nightjar/config: profiles, which are named sets of client options. It is JSON and
+-- not Lua, so that reading it runs no code, other programs can read and write it, and errors have a definite position.
 --
 --   { "default_profile": "work",
 --     "profiles": { "work": { "base_url": "https://api.example.com/v1", "headers": { "X-Team": "blue" },
 --       "auth": { "type": "bearer", "token": { "env": "WORK_TOKEN" } }, "timeout": 20 } } }
 --
--- { "env": "NAME" } stands for what the environment has. A secret that is written out is refused: files like this one are shared,
--- backed up and shown to others.
+-- { "env": "NAME" } is replaced by the environment variable. Literal secrets are rejected, because files like this one
+-- are shared and backed up.
 local nightjar = require "nightjar"
 local hints = require "nightjar.command.hints"
 local terminal = require "nightjar.command.terminal"
 
 local profiles = {}
 
--- Bytes that a config file may have.
+-- The maximum size of the config file in bytes.
 local most_bytes = 1024 * 1024
 
 local Problem = { __tostring = function(problem) return problem.message end }
@@ -24,7 +24,7 @@ function profiles.is_problem(err) return getmetatable(err) == Problem end
 
 local function folder(variable, default)
   local path = os.getenv(variable)
-  if path and path:sub(1, 1) == "/" then return path end -- the specification has relative ones ignored
+  if path and path:sub(1, 1) == "/" then return path end -- the specification requires relative paths to be ignored
   return (os.getenv "HOME" or "") .. default
 end
 
@@ -40,12 +40,12 @@ local function check_names(where, object, known)
     for _, each in ipairs(known) do is_known = is_known or each == name end
     if not is_known then
       local near = hints.nearest(name, known)
-      fail("%s: there is no field \"%s\"%s", where, name, near and (", did you mean \"%s\"?"):format(near) or "")
+      fail("%s: unknown field \"%s\"%s", where, name, near and ("; did you mean \"%s\"?"):format(near) or "")
     end
   end
 end
 
--- The names of profiles, in order.
+-- Returns the sorted names of the profiles.
 function profiles.names(config)
   local names = {}
   for name in pairs(config.profiles) do names[#names + 1] = name end
@@ -53,7 +53,8 @@ function profiles.names(config)
   return names
 end
 
--- What the file says: { profiles, default_profile }; none where there is no file. What is wrong with it is raised.
+-- Returns the content of the file: { profiles, default_profile }; no profiles if there is no file. Raises an error if
+-- the file is invalid.
 function profiles.read()
   local path = profiles.path()
   local file, message, code = io.open(path, "rb")
@@ -63,19 +64,19 @@ function profiles.read()
   end
   local content = file:read(most_bytes + 1) or ""
   file:close()
-  if #content > most_bytes then fail("%s: a config file has at most %d bytes", path, most_bytes) end
+  if #content > most_bytes then fail("%s: the config file is larger than %d bytes", path, most_bytes) end
   local config, err = nightjar.try(nightjar.json.decode, content)
   if config == nil and err then fail("%s: %s", path, tostring(err):match "^[^\n]*") end
-  if not is_object(config) then fail("%s: it must be an object with profiles", path) end
+  if not is_object(config) then fail("%s: must be an object with profiles", path) end
   check_names(path, config, { "profiles", "default_profile" })
   config.profiles = config.profiles or {}
-  if not is_object(config.profiles) then fail("%s: profiles must be an object, a profile by its name", path) end
+  if not is_object(config.profiles) then fail("%s: profiles must be an object of profiles by name", path) end
   for name, profile in pairs(config.profiles) do
     if not is_object(profile) then fail("%s: profile \"%s\" must be an object", path, name) end
   end
   local default = config.default_profile
   if default ~= nil and not (type(default) == "string" and config.profiles[default]) then
-    fail("%s: default_profile names no profile", path)
+    fail("%s: default_profile must be the name of a profile", path)
   end
   return config
 end
@@ -86,7 +87,7 @@ local secret_words = {
   "password", "passwd", "pwd", "passphrase", "secret", "token", "credential", "api_key", "apikey", "authorization", "cookie",
   "private_key", "session",
 }
--- Of auth, names that tell where something is, or how it is done.
+-- Names within auth whose values are not secrets: locations and methods.
 local public = {}
 for name in ([[token_url device_url authorize_url type grant scope issuer store url method header query prefix access renewal
   lifetime expiry token_type refresh client_auth client_id user skew refresh_timeout refresh_limit expires_in key_file
@@ -102,19 +103,19 @@ local function is_secret(name, place)
   return false
 end
 
--- Whether what has this name is better not shown.
+-- Whether the value of this name should not be displayed.
 function profiles.is_secret(name) return is_secret(name, nil) end
 
--- The values with what the environment has in place of references. `place` is auth, headers, or nil; `is_guarded` where a name
--- further out says that all within is secret.
+-- Replaces references by the values of environment variables. `place` is auth, headers or nil. `is_guarded`: an outer
+-- name denotes a secret.
 local function resolve(name, where, value, place, is_guarded)
   if type(value) == "string" then
     if is_guarded and not (place == "headers" and value == "") then
-      fail("profile \"%s\": %s is a secret, and the config file is no place for one: write { \"env\": \"NAME\" } and set NAME, "
+      fail("profile \"%s\": %s is a secret and must not be in the config file: use { \"env\": \"NAME\" } and set NAME, "
         .. "or log in with a token store (\"store\": \"keyring:nightjar\") and nightjar login --profile %s", name, where, name)
     end
     if value:find "://[^/@%s]*:[^/@%s]*@" then
-      fail("profile \"%s\": %s has a password in its URL, and the config file is no place for one: give auth = { \"type\": \"basic\", "
+      fail("profile \"%s\": %s has a password in its URL, which must not be in the config file: use auth = { \"type\": \"basic\", "
         .. "\"user\": ..., \"password\": { \"env\": \"NAME\" } }", name, where)
     end
     return value
@@ -141,7 +142,7 @@ end
 
 -- --- A profile ---
 
--- Where the login of a profile is kept which says nothing of it.
+-- The default store for the login of a profile.
 function profiles.default_store(name)
   return "file:" .. folder("XDG_STATE_HOME", "/.local/state") .. "/nightjar/login-" .. name:gsub("[^%w._-]", "_")
 end
@@ -156,8 +157,8 @@ local function option_names()
   end
 end
 
--- The options of a client that a profile has; the default one where `name` is nil.
--- @return the options and the profile's name, or nil where none is asked for and there is no default
+-- Returns the client options of a profile; of the default profile if `name` is nil.
+-- @return the options and the profile's name, or nil if no profile was selected and there is no default
 function profiles.options(name)
   local config = profiles.read()
   name = name or config.default_profile
@@ -165,10 +166,10 @@ function profiles.options(name)
   local profile = config.profiles[name]
   if not profile then
     local names = profiles.names(config)
-    if #names == 0 then fail("there is no profile \"%s\": %s has none", name, profiles.path()) end
+    if #names == 0 then fail("unknown profile \"%s\": %s has no profiles", name, profiles.path()) end
     local near = hints.nearest(name, names)
-    fail("there is no profile \"%s\"%s", name, near and (", did you mean \"%s\"?"):format(near)
-      or "; there are " .. table.concat(names, ", "))
+    fail("unknown profile \"%s\"%s", name, near and ("; did you mean \"%s\"?"):format(near)
+      or "; profiles: " .. table.concat(names, ", "))
   end
   check_names(("profile \"%s\""):format(name), profile, option_names())
   local options = {}

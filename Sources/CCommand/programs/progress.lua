@@ -1,19 +1,18 @@
--- Progress bars on standard error, for what people wait for at the prompt: nightjar.map, answers that come in parts, and calls whose
--- bodies take long, one line for all that are under way. Only on a terminal, only in the foreground, and only for what takes
--- longer than a moment.
+-- Progress bars on standard error at the prompt: for nightjar.map, streamed responses, and calls with long bodies (one
+-- line for all calls in flight). Only on a terminal, only in the foreground, and only after a delay.
 local terminal = require "nightjar.command.terminal"
 local text = require "nightjar.command.text"
 local session = require "nightjar.command.session"
 
 local progress = {}
 
--- Seconds before a bar is drawn, and between two drawings.
+-- Seconds before a bar is drawn, and between updates.
 local patience, pace = 0.5, 0.1
--- Columns that stay free: the terminal writes ^C there, and what goes on in another line is not drawn over.
+-- Columns that stay free: the terminal writes ^C there, and a wrapped line would not be overwritten.
 local margin = 4
 
--- What a bar says: done of total, rate and time left. `total` is nil where it is not known; `unit` is "bytes" or a noun; `note`, which
--- may be nil, is behind it.
+-- The text of a bar: done of total, rate and remaining time. `total` is nil if unknown; `unit` is "bytes" or a noun;
+-- `note` is appended and may be nil.
 function progress.line(done, total, seconds, unit, width, note)
   local amount = unit == "bytes" and text.bytes or function(count) return tostring(count) end
   local rate = seconds > 0 and done / seconds or 0
@@ -32,7 +31,7 @@ function progress.line(done, total, seconds, unit, width, note)
   return text.cut(("%s%3d%%  %s"):format(bar, math.floor(part * 100), numbers), width - margin)
 end
 
--- Bars that say more than how many bytes come and go.
+-- The number of open bars that show more than byte counts.
 local open = 0
 
 local bar = {}
@@ -61,7 +60,7 @@ function progress.start(total, unit)
   return setmetatable({ total = total, unit = unit, done = 0, began = now, drawn = now - pace, is_open = true }, bar)
 end
 
--- A function in place of nightjar.map that shows how far it has come.
+-- Returns a replacement for nightjar.map that shows its progress.
 function progress.map(map)
   return function(list, f, ...)
     local is_list = type(list) == "table" and type(f) == "function"
@@ -75,7 +74,7 @@ function progress.map(map)
   end
 end
 
--- From here on res:chunks() shows how far the body has come.
+-- Makes res:chunks() show the progress of the body.
 function progress.follow_chunks()
   local meta = debug.getregistry()["nightjar.response"]
   local index = meta.__index
@@ -85,7 +84,7 @@ function progress.follow_chunks()
     local headers = index(res, "headers")
     local total = not headers["content-encoding"] and tonumber(headers["content-length"]) or nil
     local shown = progress.start(total, "bytes")
-    -- The bar goes with the loop, however that is left.
+    -- The bar is closed with the loop, even if it is left early.
     return function()
       local part = next_part()
       if part then shown:add(#part) else shown:close() end
@@ -98,7 +97,8 @@ function progress.follow_chunks()
   end
 end
 
--- The line of the calls that are under way: when it was drawn last, when the first byte of an answer came, and how many they were.
+-- The line of the calls in flight: the time of the last update, the time of the first response byte, and the number of
+-- calls.
 local is_shown, drawn, answered, under_way = false, 0, nil, 0
 
 local function hide()
@@ -106,7 +106,7 @@ local function hide()
   is_shown = false
 end
 
--- Takes the line away: nothing is waited for.
+-- Removes the line.
 function progress.clear()
   hide()
   answered, under_way = nil, 0
@@ -117,7 +117,7 @@ local function show_calls(state)
   local now = terminal.now()
   local has_ended = state.calls < under_way
   under_way = state.calls
-  if has_ended then -- Who waited for it may print something.
+  if has_ended then -- The code that waited may print something.
     drawn = now
     return hide()
   end
@@ -136,7 +136,7 @@ local function show_calls(state)
   terminal.draw("\r" .. progress.line(done, total, seconds, "bytes", terminal.width(), note) .. "\27[K")
 end
 
--- From here on calls of the foreground show how far their bodies have come.
+-- Makes calls of the foreground show the progress of their bodies.
 function progress.follow_calls()
   if terminal.is_terminal(2) then session.follow(show_calls) end
 end

@@ -1,12 +1,12 @@
--- The prompt: reads, evaluates, prints, until the input ends. On a terminal lines are edited, and tasks of the background go on
--- meanwhile; elsewhere, and on a terminal that can do nothing (TERM=dumb), lines are read as they come.
+-- The prompt: reads, evaluates and prints until the input ends. On a terminal, lines are edited while background tasks
+-- continue. Otherwise, and on a terminal without cursor control (TERM=dumb), lines are read without editing.
 local nightjar = require "nightjar"
 local session = require "nightjar.command.session"
 local terminal = require "nightjar.command.terminal"
 
 local prompt = {}
 
--- What was typed as a function, and whether it is an expression; or nil and why it is neither.
+-- Returns the input as a function, and whether it is an expression; or nil and the error.
 local function load_chunk(source)
   source = source:gsub("^%s*=", "")
   local expression = load("return " .. source, "=stdin", "t")
@@ -15,7 +15,7 @@ local function load_chunk(source)
   return chunk, chunk and false or message
 end
 
--- Whether more lines could make a chunk of it.
+-- Whether further lines could complete the input.
 function prompt.is_incomplete(source)
   local chunk, message = load_chunk(source)
   return not chunk and message:sub(-5) == "<eof>"
@@ -25,16 +25,16 @@ local settings -- is_terminal, is_input_terminal, is_edited, colors, error_color
 
 -- --- Evaluating ---
 
--- Without the part of the traceback that is ours.
+-- Returns the traceback without the levels of the prompt.
 local function traceback(err)
   if type(err) ~= "string" then return err end
   return (debug.traceback(err, 2):gsub("\n\t%[C%]: in function 'xpcall'.*$", ""))
 end
 
--- What was evaluated so far: the session records what clients do by these numbers.
+-- The number of evaluations so far. The session records the activity of clients by this number.
 local steps = 0
 
--- Runs the chunk as the task in the foreground. What it has spawned goes on behind it.
+-- Runs the chunk as the foreground task. Tasks that it spawned continue in the background.
 -- @return true and the results, or false and the error
 local function evaluate(chunk)
   steps = steps + 1
@@ -78,7 +78,7 @@ local function tell(message) io.stderr:write(message, "\n") end
 
 local function print_failures()
   for _, failure in ipairs(session.failures()) do
-    tell "a task in the background has failed:"
+    tell "a background task failed:"
     print_error(failure.error)
   end
 end
@@ -95,13 +95,13 @@ end
 function commands.quit() return true end
 
 function commands.trace(argument)
-  if argument ~= "on" and argument ~= "off" then return tell ".trace on, or .trace off" end
+  if argument ~= "on" and argument ~= "off" then return tell "usage: .trace on|off" end
   terminal.trace(argument == "on")
 end
 
 function commands.save(argument, force)
   local test = argument:match "^test%s+(.+)$"
-  if argument == "" or argument == "test" then return tell ".save script.lua, or .save test api_test.lua" end
+  if argument == "" or argument == "test" then return tell "usage: .save script.lua, or .save test api_test.lua" end
   if not test then
     local told, message = require("nightjar.command.keep").save(argument, force)
     return tell(told or ".save: " .. message)
@@ -112,7 +112,7 @@ function commands.save(argument, force)
 end
 
 function commands.load(argument)
-  if argument == "" then return tell ".load script.lua" end
+  if argument == "" then return tell "usage: .load script.lua" end
   local chunk, message = loadfile(argument)
   if not chunk then return print_error(message) end
   local ok, err = evaluate(chunk)
@@ -127,12 +127,12 @@ local function run_command(line)
   local names = {}
   for known in pairs(commands) do names[#names + 1] = known end
   local near = require("nightjar.command.hints").nearest(name, names)
-  tell(("there is no command .%s; %s"):format(name, near and "did you mean ." .. near .. "?" or ".help tells what there is"))
+  tell(("unknown command .%s; %s"):format(name, near and "did you mean ." .. near .. "?" or ".help lists the commands"))
 end
 
 -- --- Reading ---
 
--- For the editor: waits until there is something to read. Returns whether Ctrl-C was typed before.
+-- For the editor: waits for input. Returns whether Ctrl-C was typed before.
 local function wait()
   session.attend(true)
   local is_interrupted = false
@@ -162,7 +162,7 @@ function readers.plain(mark)
   return terminal.read_line()
 end
 
--- What was typed, over as many lines as it needs; nil at the end of the input, "" where Ctrl-C has dropped it.
+-- Reads the input of one chunk, which may be several lines; nil at the end of the input, "" if Ctrl-C discarded it.
 local function read_chunk(read)
   local source = read "> "
   if not source then return source == false and "" or nil end
@@ -190,7 +190,7 @@ local function open_editor()
     local ok, message = require("nightjar.command.history").add(source)
     if not ok then
       is_writable = false
-      tell("the history is not kept: " .. message)
+      tell("the history cannot be saved: " .. message)
     end
   end
 end
@@ -209,7 +209,7 @@ local function define_globals()
   progress.follow_calls()
 end
 
--- Whether the text has the name as a word of its own.
+-- Whether the text contains the name as a separate token.
 local function mentions(source, name)
   for _, token in ipairs(require("nightjar.command.lexer").tokens(source)) do
     if token.kind ~= "string" and token.kind ~= "comment" and source:sub(token.first, token.last) == name then return true end
@@ -217,7 +217,7 @@ local function mentions(source, name)
   return false
 end
 
--- The error that is in `err`: the last one of the session.
+-- The last error of the session, which is in the global `err`.
 local last_error
 
 local function keep_error(err)
@@ -226,14 +226,14 @@ local function keep_error(err)
   _G.err = err
 end
 
--- Whether a line reads the error of a line that failed, which no script has.
+-- Whether a line reads the error of a failed line, which a saved script does not have.
 local function reads_error(source) return last_error ~= nil and rawget(_G, "err") == last_error and mentions(source, "err") end
 
 local function is_response(value)
   return type(value) == "userdata" and require("nightjar.command.show").kind(value) == "nightjar.response"
 end
 
--- One line from its text to its results. Returns whether the prompt ends.
+-- Evaluates one input. Returns whether the prompt ends.
 local function run_line(source)
   if source:find "^%s*%.%a" then return run_command(source) end
   local chunk, is_expression = load_chunk(source)

@@ -1,5 +1,5 @@
--- Secrets in statements and values that are saved as a test, and what stands in their place, which is the same in its cassettes: for
--- .save test.
+-- Replaces the secrets in statements and values of a saved test by placeholders, which are the same in its cassettes,
+-- for .save test.
 local nightjar = require "nightjar"
 local expected = require "nightjar.command.expected"
 local lexer = require "nightjar.command.lexer"
@@ -7,10 +7,10 @@ local secrets = require "nightjar.command.secrets"
 
 local scrub = {}
 
--- Bytes of a secret that is looked for everywhere, as the cassettes have it.
+-- The minimum length in bytes of a secret that is searched for everywhere, as in the cassettes.
 local shortest_secret = 6
 
--- What of a text literal is the secret: { before, secret, after }.
+-- Splits a string literal into { before, secret, after }.
 local function parts(value)
   local before, secret, after = value:match "^(.-://[^/@%s:]*:)([^/@%s]*)(@.*)$"
   if before then return { before, secret, after } end
@@ -25,16 +25,16 @@ local function value_of(source, token)
   return ok and (type(value) == "string" or type(value) == "number") and tostring(value) or nil
 end
 
--- The ways in which a text stands in requests.
+-- Returns the forms in which a text appears in requests.
 local function spellings(text)
   local encoded = text:gsub("[^%w%-._~]", function(byte) return ("%%%02X"):format(byte:byte()) end)
   return { text, encoded, (encoded:gsub("%%20", "+")), (nightjar.json.encode(text):sub(2, -2)) }
 end
 
--- An item of a query: its sign, its name and its value.
+-- A query item: separator, name and value.
 local item = "([?&])([^=&#%s]+)=([^&#%s\"'%]]*)"
 
--- What is secret among what was typed: texts, and the names of those that are too short to be looked for everywhere.
+-- Returns the secrets in typed statements, and the names of those that are too short to be searched for everywhere.
 function scrub.typed(chunks)
   local texts, names, seen = {}, {}, {}
   local function add(text, name)
@@ -67,7 +67,7 @@ function scrub.typed(chunks)
   return texts, names
 end
 
--- What stands in the place of secrets: `exact` by whole texts, `everywhere` a list, the longest first.
+-- Indexes the replacements: `exact` by whole text; `everywhere` is a list, longest first.
 function scrub.places(names)
   local exact, everywhere = {}, {}
   for _, entry in ipairs(names) do
@@ -92,7 +92,7 @@ function scrub.without(text, replaced)
   return text
 end
 
--- A text literal with what stands in the place of secrets in it, items of a query among them that are too short to be looked for.
+-- Replaces the secrets in a string literal, including query items whose values are too short to be searched for.
 local function clean_text(text, replaced)
   text = text:gsub(item, function(sign, name, value)
     local place = secrets.is_item_name(name) and replaced.exact[value]
@@ -106,7 +106,7 @@ local function replacement(value, replaced)
   return expected.string_literal(pieces[1] .. (replaced.exact[pieces[2]] or "scrubbed-0") .. pieces[3])
 end
 
--- The statement with what stands in the place of its secrets, and of the variables of the environment that it reads.
+-- Replaces the secrets in a statement, and the environment variables that it reads.
 function scrub.statement(source, replaced)
   local changes = {}
   for _, secret in ipairs(secrets.find(source)) do
@@ -135,8 +135,8 @@ function scrub.statement(source, replaced)
   return table.concat(pieces) .. source:sub(position)
 end
 
--- A literal that is expected, with what stands in the place of secrets; nil where that cannot be told, because something in it is
--- a secret elsewhere and too short to be looked for.
+-- Replaces the secrets in an expected literal; returns nil if a part of it equals a secret that is too short to be
+-- searched for, so that it is unclear whether it is one.
 function scrub.literal(source, replaced)
   for _, token in ipairs(lexer.tokens(source)) do
     local content = token.kind == "string" and value_of(source, token) or token.kind == "number" and lexer.text(source, token)
@@ -145,7 +145,7 @@ function scrub.literal(source, replaced)
   return scrub.without(source, replaced)
 end
 
--- Whether a text that is to be written has a secret in it after all.
+-- Whether a text to be written still contains a secret.
 function scrub.has_secret(text, replaced)
   for _, entry in ipairs(replaced.everywhere) do
     if text:find(entry[1], 1, true) then return true end

@@ -1,19 +1,19 @@
--- Which texts that were typed hold secrets, and which parts of them they are. The rule, which would rather take too much:
+-- Detects secrets in typed statements. The rules prefer false positives:
 --
---   - a text literal that is the value of a name that the library classifies as a credential's (password, X-JWT, apiKey, pw and so
---     on): password = "x", local password <const> = "x", password = ("x"), password = a .. "x", ["X-Api-Token"] = "x"; also a text
---     literal that is compared with such a name;
---   - each text literal within the value of auth, and in the arguments of sign_in, but for those that say how: type, header,
---     query, grant, scope, store, and places (url, access, renewal and so on);
---   - user and password of a URL, as http://user:password@host;
---   - a text literal that looks like a token: 24 letters, digits and signs or more without a space or a slash, with a letter
---     and a digit in it; also "Bearer x" and "Basic x";
---   - a number that is the value of a name with passw, passphrase, passcode or pwd in it, or of pin or otp;
---   - a text literal that was such a value before in this session, wherever it stands.
+--   - a string literal that is the value of a name that the library classifies as a credential (password, X-JWT,
+--     apiKey, pw and so on): password = "x", local password <const> = "x", password = ("x"), password = a .. "x",
+--     ["X-Api-Token"] = "x"; also a string literal that is compared with such a name;
+--   - each string literal within the value of auth and in the arguments of sign_in, except for methods and locations:
+--     type, header, query, grant, scope, store, url, access, renewal and so on;
+--   - user and password in a URL such as http://user:password@host;
+--   - a string literal that looks like a token: at least 24 letters, digits and signs without a space or slash, with
+--     at least one letter and one digit; also "Bearer x" and "Basic x";
+--   - a number that is the value of a name containing passw, passphrase, passcode or pwd, or of pin or otp;
+--   - a string literal that was such a value earlier in this session, wherever it occurs.
 --
 -- A text that contains any other secret, for example in the query of a URL, is not written to the history either.
 --
--- The name of a variable that os.getenv is asked for is none; its value may be, by the same rule.
+-- The name of a variable passed to os.getenv is not a secret; its value may be one, by the same rules.
 local lexer = require "nightjar.command.lexer"
 local session = require "nightjar.command.session"
 
@@ -25,7 +25,7 @@ for name in ([[type grant scope issuer store url method token_url device_url aut
 
 local known = {}
 
--- These names are common in data, too.
+-- These names are also common in data.
 local common = { auth = true, code = true, key = true, session = true, signature = true, ticket = true }
 
 local function is_secret_name(name)
@@ -34,14 +34,14 @@ local function is_secret_name(name)
   return session.is_secret(name) or lower:find "private" ~= nil or lower:find "api%-key" ~= nil
 end
 
--- For what numbers are secrets: of others, as max_tokens, they are amounts.
+-- Names whose numbers are secrets. Numbers of other names, such as max_tokens, are amounts.
 local function is_number_name(name)
   local lower = name:lower()
   return lower == "pin" or lower == "otp" or lower:find "passw" ~= nil or lower:find "passphrase" ~= nil
     or lower:find "passcode" ~= nil or lower:find "pwd" ~= nil
 end
 
--- Whether an item of a query of this name is one.
+-- Whether a query item of this name is a secret.
 function secrets.is_item_name(name) return is_secret_name(name) or is_number_name(name) or name:lower():find "key$" ~= nil end
 
 local function looks_like_token(content)
@@ -51,7 +51,7 @@ end
 
 local function has_userinfo(content) return content:find "://[^/@%s]+:[^/@%s]*@" ~= nil end
 
--- Where the call of os.getenv begins that has this token as its argument, and where it ends; nil: it is no such argument.
+-- Returns the start and end of the call of os.getenv that has this token as its argument; nil if there is none.
 local function environment_call(source, tokens, index)
   local start, last = index - 1, tokens[index].last
   local function is(at, text) return tokens[at] ~= nil and lexer.text(source, tokens[at]) == text end
@@ -63,7 +63,7 @@ local function environment_call(source, tokens, index)
   return start - 2, last
 end
 
--- The name before the = at `index`, or before a comparison (== or ~=) that ends there; nil if there is none.
+-- Returns the name before the = at `index`, or before a comparison (== or ~=) that ends there; nil if there is none.
 local function name_before(source, tokens, index)
   local function is(at, text) return tokens[at] ~= nil and lexer.text(source, tokens[at]) == text end
   if is(index - 1, "=") or is(index - 1, "~") then index = index - 1 end
@@ -90,11 +90,11 @@ for word in ([[local if then else elseif return function end do while for in rep
   keywords[word] = true
 end
 
--- The names to which the literals of a text belong, by the index of their token. A literal belongs to a name if it is the name's
--- value, or a part of the value joined by "..", "and" or "or", with or without parentheses. Arguments of calls belong to no name.
+-- Returns the names to which literals belong, by token index. A literal belongs to a name if it is the name's value, or
+-- a part of the value joined by "..", "and" or "or", with or without parentheses. Arguments of calls belong to no name.
 local function values_of(source, tokens)
   local names, stack = {}, {}
-  local name, is_list -- of the value at this token; is_list: a comma does not end the value
+  local name, is_list -- the name of the value at this token; is_list: a comma does not end the value
   for index, token in ipairs(tokens) do
     local text, before = lexer.text(source, token), tokens[index - 1]
     local before_text = before and lexer.text(source, before)
@@ -108,7 +108,7 @@ local function values_of(source, tokens)
         if lexer.text(source, tokens[index + 1] or token) ~= "=" then name, is_list = found, several end
       elseif text == "(" or text == "{" or text == "[" then
         stack[#stack + 1] = { name, is_list }
-        -- Arguments and the keys of tables belong to no name.
+        -- Arguments and table keys belong to no name.
         if is_value or text == "[" then name = nil end
         is_list = text == "{" and name ~= nil
       elseif text == ")" or text == "}" or text == "]" then
@@ -126,11 +126,11 @@ local function values_of(source, tokens)
   return names
 end
 
--- The secrets of a text, and the variables of the environment that it asks for.
+-- Returns the secrets of a text, and the environment variables that it reads.
 local function scan(source)
   local tokens, found, variables = lexer.tokens(source), {}, {}
   local names = values_of(source, tokens)
-  local depth, guarded = 0, nil -- the depth of brackets outside of which the value of auth ends
+  local depth, guarded = 0, nil -- the bracket depth at which the value of auth ends
   for index, token in ipairs(tokens) do
     local text = lexer.text(source, token)
     if token.kind == "sign" and (text == "{" or text == "(") then
@@ -169,22 +169,22 @@ local function scan(source)
   return found, variables
 end
 
--- The secrets of a text: a list of { first, last, name }, which are numbers and string literals with their quotes, and the name
--- that each is the value of, or nil.
+-- Returns the secrets of a text: a list of { first, last, name }. Each is a number or a string literal with its quotes;
+-- `name` is the name whose value it is, or nil.
 function secrets.find(source) return (scan(source)) end
 
--- The variables of the environment that it asks for by a literal: a list of { first, last, variable, name, is_secret }, the
--- calls of os.getenv, and the name that each is the value of, or nil.
+-- Returns the environment variables that a text reads with a literal name: a list of { first, last, variable, name,
+-- is_secret }. Each is a call of os.getenv; `name` is the name whose value it is, or nil.
 function secrets.environment(source) return (select(2, scan(source))) end
 
--- The value of a text literal.
+-- Returns the value of a string literal.
 local function value_of(source, token)
   local chunk = load("return " .. lexer.text(source, token), "=secret", "t", {})
   local ok, value = pcall(chunk or error)
   return ok and type(value) == "string" and value or lexer.content(source, token)
 end
 
--- Whether the text holds a secret. Secrets in URLs and documents count, and so do known secrets within a longer word.
+-- Whether the text contains a secret, including secrets in URLs and documents and known secrets within longer words.
 function secrets.has(source)
   if #secrets.find(source) > 0 then return true end
   for _, token in ipairs(lexer.tokens(source)) do
@@ -197,13 +197,13 @@ function secrets.has(source)
   return false
 end
 
--- The text with each secret as a look into the environment, and the names of the variables, in order.
+-- Returns the text with each secret replaced by a read from the environment, and the names of the variables, in order.
 function secrets.replace(source)
   local pieces, names, position = {}, {}, 1
   for _, secret in ipairs(secrets.find(source)) do
     local name = "NIGHTJAR_" .. (secret.name or "secret"):upper():gsub("[^%w]+", "_")
     pieces[#pieces + 1] = source:sub(position, secret.first - 1)
-    -- In brackets, so that a call without them, as sign_in "x", stays one.
+    -- In parentheses, so that a call without them, such as sign_in "x", remains a call.
     pieces[#pieces + 1] = ('(os.getenv "%s")'):format(name)
     names[#names + 1] = name
     position = secret.last + 1

@@ -1,12 +1,12 @@
--- How values look at the prompt. What is shown is bounded in depth, width and length, and says what it leaves out; control
--- characters are escaped. Fields of tables are read raw: to look at a value runs none of a script's code but __tostring.
+-- Formats values for the prompt. The output is limited in depth, width and length, and states what was omitted; control
+-- characters are escaped. Tables are read raw: formatting runs no code of a script except __tostring.
 local terminal = require "nightjar.command.terminal"
 local text = require "nightjar.command.text"
 local nightjar = require "nightjar"
 
 local show = {}
 
--- Limits of what is shown; print and res.text show all.
+-- Limits of the output; print and res.text show everything.
 show.most = {
   depth = 6,      -- of tables within tables
   entries = 100,  -- of one table
@@ -37,7 +37,7 @@ local function show_function(value)
   return ("%s <%s:%d>"):format(tostring(value), text.safe(info.short_src), info.linedefined)
 end
 
--- The name of a userdata's kind, such as "nightjar.response"; nil for what has none.
+-- Returns the type name of a userdata, such as "nightjar.response"; nil if it has none.
 function show.kind(value)
   local meta = debug.getmetatable(value)
   local name = type(value) == "userdata" and type(meta) == "table" and rawget(meta, "__name")
@@ -88,7 +88,7 @@ local function comes_before(a, b)
   return tostring(a) < tostring(b)
 end
 
--- Keys beside those of the list, in order; how long the list is; how many keys were left out.
+-- Returns the keys outside of the list part, sorted; the length of the list; and the number of omitted keys.
 local function keys_of(value, most)
   local length = rawlen(value)
   local keys, count = {}, 0
@@ -105,7 +105,7 @@ end
 
 local show_table
 
--- Pieces of a value in one line, or nil where that is wider than `width`.
+-- Formats any value.
 local function show_any(value, state, indent, depth)
   if type(value) ~= "table" then return show_scalar(value, state.paint, show.most.string) end
   return show_table(value, state, indent, depth)
@@ -154,7 +154,7 @@ local function column_before(a, b)
   return a < b
 end
 
--- Whether the value is a list of two or more tables whose keys are all strings and whose values are mostly scalars.
+-- Whether the value is a list of two or more tables with only string keys and mostly scalar values.
 function show.is_records(value)
   if type(value) ~= "table" then return false end
   local length = rawlen(value)
@@ -185,7 +185,7 @@ local function show_cell(value)
   return text.safe(kind == "string" and value:sub(1, 400) or tostring(value))
 end
 
--- Records as a table with a line for each, columns that fit, and what is left out told.
+-- Formats records as a table with one line per record. Columns that do not fit and omitted records are stated.
 function show.records(records, paint, width)
   local names, seen, count = {}, {}, math.min(rawlen(records), show.most.lines)
   for index = 1, count do
@@ -236,14 +236,14 @@ function show.records(records, paint, width)
   end
   local more = {}
   if rawlen(records) > count then more[#more + 1] = ("%d more records"):format(rawlen(records) - count) end
-  if #dropped > 0 then more[#more + 1] = "columns that do not fit: " .. text.cut(table.concat(dropped, ", "), width) end
+  if #dropped > 0 then more[#more + 1] = "omitted columns: " .. text.cut(table.concat(dropped, ", "), width) end
   if #more > 0 then lines[#lines + 1] = paint("dim", "… " .. table.concat(more, "; ")) end
   return table.concat(lines, "\n")
 end
 
 -- --- Texts ---
 
--- The first lines of a text that is to be shown as it is.
+-- Formats the first lines of a text.
 function show.lines(body, paint, hint)
   local lines, position = {}, 1
   while position <= #body and #lines < show.most.lines do
@@ -264,8 +264,8 @@ function show.lines(body, paint, hint)
   return table.concat(lines, "\n")
 end
 
--- JSON with a line for each member, in the order and with the numbers that it has; nil for what is no JSON. Only as much is
--- read as is shown.
+-- Formats JSON with one line per member, keeping the order and number formats; nil if it is not valid JSON. Reads only
+-- as much as is shown.
 function show.json(body, paint, hint)
   local out, line, depth, position, most = {}, {}, 0, 1, show.most.lines
   local pending_key = false
@@ -361,7 +361,7 @@ local reasons = {
   [505] = "HTTP Version Not Supported", [507] = "Insufficient Storage", [511] = "Network Authentication Required",
 }
 
--- The reason phrase of a status, "" where it has none.
+-- Returns the reason phrase of a status, or "".
 function show.reason(status) return reasons[status] or "" end
 
 local function show_timing(res)
@@ -379,10 +379,10 @@ local function is_text(body)
   return utf8.len(start) ~= nil and not start:find "[%z\1-\8\14-\26\28-\31]"
 end
 
--- The body as a person reads it: JSON in lines, other text as it is, and of all else what it is; nil for none.
+-- Formats the body: JSON in lines, other text unchanged, and a description of anything else; nil for an empty body.
 function show.body(res, paint)
   local ok, body = pcall(function() return res.body end)
-  if not ok then return paint("dim", "the body comes in parts: for part in res:chunks() do ... end") end
+  if not ok then return paint("dim", "streamed body: for part in res:chunks() do ... end") end
   if #body == 0 then return nil end
   local media_type = (res.headers["content-type"] or ""):lower():match "^[^;%s]+" or ""
   local hint = "; print(res.text) shows all"
@@ -450,8 +450,8 @@ local function show_endpoints(endpoints, paint, width)
   return show.records(records, paint, width)
 end
 
--- What is said of an error: its sentence, what the server said, and the hint what to do.
--- @param is_command whether the error is of nightjar get and the like, whose options are flags
+-- Formats an error: its message, the server's details, and a hint.
+-- @param is_command whether the error is of nightjar get or another subcommand, whose options are flags
 function show.error(err, paint, is_command)
   local hints = require "nightjar.command.hints"
   if show.kind(err) ~= "nightjar.error" then
@@ -471,16 +471,16 @@ function show.error(err, paint, is_command)
   end
   if err.attempts and err.attempts > 1 then lines[#lines + 1] = paint("dim", ("  after %d attempts"):format(err.attempts)) end
   if err.retry_after then
-    lines[#lines + 1] = paint("dim", ("  the server asks to wait for %s"):format(text.seconds(err.retry_after)))
+    lines[#lines + 1] = paint("dim", ("  retry after %s"):format(text.seconds(err.retry_after)))
   end
   local hint = is_command and hints.for_command(err) or not is_command and hints.for_error(err)
   if hint then lines[#lines + 1] = paint("warn", "hint: ") .. text.safe(hint) end
   return table.concat(lines, "\n")
 end
 
--- --- All ---
+-- --- Any value ---
 
--- The value as the prompt shows it. Options: `colors` (none), `width` (that of the terminal).
+-- Formats the value for the prompt. Options: `colors` (default: none), `width` (default: that of the terminal).
 function show.value(value, options)
   options = options or {}
   local paint = text.painter(options.colors)

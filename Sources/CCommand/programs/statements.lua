@@ -1,4 +1,5 @@
--- What statements that were typed at the prompt read, give values to and depend on, as far as their words tell: for .save test.
+-- Determines which names typed statements read and set, and what their results depend on, by their tokens, for .save
+-- test.
 local lexer = require "nightjar.command.lexer"
 
 local statements = {}
@@ -8,11 +9,11 @@ for word in ([[os io random time timing now clock uuid env limits explain collec
   changing[word] = true
 end
 
--- What of an answer a replay tells otherwise: a cassette has bodies without their coding, and there is no connection.
+-- Fields of a response that differ in a replay: a cassette contains decoded bodies, and there is no connection.
 local unlike = {}
 for word in ([[content_encoding content_length transfer_encoding peer source curl earlier]]):gmatch "[%w_]+" do unlike[word] = true end
 
--- Whether it asks for something of that kind.
+-- Whether the text reads such a field.
 function statements.is_unlike(text)
   for _, token in ipairs(lexer.tokens(text)) do
     local word = token.kind == "name" and lexer.text(text, token) or token.kind == "string" and lexer.content(text, token) or ""
@@ -23,7 +24,7 @@ end
 
 local function is_sign(text, token, sign) return token ~= nil and lexer.text(text, token) == sign end
 
--- The names that a statement gives a value to which outlives it, as a set; and those that it reads.
+-- Returns the set of names that a statement sets and that outlive it, and the set of names that it reads.
 function statements.names_of(text)
   local tokens, given, read, depth = lexer.tokens(text), {}, {}, 0
   local is_local = is_sign(text, tokens[1], "local")
@@ -46,8 +47,8 @@ function statements.names_of(text)
   return given, read
 end
 
--- Whether what the statement comes to may depend on the time or on chance; `names` are those that hold such values. What it gives
--- a value to is added to them.
+-- Whether the result of the statement may depend on the time or on random values. `names` contains the names with such
+-- values; the names that the statement sets are added.
 function statements.depends_on_chance(text, names)
   local given, read = statements.names_of(text)
   local depends, is_client = false, false
@@ -57,13 +58,13 @@ function statements.depends_on_chance(text, names)
     if word == "client" then is_client = true end
   end
   for name in pairs(read) do depends = depends or names[name] ~= nil end
-  -- What a client is made with may be different each time, and its calls are not for that.
+  -- The options of a client may differ each time; its calls do not depend on that.
   if is_client then depends = false end
   for name in pairs(given) do names[name] = depends or nil end
   return depends
 end
 
--- Whether it has this name or this text literal in it.
+-- Whether the text contains this name or string literal.
 function statements.has(text, kind, content)
   for _, token in ipairs(lexer.tokens(text)) do
     local found = token.kind == kind and (kind == "string" and lexer.content(text, token) or lexer.text(text, token))
@@ -72,7 +73,7 @@ function statements.has(text, kind, content)
   return false
 end
 
--- A name that no statement has, for what a test is given.
+-- Returns a name that no statement uses, for the parameter of a test.
 function statements.free_name(chunks)
   local used, name, number = {}, "t", 0
   for _, chunk in ipairs(chunks) do

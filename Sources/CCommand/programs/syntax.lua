@@ -1,5 +1,5 @@
--- A script as far as nightjar check has to understand it: its variables, what they are made of, and each field, call and table in
--- it. It reads what Lua has found to be right; where it is at a loss it gives up.
+-- Parses a script as far as nightjar check requires: its variables and their definitions, and each field access, call
+-- and table. The source must be valid Lua. If the parser cannot handle it, it gives up.
 local lexer = require "nightjar.command.lexer"
 
 local syntax = {}
@@ -7,7 +7,7 @@ local syntax = {}
 local doubled = {}
 for sign in ([[.. == ~= <= >= // :: << >>]]):gmatch "%S+" do doubled[sign] = true end
 
--- Names, texts, numbers and signs, without comments.
+-- Names, strings, numbers and signs, without comments.
 local function tokens_of(source)
   local tokens = {}
   for _, token in ipairs(lexer.tokens(source)) do
@@ -32,11 +32,11 @@ local unary = { ["not"] = true, ["-"] = true, ["#"] = true, ["~"] = true }
 local binary = {}
 for sign in ([[+ - * / // % ^ & | ~ << >> .. == ~= < > <= >= and or]]):gmatch "%S+" do binary[sign] = true end
 
--- A script in parts: `nodes`, each index, call, method call and table in it; `fields`, names that are assigned to a field of
--- anything. A variable has `definitions`, the expressions that it gets, { expression, place } or false for one that nobody knows.
--- Expressions are { tag = "name", variable } and "index" { object, key, first }, "call" { callee, arguments, first },
--- "method" { object, name, arguments, first }, "table" { fields }, "string" { value }, "other".
--- nil where the script is not understood.
+-- Returns a parsed script: `nodes`, all indices, calls, method calls and tables; `fields`, the names of fields assigned
+-- anywhere. A variable has `definitions`, the expressions assigned to it as { expression, place }, or false for an
+-- unknown one. Expressions are { tag = "name", variable } and "index" { object, key, first }, "call" { callee,
+-- arguments, first }, "method" { object, name, arguments, first }, "table" { fields }, "string" { value }, "other".
+-- Returns nil if the script cannot be parsed.
 function syntax.read(source)
   local tokens, place = tokens_of(source), 1
   local nodes, assigned_fields, globals = {}, {}, {}
@@ -89,7 +89,7 @@ function syntax.read(source)
   end
   local function define(variable, definition) variable.definitions[#variable.definitions + 1] = definition end
 
-  -- The definition of the place-th of some variables by a list of expressions.
+  -- Returns the definition of the variable at `index` by a list of expressions.
   local function definition_of(expressions, index)
     if index < #expressions then return { expressions[index], 1 } end
     local last = expressions[#expressions]
@@ -156,7 +156,7 @@ function syntax.read(source)
     if accept "(" then
       value = expression()
       expect ")"
-      -- In brackets, only the first of its results.
+      -- Parentheses limit a call to its first result.
       if value.tag ~= "name" and value.tag ~= "index" then value = other end
     else
       value = { tag = "name", variable = find(take_name().text), first = token.first }
@@ -194,7 +194,7 @@ function syntax.read(source)
     return suffixed()
   end
 
-  -- Precedence is of no matter here: what operators make is known of none.
+  -- Precedence is irrelevant: the results of operators are unknown.
   function expression()
     local count = 0
     while tokens[place].kind ~= "string" and unary[peek()] do

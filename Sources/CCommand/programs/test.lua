@@ -1,24 +1,24 @@
--- nightjar test: runs the tests of files and folders by nightjar.testing.
+-- nightjar test: runs the tests of files and folders with nightjar.testing.
 local nightjar = require "nightjar"
 local commands = require "nightjar.command.commands"
 
 local test = {}
 
--- Folders within folders, and files of all.
+-- The maximum nesting depth of folders, and the maximum number of files.
 local deepest, most_files = 50, 10000
 
 local function is_test(name) return name:find "_test%.lua$" ~= nil or name:find "^test_.*%.lua$" ~= nil end
 
--- Adds the tests of a folder, in the order of their names; what begins with a dot is passed by.
+-- Adds the tests of a folder, sorted by name. Names that begin with a dot are skipped.
 local function add_folder(folder, files, depth)
-  if depth > deepest then error(("%s: more than %d folders within folders"):format(folder, deepest), 0) end
+  if depth > deepest then error(("%s: folders are nested more than %d levels deep"):format(folder, deepest), 0) end
   local names, kinds = nightjar.fs.list(folder)
   for _, name in ipairs(names) do
     local path = folder:gsub("/+$", "") .. "/" .. name
     if kinds[name] == "folder" and name:sub(1, 1) ~= "." then
       add_folder(path, files, depth + 1)
     elseif kinds[name] == "file" and is_test(name) then
-      if #files >= most_files then error(("more than %d files of tests"):format(most_files), 0) end
+      if #files >= most_files then error(("more than %d test files"):format(most_files), 0) end
       files[#files + 1] = path
     end
   end
@@ -32,7 +32,7 @@ local function find(paths)
     if kind == "folder" then
       local count = #files
       add_folder(path, files, 1)
-      if #files == count then error(path .. ": there are no tests in it; they are in files called NAME_test.lua or test_NAME.lua", 0) end
+      if #files == count then error(path .. ": contains no tests; test files must be named NAME_test.lua or test_NAME.lua", 0) end
     else
       files[#files + 1] = path
     end

@@ -1,11 +1,11 @@
--- Text on a screen: what is safe to show, how wide it is, where it is cut, and its colours.
+-- Text on a terminal: escaping, width, truncation and colours.
 local terminal = require "nightjar.command.terminal"
 
 local text = {}
 
--- What an outside text could make a terminal do is shown instead of done: control characters, C1 in UTF-8 (U+0080 to U+009F),
--- the signs that turn the direction of text (U+202A to U+202E, U+2066 to U+2069), and bytes that are not UTF-8.
--- `keeps` is a set of bytes that stay.
+-- Escapes everything in untrusted text that could control a terminal: control characters, C1 controls in UTF-8 (U+0080
+-- to U+009F), characters that change the text direction (U+202A to U+202E, U+2066 to U+2069), and invalid UTF-8.
+-- `keeps` is a set of bytes that are not escaped.
 local names = { ["\n"] = "\\n", ["\t"] = "\\t", ["\r"] = "\\r", ["\a"] = "\\a", ["\b"] = "\\b", ["\v"] = "\\v", ["\f"] = "\\f" }
 
 local function escape_byte(byte)
@@ -35,10 +35,10 @@ function text.safe(bytes, keeps)
   end))
 end
 
--- Columns of a text that is safe.
+-- The number of columns of an escaped text.
 text.columns = terminal.columns
 
--- The text cut to so many columns, with a sign where something was cut.
+-- Truncates a text to the number of columns and marks the truncation.
 function text.cut(line, width)
   if text.columns(line) <= width then return line end
   local kept, used = {}, 0
@@ -60,19 +60,19 @@ local codes = {
   key = "34", string = "32", number = "36", literal = "35", dim = "2", head = "1", good = "32", bad = "31", warn = "33",
 }
 
--- A function that gives a text the colour of a role, or leaves it as it is.
+-- Returns a function that colours a text by role, or returns it unchanged.
 function text.painter(has_colors)
   if not has_colors then return function(_, line) return line end end
   return function(role, line) return line ~= "" and "\27[" .. codes[role] .. "m" .. line .. "\27[0m" or line end
 end
 
--- https://no-color.org; a stream that is no terminal, or one that can do nothing, has none.
+-- https://no-color.org. No colours unless the stream is a terminal that supports them.
 function text.has_colors(descriptor)
   local no_color, kind = os.getenv "NO_COLOR", os.getenv "TERM"
   return (no_color == nil or no_color == "") and kind ~= nil and kind ~= "dumb" and terminal.is_terminal(descriptor)
 end
 
--- 1536 -> "1.5 KB", in steps of 1024.
+-- 1536 -> "1.5 KB"; units are powers of 1024.
 function text.bytes(count)
   if count < 1024 then return ("%d B"):format(count) end
   local units, index = { "KB", "MB", "GB", "TB" }, 1

@@ -1,5 +1,5 @@
--- What values of a script are, as far as it can be told without running it: by the reference, of variables that are set once.
--- What may be anything is nil.
+-- Infers the types of values in a script without running it, from the reference and from variables that are set only
+-- once. Unknown types are nil.
 local reference = require "nightjar.command.reference"
 
 local types = {}
@@ -7,10 +7,10 @@ local types = {}
 local classes = {}
 for _, class in ipairs(reference) do classes[class.name] = class end
 
--- A class by name, or nil.
+-- Returns a class by name, or nil.
 function types.class(name) return classes[name] end
 
--- A member of a class or of what it extends, or nil.
+-- Returns a member of a class or of its base class, or nil.
 function types.member(class, name)
   local at = class
   while at do
@@ -22,7 +22,7 @@ function types.member(class, name)
   return nil
 end
 
--- The names of a class's members.
+-- Returns the names of a class's members.
 function types.names(class)
   local names, at = {}, class
   while at do
@@ -35,12 +35,12 @@ end
 local complete = {}
 for name in ([[client response error task list cookies cache timing]]):gmatch "%w+" do complete["nightjar." .. name] = true end
 
--- Whether an object of the class has its members and no others.
+-- Whether objects of the class have only the documented members.
 function types.is_complete(class)
   return class.kind == "module" or complete[class.name] and not class.index and #class.members > 0
 end
 
--- The pieces of a list at its commas, those within brackets aside.
+-- Splits a list at its commas, ignoring those within brackets.
 local function split(list)
   local pieces, depth, first = {}, 0, 1
   for position = 1, #list do
@@ -60,7 +60,7 @@ end
 
 local signatures = {}
 
--- { parameters = { { name, type } }, results = { type } } of a type that begins with a bracket.
+-- Parses a function type to { parameters = { { name, type } }, results = { type } }.
 function types.signature(type_text)
   if signatures[type_text] then return signatures[type_text] end
   local inner = type_text:match "^%b()"
@@ -75,13 +75,13 @@ function types.signature(type_text)
   return signature
 end
 
--- The one class that a type is, nil allowed aside.
+-- Returns the class of a type that is a single class, optionally nil.
 local function class_of_type(type_text)
   local name = type_text and type_text:match "^(nightjar[%w_.]*)%??$"
   return name and classes[name]
 end
 
--- What a variable or expression is: { class } or { signature, member, class }, nil where that is not known.
+-- Returns the type of a variable or expression: { class } or { signature, member, class }; nil if unknown.
 local type_of
 
 local function required(expression)
@@ -93,7 +93,7 @@ local function required(expression)
   return class and class.kind == "module" and { class = class } or nil
 end
 
--- Of a call, its results by place; nil where they are not known.
+-- Returns the type of a call's result at `place`; nil if unknown.
 local function result_of(expression, place, depth)
   if expression.tag == "call" then
     local module = place == 1 and required(expression)
@@ -108,7 +108,7 @@ local function result_of(expression, place, depth)
     callee = member and member[2]:sub(1, 1) == "(" and not member.overload and { signature = types.signature(member[2]), member = member }
   end
   if not callee or not callee.signature then return nil end
-  -- What else a function raises may be of any kind.
+  -- The second result may be an error of any type.
   if callee.member[1] == "try" and place == 2 then
     local called = expression.arguments[1] and type_of(expression.arguments[1], depth)
     if not (called and called.signature) then return nil end
@@ -146,7 +146,7 @@ end
 
 types.of = type_of
 
--- The classes of options that a type allows as a table: a list, or nil where a table may be of another kind.
+-- Returns the classes of options that a type allows as a table, or nil if tables of other kinds are allowed.
 function types.options(type_text)
   if not type_text or type_text:find "[{%[(<]" then return nil end
   local found = {}
@@ -162,7 +162,7 @@ function types.options(type_text)
   return #found > 0 and found or nil
 end
 
--- The class of the values of a table by names.
+-- Returns the class of the values of a table by names.
 function types.values(type_text)
   local name = type_text and type_text:match "^table<string, (nightjar%.[%w_]+)>$"
   return name and classes[name]

@@ -1,12 +1,11 @@
-/**
- * Creates the descriptors that SwiftNIO uses. SwiftNIO ends the process when it cannot create those of an event loop, and creates
- * sockets that child processes of the host would inherit.
+/** Creates the descriptors that SwiftNIO uses. SwiftNIO ends the process if it cannot create those of an event loop,
+ * and it creates sockets that child processes of the host would inherit.
  *
  * The link step of libnightjar and of the nightjar command wraps the system calls that NIO makes (`--wrap`, see
- * scripts/build-library). An event loop gets descriptors that were created and checked before, and every descriptor is
- * close-on-exec from its creation. Programs that SwiftPM links have no such wrappers. In these programs NIO makes the calls
- * itself: the descriptors of a loop are checked shortly before NIO creates them, and child processes inherit the sockets.
- */
+ * scripts/build-library). An event loop gets descriptors that were created and checked beforehand, and every
+ * descriptor is close-on-exec from its creation. Programs linked by SwiftPM have no such wrappers. In these programs
+ * NIO makes the calls itself: the descriptors of a loop are checked shortly before NIO creates them, and child
+ * processes inherit the sockets. */
 #ifndef NIGHTJAR_DESCRIPTORS_H
 #define NIGHTJAR_DESCRIPTORS_H
 
@@ -19,28 +18,26 @@ typedef struct {
   int timer;
 } njd_loop;
 
-/** Creates the descriptors of an event loop. Returns 0, or the system's error number; on an error all of them are -1. */
+/** Creates the descriptors of an event loop. Returns 0 or an errno value; on an error all of them are -1. */
 int njd_loop_open(njd_loop *loop);
 
 /** Closes the descriptors that are not -1, and sets them to -1. */
 void njd_loop_close(njd_loop *loop);
 
-/**
- * Passes these descriptors to the next event loop that is created on this thread. The caller no longer owns them. Descriptors
- * that the event loop has not taken are closed by `njd_loop_created`, or at once in a program without the wrappers.
- */
+/** Passes these descriptors to the next event loop that is created on this thread. The caller no longer owns them.
+ * Descriptors that the event loop did not take are closed by `njd_loop_created`, or immediately in a program without
+ * the wrappers. */
 void njd_loop_use(const njd_loop *loop);
 
 /** Ends the effect of `njd_loop_use` on this thread. */
 void njd_loop_created(void);
 
-/**
- * Replaces a descriptor 0, 1 or 2 by a higher one with close-on-exec. Other descriptors are returned unchanged. A program that runs
- * with its standard streams closed would otherwise use the library's descriptors as its standard streams.
+/** Replaces a descriptor 0, 1 or 2 by a higher one with close-on-exec. Other descriptors are returned unchanged.
+ * Otherwise, a program that runs with its standard streams closed would use the library's descriptors as its
+ * standard streams.
  *
  * @param descriptor  closed if it is replaced; -1, as system calls return it, is returned with errno unchanged
- * @return -1 with errno if there is no descriptor left
- */
+ * @return -1 with errno if no descriptor is available */
 int njd_above_standard(int descriptor);
 
 /** Whether this program was linked with the wrappers. */

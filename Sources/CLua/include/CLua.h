@@ -1,4 +1,4 @@
-/* CLua.h - what Swift sees of the Lua host: the interpreter it may run and the functions it provides. */
+/* CLua.h - the parts of the Lua host that Swift uses: the interpreter that it runs and the functions that it provides. */
 #ifndef CLUA_H
 #define CLUA_H
 

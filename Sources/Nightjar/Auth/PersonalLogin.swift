@@ -24,7 +24,7 @@ final class PersonalLogin: ClientOperation, @unchecked Sendable {
     init(
         _ login: TokenLogin, _ session: TokenKeeper?, _ issuer: TokenIssuer?, on loop: ClientLoop,
         queue: CompletionQueue?,
-        timeout: Duration, prompt: @escaping @Sendable (LoginPrompt) -> Void,
+        timeout: Duration?, prompt: @escaping @Sendable (LoginPrompt) -> Void,
         finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void
     ) {
         self.login = login

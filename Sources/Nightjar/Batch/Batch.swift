@@ -36,12 +36,14 @@ public final class Batch: Cancellable {
     /// Cancels the calls in progress and starts no further calls. The callback of each request and that of the batch
     /// still run. Later calls of this method have no effect.
     public func cancel() {
+        // In the child of a fork the lock may be held by a thread that does not exist there.
+        guard !client.isOfParent else { return }
         let tasks = state.withLock { $0.schedule.cancel() ? Array($0.tasks.values) : [] }
         for task in tasks { task.cancel() }
     }
 
     /// Whether all calls have ended. ``BatchHandlers/finished`` has run or is running.
-    public var isFinished: Bool { state.withLock { $0.isFinished } }
+    public var isFinished: Bool { client.isOfParent || state.withLock { $0.isFinished } }
 
     /// Starts as many calls as the concurrency allows. Runs at the beginning and after each call.
     ///

@@ -36,6 +36,8 @@ final class ClientLoop: @unchecked Sendable {
 
     private let thread: LoopThread
     private let birth = Fork.generation
+    /// Whether the loop belongs to the parent of this forked process.
+    var isOfParent: Bool { Fork.hasHappened(since: birth) }
     private let monitor = Monitor()
     /// The number of threads that are about to wake the loop. The loop must not stop before they have.
     private let wakers = Atomic<Int>(0)

@@ -94,6 +94,8 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
         self.client = client
     }
 
+    package override var isOfParent: Bool { client.isOfParent }
+
     /// The request URL, resolved against the base URL, with its query.
     public var url: RequestURL { request.url }
 

@@ -14,6 +14,10 @@ import NightjarTransport
 public final class CompletionQueue: @unchecked Sendable {
     private let monitor = Monitor()
     private let birth = Fork.generation
+
+    /// Whether the queue belongs to the parent of this forked process.
+    package var isOfParent: Bool { Fork.hasHappened(since: birth) }
+
     // Under the monitor's lock:
     private var events: [QueueEvent] = []
     /// The events that a poll has taken over and did not run. They precede ``events``.

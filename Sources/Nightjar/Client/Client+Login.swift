@@ -64,11 +64,11 @@ extension Client {
     ///   - scheme: The security scheme of the login, if the client has several logins. Nil: the only login.
     ///   - queue: Where `prompt` and `finished` run, as for a call.
     ///   - prompt: Shows the user what to do.
-    ///   - limit: The timeout of the login. The server's own limit for a code may be shorter.
+    ///   - limit: The timeout of the login. The server's own limit for a code may be shorter. Nil: unlimited.
     /// - Returns: The operation, which can be cancelled like a call.
     @discardableResult
     public func logIn(
-        scheme: String? = nil, on queue: CompletionQueue?, within limit: Duration = .seconds(900),
+        scheme: String? = nil, on queue: CompletionQueue?, within limit: Duration? = .seconds(900),
         prompt: @escaping @Sendable (LoginPrompt) -> Void,
         finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void
     ) throws(NightjarError) -> ClientOperation {
@@ -88,7 +88,7 @@ extension Client {
 
     /// Like ``logIn(scheme:on:within:prompt:finished:)``, but blocks the thread. `prompt` runs on this thread.
     public func logInBlocking(
-        scheme: String? = nil, within limit: Duration = .seconds(900),
+        scheme: String? = nil, within limit: Duration? = .seconds(900),
         prompt: @escaping @Sendable (LoginPrompt) -> Void
     ) throws(NightjarError) {
         try checkMayWait()

@@ -1,6 +1,14 @@
 import NightjarHTTP
 
 extension Client {
+    /// Whether the client belongs to the parent of this forked process.
+    package var isOfParent: Bool { Fork.hasHappened(since: birth) }
+
+    /// - Throws: `forked` in the child of a fork.
+    package func checkProcess() throws(NightjarError) {
+        guard !isOfParent else { throw Client.forked }
+    }
+
     /// - Throws: `reentrant` on the client's own thread, which would wait for itself; `forked`.
     func checkMayWait() throws(NightjarError) {
         guard !loop.isOnLoop else {

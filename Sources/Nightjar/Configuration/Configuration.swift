@@ -105,6 +105,8 @@ public struct Configuration: Sendable {
 
     /// The maximum size of a body in memory in bytes, because buffer indexes have 32 bits. Stream larger bodies.
     public static let largestBody = Int(Int32.max) - 1
+    /// The largest value of a limit of such a body: 2 GiB, which is ``largestBody`` in effect.
+    public static let largestBodyLimit = 2 << 30
 }
 
 /// A cookie file; see ``CookieStorage/init(file:policy:keepsSession:)``.
@@ -123,13 +125,17 @@ public struct CookieFileOptions: Sendable, Equatable {
 extension Configuration {
     /// Returns this client's cookie jar. Opens the file if one is configured.
     ///
-    /// - Throws: `invalid_argument` for an ephemeral client with a file, before the file is created; `storage`.
+    /// - Throws: `invalid_argument` for an ephemeral client with a file, before the file is created; `storage`; `forked` for
+    ///   the jar of a parent process.
     func openCookies() throws(NightjarError) -> CookieStorage? {
         if isEphemeral, cookies.map({ $0.isPersistent }) ?? (cookieFile != nil) {
             throw NightjarError(
                 .invalidArgument, "an ephemeral client writes nothing to disk, so it cannot have a cookie file")
         }
-        if let cookies { return cookies }
+        if let cookies {
+            try cookies.checkProcess()
+            return cookies
+        }
         return try cookieFile.map { file throws(NightjarError) in
             try CookieStorage(file: file.path, policy: file.policy, keepsSession: file.keepsSession)
         }

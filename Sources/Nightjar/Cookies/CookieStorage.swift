@@ -14,6 +14,7 @@ public final class CookieStorage: Sendable {
     private let jar: LockedJar
     private let policy: CookieJar.Policy
     private let keeper: CookieKeeper?
+    private let birth = Fork.generation
     /// When the file was last checked for changes: seconds since 1970 as the bits of a Double.
     private let lastAsked = Atomic<UInt64>(0)
 
@@ -45,8 +46,11 @@ public final class CookieStorage: Sendable {
 
     /// Saves pending changes on this thread. Has no effect without a file.
     ///
-    /// - Throws: `storage` if the disk cannot be written. The save is retried later in any case.
-    public func flush() throws(NightjarError) { try keeper?.saver.save() }
+    /// - Throws: `storage` if the disk cannot be written; the save is retried later in any case. `forked`.
+    public func flush() throws(NightjarError) {
+        try checkProcess()
+        try keeper?.saver.save()
+    }
 
     private func change<Result, Failure: Error>(
         _ body: (inout CookieJar) throws(Failure) -> sending Result
@@ -91,14 +95,28 @@ public final class CookieStorage: Sendable {
     func unlisten(_ number: Int) { keeper?.unlisten(number) }
 
     // MARK: Manual access
+    //
+    // Nothing is read or changed in the child of a fork: another thread of the parent may have held the jar's lock.
 
-    /// All cookies that have not expired, sorted by domain, path and name.
-    public var all: [Cookie] { jar.withLock { $0.list(at: CookieStorage.now) } }
+    /// Whether the jar belongs to the parent of this forked process.
+    public var isOfParent: Bool { Fork.hasHappened(since: birth) }
+
+    /// - Throws: `forked` in the child of a fork.
+    func checkProcess() throws(NightjarError) {
+        guard !isOfParent else {
+            throw NightjarError(
+                .forked, "this cookie jar belongs to the parent process; create a new one after the fork")
+        }
+    }
+
+    /// All cookies that have not expired, sorted by domain, path and name. Empty in the child of a fork.
+    public var all: [Cookie] { isOfParent ? [] : jar.withLock { $0.list(at: CookieStorage.now) } }
 
     /// Stores a cookie. It replaces a cookie of the same name, domain and path.
     ///
     /// - Throws: `invalid_argument` with the reason.
     public func add(_ cookie: Cookie) throws(NightjarError) {
+        try checkProcess()
         try change { jar throws(NightjarError) in
             do throws(CookieRefusal) {
                 if case .refused(let refusal) = try jar.add(cookie, at: CookieStorage.now) { throw refusal }
@@ -112,6 +130,7 @@ public final class CookieStorage: Sendable {
     ///
     /// - Throws: `invalid_argument` with the reason.
     public func set(_ setCookie: String, for url: RequestURL) throws(NightjarError) {
+        try checkProcess()
         let outcome = change { $0.store(setCookie: setCookie, from: url, at: CookieStorage.now) }
         if case .refused(let refusal) = outcome {
             throw NightjarError(.invalidArgument, "storing the cookie failed: \(refusal)")
@@ -124,10 +143,14 @@ public final class CookieStorage: Sendable {
     /// - Returns: The number of deleted cookies.
     @discardableResult
     public func delete(name: String? = nil, domain: String? = nil, path: String? = nil) -> Int {
-        change { $0.delete(name: name, domain: domain, path: path, at: CookieStorage.now) }
+        guard !isOfParent else { return 0 }
+        return change { $0.delete(name: name, domain: domain, path: path, at: CookieStorage.now) }
     }
 
-    public func clear() { change { $0.clear(at: CookieStorage.now) } }
+    public func clear() {
+        guard !isOfParent else { return }
+        change { $0.clear(at: CookieStorage.now) }
+    }
 
     // MARK: cookies.txt
 

@@ -8,13 +8,15 @@ extension CookieStorage {
     /// - Throws: `storage` if the file cannot be read, or if it is a pipe or a device, which could block this thread.
     @discardableResult
     public func importFile(_ path: String) throws(NightjarError) -> CookiesText.Report {
-        importText(try FileContent.read(path, atMost: CookieStorage.largestFile, isNamedByUser: false))
+        try checkProcess()
+        return importText(try FileContent.read(path, atMost: CookieStorage.largestFile, isNamedByUser: false))
     }
 
     /// Writes the cookies to a file that only its owner can read. The file is replaced atomically.
     ///
     /// - Throws: `storage` if the file cannot be written, or is a pipe or a device.
     public func exportFile(_ path: String) throws(NightjarError) {
+        try checkProcess()
         try FileContent.write(Array(exportText().utf8), to: path)
     }
 

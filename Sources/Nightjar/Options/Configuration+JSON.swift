@@ -34,7 +34,7 @@ extension Configuration {
                 try configuration.timeouts.read(value, path)
             },
             Option(name: "max_body") { value, path, configuration throws(NightjarError) in
-                configuration.maximumBody = try value.size(path)
+                configuration.maximumBody = try value.size(path, atMost: Configuration.largestBodyLimit)
             },
             Option(name: "max_connections_per_host") { value, path, configuration throws(NightjarError) in
                 configuration.transport.connectionsPerHost = try value.count(path, in: 1...65536)

@@ -69,6 +69,10 @@ extension CircuitBreaker.Settings {
         },
         Option(name: "window") { value, path, settings throws(NightjarError) in
             settings.window = try value.duration(path)
+            guard settings.window > .zero else {
+                throw NightjarError(
+                    .invalidArgument, "option \(quoted(path)) must be greater than 0 seconds, got 0")
+            }
         },
         Option(name: "rest") { value, path, settings throws(NightjarError) in
             settings.rest = try value.duration(path)
@@ -88,16 +92,17 @@ extension Configuration {
 }
 
 extension JSONValue {
-    /// Reads a number between 0 and 1.
+    /// Reads a number greater than 0 and at most 1.
     fileprivate func share(_ path: String) throws(NightjarError) -> Double {
         let number: Double
         switch self {
         case .integer(let whole): number = Double(whole)
         case .number(let fraction): number = fraction
-        default: throw .mismatch(path, wanted: "a number from 0 to 1", self)
+        default: throw .mismatch(path, wanted: "a number greater than 0 and at most 1", self)
         }
-        guard number >= 0, number <= 1 else {
-            throw NightjarError(.invalidArgument, "option \(quoted(path)) must be between 0 and 1, got \(number)")
+        guard number > 0, number <= 1 else {
+            throw NightjarError(
+                .invalidArgument, "option \(quoted(path)) must be greater than 0 and at most 1, got \(number)")
         }
         return number
     }

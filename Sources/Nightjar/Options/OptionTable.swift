@@ -106,6 +106,16 @@ extension JSONValue {
         return count
     }
 
+    /// Reads a number of bytes like ``size(_:)``, at most `largest`.
+    func size(_ path: String, atMost largest: Int) throws(NightjarError) -> Int {
+        let size = try size(path)
+        guard size <= largest else {
+            throw NightjarError(
+                .invalidArgument, "option \(quoted(path)) must be between 0 and \(largest) bytes, got \(size)")
+        }
+        return size
+    }
+
     /// Reads a number of bytes: 65536, or "64KB", "20MB", "1GB" with a factor of 1024.
     func size(_ path: String) throws(NightjarError) -> Int {
         if case .integer = self { return try count(path, in: 0...Int.max) }

@@ -33,7 +33,7 @@ extension Request {
                 try request.timeouts.read(value, path)
             },
             Option(name: "max_body") { value, path, request throws(NightjarError) in
-                request.maximumBody = try value.size(path)
+                request.maximumBody = try value.size(path, atMost: Configuration.largestBodyLimit)
             },
             Option(name: "schema") { value, path, request throws(NightjarError) in
                 do throws(NightjarError) {

@@ -9,6 +9,9 @@ public final class Pager: Sendable {
     private let walker: PageWalker
     private let client: Client
 
+    /// Whether the pager belongs to the parent of this forked process.
+    package var isOfParent: Bool { client.isOfParent }
+
     /// - Parameters:
     ///   - request: The request for the first page; its options apply to each page. Nothing is sent before the first
     ///     page is requested.

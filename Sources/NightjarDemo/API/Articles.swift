@@ -70,7 +70,7 @@ struct Articles {
         return updated
     }
 
-    /// Also deletes the article's comments.
+    /// Deletes the article and its comments.
     private func delete(_ request: Request) throws(Problem) -> Response {
         let article = try store.article(request.id(of: "article"))
         try representation(article).checkChange(request)
@@ -97,7 +97,7 @@ struct Articles {
         ]
     }
 
-    /// The fields that a client sets.
+    /// The fields that a client can set.
     private struct Draft {
         let title: String
         let summary: String?

@@ -1,12 +1,12 @@
-/// Reads the fields of a JSON object from a client and collects their errors.
+/// Reads the fields of a JSON object in a request and collects the errors.
 ///
-/// Null means the same as a missing field, because a merge patch has already been applied.
+/// Null and a missing field are equivalent, because a merge patch has already been applied.
 struct Fields {
     private let document: JSON
     private var faults: [Problem.Fault] = []
 
     /// - Parameters:
-    ///   - readOnly: Fields that the server sets. They are ignored, so that a client may send back what it has read.
+    ///   - readOnly: fields that the server sets. They are ignored, because a client may send back what it has read.
     init(_ document: JSON, known: [String], readOnly: [String]) {
         self.document = document
         guard case .object(let members) = document else { return }
@@ -28,7 +28,7 @@ struct Fields {
 
     // MARK: Reading
 
-    /// A text of 1 to `limit` characters that is not only white space.
+    /// A string of 1 to `limit` characters that is not blank.
     mutating func text(_ name: String, limit: Int) -> String {
         guard let text = optionalText(name, limit: limit) else {
             if isAbsent(name) { refuse(name, "is required") }
@@ -98,7 +98,7 @@ struct Fields {
 }
 
 extension Request {
-    /// Returns the result of a PATCH on `current`: a missing field keeps its value, null removes it (RFC 7396).
+    /// Applies a PATCH to `current`: an absent field keeps its value, null clears it (RFC 7396).
     func patched(_ current: JSON) throws(Problem) -> JSON {
         current.merging(try jsonObject(types: ["application/merge-patch+json", "application/json"]))
     }

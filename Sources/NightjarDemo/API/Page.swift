@@ -11,8 +11,8 @@ struct Page {
         size = try request.query("per_page", in: Page.sizes, or: Page.defaultSize)
     }
 
-    /// The page of `rows`; empty after the last page. It has no Last-Modified, because deleting a row leaves no
-    /// timestamp.
+    /// Returns the page of `rows`. Empty beyond the last page. There is no Last-Modified, because deletions leave no
+    /// time.
     func response<Element>(
         of rows: [Element], _ json: (Element) -> JSON, to request: Request
     ) throws(Problem) -> Response {
@@ -28,13 +28,13 @@ struct Page {
     }
 }
 
-/// Sorts a list: `?sort=title`, or `?sort=-title` for descending order.
+/// Orders a list: `?sort=title`, or `?sort=-title` for descending order.
 struct Sort<Element: Row> {
     typealias Order = (Element, Element) -> Bool
 
     private let order: Order
 
-    /// - Parameter keys: By name. Rows with equal keys are sorted by identifier.
+    /// - Parameter keys: the orders by name. Rows that compare equal are ordered by identifier.
     init(_ request: Request, by keys: [String: Order]) throws(Problem) {
         let text = request.query("sort") ?? "id"
         let descending = text.hasPrefix("-")
@@ -42,7 +42,7 @@ struct Sort<Element: Row> {
         let known: [String: Order] = keys.merging(["id": { $0.id < $1.id }]) { key, _ in key }
         guard let ascending = known[name] else {
             let names = known.keys.sorted().joined(separator: ", ")
-            throw Problem.query("sort", "must be one of \(names), with a leading - for descending order")
+            throw Problem.query("sort", "must be one of \(names), prefixed with - for descending order")
         }
         order = descending ? { ascending($1, $0) } : ascending
     }

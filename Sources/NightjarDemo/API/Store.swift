@@ -1,9 +1,9 @@
-/// A row of a table.
+/// An element of a table.
 protocol Row {
     var id: Int { get }
 }
 
-/// Rows sorted by identifier. Identifiers are assigned in the order of insertion and never reused.
+/// Rows ordered by identifier. Identifiers are assigned in the order of insertion and never reused.
 struct Table<Element: Row> {
     private(set) var rows: [Element] = []
     private var lastID = 0
@@ -15,10 +15,10 @@ struct Table<Element: Row> {
         index(of: id).map { rows[$0] }
     }
 
-    /// - Parameter make: Creates the row with the given identifier.
+    /// - Parameter make: creates the row with the given identifier.
     mutating func insert(_ make: (_ id: Int) -> Element) throws(Problem) -> Element {
         guard rows.count < Table.capacity else {
-            throw Problem(.insufficientStorage, "\(Table.capacity) entries is the limit; delete some")
+            throw Problem(.insufficientStorage, "the maximum of \(Table.capacity) entries is reached; delete some")
         }
         lastID += 1
         let row = make(lastID)
@@ -58,7 +58,7 @@ struct Article: Row {
     var authorID: Int
     var tags: [String]
     var isPublished: Bool
-    /// Seconds since 1970, also below.
+    /// Seconds since 1970, here and below.
     let createdAt: Int
     var updatedAt: Int
 }
@@ -82,12 +82,12 @@ struct Comment: Row {
     var updatedAt: Int
 }
 
-/// The data of the demo API. Used on the server's loop, so that each request sees and leaves it consistent.
+/// The data of the demo API. Used only on the server's event loop, so that each request sees consistent data.
 final class Store: Resettable {
     var articles = Table<Article>()
     var users = Table<User>()
     var comments = Table<Comment>()
-    /// Keyed by the user's identifier.
+    /// Keyed by user identifier.
     var avatars: [Int: Avatar] = [:]
 
     private let seed: UInt64

@@ -61,7 +61,7 @@ struct Users {
         return updated
     }
 
-    /// Rejected while the user is the author of anything.
+    /// Fails while the user is the author of an article or a comment.
     private func delete(_ request: Request) throws(Problem) -> Response {
         let user = try store.user(request.id(of: "user"))
         try Users.representation(user).checkChange(request)
@@ -92,7 +92,7 @@ struct Users {
         ]
     }
 
-    /// The fields that a client sets.
+    /// The fields that a client can set.
     private struct Draft {
         let handle: String
         let name: String
@@ -110,7 +110,7 @@ struct Users {
                 fields.refuse("handle", "\"\(handle)\" is taken")
             }
             if !email.isEmpty, !email.dropFirst().dropLast().contains("@") {
-                fields.refuse("email", "must be an email address containing an @")
+                fields.refuse("email", "must be an address, with an @ in it")
             }
             try fields.check()
             self.handle = handle

@@ -1,12 +1,12 @@
 import NIOCore
 import NIOHTTP1
 
-/// `/v1/oauth/authorize`: the authorization code grant with PKCE (RFC 6749 section 4.1, RFC 7636). The user is
-/// considered to have consented, so the browser is redirected at once. Used on the server's loop.
+/// `/v1/oauth/authorize`: the authorization code grant with PKCE (RFC 6749 section 4.1, RFC 7636). Consent is implied:
+/// the browser is redirected at once. Used only on the server's event loop.
 final class AuthorizationCodes: Resettable {
     enum Redeemed {
         case granted(user: Int)
-        /// - Parameter family: The login that the first redemption started.
+        /// - Parameter family: the login that the first redemption started.
         case repeated(family: Int?)
         case refused(String)
     }
@@ -37,8 +37,8 @@ final class AuthorizationCodes: Resettable {
 
     func reset() { codes.removeAll() }
 
-    /// Redirects with a code, or with an error if `deny=1`. A request whose redirect target cannot be trusted gets an
-    /// error response instead (RFC 6749 section 4.1.2.1).
+    /// Redirects with a code, or with an error if `deny=1`. If the redirect URI cannot be trusted, responds with an
+    /// error instead (RFC 6749 section 4.1.2.1).
     private func authorize(_ request: Request) throws(Problem) -> Response {
         guard request.query("client_id") == OAuthClient.id else {
             throw Problem.query("client_id", "must be \"\(OAuthClient.id)\"")
@@ -72,24 +72,20 @@ final class AuthorizationCodes: Resettable {
     }
 
     func redeem(_ text: String, redirectURI: String, verifier: String, now: NIODeadline) -> Redeemed {
-        guard var code = codes[text] else { return .refused("the code is unknown") }
+        guard var code = codes[text] else { return .refused("unknown code") }
         guard !code.isRedeemed else { return .repeated(family: code.family) }
-        // A code can be tried only once, whatever the result.
+        // A code can be used only once, even if the attempt fails.
         code.isRedeemed = true
         codes.set(code, for: text)
         guard now < code.expiresAt else { return .refused("the code has expired") }
-        guard redirectURI == code.redirectURI else {
-            return .refused(
-                "redirect_uri differs from that of the "
-                    + "authorization request")
-        }
+        guard redirectURI == code.redirectURI else { return .refused("redirect_uri differs from that of the request") }
         guard (43...128).contains(verifier.utf8.count),
             Base64.encodeForURL(Hash.sha256(Array(verifier.utf8))) == code.challenge
         else { return .refused("code_verifier does not match the code_challenge") }
         return .granted(user: code.user)
     }
 
-    /// Records the login that a code has started, so that it can be ended if the code is used again.
+    /// Records the login that a code started, to end it if the code is used again.
     func note(_ family: Int, of text: String) {
         guard var code = codes[text] else { return }
         code.family = family
@@ -102,8 +98,8 @@ final class AuthorizationCodes: Resettable {
         return Response(.found, headers: ["Location": location, "Cache-Control": "no-store"])
     }
 
-    /// RFC 8252 section 7.3. The value goes into a header field, so it must not contain control characters or a
-    /// fragment.
+    /// RFC 8252 section 7.3. The URI is sent in a header field, so it must not contain control characters. A fragment
+    /// is not allowed.
     private static func isLoopback(_ text: String) -> Bool {
         guard text.hasPrefix("http://"), text.utf8.allSatisfy({ (0x21..<0x7F).contains($0) }), !text.contains("#")
         else { return false }

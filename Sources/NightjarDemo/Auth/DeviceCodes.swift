@@ -1,8 +1,8 @@
 import NIOCore
 import NIOHTTP1
 
-/// `/v1/oauth/device`: a device without a browser requests a code, the user decides elsewhere, and the device polls the
-/// token endpoint meanwhile (RFC 8628). Used on the server's loop.
+/// `/v1/oauth/device`: the device authorization grant (RFC 8628). A device without a browser requests a code, a person
+/// decides in a browser, and meanwhile the device polls the token endpoint. Used only on the server's event loop.
 final class DeviceCodes: Resettable {
     private enum Decision {
         case pending, allowed, denied, redeemed
@@ -69,7 +69,7 @@ final class DeviceCodes: Resettable {
         ])
     }
 
-    /// The page for the user's browser.
+    /// The page for the person's browser.
     private func page(_ request: Request) throws(Problem) -> Response {
         let code = request.query("user_code").map(DeviceCodes.normalized) ?? ""
         let html = """
@@ -83,7 +83,7 @@ final class DeviceCodes: Resettable {
             .ok, headers: ["Content-Type": "text/html; charset=utf-8"], body: .bytes(ByteBuffer(string: html)))
     }
 
-    /// `user_code` is accepted in any case and without its hyphen. A decision is final.
+    /// `user_code` is case-insensitive, with or without its hyphen. A decision is final.
     private func decide(_ request: Request) throws(Problem) -> Response {
         let parameters = try Parameters(request)
         let userCode = DeviceCodes.normalized(try parameters.text("user_code"))
@@ -92,7 +92,7 @@ final class DeviceCodes: Resettable {
         guard let deviceCode = userCodes[userCode], var code = codes[deviceCode], .now() < code.expiresAt else {
             throw Problem(.notFound, "the code is unknown or has expired")
         }
-        guard code.decision == .pending else { throw Problem(.conflict, "this code has already been decided") }
+        guard code.decision == .pending else { throw Problem(.conflict, "this code was decided before") }
         code.decision = allows ? .allowed : .denied
         codes.set(code, for: deviceCode)
         return .json(["user_code": .string(code.userCode), "allow": .bool(allows)])
@@ -100,16 +100,16 @@ final class DeviceCodes: Resettable {
 
     /// Handles one poll of the device.
     ///
-    /// - Returns: The user who has allowed the login. A code is redeemed once.
+    /// - Returns: the user who allowed the access. A code can be redeemed once.
     func redeem(_ deviceCode: String, now: NIODeadline) throws(OAuthError) -> Int {
         guard var code = codes[deviceCode], code.decision != .redeemed else {
-            throw OAuthError(.invalidGrant, "the code is unknown or was redeemed before")
+            throw OAuthError(.invalidGrant, "the code is unknown or was already redeemed")
         }
         let isTooSoon = code.lastPoll.map { now - $0 < code.interval } ?? false
         code.lastPoll = now
         defer { codes.set(code, for: deviceCode) }
         guard now < code.expiresAt else { throw OAuthError(.expiredToken, "the code has expired") }
-        // The required interval stays the same; a client adds 5 seconds to its own (RFC 8628 section 3.5).
+        // The server's interval stays the same. The client adds 5 seconds to its own (RFC 8628 section 3.5).
         guard !isTooSoon else { throw OAuthError(.slowDown, "polls must be further apart") }
         switch code.decision {
         case .pending: throw OAuthError(.authorizationPending, "the user has not decided yet")
@@ -121,7 +121,7 @@ final class DeviceCodes: Resettable {
         return user.id
     }
 
-    /// Eight consonants, without letters that look alike and without words (RFC 8628 section 6.1).
+    /// Eight consonants, which form no words and are easy to distinguish (RFC 8628 section 6.1).
     private static func randomUserCode() -> String {
         let letters = Array("BCDFGHJKLMNPQRSTVWXZ")
         let code = (0..<8).map { _ in letters[Int.random(in: 0..<letters.count)] }

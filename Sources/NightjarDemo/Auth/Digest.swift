@@ -1,21 +1,21 @@
 import NIOCore
 import NIOHTTP1
 
-/// `/v1/digest`: HTTP Digest with `qop=auth` (RFC 7616). Used on the server's loop.
+/// `/v1/digest`: HTTP Digest with `qop=auth` (RFC 7616). Used only on the server's event loop.
 ///
 /// `algorithm` selects the challenge: `SHA-256` (the default), `MD5`, `SHA-256-sess`, `MD5-sess`, or `both` for two
-/// challenges. A nonce is stale after `uses` requests. With `next=1` each response contains the nonce for the next
+/// challenges. A nonce becomes stale after `uses` requests. With `next=1` each response contains the nonce for the next
 /// request.
 final class Digest: Resettable {
     private struct Nonce {
         let uses: Int
-        /// The nonce counts received. Each is accepted once.
+        /// The nonce counts received so far. Each may be used once.
         var counts: Set<UInt32> = []
-        /// The session that began with this nonce's first request.
+        /// The session that the nonce belongs to.
         var session: Session?
     }
 
-    /// The input of a session key, valid until the next challenge. Section 3.6.
+    /// The values from which a session's key is derived, until the next challenge. RFC 7616 section 3.6.
     private struct Session {
         let nonce: String
         let cnonce: String
@@ -53,7 +53,7 @@ final class Digest: Resettable {
             throw challenge(algorithms, uses, "Digest credentials are required")
         }
         guard let attempt = Digest.attempt(credentials, request, algorithms) else {
-            throw challenge(algorithms, uses, "these are not Digest credentials for this request")
+            throw challenge(algorithms, uses, "the Digest credentials do not match this request")
         }
         let kept = nonces[attempt.nonce]
         let sessions = [Session(nonce: attempt.nonce, cnonce: attempt.cnonce), kept?.session].compactMap { $0 }
@@ -62,12 +62,12 @@ final class Digest: Resettable {
                 Digest.response(attempt, secret, method: request.head.method.rawValue) == attempt.response
             })
         else { throw challenge(algorithms, uses, "the user or the password is wrong") }
-        // The client has proved that it knows the password, so an unusable nonce is only stale.
+        // The client has proved that it knows the password, so an exhausted nonce is merely stale.
         guard var nonce = kept, nonce.counts.count < nonce.uses else {
             throw challenge(algorithms, uses, "the nonce is stale", isStale: true)
         }
         guard nonce.counts.insert(attempt.count).inserted else {
-            throw challenge(algorithms, uses, "this nonce count was already used")
+            throw challenge(algorithms, uses, "this nonce count was used before")
         }
         nonce.session = nonce.session ?? Session(nonce: attempt.nonce, cnonce: attempt.cnonce)
         nonces.set(nonce, for: attempt.nonce)
@@ -108,7 +108,7 @@ final class Digest: Resettable {
 
     // MARK: Reading and computing
 
-    /// Nil if a field is missing or differs from the challenge.
+    /// Nil if a parameter is missing or differs from the challenge.
     private static func attempt(
         _ credentials: Credentials, _ request: Request, _ algorithms: [DigestAlgorithm]
     ) -> Attempt? {
@@ -119,7 +119,7 @@ final class Digest: Resettable {
             let response = given["response"], let countText = given["nc"], countText.utf8.count == 8,
             let count = UInt32(countText, radix: 16), count > 0
         else { return nil }
-        // Without an algorithm the default is MD5.
+        // The default algorithm is MD5.
         let name = given["algorithm"] ?? DigestAlgorithm.md5.rawValue
         guard let algorithm = algorithms.first(where: { $0.rawValue.lowercased() == name.lowercased() }) else {
             return nil
@@ -136,7 +136,7 @@ final class Digest: Resettable {
         return attempt.algorithm.hash("\(user):\(session.nonce):\(session.cnonce)")
     }
 
-    /// Section 3.4.1. An empty method gives the server's own proof (section 3.5).
+    /// RFC 7616 section 3.4.1. With an empty method, the server's proof (section 3.5).
     private static func response(_ attempt: Attempt, _ secret: String, method: String) -> String {
         let request = attempt.algorithm.hash("\(method):\(attempt.uri)")
         return attempt.algorithm.hash(

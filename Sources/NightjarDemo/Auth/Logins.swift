@@ -1,12 +1,12 @@
 import NIOHTTP1
 
-/// `/v1/auth`: login with email and password, refresh and logout, in the form of a typical custom API.
+/// `/v1/auth`: a login API with email and password, with refresh and logout.
 struct Logins {
     let tokens: Tokens
     let refreshes: Refreshes
     let store: Store
 
-    /// The password of every user.
+    /// The password of all users.
     static let password = "moonlight"
 
     func add(to router: inout Router) {
@@ -23,7 +23,7 @@ struct Logins {
         let lifetime = try parameters.seconds(
             "expires_in", atMost: Tokens.lifetimeLimit, or: Tokens.defaultLifetime)
         guard password == Logins.password, let user = store.users.rows.first(where: { $0.email == email }) else {
-            throw Problem(.unauthorized, "there is no user with this email and password; / shows valid ones")
+            throw Problem(.unauthorized, "invalid email or password; GET / lists valid credentials")
         }
         return tokens.login(user.id, lifetime: lifetime).grant.response
     }

@@ -1,11 +1,11 @@
 import NIOCore
 import NIOHTTP1
 
-/// Redeems refresh tokens for clients that may lose the response. Used on the server's loop.
+/// Redeems refresh tokens, also for clients that lose a response. Used only on the server's event loop.
 ///
-/// The same Idempotency-Key with the same refresh token gets the identical response again for 10 minutes; this does not
-/// count as reuse. `delay` delays the response after the token was redeemed; `drop` closes the connection instead of
-/// responding.
+/// A request with the same Idempotency-Key and the same refresh token receives the same response for 10 minutes and
+/// does not count as reuse. `delay` delays the response after the token has been redeemed. `drop` closes the connection
+/// instead of responding.
 final class Refreshes: Resettable {
     private struct Attempt: Hashable {
         let key: String
@@ -58,7 +58,7 @@ final class Refreshes: Resettable {
             }
             return .grant(document)
         case .refused:
-            return OAuthError(.invalidGrant, "the refresh token is no longer valid").response
+            return OAuthError(.invalidGrant, "the refresh token is not valid any more").response
         }
     }
 }

@@ -1,9 +1,9 @@
 import NIOCore
 import NIOHTTP1
 
-/// `/v1/oauth/token` (RFC 6749 section 3.2): returns a token for a grant.
+/// `/v1/oauth/token` (RFC 6749 section 3.2): exchanges a grant for tokens.
 ///
-/// Besides each grant's own parameters it accepts `expires_in`, the lifetime of the access tokens in seconds.
+/// In addition to the parameters of each grant it accepts `expires_in`, the lifetime of the access tokens in seconds.
 struct TokenEndpoint {
     let tokens: Tokens
     let refreshes: Refreshes
@@ -58,9 +58,9 @@ struct TokenEndpoint {
             codes.note(family, of: code)
             return grant.response
         case .repeated(let family):
-            // RFC 6749 section 4.1.2: one of the two requests came from an attacker.
+            // RFC 6749 section 4.1.2: one of the two clients may have stolen the code.
             if let family { tokens.end(family) }
-            throw OAuthError(.invalidGrant, "the code was already redeemed, so its login is ended")
+            throw OAuthError(.invalidGrant, "the code was redeemed before; its login has been ended")
         case .refused(let reason):
             throw OAuthError(.invalidGrant, reason)
         }

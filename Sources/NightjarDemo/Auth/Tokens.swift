@@ -1,11 +1,11 @@
 import NIOCore
 
-/// Logins with their access tokens and rotating refresh tokens. Used on the server's loop.
+/// Logins with their access tokens and rotating refresh tokens. Used only on the server's event loop.
 ///
-/// All tokens of one login are a family. A refresh token is redeemed once. A second use may come from an attacker, so
-/// the whole family is revoked (RFC 9700 section 4.14.2).
+/// All tokens that descend from one login form a family. A refresh token can be redeemed once. If it is presented again
+/// it may have been stolen, so the whole family ends (RFC 9700 section 4.14.2).
 final class Tokens: Resettable {
-    /// The holder of an access token.
+    /// The owner of an access token.
     enum Holder {
         case user(Int)
         /// The client itself, without a user.
@@ -15,14 +15,14 @@ final class Tokens: Resettable {
     /// The tokens that a client receives.
     struct Grant {
         let accessToken: String
-        /// Nil for a client's own credentials.
+        /// Nil for the client's own credentials.
         let refreshToken: String?
         let lifetime: Double
     }
 
     enum Refresh {
         case granted(Grant)
-        /// The token is unknown or its login has ended. A reused token ends the login.
+        /// The token is unknown, its login has ended, or it was redeemed before, which ends the login.
         case refused
     }
 
@@ -35,7 +35,7 @@ final class Tokens: Resettable {
 
     private struct AccessToken {
         let family: Int
-        /// In the order of issue.
+        /// In order of issue.
         let number: Int
         let expiresAt: NIODeadline
     }
@@ -49,7 +49,7 @@ final class Tokens: Resettable {
     static let defaultLifetime = 60.0
     private static let scopeKept = 1000
 
-    /// The oldest logins and tokens are forgotten, which ends them.
+    /// The most families and tokens. The oldest ones are dropped, which ends them.
     private static let familiesKept = 20_000
     private static let tokensKept = 50_000
 
@@ -59,14 +59,14 @@ final class Tokens: Resettable {
     private var refreshTokens = BoundedTable<String, RefreshToken>(capacity: Tokens.tokensKept)
     private var lastFamily = 0
     private var lastAccessToken = 0
-    /// Access tokens up to this number are expired, whatever their lifetime.
+    /// All access tokens up to this number have expired, regardless of their lifetime.
     private var lastExpired = 0
 
     init(ledger: Ledger) {
         self.ledger = ledger
     }
 
-    /// Ends every login.
+    /// Ends all logins.
     func reset() {
         families.removeAll()
         accessTokens.removeAll()
@@ -78,12 +78,12 @@ final class Tokens: Resettable {
 
     // MARK: Issuing
 
-    /// Records the requested scope, truncated.
+    /// Records the scope of a token request, truncated.
     func note(scope: String?) { ledger.note { $0.auth.scope = String((scope ?? "").prefix(Tokens.scopeKept)) } }
 
     /// Starts a login.
     ///
-    /// - Parameter lifetime: The lifetime of its access tokens in seconds.
+    /// - Parameter lifetime: the lifetime of its access tokens in seconds.
     func login(_ user: Int, lifetime: Double) -> (family: Int, grant: Grant) {
         ledger.note { $0.auth.logins += 1 }
         return begin(.user(user), lifetime: lifetime)
@@ -130,7 +130,7 @@ final class Tokens: Resettable {
         return grant
     }
 
-    /// 192 random bits.
+    /// Returns a random text with 192 bits of entropy.
     static func random(_ prefix: String) -> String {
         var generator = SystemRandomNumberGenerator()
         return prefix + Base64.encodeForURL((0..<24).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
@@ -138,7 +138,7 @@ final class Tokens: Resettable {
 
     // MARK: Checking and ending
 
-    /// Nil if the token is unknown or expired, or if its login has ended. This counts as refused.
+    /// Nil if the token is unknown or expired or its login has ended. Counts a nil result as refused.
     func holder(of token: String) -> (family: Int, holder: Holder)? {
         guard let entry = accessTokens[token], entry.number > lastExpired, .now() < entry.expiresAt,
             let family = families[entry.family], !family.hasEnded
@@ -154,7 +154,7 @@ final class Tokens: Resettable {
         end(family)
     }
 
-    /// Ends a login and revokes its tokens. Has no effect if the login has ended or was forgotten.
+    /// Ends a login and invalidates its tokens. Has no effect if the login has ended or been dropped.
     func end(_ family: Int) {
         guard var entry = families[family] else { return }
         entry.hasEnded = true

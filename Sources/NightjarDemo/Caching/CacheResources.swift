@@ -1,10 +1,10 @@
 import NIOCore
 import NIOHTTP1
 
-/// `/cache/{name}`: responses with the cacheability that the query requests (RFC 9111), under any number of names.
+/// `/cache/{name}`: responses whose caching properties are set by the query (RFC 9111), under any number of names.
 ///
-/// A name has a version, which changes when the name is written. ``CacheFields`` lists the header fields,
-/// ``CacheAnswer`` the other options.
+/// A name has a version, which each write increments. ``CacheFields`` lists the fields that can be requested, and
+/// ``CacheAnswer`` the other parameters.
 struct CacheResources {
     let table: CacheTable
     let asker: Asker
@@ -19,8 +19,8 @@ struct CacheResources {
         router.on(.GET, "/cache/{name}/gone") { request throws(Problem) in try error(request, .gone) }
     }
 
-    /// Every read of the name is counted, including reads with a 304 response and failed reads. `fail=3` makes the
-    /// third and all later reads fail with 503, or with `failure`, which is another status or `drop`.
+    /// Each read is counted for its name, also if the response is 304 or an error. `fail=3` lets the third and all
+    /// later reads fail with 503, or with `failure`, which is another status or `drop`.
     private func read(_ request: Request) throws(Problem) -> Response {
         let name = try name(request)
         let plan = try CacheAnswer(request, asker)
@@ -40,8 +40,8 @@ struct CacheResources {
         return response
     }
 
-    /// Increments the version, unless `status` requests an error. The body is ignored. `location` and
-    /// `content-location` are fields of the response.
+    /// Increments the version unless `status` requests an error. The body is ignored. `location` and `content-location`
+    /// are fields of the response.
     private func write(_ request: Request) throws(Problem) -> Response {
         let name = try name(request)
         let fields = try CacheFields(request)
@@ -58,7 +58,8 @@ struct CacheResources {
         return response
     }
 
-    /// Forgets the name: its next version is 1. `status`, `location` and `content-location` are as for a write.
+    /// Deletes the name, whose next version is the first again. `status`, `location` and `content-location` as for a
+    /// write.
     private func forget(_ request: Request) throws(Problem) -> Response {
         let name = try name(request)
         let status = try request.query("status", in: 200...599, or: 204)
@@ -67,7 +68,7 @@ struct CacheResources {
         return Response(HTTPResponseStatus(statusCode: status), headers: locations)
     }
 
-    /// Redirects to `to`, by default the name itself.
+    /// Redirects to `to`. The default is the name itself.
     private func redirect(_ request: Request) throws(Problem) -> Response {
         let name = try name(request)
         let status = try request.query("status", oneOf: ["302", "301", "303", "307", "308"])
@@ -81,7 +82,7 @@ struct CacheResources {
         return response
     }
 
-    /// Sends Clear-Site-Data with `types`, by default `cache`.
+    /// Sends Clear-Site-Data with `types`. The default is `cache`.
     private func clear(_ request: Request) throws(Problem) -> Response {
         _ = try name(request)
         let types = (request.query("types") ?? "cache").split(separator: ",").map(String.init)
@@ -95,7 +96,7 @@ struct CacheResources {
         return response
     }
 
-    /// A cacheable error: for a minute, unless the query requests something else.
+    /// A cacheable error. The default lifetime is a minute.
     private func error(_ request: Request, _ status: HTTPResponseStatus) throws(Problem) -> Response {
         let entry = table.read(try name(request))
         let fields = try CacheFields(request)
@@ -107,35 +108,35 @@ struct CacheResources {
         return response
     }
 
-    /// For the server's table of contents.
+    /// For the server's index.
     static let parameters: JSON = [
         "GET /cache/{name}": [
-            "control": "Cache-Control, unchanged; may be repeated",
+            "control": "Cache-Control, verbatim; repeatable",
             "expires": "seconds from Date, or garbage",
-            "age": "Age, unchanged",
+            "age": "Age, verbatim",
             "date": "seconds from now, or none",
             "modified": "Last-Modified: seconds before the name's last change",
             "etag": "none, strong or weak",
-            "vary": "field names separated by commas, or *; the body shows their values",
-            "field": "Name:value, unchanged; may be repeated",
+            "vary": "field names, comma-separated, or *; the body contains their values",
+            "field": "Name:value, verbatim; repeatable",
             "status": "200 to 599",
-            "length": "of the body, to 67108864; its last line is its checksum",
-            "seed": "a number, for another body",
-            "gzip": "1: for those who accept it",
+            "length": "of the body, at most 67108864; its last line is its checksum",
+            "seed": "a number that selects a different body",
+            "gzip": "1: for clients that accept it",
             "chunked": "1: without Content-Length",
-            "cut": "the connection closes after this many body bytes",
-            "delay": "seconds, to 60",
+            "cut": "bytes of the body after which the connection is closed",
+            "delay": "seconds, at most 60",
             "fail": "the n-th read and all later ones fail",
             "failure": "503, 500, 502, 504, 404 or drop",
-            "private-to": "user: to anyone with a name; or the name of the only one",
+            "private-to": "user: any identified user; or the name of the only user",
         ],
         "POST, PUT, PATCH, DELETE /cache/{name}": [
-            "status": "200 to 599; from 400 on nothing changes",
-            "location": "Location, unchanged",
-            "content-location": "Content-Location, unchanged",
+            "status": "200 to 599; from 400 on, nothing is changed",
+            "location": "Location, verbatim",
+            "content-location": "Content-Location, verbatim",
         ],
         "ANY /cache/{name}/redirect": [
-            "to": "Location, unchanged; the name by default",
+            "to": "Location, verbatim; the default is the name",
             "status": "302, 301, 303, 307 or 308; fields as above",
         ],
         "ANY /cache/{name}/clear": ["types": "of Clear-Site-Data: cache, cookies, storage, *"],

@@ -1,15 +1,15 @@
-/// The state of the names under `/cache`. Used on the server's loop.
+/// The state of the names under `/cache`. Used only on the server's event loop.
 final class CacheTable: Resettable {
     struct Entry {
-        /// Starts at 1; each change increments it.
+        /// Counted from 1. Each change adds one.
         var version = 1
-        /// Seconds since 1970: when the name was first used or last changed.
+        /// The time of the first request for the name or of its last change, in seconds since 1970.
         var changedAt: Int
-        /// The number of read requests.
+        /// The number of requests to read the name.
         var reads = 0
     }
 
-    /// Clients choose the names, so the oldest names are forgotten and start again.
+    /// The most names. Clients choose them, so the oldest are dropped and start again.
     static let namesKept = 10_000
 
     private var entries = BoundedTable<String, Entry>(capacity: CacheTable.namesKept)
@@ -18,7 +18,7 @@ final class CacheTable: Resettable {
         entries[name] ?? Entry(changedAt: CalendarTime.now())
     }
 
-    /// Counts one more read of `name`.
+    /// Counts a request to read `name`.
     func read(_ name: String) -> Entry {
         var entry = self[name]
         entry.reads += 1

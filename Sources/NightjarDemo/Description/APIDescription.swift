@@ -1,9 +1,9 @@
 import NIOCore
 import NIOHTTP1
 
-/// The OpenAPI 3.1 description of the API, at `/openapi.json` and `/openapi.yaml`.
+/// The API's OpenAPI 3.1 description, at `/openapi.json` and `/openapi.yaml`.
 ///
-/// It is fresh for a minute (`max_age` seconds) and has an ETag, so that a revalidation gets a 304.
+/// It may be cached for a minute (`max_age` seconds) and has an ETag, so that a revalidation receives 304.
 enum APIDescription {
     private static let defaultLifetime = 60
     private static let yearInSeconds = 31_536_000
@@ -12,10 +12,10 @@ enum APIDescription {
         ("articles", "Articles.", articles),
         ("users", "Users and their avatars.", users),
         ("comments", "Comments on articles.", comments),
-        ("logins", "Authentication with a password, key or token.", logins),
-        ("oauth", "OAuth 2 tokens.", oauth),
-        ("orders", "Writes that must be neither lost nor repeated.", orders),
-        ("lists", "Lists of any size in all pagination styles.", lists),
+        ("logins", "Authentication by password, key or token.", logins),
+        ("oauth", "OAuth 2 endpoints.", oauth),
+        ("orders", "Orders, to test that writes are neither lost nor duplicated.", orders),
+        ("lists", "Lists of any size, in all pagination styles.", lists),
         ("practice", "Responses that are delayed or fail on request.", practice),
     ]
 
@@ -38,23 +38,23 @@ enum APIDescription {
 
     // MARK: The document
 
-    /// It does not change while a server runs.
+    /// Constant while the server runs.
     private static let document: JSON =
         [
             "openapi": "3.1.0",
             "info": [
                 "title": "Nightjar demo API", "version": "1.0.0",
-                "description": "Articles, users, comments, and typical problems of API clients.",
+                "description": "Articles, users and comments, and the situations that an API client must handle.",
             ],
-            // Relative to the location of the document, so that it is valid for any port.
+            // Relative to the document, so that it is valid for any port.
             "servers": [["url": "/", "description": "This server"]],
             "tags": .array(groups.map { ["name": .string($0.tag), "description": .string($0.about)] }),
             "paths": paths,
             "components": [
                 "schemas": .object(DescribedSchemas.all.map { .init(name: $0.key, value: $0.value) }),
                 "responses": [
-                    "Problem": failure("What went wrong (RFC 9457).", "Problem", as: "application/problem+json"),
-                    "OAuthError": failure("What went wrong (RFC 6749).", "OAuthError", as: "application/json"),
+                    "Problem": failure("An error (RFC 9457).", "Problem", as: "application/problem+json"),
+                    "OAuthError": failure("An error (RFC 6749).", "OAuthError", as: "application/json"),
                 ],
                 "securitySchemes": securitySchemes,
             ],

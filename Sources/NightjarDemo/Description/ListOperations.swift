@@ -1,25 +1,26 @@
-/// Lists in all pagination styles, in the OpenAPI document.
+/// The operations on lists of all pagination styles.
 extension APIDescription {
     static let lists: [DescribedOperation] =
         ListStyle.allCases.map(list) + [
-            .init(.GET, "/v1/lists/{set}", "get_list", "The requests for a list")
+            .init(.GET, "/v1/lists/{set}", "get_list", "The request log of a list")
                 .answers(
                     Schema.object([
                         "set": Schema.string, "count": Schema.integer(from: 0), "total": Schema.integer(from: 0),
                         "requests": Schema.integer(from: 0), "last": Schema.nullable(Schema.reference("ListQuery")),
                         "log": Schema.list(of: Schema.reference("ListQuery")),
                     ])),
-            .init(.DELETE, "/v1/lists/{set}", "delete_list", "Forgets a list").answersNothing(),
-            .init(.GET, "/v1/lists/{set}/survivors", "get_list_survivors", "The initial items that a list still has")
-                .explained(
-                    "Of the `count` initial items, whose identifiers are multiples of `step`, those that were not "
-                        + "deleted."
-                )
-                .answers(
-                    Schema.object([
-                        "count": Schema.integer(from: 0), "step": Schema.id, "deleted": Schema.list(of: Schema.id),
-                        "inserted": Schema.list(of: Schema.id),
-                    ])),
+            .init(.DELETE, "/v1/lists/{set}", "delete_list", "Deletes a list").answersNothing(),
+            .init(
+                .GET, "/v1/lists/{set}/survivors", "get_list_survivors", "The initial items of a list that still exist"
+            )
+            .explained(
+                "The initial items are `count` multiples of `step`. Those that are not in `deleted` still exist."
+            )
+            .answers(
+                Schema.object([
+                    "count": Schema.integer(from: 0), "step": Schema.id, "deleted": Schema.list(of: Schema.id),
+                    "inserted": Schema.list(of: Schema.id),
+                ])),
             .init(.GET, "/v1/lists/{set}/items/{id}", "get_list_item", "An item of a list", exampleID: ListItems.step)
                 .answers(Schema.reference("ListItem")),
         ]
@@ -55,7 +56,7 @@ extension APIDescription {
                     Schema.object(
                         ["items": items, "offset": place, "limit": Schema.id, "total": place], optional: ["total"]))
         case .cursor:
-            return options(list.query("cursor", Schema.text(1...100), "The next_cursor of the previous page."))
+            return options(list.query("cursor", Schema.text(1...100), "The next_cursor of the preceding page."))
                 .pages([
                     "style": "cursor", "items": "/results", "key": "/id", "next": "/next_cursor", "param": "cursor",
                     "size_param": "limit",
@@ -64,7 +65,7 @@ extension APIDescription {
                     Schema.object(
                         ["results": items, "next_cursor": Schema.nullable(Schema.string)], optional: ["next_cursor"]))
         case .after:
-            return options(list.query("starting_after", Schema.id, "The id of the last item of the previous page."))
+            return options(list.query("starting_after", Schema.id, "The id of the last item of the preceding page."))
                 .pages([
                     "style": "cursor", "items": "/data", "key": "/id", "more": "/has_more",
                     "param": "starting_after", "size_param": "limit",
@@ -72,19 +73,13 @@ extension APIDescription {
                 .answers(Schema.object(["data": items, "has_more": Schema.flag]))
         case .link:
             return options(
-                list.query(
-                    "cursor", Schema.text(1...100),
-                    "The cursor in the Link field of the "
-                        + "previous page.")
+                list.query("cursor", Schema.text(1...100), "The cursor in the Link field of the preceding page.")
             )
             .pages(["style": "link", "items": "", "key": "/id", "size_param": "limit"])
             .answers(items)
         case .next:
             return options(
-                list.query(
-                    "cursor", Schema.text(1...100),
-                    "The cursor in the next member of the "
-                        + "previous page.")
+                list.query("cursor", Schema.text(1...100), "The cursor in the next URL of the preceding page.")
             )
             .pages([
                 "style": "next", "items": "/value", "key": "/id", "next": "/next", "size_param": "limit",
@@ -96,8 +91,8 @@ extension APIDescription {
                         "next": Schema.nullable(["type": "string", "format": "uri-reference"]),
                     ], optional: ["next"]))
         case .token:
-            return options(list.header("X-Token", Schema.text(1...100), "The X-Next-Token of the previous page."))
-                .query("token", Schema.text(1...100), "The same as X-Token.")
+            return options(list.header("X-Token", Schema.text(1...100), "The X-Next-Token of the preceding page."))
+                .query("token", Schema.text(1...100), "The token in the query.")
                 .pages([
                     "style": "header", "items": "/items", "key": "/id", "header": "X-Next-Token",
                     "request_header": "X-Token", "size_param": "limit",
@@ -118,7 +113,7 @@ extension APIDescription {
         }
     }
 
-    /// The options of all lists. Options that change the shape of a response are omitted; see ``ListQuery``.
+    /// The options of all list styles. Options that change the form of a response are omitted; ``ListQuery`` has them.
     private static func options(_ list: DescribedOperation, size: String = "limit") -> DescribedOperation {
         faults(
             list.query(
@@ -128,28 +123,24 @@ extension APIDescription {
             .query("order", Schema.choice("id", "newest"), "By ascending id, or newest first.")
             .query(
                 "changes", Schema.choice("insert", "delete", "both"),
-                "How the list changes before each page except the first."
+                "Changes to the list before each page but the first."
             )
-            .query("end", Schema.choice("null", "empty", "absent"), "How the end of the list is represented.")
+            .query("end", Schema.choice("null", "empty", "absent"), "How the last page indicates its end.")
             .query("links", Schema.choice("relative", "absolute", "query"), "The form of page URLs.")
-            .query("foreign", Schema.text(8...310), "The origin in the URL of the next page.")
-            .query("empty", Schema.integer(2...1000), "Every n-th page is empty but not the last one.")
+            .query("foreign", Schema.text(8...310), "The origin of the URL of the next page.")
+            .query("empty", Schema.integer(2...1000), "Every n-th page has no items although others follow.")
             .query("repeat", Schema.choice("0", "1", "page", "cursor"), "Repeats the first page or the cursor."))
     }
 
     private static func faults(_ list: DescribedOperation) -> DescribedOperation {
         list.query("delay", Schema.integer(0...5000), "The delay of the response in milliseconds.")
+            .joinedQuery("fail", Schema.id, atMost: ListFaults.pagesLimit, "The numbers of pages that fail, from 1.")
             .joinedQuery(
-                "fail", Schema.id, atMost: ListFaults.pagesLimit,
-                "The numbers of the pages that fail, "
-                    + "starting at 1."
+                "rate", Schema.id, atMost: ListFaults.pagesLimit, "The numbers of pages that fail with 429."
             )
-            .joinedQuery(
-                "rate", Schema.id, atMost: ListFaults.pagesLimit, "The numbers of the pages that fail with 429."
-            )
-            .query("times", Schema.integer(0...1_000_000), "How often each of these pages fails; 1 by default.")
-            .query("status", Schema.integer(400...599), "The status of failing pages; 503 by default.")
+            .query("times", Schema.integer(0...1_000_000), "How often each of them fails. The default is 1.")
+            .query("status", Schema.integer(400...599), "The status of failures. The default is 503.")
             .query("retry_after", Schema.number(0...3600), "Seconds, in Retry-After.")
-            .query("drop", Schema.choice("0", "1"), "1: failing pages get no response.")
+            .query("drop", Schema.choice("0", "1"), "1: pages fail without a response.")
     }
 }

@@ -1,15 +1,13 @@
-/// Orders, and responses that fail or are delayed on request, in the OpenAPI document.
+/// The operations on orders, and the resources that fail or respond late on request.
 extension APIDescription {
     static let orders: [DescribedOperation] = [
-        .init(.POST, "/v1/orders", "create_order", "Creates an order, once per Idempotency-Key")
+        .init(.POST, "/v1/orders", "create_order", "Creates an order, once for each Idempotency-Key")
             .header(
-                "Idempotency-Key", Schema.text(1...256),
-                "The same key gets the same response "
-                    + "again.", example: "order-1"
+                "Idempotency-Key", Schema.text(1...256), "Equal keys receive the same response.", example: "order-1"
             )
             .query("delay", Schema.number(0...60), "The delay of the response in seconds.")
-            .query("drop", Schema.number(0...1), "The probability that the connection is dropped.")
-            .query("seed", Schema.integer(from: 0), "The same seed drops the same requests.")
+            .query("drop", Schema.number(0...1), "The probability that the connection is closed.")
+            .query("seed", Schema.integer(from: 0), "Equal seeds drop the same requests.")
             .takes(["type": "object"], example: ["item": "lamp", "count": .int(2)])
             .answers(Schema.reference("Order"), status: 201),
         .init(.GET, "/v1/orders/{id}", "get_order", "An order").answers(Schema.reference("Order")),
@@ -28,18 +26,20 @@ extension APIDescription {
                 "ms", ["type": "integer", "minimum": .int(0), "maximum": .int(60_000), "default": .int(200)],
                 "Milliseconds."
             )
-            .query("key", Schema.string, "Counts requests separately in the server's statistics.")
+            .query("key", Schema.string, "Distinguishes requests in the statistics.")
             .answers(Schema.object(["ms": Schema.integer(0...60_000), "key": Schema.nullable(Schema.string)])),
-        .init(.GET, "/v1/flaky", "get_flaky", "A response that fails a number of times first")
-            .query("key", Schema.text(1...256), "Requests are counted per key.", example: "a", isRequired: true)
+        .init(.GET, "/v1/flaky", "get_flaky", "A response after some failures")
             .query(
-                "times", Schema.integer(0...1_000_000), "How many requests fail; 1 by default.",
+                "key", Schema.text(1...256), "The key under which requests are counted.", example: "a", isRequired: true
+            )
+            .query(
+                "times", Schema.integer(0...1_000_000), "The number of requests that fail. The default is 1.",
                 example: .int(0)
             )
-            .query("status", Schema.integer(400...599), "The status of the failures; 503 by default.")
+            .query("status", Schema.integer(400...599), "The status of failures. The default is 503.")
             .query("retry_after", Schema.number(0...86_400), "Seconds, in Retry-After.")
             .query("retry_after_date", Schema.number(0...86_400), "The same as a date.")
-            .query("drop", Schema.choice("0", "1"), "1: failing requests get no response.")
+            .query("drop", Schema.choice("0", "1"), "1: requests fail without a response.")
             .answers(
                 Schema.object([
                     "attempt": Schema.integer(from: 1), "key": Schema.string,
@@ -47,17 +47,12 @@ extension APIDescription {
                     "body_bytes": Schema.list(of: Schema.integer(from: 0)),
                 ])),
         .init(.GET, "/v1/limited", "get_limited", "A rate-limited response")
-            .query("limit", Schema.integer(0...1_000_000), "Requests per window; 10 by default.")
-            .query("per", Schema.number(0...3600), "The length of a window in seconds; 1 by default.")
-            .query(
-                "group", Schema.text(1...100),
-                "Requests of the same group are counted "
-                    + "together.", example: "default"
-            )
+            .query("limit", Schema.integer(0...1_000_000), "Requests per window. The default is 10.")
+            .query("per", Schema.number(0...3600), "The length of a window in seconds. The default is 1.")
+            .query("group", Schema.text(1...100), "The group in which requests are counted.", example: "default")
             .query(
                 "fields", Schema.choice("draft8", "draft7", "x", "x-delta", "none"),
-                "The rate limit fields of "
-                    + "responses."
+                "The rate limit fields of responses."
             )
             .query("retry_after", Schema.choice("seconds", "date", "none"), "The form of Retry-After.")
             .answers(Schema.object(["group": Schema.string, "count": Schema.integer(from: 1)])),

@@ -1,13 +1,13 @@
 import NIOCore
 import NIOHTTP1
 
-/// `/v1/limited`: accepts `limit` requests in each window of `per` seconds, counted per `group`, and responds to others
-/// with 429. Used on the server's loop.
+/// `/v1/limited`: accepts `limit` requests in each window of `per` seconds, counted by `group`, and responds to the
+/// others with 429. Used only on the server's event loop.
 ///
-/// A window starts with its first request. `fields` selects the rate limit fields of the responses: `draft8` and
-/// `draft7` of draft-ietf-httpapi-ratelimit-headers, `x` (X-RateLimit-*, the reset as seconds since 1970), `x-delta`
-/// (the reset as seconds from now) or `none`. `retry_after` selects the form of Retry-After: `seconds`, `date` or
-/// `none`. It never names a time before the window's end.
+/// A window begins with its first request. `fields` selects the rate limit fields of each response: `draft8` and
+/// `draft7` of draft-ietf-httpapi-ratelimit-headers, `x` (X-RateLimit-*, with the reset in seconds since 1970),
+/// `x-delta` (with the reset in seconds from now) or `none`. `retry_after` selects the form of Retry-After: `seconds`,
+/// `date` or `none`. Its time is never before the end of the window.
 final class Limits: Resettable {
     private struct Window {
         let start: NIODeadline
@@ -19,7 +19,7 @@ final class Limits: Resettable {
         let limit: Int
         let used: Int
         let length: TimeAmount
-        /// Until the window's end.
+        /// The time until the end of the window.
         let left: TimeAmount
 
         var remaining: Int { max(0, limit - used) }
@@ -45,7 +45,7 @@ final class Limits: Resettable {
         let length = try request.queryDuration("per", atMost: 3600, or: 1)
         let group = request.query("group") ?? "default"
         guard group.utf8.count <= 100, group.utf8.allSatisfy({ (0x20..<0x7F).contains($0) && $0 != 0x22 && $0 != 0x5C })
-        else { throw Problem.query("group", "must have at most 100 ASCII characters without quotes and backslashes") }
+        else { throw Problem.query("group", "must have at most 100 characters of ASCII, no quote or backslash") }
         let fields = try request.query("fields", oneOf: ["draft8", "draft7", "x", "x-delta", "none"])
         let form = try request.query("retry_after", oneOf: ["seconds", "date", "none"])
 
@@ -61,7 +61,7 @@ final class Limits: Resettable {
             response = .json(["group": .string(group), "count": .int(reading.used)])
         } else {
             ledger.note { $0.limited += 1 }
-            response = Problem(.tooManyRequests, "\(limit) requests is the limit of this window").response
+            response = Problem(.tooManyRequests, "the limit of \(limit) requests in this window is exceeded").response
             switch form {
             case "seconds": response.headers.add(name: "Retry-After", value: RetryAfter.seconds(reading.left))
             case "date": response.headers.add(name: "Retry-After", value: RetryAfter.date(reading.left))

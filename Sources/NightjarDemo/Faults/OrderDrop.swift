@@ -1,18 +1,18 @@
 import NIOCore
 import NIOHTTP1
 
-/// When the connection of an order request is dropped.
+/// The point at which the connection of an order request is closed.
 enum OrderDrop: CaseIterable {
     /// Before the body is read.
     case beforeReading
-    /// After the body was read; nothing is created.
+    /// After the body was read, before the order is created.
     case beforeCreating
-    /// After the order was created; nothing of the response is sent.
+    /// After the order was created, before any byte of the response is sent.
     case beforeAnswering
-    /// After the order was created; half of the response is sent.
+    /// After the order was created and half of the response was sent.
     case insideTheAnswer
 
-    /// The parameter `drop`, between 0 and 1.
+    /// Reads the parameter `drop`, between 0 and 1.
     static func probability(_ request: Request) throws(Problem) -> Double {
         guard let text = request.query("drop") else { return 0 }
         guard let probability = Double(text), (0...1).contains(probability) else {
@@ -21,10 +21,11 @@ enum OrderDrop: CaseIterable {
         return probability
     }
 
-    /// - Parameter number: The number of the request. The same seed and number give the same result.
+    /// - Parameter number: the number of the request. Equal seeds and numbers give equal results.
     static func roll(_ probability: Double, seed: UInt64, number: UInt64) -> OrderDrop? {
         guard probability > 0 else { return nil }
-        // The seed is mixed first, so that adjacent seeds do not give shifted copies of the same sequence.
+        // The seed is mixed before the number is added. Otherwise, adjacent seeds would give the same sequence,
+        // shifted.
         var mixer = SplitMix64(seed: seed)
         var random = SplitMix64(seed: mixer.next() &+ number)
         guard Double.random(in: 0..<1, using: &random) < probability else { return nil }

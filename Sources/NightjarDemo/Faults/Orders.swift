@@ -1,13 +1,13 @@
 import NIOCore
 import NIOHTTP1
 
-/// `/v1/orders`: creates and counts orders, as an example of writes that must be neither lost nor repeated. Used on the
-/// server's loop.
+/// `/v1/orders`: creates and counts orders, to test writes that must be neither lost nor duplicated. Used only on the
+/// server's event loop.
 ///
-/// With an Idempotency-Key an order is created once: the same key gets the same response again, 422 if the body
+/// With an Idempotency-Key, an order is created once. The same key receives the same response again, 422 if the body
 /// differs, and 409 while the first response is delayed by `delay` (draft-ietf-httpapi-idempotency-key-header). `drop`
-/// is the probability that the connection is dropped at one of the points of ``OrderDrop``, selected by `seed` and the
-/// number of the request.
+/// is the probability that the connection is closed at one of the points of ``OrderDrop``, which is derived from `seed`
+/// and the number of the request.
 final class Orders: Resettable {
     private struct Answer {
         let id: Int
@@ -18,16 +18,16 @@ final class Orders: Resettable {
         /// The hash of the body.
         let body: [UInt8]
         let answer: Answer
-        /// When the first response is sent.
+        /// The time until which the first response is delayed.
         let answeredAt: NIODeadline
     }
 
-    /// Clients choose keys and bodies, so the oldest ones are forgotten.
+    /// Clients choose keys and bodies, so the oldest ones are dropped.
     private static let keysKept = 20_000
     private static let bodiesKept = 20_000
     private static let ordersKept = 1000
-    /// The limit in bytes of a body that the response repeats, because the response is stored with its key. Of a longer
-    /// body only the length is returned.
+    /// The largest body that is repeated in the response, in bytes. Responses are stored with their keys. A larger body
+    /// is only counted.
     private static let repeatLimit = 4096
 
     private let ledger: Ledger
@@ -59,7 +59,7 @@ final class Orders: Resettable {
         (created, requests, keyCount, repeatedBodies) = (0, 0, 0, 0)
     }
 
-    // MARK: Creating
+    // MARK: Creation
 
     private func open(_ request: Request) throws(Problem) -> any BodySink {
         let probability = try OrderDrop.probability(request)
@@ -99,8 +99,8 @@ final class Orders: Resettable {
         guard kept.body == digest, kept.answeredAt <= .now() else {
             ledger.note { $0.orders.conflicts += 1 }
             throw kept.body == digest
-                ? Problem(.conflict, "the first request with this Idempotency-Key is still in progress")
-                : Problem(.unprocessableEntity, "this Idempotency-Key was already used with another body")
+                ? Problem(.conflict, "the first request with this Idempotency-Key is in progress")
+                : Problem(.unprocessableEntity, "this Idempotency-Key was used with another body")
         }
         ledger.note { $0.orders.replayed += 1 }
         return Orders.response(kept.answer, drop)
@@ -125,16 +125,15 @@ final class Orders: Resettable {
 
     // MARK: Reading and counting
 
-    /// One of the latest orders.
+    /// Returns one of the last orders.
     private func read(_ request: Request) throws(Problem) -> Response {
         let id = try request.id(of: "order")
         guard let document = orders[id] else { throw Problem.notFound("order", id) }
         return Response(.ok, headers: ["Content-Type": "application/json"], body: .bytes(document))
     }
 
-    /// The counts since the start or the last DELETE: orders, requests, different keys, and orders whose body is
-    /// byte-identical to an earlier one. If a client numbers its bodies, the last count is the number of repeated
-    /// orders.
+    /// Returns the counts since the start or the last DELETE: orders, requests for them, distinct keys, and orders
+    /// whose body equals that of an earlier one. If a client numbers its bodies, these are the duplicates.
     private func count(_ request: Request) throws(Problem) -> Response {
         .json([
             "created": .int(created), "requests": .int(requests), "keys": .int(keyCount),

@@ -1,19 +1,19 @@
-/// The response of all `/v1` paths during an outage, which `/__control` starts. Used on the server's loop.
+/// A simulated outage of all of `/v1`, controlled by `/__control`. Used only on the server's event loop.
 final class Outage: Resettable {
     enum Mode: String {
         case none
         case unavailable = "503"
-        /// The connection closes without a response.
+        /// The connection is closed without a response.
         case drop
     }
 
     var mode = Mode.none
 
-    /// Nil without an outage.
+    /// Nil if there is no outage.
     var answer: Response? {
         switch mode {
         case .none: nil
-        case .unavailable: Problem(.serviceUnavailable, "an outage was requested with /__control").response
+        case .unavailable: Problem(.serviceUnavailable, "the outage was requested by /__control").response
         case .drop: .dropped
         }
     }

@@ -2,22 +2,22 @@ import CBrotli
 import CZlib
 import CZstd
 
-/// The content codings that the server applies, with the standard libraries.
+/// Applies content codings with the common libraries.
 ///
-/// None of the client's code is used, because an error in shared code would not be detected.
+/// Shares no code with the client, because an error in shared code would go unnoticed.
 enum ContentEncoder: String, CaseIterable {
     case gzip
     case deflate
-    /// `deflate` without the zlib wrapper, as some servers send it in violation of RFC 9110.
+    /// `deflate` without the zlib format, which some servers send contrary to RFC 9110.
     case rawDeflate = "deflate-raw"
     case brotli = "br"
     case zstd
     case identity
 
-    /// The name in Content-Encoding.
+    /// The name in a Content-Encoding field.
     var coding: String { self == .rawDeflate ? "deflate" : rawValue }
 
-    /// Nil if memory is exhausted.
+    /// Nil if memory could not be allocated.
     func encode(_ bytes: [UInt8]) -> [UInt8]? {
         switch self {
         case .gzip: Deflater.encode(bytes, windowBits: MAX_WBITS + 16)
@@ -60,11 +60,11 @@ enum ContentEncoder: String, CaseIterable {
     }
 }
 
-/// zlib's encoder for a whole buffer.
+/// Compresses with zlib in one step.
 enum Deflater {
     /// - Parameters:
-    ///   - windowBits: As for zlib's `deflateInit2`: gzip, zlib or raw.
-    ///   - flush: `Z_FINISH`, or `Z_FULL_FLUSH` for a piece that similar pieces may follow.
+    ///   - windowBits: the argument of zlib's `deflateInit2`, which selects gzip, zlib or raw deflate.
+    ///   - flush: `Z_FINISH`, or `Z_FULL_FLUSH` for a piece that can be concatenated with others.
     static func encode(_ bytes: [UInt8], windowBits: Int32, flush: Int32 = Z_FINISH) -> [UInt8]? {
         guard let length = UInt32(exactly: bytes.count) else { return nil }
         var stream = z_stream()
@@ -92,14 +92,14 @@ enum Deflater {
         return isEncoded ? output : nil
     }
 
-    /// The bytes that a flush adds to zlib's bound.
+    /// The number of bytes that a flush adds to zlib's bound.
     private static let flushMark = 16
 }
 
-/// zlib's decoder for a whole buffer.
+/// Decompresses with zlib in one step.
 enum Inflater {
-    /// - Parameter bytes: One gzip member.
-    /// - Returns: Nil if it is damaged, incomplete, followed by other data, or larger than `limit` bytes.
+    /// - Parameter bytes: one gzip member.
+    /// - Returns: nil if the member is invalid, truncated, followed by other data, or larger than `limit` bytes.
     static func decode(_ bytes: [UInt8], limit: Int) -> [UInt8]? {
         guard let length = UInt32(exactly: bytes.count) else { return nil }
         var stream = z_stream()

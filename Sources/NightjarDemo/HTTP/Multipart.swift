@@ -1,7 +1,7 @@
 import Glibc
 
-/// Parses `multipart/form-data` (RFC 7578, RFC 2046 section 5.1) incrementally, and buffers at most a delimiter and a
-/// head. It is strict, so that tests detect errors of the client.
+/// Parses `multipart/form-data` (RFC 7578, RFC 2046 section 5.1) incrementally. Buffers at most a delimiter and a part
+/// head. Strict, so that tests notice errors of the client.
 ///
 ///     preamble ──delimiter──▶ head ──empty line──▶ content ──delimiter──▶ head ...
 ///                                                     └──────closing delimiter──────▶ epilogue
@@ -15,7 +15,7 @@ struct MultipartParser {
         let name: String
         let filename: String?
         let contentType: String?
-        /// Each field, with its name unchanged.
+        /// All fields with their names as received.
         let fields: [(name: String, value: String)]
     }
 
@@ -27,7 +27,7 @@ struct MultipartParser {
 
     private enum State {
         case preamble
-        /// After a delimiter: CRLF, or two hyphens.
+        /// After a delimiter, where CRLF or two hyphens must follow.
         case delimited
         case head
         case content
@@ -46,11 +46,11 @@ struct MultipartParser {
     /// - Parameter boundary: 1 to 70 bytes.
     init(boundary: String) {
         delimiter = Array("\r\n--\(boundary)".utf8)
-        // The first delimiter has no CRLF before it, so one is added.
+        // The first delimiter has no preceding CRLF. This lets it be found like the others.
         pending = [0x0D, 0x0A]
     }
 
-    /// Whether the closing delimiter has been received.
+    /// True if the closing delimiter has been received.
     var isComplete: Bool { if case .epilogue = state { true } else { false } }
 
     mutating func parse(_ bytes: some Sequence<UInt8>, _ handle: (Event) throws(Fault) -> Void) throws(Fault) {
@@ -58,7 +58,7 @@ struct MultipartParser {
         while try step(handle) {}
     }
 
-    /// - Returns: False if more data is needed.
+    /// - Returns: false if more bytes are needed.
     private mutating func step(_ handle: (Event) throws(Fault) -> Void) throws(Fault) -> Bool {
         switch state {
         case .preamble:
@@ -134,7 +134,7 @@ struct MultipartParser {
 }
 
 extension MultipartParser.Head {
-    /// - Parameter bytes: Field lines separated by CRLF.
+    /// - Parameter bytes: field lines separated by CRLF.
     fileprivate init(_ bytes: ArraySlice<UInt8>) throws(MultipartParser.Fault) {
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw MultipartParser.Fault(reason: "the head of a part is not UTF-8")
@@ -149,7 +149,7 @@ extension MultipartParser.Head {
         }
         let dispositions = fields.filter { $0.name.lowercased() == "content-disposition" }
         guard dispositions.count == 1, let disposition = FieldParameters(dispositions[0].value) else {
-            throw MultipartParser.Fault(reason: "a part must have exactly one valid Content-Disposition")
+            throw MultipartParser.Fault(reason: "a part must have one Content-Disposition that can be read")
         }
         guard disposition.value.lowercased() == "form-data", let name = disposition["name"] else {
             throw MultipartParser.Fault(reason: "the Content-Disposition of a part must be form-data and have a name")
@@ -186,12 +186,12 @@ struct FieldParameters {
         }
     }
 
-    /// The first parameter with this lower-case name.
+    /// The first parameter with this name, given in lower case.
     subscript(_ name: String) -> String? {
         parameters.first { $0.name == name }?.value
     }
 
-    /// Removes a token or a quoted string from the front; nil if there is neither.
+    /// Removes a token or a quoted string from the front. Nil if there is none.
     static func takeValue(_ rest: inout Substring, until separator: Character) -> String? {
         guard rest.first == "\"" else {
             let token = rest.prefix { $0 != separator && $0 != " " && $0 != "\t" }

@@ -1,14 +1,14 @@
 import NIOCore
 import NIOHTTP1
 
-/// The parameters of a request in its body, as a form or a JSON object. Durations and flags, which are no secrets, may
+/// The parameters in a request body, which is a form or a JSON object. Durations and flags, which are not secret, may
 /// also be in the query.
 struct Parameters {
     private let request: Request
     private let form: [Target.QueryItem]
     private let document: JSON
 
-    /// A body is optional. A body that is neither a form nor JSON is rejected with 415 or 400.
+    /// The body may be missing. Throws 415 or 400 for a body that is neither a form nor JSON.
     init(_ request: Request) throws(Problem) {
         self.request = request
         let type = request.head.headers.first(name: "content-type")?.prefix { $0 != ";" && $0 != " " }.lowercased()
@@ -23,7 +23,7 @@ struct Parameters {
         }
     }
 
-    /// The first value of that name. Numbers and booleans of JSON are returned as text.
+    /// The first value with this name. JSON numbers and booleans are converted to texts.
     subscript(_ name: String) -> String? {
         if let item = form.first(where: { $0.name == name }) { return item.value }
         switch document[name] {
@@ -63,14 +63,14 @@ struct Parameters {
 }
 
 extension JSON {
-    /// A whole number of seconds without a decimal point.
+    /// Writes whole numbers of seconds without a decimal point.
     static func seconds(_ seconds: Double) -> JSON {
         Int64(exactly: seconds).map(JSON.integer) ?? .number(seconds)
     }
 }
 
 extension HTTPHeaders {
-    /// The client's Idempotency-Key, unchanged (draft-ietf-httpapi-idempotency-key-header).
+    /// The Idempotency-Key of the request (draft-ietf-httpapi-idempotency-key-header).
     ///
     /// - Throws: 400 if it is empty or longer than ``idempotencyKeyLimit``.
     func idempotencyKey() throws(Problem) -> String? {
@@ -82,6 +82,6 @@ extension HTTPHeaders {
         return key
     }
 
-    /// In bytes, because the server stores it.
+    /// In bytes. The server stores the keys.
     static let idempotencyKeyLimit = 256
 }

@@ -1,14 +1,13 @@
 import CZlib
 import NIOCore
 
-/// The content of `/bytes`, `/stream`, `/drip` and `/trailers`: always the same bytes at the same offsets.
+/// The content of `/bytes`, `/stream`, `/drip` and `/trailers`. The byte at an offset is always the same.
 ///
-/// It repeats after a prime number of bytes, so that a block that a client loses, repeats or swaps does not match by
-/// chance.
+/// The content repeats after a prime number of bytes, so that lost, duplicate or swapped blocks are detectable.
 public enum DemoContent {
     static let period = 65_521
 
-    /// Two periods, so that any piece of up to one period is a slice without a copy.
+    /// Two periods, so that any range of up to one period is a slice without a copy.
     private static let bytes: ByteBuffer = {
         var random = SplitMix64(seed: 1)
         var period: [UInt8] = []
@@ -19,18 +18,18 @@ public enum DemoContent {
         return ByteBuffer(bytes: exact + exact)
     }()
 
-    /// The byte at `offset`, to check received data.
+    /// The byte at `offset`, to check received content.
     public static func byte(at offset: Int) -> UInt8 {
         bytes.getInteger(at: offset % period) ?? 0
     }
 
-    /// - Parameter count: At most ``period``.
+    /// - Parameter count: at most ``period``.
     static func slice(at offset: Int, count: Int) -> ByteBuffer {
         bytes.getSlice(at: offset % period, length: count) ?? ByteBuffer()
     }
 }
 
-/// Sends a range of ``DemoContent``, with pauses if requested.
+/// Sends a range of ``DemoContent``, optionally with pauses.
 struct PatternSource: BodySource {
     private let length: Int
     private let chunk: Int
@@ -42,8 +41,8 @@ struct PatternSource: BodySource {
     typealias HTTPTrailers = [(name: String, value: String)]
 
     /// - Parameters:
-    ///   - chunk: The size of a piece in bytes, at most ``DemoContent/period``.
-    ///   - pause: The pause between pieces.
+    ///   - chunk: the bytes of each piece, at most ``DemoContent/period``.
+    ///   - pause: the time between pieces.
     init(
         length: Int, chunk: Int = DemoContent.period, pause: TimeAmount = .zero,
         trailers: @escaping () -> HTTPTrailers? = { nil }

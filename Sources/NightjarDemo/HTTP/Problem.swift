@@ -1,11 +1,11 @@
 import NIOHTTP1
 
-/// An error response in the form of RFC 9457, `application/problem+json`.
+/// An error response as defined by RFC 9457, `application/problem+json`.
 struct Problem: Error {
-    /// One invalid value: where it is, and what is wrong with it.
+    /// The place of an invalid value and the reason.
     struct Fault {
         enum Place {
-            /// A JSON pointer (RFC 6901) into the request body.
+            /// A JSON Pointer (RFC 6901) into the request's body.
             case body(pointer: String)
             case query(name: String)
         }
@@ -59,7 +59,7 @@ struct Problem: Error {
         return response
     }
 
-    /// A name, not an address: RFC 9457 section 3.1.1 allows any URI.
+    /// An identifier that cannot be dereferenced. RFC 9457 section 3.1.1 allows any URI.
     private static let validationType = "tag:nightjar.example,2026:problems/validation"
 }
 

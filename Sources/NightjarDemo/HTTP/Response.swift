@@ -1,26 +1,28 @@
 import NIOCore
 import NIOHTTP1
 
-/// A response with a complete body or a body source. Framing and connection fields are added when it is sent.
+/// A response, complete or with a body that is generated while it is sent. ``ResponseWriter`` adds framing and
+/// connection fields.
 struct Response {
     enum Body {
         case bytes(ByteBuffer)
-        /// - Parameter length: In bytes. Nil sends it chunked, or until the connection closes to an HTTP/1.0 client.
+        /// - Parameter length: in bytes. Nil for chunked coding or, for an HTTP/1.0 client, a body that ends with the
+        ///   connection.
         case source(any BodySource, length: Int?)
     }
 
     var status: HTTPResponseStatus
     var headers: HTTPHeaders
     var body: Body
-    /// 1xx responses sent first.
+    /// 1xx responses that are sent before the final response.
     var interim: [HTTPResponseHead] = []
-    /// The offset of the Date field, for tests with clock skew.
+    /// The value of the Date field, to test clock differences.
     var date = DateField.now
-    /// The delay of the response.
+    /// The delay before the response.
     var delay: TimeAmount = .zero
     /// Closes the connection after the response even if the client would keep it open.
     var closesConnection = false
-    /// Sends nothing: the connection closes after the delay.
+    /// Closes the connection after the delay without sending a response.
     var isDropped = false
 
     /// Closes the connection without a response.
@@ -43,30 +45,31 @@ struct Response {
     }
 }
 
-/// The value of a response's Date field.
+/// The value of the Date field.
 enum DateField {
     case now
-    /// Seconds from now.
+    /// The time this many seconds from now.
     case offset(Int)
     case absent
 }
 
-/// Produces a body in pieces, when the peer is ready for more, so that a slow reader needs no memory.
+/// Generates a body piece by piece. It is called only when the peer accepts more data, so that a slow reader takes no
+/// memory.
 protocol BodySource {
     mutating func next() -> BodyPart
 }
 
 enum BodyPart {
     case bytes(ByteBuffer)
-    /// Sends the data so far, and asks the source again after this time.
+    /// Send the preceding pieces, and call again after this time.
     case wait(TimeAmount)
-    /// Sends the data so far, and closes the connection in the middle of the body.
+    /// Send the preceding pieces, and close the connection in the middle of the body.
     case cut
-    /// - Parameter trailers: Sent only if the body is chunked.
+    /// - Parameter trailers: sent only with chunked coding.
     case end(trailers: HTTPHeaders?)
 }
 
-/// The server's reaction to a client that waits before sending its body (RFC 9110 section 10.1.1).
+/// The response to `Expect: 100-continue` (RFC 9110 section 10.1.1).
 enum Invitation {
     case now
     case after(TimeAmount)
@@ -75,11 +78,11 @@ enum Invitation {
     case refused(Response)
 }
 
-/// Receives a request body in pieces.
+/// Consumes a request body piece by piece.
 protocol BodySink: AnyObject {
-    /// Called once, before the body. Default: ``Invitation/now``.
+    /// Called once, before the body. The default is ``Invitation/now``.
     var invitation: Invitation { get }
-    /// - Returns: How long to stop reading from the connection, to simulate a slow reader.
+    /// - Returns: the time during which the connection is not read, to exert backpressure.
     func receive(_ bytes: ByteBuffer) -> TimeAmount
     func finish(trailers: HTTPHeaders?) -> Response
 }

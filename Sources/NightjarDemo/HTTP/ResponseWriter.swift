@@ -1,16 +1,16 @@
 import NIOCore
 import NIOHTTP1
 
-/// Sends one response at a time on a connection. Reads a streamed body no faster than the peer accepts it.
+/// Sends one response at a time on a connection. A streamed body is generated no faster than the peer accepts it.
 ///
-/// Used on the connection's loop.
+/// Used only on the connection's event loop.
 final class ResponseWriter {
     /// Called when the last byte of the response has been written to the socket.
     typealias Completion = (ChannelHandlerContext) -> Void
 
     private struct Sending {
         var source: (any BodySource)?
-        /// Whether a pause of the source is in progress.
+        /// True during a pause of the source.
         var isWaiting = false
         let sendsBody: Bool
         let completion: Completion
@@ -26,15 +26,15 @@ final class ResponseWriter {
 
     var isBusy: Bool { sending != nil }
 
-    /// Whether the client can detect the end of the response while the connection stays open.
+    /// True if the client can detect the end of the response while the connection stays open.
     static func delimits(_ response: Response, for request: HTTPRequestHead) -> Bool {
         guard case .source(_, nil) = response.body, response.status.mayHaveResponseBody else { return true }
         return request.speaksHTTP11 || request.method == .HEAD
     }
 
     /// - Parameters:
-    ///   - keepsAlive: Whether the connection is reused after this response. Requires ``delimits(_:for:)``.
-    ///   - headSent: Called just before the final head is written, possibly after a delay. Not called for a dropped
+    ///   - keepsAlive: true if the connection is reused after this response, which ``delimits(_:for:)`` must allow.
+    ///   - headSent: called before the final head is written, possibly after a delay. Not called for a dropped
     ///     response.
     func send(
         _ response: Response, to request: HTTPRequestHead, keepsAlive: Bool, context: ChannelHandlerContext,
@@ -57,10 +57,10 @@ final class ResponseWriter {
         }
     }
 
-    /// The channel's writability has changed.
+    /// Handles a change of the channel's writability.
     func writabilityChanged(_ context: ChannelHandlerContext) {
         guard context.channel.isWritable, sending?.source != nil else { return }
-        // Asynchronous, because the event may come from inside a flush, and so that other work on this loop runs.
+        // Deferred, because the event may occur inside of our own flush, and to let other connections proceed.
         context.eventLoop.assumeIsolated().execute { [self] in pump(context) }
     }
 
@@ -151,7 +151,7 @@ final class ResponseWriter {
         context.writeAndFlush(NIOAny(HTTPServerResponsePart.end(trailers)), promise: written)
     }
 
-    /// Ends the response prematurely. The connection then closes.
+    /// Ends the response prematurely. The connection is closed afterwards.
     private func cut(_ context: ChannelHandlerContext) {
         guard let completion = sending?.completion else { return }
         cancel()

@@ -1,6 +1,6 @@
-/// A JSON value (RFC 8259) of the demo server. Objects keep their order, integers have 64 bits.
+/// A JSON value (RFC 8259) of the demo server. Objects keep their order and integers their 64 bits.
 ///
-/// The server does not use the client's JSON code, because an error in shared code would not be detected by tests.
+/// Shares no code with the client, because an error in shared code would go unnoticed in tests.
 enum JSON: Equatable, Sendable {
     struct Member: Equatable, Sendable {
         let name: String
@@ -15,7 +15,7 @@ enum JSON: Equatable, Sendable {
     case array([JSON])
     case object([Member])
 
-    /// The member of that name, the last one if the name is repeated; nil if there is none or this is not an object.
+    /// The last member with this name. Nil also if this is not an object.
     subscript(_ name: String) -> JSON? {
         guard case .object(let members) = self else { return nil }
         return members.last { $0.name == name }?.value
@@ -25,7 +25,7 @@ enum JSON: Equatable, Sendable {
 
     static func optional(_ value: String?) -> JSON { value.map(JSON.string) ?? .null }
 
-    /// The name of the type in messages.
+    /// The type in error messages.
     var kind: String {
         switch self {
         case .null: "null"
@@ -37,7 +37,7 @@ enum JSON: Equatable, Sendable {
         }
     }
 
-    /// This document after `patch` (JSON Merge Patch, RFC 7396): other members are kept, null removes.
+    /// Applies a JSON Merge Patch (RFC 7396): members that the patch does not name stay, null removes a member.
     func merging(_ patch: JSON) -> JSON {
         guard case .object(let changes) = patch else { return patch }
         var members: [Member] = if case .object(let own) = self { own } else { [] }

@@ -1,13 +1,13 @@
-/// Why and where a text is not JSON.
+/// The reason and the place of a JSON syntax error.
 struct JSONError: Error, Equatable {
     /// In bytes from the start.
     let offset: Int
     let reason: String
 }
 
-/// Parses a whole JSON text (RFC 8259) strictly, with a limit on nesting.
+/// Parses a complete JSON text (RFC 8259). Strict, with a limit on nesting.
 struct JSONParser {
-    /// Deeper documents are rejected: each level is a stack frame, and the sender chooses the depth.
+    /// The deepest nesting. Each level takes a stack frame, and the sender determines the depth.
     static let maximumDepth = 64
 
     private let bytes: [UInt8]
@@ -168,11 +168,11 @@ struct JSONParser {
         case UInt8(ascii: "u"): text += String(Character(try unicodeScalar())).utf8
         default:
             offset -= 1
-            throw error("the escape sequence is not valid in JSON")
+            throw error("invalid escape")
         }
     }
 
-    /// The text after `\u`: one code unit, or two that form a surrogate pair.
+    /// Parses the text after `\u`: one code unit, or two that form a surrogate pair.
     private mutating func unicodeScalar() throws(JSONError) -> Unicode.Scalar {
         let first = try codeUnit()
         if let scalar = Unicode.Scalar(first) { return scalar }

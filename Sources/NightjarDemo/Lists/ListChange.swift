@@ -1,12 +1,12 @@
-/// How a list changes between two pages.
+/// A change of a data set between two pages.
 enum ListChange: String, CaseIterable {
     case insert, delete, both
 
-    /// Changes `items` before, at, or after the current position of a walk.
+    /// Changes `items` before, at or after the current position of a client.
     ///
     /// - Parameters:
-    ///   - position: The identifier that the walk has reached, from 0 to the items' end.
-    ///   - inFront: Inserted items come first in descending order, like news.
+    ///   - position: the identifier that the client has reached, from 0 to the end of the items.
+    ///   - inFront: true to insert new items before all others in descending order, as in a news feed.
     func apply(to items: inout ListItems, position: Int, inFront: Bool, _ random: inout SplitMix64) {
         if self != .delete {
             items.insert(near: inFront ? items.end : ListChange.id(around: position, end: items.end, &random))
@@ -25,12 +25,12 @@ enum ListChange: String, CaseIterable {
         }
     }
 
-    /// - Parameter count: Greater than zero.
+    /// - Parameter count: above zero.
     private static func index(around index: Int, count: Int, _ random: inout SplitMix64) -> Int {
         let chosen =
             switch random.below(3) {
             case 0: random.below(max(1, index))
-            // The item of a cursor, or the one after it.
+            // The item of the cursor, or the one after it.
             case 1: index - 1 + random.below(3)
             default: index + random.below(max(1, count - index))
             }

@@ -1,11 +1,11 @@
-/// The position of a walk as an opaque text that the client sends back.
+/// The position of a client in a list, as an opaque text that the client sends back.
 ///
-/// It contains an identifier and not an index, so that no item is repeated or skipped when items before it are inserted
-/// or deleted. It also contains the page number, which is used only for requested faults.
+/// It contains an identifier and not an index, so that insertions and deletions before it neither repeat nor skip
+/// items. The page number is used only for simulated faults.
 struct ListCursor: Equatable {
-    /// The identifier of the last returned item, whether or not it still exists; nil at the start.
+    /// The identifier of the last returned item, which may have been deleted since. Nil at the start.
     let last: Int?
-    /// The number of the requested page, starting at 1.
+    /// The number of the page to return, from 1.
     let page: Int
 
     static let start = ListCursor(last: nil, page: 1)
@@ -15,7 +15,7 @@ struct ListCursor: Equatable {
         self.page = page
     }
 
-    /// Nil if the text was not created by ``text``.
+    /// Nil if the text was not produced by ``text``.
     init?(_ text: String) {
         guard let bytes = Base64.decode(text), let plain = String(validating: bytes, as: UTF8.self) else {
             return nil
@@ -31,9 +31,9 @@ struct ListCursor: Equatable {
         self.page = page
     }
 
-    /// Base64 with padding, often with a `+`, so that a client that puts it into a query without encoding fails.
+    /// Base64 with padding and often a `+`, so that a client that does not escape it in a query fails.
     var text: String { Base64.encode(Array("\(last.map(String.init) ?? "")>\(page)".utf8)) }
 
-    /// Far above the size of a list.
+    /// Far larger than any identifier.
     private static let limit = 1 << 40
 }

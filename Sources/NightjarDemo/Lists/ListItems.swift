@@ -1,16 +1,16 @@
-/// The items of a list, sorted by identifier.
+/// The items of a data set, ordered by identifier.
 ///
-/// The initial items are computed and need no memory; only changes are stored. A list of a million items needs a few
-/// numbers.
+/// The initial items are computed and take no memory. Only changes are stored, so that a set of a million items takes a
+/// few numbers.
 struct ListItems {
-    /// The distance between the initial identifiers, which leaves room for others between them.
+    /// The distance between initial identifiers, which leaves room for insertions.
     static let step = 1000
 
-    /// The number of initial items: `step`, 2 `step`, and so on.
+    /// The number of initial items, whose identifiers are `step`, 2 `step`, and so on.
     let originalCount: Int
-    /// All items ever inserted.
+    /// The identifiers of all items that were inserted.
     private(set) var inserted = SortedNumbers()
-    /// All items ever deleted, initial or inserted.
+    /// The identifiers of all items that were deleted, initial or inserted.
     private(set) var deleted = SortedNumbers()
 
     init(count: Int) {
@@ -22,23 +22,24 @@ struct ListItems {
     /// The number of insertions and deletions.
     var changeCount: Int { inserted.count + deleted.count }
 
-    /// Greater than every identifier ever used.
+    /// A number larger than all identifiers so far.
     var end: Int { max(originalCount * ListItems.step, inserted.last ?? 0) + 1 }
 
     func contains(_ id: Int) -> Bool { wasThere(id) && !deleted.contains(id) }
 
     /// The number of items with a smaller identifier.
     ///
-    /// - Parameter id: From 0 to ``end``.
+    /// - Parameter id: from 0 to ``end``.
     func countBelow(_ id: Int) -> Int {
         let originals = min(originalCount, max(0, id - 1) / ListItems.step)
         return originals + inserted.countBelow(id) - deleted.countBelow(id)
     }
 
-    /// The identifier at an index; nil if there is none.
+    /// The identifier of the item at an index. Nil if there is none.
     func id(at index: Int) -> Int? {
         guard (0..<count).contains(index) else { return nil }
-        // A binary search for the smallest number with more than `index` items up to it.
+        // Binary search for the smallest number with more than `index` items up to it, which is the identifier of an
+        // item.
         var low = 0
         var high = end
         while low < high {
@@ -48,7 +49,7 @@ struct ListItems {
         return low
     }
 
-    /// The identifiers at a range of indexes, as far as they exist.
+    /// The identifiers of the items in a range of indices, as far as they exist.
     func ids(at range: Range<Int>) -> [Int] {
         let places = range.clamped(to: 0..<count)
         guard !places.isEmpty, var next = id(at: places.lowerBound) else { return [] }
@@ -70,7 +71,7 @@ struct ListItems {
         return ids
     }
 
-    /// Inserts the first unused identifier from `id` on.
+    /// Inserts an item with the first unused identifier from `id` on.
     mutating func insert(near id: Int) {
         var id = max(1, id)
         while wasThere(id) { id += 1 }

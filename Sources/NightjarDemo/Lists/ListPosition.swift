@@ -1,11 +1,11 @@
-/// Which page a request asks for.
+/// The page that a request selects.
 struct ListPosition {
     let place: ListSet.Position
-    /// The number of the page, starting at 1.
+    /// The number of the page, from 1.
     let page: Int
     let isFirst: Bool
 
-    /// The text of every cursor with `repeat=cursor`.
+    /// The text of all cursors with `repeat=cursor`.
     static let repeated = "again"
 
     private static let placeLimit = 10_000_000
@@ -48,7 +48,7 @@ struct ListPosition {
     private static func cursor(_ text: String?, _ name: String, _ set: ListSet) throws(Problem) -> ListCursor {
         guard let text else { return .start }
         if text == repeated { return set.remembered }
-        guard let cursor = ListCursor(text) else { throw Problem.query(name, "was not issued by this server") }
+        guard let cursor = ListCursor(text) else { throw Problem.query(name, "was not given by this server") }
         return cursor
     }
 }

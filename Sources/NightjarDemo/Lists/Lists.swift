@@ -1,12 +1,12 @@
 import NIOCore
 import NIOHTTP1
 
-/// `/v1/lists/{set}`: lists of any size in all pagination styles. Used on the server's loop.
+/// `/v1/lists/{set}`: data sets of any size in pages of all styles. Used only on the server's event loop.
 ///
-/// A list is created by the first request that names it, with `count` items. Tests use different names, so that they do
-/// not affect each other. ``ListQuery`` documents the options.
+/// The first request that names a set creates it with `count` items, so that tests with different sets do not affect
+/// each other. ``ListQuery`` describes the options.
 final class Lists: Resettable {
-    /// Clients choose the names, so the oldest lists are forgotten.
+    /// Clients choose names, so the oldest sets are dropped.
     private static let setsKept = 100
     static let counts = 0...1_000_000
     private static let defaultCount = 1000
@@ -67,9 +67,9 @@ final class Lists: Resettable {
         return response
     }
 
-    // MARK: The set
+    // MARK: Sets
 
-    /// The requests for a list as the server saw them.
+    /// The log of a set: the requests as received by the server.
     private func read(_ request: Request) throws(Problem) -> Response {
         let (name, set) = try known(request)
         return .json([
@@ -84,8 +84,8 @@ final class Lists: Resettable {
         return Response(.noContent)
     }
 
-    /// The initial items that still exist: those of `count`, with identifiers that are multiples of `step`, that were
-    /// not deleted. A walk may also have returned inserted items.
+    /// The initial items that still exist: those of `count` whose identifiers, multiples of `step`, are not among the
+    /// deleted ones. A client must have received them all. It may have received inserted ones too.
     private func survivors(_ request: Request) throws(Problem) -> Response {
         let items = try known(request).set.items
         return .json([
@@ -105,12 +105,12 @@ final class Lists: Resettable {
     private func known(_ request: Request) throws(Problem) -> (name: String, set: ListSet) {
         let name = request.parameters["set"] ?? ""
         guard let set = sets[name] else {
-            throw Problem(.notFound, "there is no such set; the first request for one of its pages creates it")
+            throw Problem(.notFound, "unknown set; the first request for one of its pages creates it")
         }
         return (name, set)
     }
 
-    /// Returns the list of a page request, and creates it if necessary.
+    /// The set that a request for a page names. It is created if necessary.
     private func set(of request: Request) throws(Problem) -> ListSet {
         let name = request.parameters["set"] ?? ""
         guard name.utf8.count <= 100 else { throw Problem(.notFound, "a set's name has at most 100 bytes") }

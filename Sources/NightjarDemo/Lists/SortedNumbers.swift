@@ -10,7 +10,7 @@ struct SortedNumbers {
         return index < values.count && values[index] == number
     }
 
-    /// The number of smaller values, which is the index of `number`.
+    /// The number of elements smaller than `number`, which is its index or the index at which to insert it.
     func countBelow(_ number: Int) -> Int {
         var low = 0
         var high = values.count

@@ -1,50 +1,50 @@
 import NIOCore
 import NIOHTTP1
 
-/// Serves one connection: receives requests, runs their routes, and sends the responses.
+/// Serves one connection: receives requests, runs their routes, and writes the responses.
 ///
-/// The preceding pipeline handler delays pipelined requests until the previous response has been written, so there is
-/// one exchange at a time.
+/// The preceding pipeline handler holds back pipelined requests until the response to the previous one has been
+/// written, so only one exchange is active at a time.
 final class Connection: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
     private enum Incoming {
-        /// Between requests, or the request is complete and its response in progress.
+        /// Between requests, or after a complete request while its response is being sent.
         case nothing
         case collecting(Request, limit: Int, Handler)
         case streaming(HTTPRequestHead, any BodySink)
-        /// The response is decided and waits for the end of the request, whose body is discarded.
+        /// The response is determined and will be sent at the end of the request, whose body is discarded.
         case dropping(HTTPRequestHead, Response, dropped: Int)
-        /// The connection closes after the response in progress, so further data is discarded.
+        /// The connection will be closed after the current response. All input is discarded.
         case ignoring
     }
 
-    /// How much of an unwanted body is read to keep the connection, in bytes.
+    /// The most bytes of an unwanted body that are read to keep the connection open.
     private static let dropLimit = 64 * 1024
 
-    /// How long the peer may keep sending after the server's half was closed. Closing at once with unread data would
-    /// reset the connection, and the reset can overtake the response (RFC 9112 section 9.6).
+    /// The time for which the client may continue to send after we have closed our side. Closing the socket with unread
+    /// bytes would reset the connection, and the reset could overtake the response (RFC 9112 section 9.6).
     private static let lingering = TimeAmount.seconds(2)
 
     private let site: Site
     private let writer: ResponseWriter
     private var number = 0
     private var requestCount = 0
-    /// The ledger's ticket of the current exchange; nil on the control plane.
+    /// The current exchange in the ledger. Nil for the control plane.
     private var exchange: Ledger.Ticket?
-    /// The subject under which the current exchange is counted; nil if `exchange` is nil.
+    /// The key under which the current exchange is counted. Nil if `exchange` is.
     private var subject: String?
-    /// The subjects of exchanges whose response has not been written completely.
+    /// The subjects of the exchanges whose response has not been sent completely.
     private var unfinished: [String] = []
     private var incoming = Incoming.nothing
     private var isClosing = false
-    /// Reading pauses until this time, as requested by a slow sink.
+    /// The time until which reading is paused for a slow sink.
     private var readsHeldUntil: NIODeadline?
     private var hasHeldRead = false
     private var timer: Scheduled<Void>?
-    /// A 100 response that is sent later.
+    /// A scheduled 100 response.
     private var lateInvitation: Scheduled<Void>?
 
     init(site: Site) {
@@ -52,7 +52,7 @@ final class Connection: ChannelDuplexHandler {
         writer = ResponseWriter(clock: site.clock)
     }
 
-    // MARK: Events of the channel
+    // MARK: Channel events
 
     func channelActive(context: ChannelHandlerContext) {
         number = site.ledger.connectionOpened()
@@ -96,21 +96,21 @@ final class Connection: ChannelDuplexHandler {
             context.close(promise: nil)
             return
         }
-        // Data after a response that ends the connection may be invalid.
+        // Input after the response that ends the connection may be malformed.
         guard !isClosing else { return }
         guard !writer.isBusy else {
             context.close(promise: nil)
             return
         }
         incoming = .ignoring
-        // An invalid request has no entry in the log, but its response counts.
+        // A malformed request has no entry in the log, but its response is counted.
         exchange = exchange ?? Ledger.Ticket(number: 0, path: "*")
         let problem = Problem(.badRequest, "the request is not HTTP/1.1: \(error)")
         let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: "*")
         respond(problem.response, to: head, closing: true, context)
     }
 
-    // MARK: The request
+    // MARK: Request
 
     private func began(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
         guard !isClosing else {
@@ -152,7 +152,7 @@ final class Connection: ChannelDuplexHandler {
     }
 
     private func received(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
-        // A client that sends its body anyway needs no 100 response.
+        // The client sends its body without waiting, so 100 is not needed.
         lateInvitation?.cancel()
         if let exchange { site.ledger.received(bytes, of: exchange) }
         switch incoming {
@@ -161,7 +161,7 @@ final class Connection: ChannelDuplexHandler {
                 answerEarly(request.head, Connection.tooLarge(limit).response, context)
                 return
             }
-            incoming = .nothing  // The body then has one owner and grows in place.
+            incoming = .nothing  // so that the body below has one owner and grows in place
             request.body.writeImmutableBuffer(bytes)
             incoming = .collecting(request, limit: limit, handler)
         case .streaming(_, let sink):
@@ -198,7 +198,7 @@ final class Connection: ChannelDuplexHandler {
         }
     }
 
-    /// Sends a 100 response to a client that waits for it (RFC 9110 section 10.1.1).
+    /// Sends 100 to a client that waits before it sends the body (RFC 9110 section 10.1.1).
     private func invite(_ head: HTTPRequestHead, _ invitation: Invitation, _ context: ChannelHandlerContext) {
         guard head.expectsContinue else { return }
         switch invitation {
@@ -218,7 +218,7 @@ final class Connection: ChannelDuplexHandler {
         context.writeAndFlush(wrapOutboundOut(.head(interim)), promise: nil)
     }
 
-    /// Responds without using the body: after a short body, or at once if the body is long or may never arrive.
+    /// Responds without reading the body: after it if it is short, at once if it is long or may never arrive.
     private func refuse(_ head: HTTPRequestHead, with response: Response, _ context: ChannelHandlerContext) {
         if head.expectsContinue || response.isDropped || head.contentLength ?? 0 > Connection.dropLimit {
             answerEarly(head, response, context)
@@ -227,7 +227,7 @@ final class Connection: ChannelDuplexHandler {
         }
     }
 
-    /// Responds before the end of the request. The connection then closes.
+    /// Responds while the request is still being received. The connection is closed afterwards.
     private func answerEarly(_ head: HTTPRequestHead, _ response: Response, _ context: ChannelHandlerContext) {
         incoming = .ignoring
         respond(response, to: head, closing: true, context)
@@ -235,7 +235,7 @@ final class Connection: ChannelDuplexHandler {
 
     private func holdReads(for pause: TimeAmount, _ context: ChannelHandlerContext) {
         guard pause > .zero else { return }
-        // One read delivers several pieces, so their pauses add up.
+        // One read may deliver several pieces, so their pauses add up.
         let end = (readsHeldUntil ?? .now()) + pause
         readsHeldUntil = end
         timer?.cancel()
@@ -249,10 +249,10 @@ final class Connection: ChannelDuplexHandler {
     }
 
     private static func tooLarge(_ limit: Int) -> Problem {
-        Problem(.payloadTooLarge, "the body is larger than the limit of \(limit) bytes")
+        Problem(.payloadTooLarge, "the body is larger than \(limit) bytes")
     }
 
-    // MARK: The answer
+    // MARK: Response
 
     private func respond(
         _ response: Response, to head: HTTPRequestHead, closing: Bool, _ context: ChannelHandlerContext
@@ -261,7 +261,7 @@ final class Connection: ChannelDuplexHandler {
             !closing && head.isKeepAlive && !response.closesConnection && !response.isDropped
             && ResponseWriter.delimits(response, for: head)
         isClosing = !keepsAlive
-        // Reset now, because a pipelined request may arrive inside `send`.
+        // Cleared first, because a pipelined request may arrive inside of `send`.
         let (exchange, subject) = (exchange, subject)
         (self.exchange, self.subject) = (nil, nil)
         let status = Int(response.status.code)
@@ -284,7 +284,7 @@ final class Connection: ChannelDuplexHandler {
         site.ledger.ended(subject, isAbandoned: false)
     }
 
-    /// Closes the server's half of the connection and waits for the client to close its own.
+    /// Closes our side and waits for the client to close its side.
     private func shut(_ context: ChannelHandlerContext) {
         context.close(mode: .output, promise: nil)
         timer?.cancel()

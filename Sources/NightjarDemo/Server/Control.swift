@@ -1,4 +1,4 @@
-/// `/__stats` and other resources for tests. They are neither counted nor logged.
+/// `/__stats` and other resources for tests, which are neither counted nor logged.
 struct Control {
     let ledger: Ledger
     let store: Store
@@ -29,11 +29,11 @@ struct Control {
         return Response(.noContent)
     }
 
-    /// Carries out the requested actions and returns the resulting state:
+    /// Executes the commands in the request's members and returns the resulting state:
     ///
-    /// - `"reset": true`: resets all data, logins, orders, windows and counters, and ends an outage;
-    /// - `"outage": "none"`, `"503"` or `"drop"`: the response of all paths under `/v1`, `/news` and `/me` from now on;
-    /// - `"expire_access_tokens": true`: expires every access token issued so far.
+    /// - `"reset": true`: restores the initial state: data, logins, orders, windows, counters, no outage.
+    /// - `"outage": "none"`, `"503"` or `"drop"`: sets the response of all of `/v1`, `/news` and `/me`.
+    /// - `"expire_access_tokens": true`: expires all access tokens issued so far.
     private func control(_ request: Request) throws(Problem) -> Response {
         let document = try request.jsonObject()
         var fields = Fields(document, known: ["reset", "outage", "expire_access_tokens"], readOnly: [])

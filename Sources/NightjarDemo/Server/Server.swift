@@ -3,9 +3,9 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// The demo API: an HTTP/1.1 server on the loopback interface, for newcomers and tests.
+/// The demo API: an HTTP/1.1 server on loopback, for tutorials and tests.
 ///
-/// It runs on its own thread. Any thread may call its methods. A stopped server cannot be started again.
+/// It runs on its own thread. Its methods may be called from any thread. A stopped server cannot be started again.
 public final class DemoServer: Sendable {
     public enum StartError: Error, Equatable {
         case startedBefore
@@ -21,7 +21,7 @@ public final class DemoServer: Sendable {
         let connections: NIOLoopBound<OpenConnections>
     }
 
-    /// How long responses in progress may take when the server stops.
+    /// The time that responses in progress have to complete when the server stops.
     private static let grace = TimeAmount.seconds(1)
 
     private let seed: UInt64
@@ -29,7 +29,7 @@ public final class DemoServer: Sendable {
     private let phase = ConditionLock(value: Phase.new)
     private let running = NIOLockedValueBox<Running?>(nil)
 
-    /// - Parameter seed: The same seed gives the same data.
+    /// - Parameter seed: equal seeds give equal data.
     public init(seed: UInt64 = 1) {
         self.seed = seed
     }
@@ -38,16 +38,16 @@ public final class DemoServer: Sendable {
         stop()
     }
 
-    /// The traffic so far; also after ``stop()``.
+    /// The traffic so far. Also available after ``stop()``.
     public var statistics: DemoStatistics { ledger.statistics }
 
-    /// Resets all counters. Open connections stay counted as open.
+    /// Resets all counters. Open connections remain counted as open.
     public func resetStatistics() { ledger.reset() }
 
-    /// Starts listening. Blocks until the port is bound.
+    /// Starts the server. Blocks until the port is bound.
     ///
     /// - Parameter port: 0 lets the system choose a free port.
-    /// - Returns: The port.
+    /// - Returns: the port.
     public func start(host: String = "127.0.0.1", port: Int = 0) throws -> Int {
         guard phase.lock(whenValue: .new, timeoutSeconds: 0) else { throw StartError.startedBefore }
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
@@ -63,8 +63,8 @@ public final class DemoServer: Sendable {
         }
     }
 
-    /// Stops listening, lets responses in progress finish for a second, and closes every connection. Blocks until the
-    /// server's thread has ended. Has no effect before ``start(host:port:)`` and when called again.
+    /// Stops listening, waits up to a second for responses in progress, and closes all connections. Blocks until the
+    /// server's thread has ended. Has no effect if the server is not running.
     public func stop() {
         guard phase.lock(whenValue: .running, timeoutSeconds: 0) else { return }
         phase.unlock(withValue: .stopping)
@@ -101,7 +101,8 @@ public final class DemoServer: Sendable {
                 channel.eventLoop.makeCompletedFuture {
                     connections.value.add(channel)
                     let pipeline = channel.pipeline.syncOperations
-                    // The writer frames each response itself, for HEAD and for intentional errors.
+                    // ResponseWriter adds the framing, so that HEAD and intentional protocol errors are under its
+                    // control.
                     var framing = HTTPResponseEncoder.Configuration()
                     framing.automaticallySetFramingHeaders = false
                     try pipeline.addHandler(ByteCounter(ledger: ledger))
@@ -116,7 +117,7 @@ public final class DemoServer: Sendable {
     }
 }
 
-/// The open connections of a server, to be closed when it stops. Used on the server's loop.
+/// The open connections of a server, to be closed when it stops. Used only on the server's event loop.
 private final class OpenConnections {
     private let loop: any EventLoop
     private var channels: [ObjectIdentifier: any Channel] = [:]
@@ -135,7 +136,7 @@ private final class OpenConnections {
         }
     }
 
-    /// Closes idle connections at once, busy ones after their response, and the rest after `grace`.
+    /// Closes idle connections at once, busy ones after their response, and all others after `grace`.
     func drain(within grace: TimeAmount) -> EventLoopFuture<Void> {
         let promise = loop.makePromise(of: Void.self)
         guard !channels.isEmpty else {

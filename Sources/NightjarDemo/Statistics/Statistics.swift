@@ -2,30 +2,30 @@ import NIOCore
 import NIOHTTP1
 import Synchronization
 
-/// The traffic of a ``DemoServer`` since its start or the last reset; as JSON at `/__stats`.
+/// The traffic of a ``DemoServer`` since its start or the last reset. Available as JSON at `/__stats`.
 ///
-/// Requests to paths that begin with `/__` are the control plane: they are neither counted nor logged, but their
+/// Requests to paths that begin with `/__` are the control plane. They are neither counted nor logged, but their
 /// connections and bytes are.
 public struct DemoStatistics: Sendable {
-    /// One request, possibly in progress.
+    /// A request, possibly in progress.
     public struct Exchange: Sendable {
-        /// In the order of arrival, starting at 1; not affected by a reset.
+        /// The number of the request in the order of arrival, from 1. A reset does not restart it.
         public let number: Int
-        /// In the order of acceptance, starting at 1; not affected by a reset.
+        /// The number of the connection in the order of acceptance, from 1. A reset does not restart it.
         public let connection: Int
-        /// The number of the request on its connection, starting at 1.
+        /// The number of the request on its connection, from 1.
         public let numberOnConnection: Int
         public let method: String
         /// As sent.
         public let target: String
-        /// The template of the matching route, such as `/v1/articles/{id}`; `*` if none matched.
+        /// The template of the matching route, such as `/v1/articles/{id}`. `*` if none matched.
         public let route: String
         public let headers: [(name: String, value: String)]
         /// The first ``DemoStatistics/bodyKept`` bytes of the body, without its framing.
         public internal(set) var body: [UInt8] = []
-        /// The full length of the body.
+        /// The length of the complete body.
         public internal(set) var bodyLength = 0
-        /// Whether the whole request has arrived.
+        /// True if the complete request has been received.
         public internal(set) var isComplete = false
         /// Zero until the response head has been sent.
         public internal(set) var status = 0
@@ -35,7 +35,7 @@ public struct DemoStatistics: Sendable {
     public internal(set) var requests: [String: Int] = [:]
     /// Final responses by status code.
     public internal(set) var statuses: [Int: Int] = [:]
-    /// By path, without the query: the latest ``DemoStatistics/pathsKept`` paths.
+    /// By path, without the query. Contains the ``DemoStatistics/pathsKept`` newest paths.
     public internal(set) var paths: [String: PathCount] = [:]
     public internal(set) var connectionsOpened = 0
     public internal(set) var connectionsOpen = 0
@@ -43,23 +43,23 @@ public struct DemoStatistics: Sendable {
     public internal(set) var bytesIn = 0
     /// Bytes written to sockets, including framing and heads.
     public internal(set) var bytesOut = 0
-    /// The latest ``DemoStatistics/exchangesKept`` requests, oldest first.
+    /// The last ``DemoStatistics/exchangesKept`` requests, oldest first.
     public internal(set) var exchanges: [Exchange] = []
     public internal(set) var auth = Auth()
     public internal(set) var orders = Orders()
     /// 429 responses of `/v1/limited`.
     public internal(set) var limited = 0
-    /// Requests during an outage (`/__control`).
+    /// Requests that were affected by an outage (`/__control`).
     public internal(set) var outageRequests = 0
-    /// Requests to `/v1` in each second since the start or the last reset, for at most ``DemoStatistics/secondsKept``
-    /// seconds. The last element is the current second.
+    /// Requests to `/v1` in each second since the start or the last reset, at most ``DemoStatistics/secondsKept``
+    /// elements. The last one is the current second.
     public internal(set) var perSecond: [Int] = []
-    /// The number of requests in progress, from the head to the last byte of the response, by route and by the
-    /// parameter `key` if it is present: `/v1/articles/{id}`, `/v1/slow?key=a`.
+    /// Requests in flight, from the head to the last byte of the response. Keyed by route and, if present, the
+    /// parameter `key`, like the following dictionaries: `/v1/articles/{id}`, `/v1/slow?key=a`.
     public internal(set) var inProgress: [String: Int] = [:]
-    /// The maximum number of concurrent requests.
+    /// The most requests in flight at the same time.
     public internal(set) var inProgressMax: [String: Int] = [:]
-    /// Requests whose client closed the connection before the last byte of the response.
+    /// Requests whose client disconnected before the last byte of the response.
     public internal(set) var abandoned: [String: Int] = [:]
 
     public static let exchangesKept = 100
@@ -71,7 +71,7 @@ public struct DemoStatistics: Sendable {
 }
 
 extension DemoStatistics {
-    /// The requests for one path, for example those that pass a cache.
+    /// The requests for a path, to test a cache in front of it.
     public struct PathCount: Sendable, Equatable {
         public internal(set) var requests = 0
         /// Requests with If-None-Match or If-Modified-Since.
@@ -84,41 +84,41 @@ extension DemoStatistics {
         public internal(set) var partial = 0
     }
 
-    /// The use of credentials.
+    /// The results of authentication.
     public struct Auth: Sendable {
-        /// With a password, device code or authorization code.
+        /// By password, device code or authorization code.
         public internal(set) var logins = 0
         public internal(set) var logouts = 0
-        /// Access tokens for a client's own credentials.
+        /// Access tokens issued for a client's own credentials.
         public internal(set) var clientCredentials = 0
         /// Refresh tokens redeemed for new ones.
         public internal(set) var refreshes = 0
-        /// Responses repeated for the same Idempotency-Key and refresh token.
+        /// Repeated responses to the same Idempotency-Key and refresh token.
         public internal(set) var refreshReplays = 0
-        /// Refresh tokens used again after they had been redeemed.
+        /// Refresh tokens that were presented again after they had been redeemed.
         public internal(set) var refreshReuses = 0
-        /// Logins ended because of that.
+        /// Logins that were ended for this reason.
         public internal(set) var revokedFamilies = 0
-        /// The `scope` of the last request to the token endpoint; empty if it had none.
+        /// The `scope` of the last request to the token endpoint. Empty if it had none.
         public internal(set) var scope = ""
-        /// Bearer tokens that were unknown, expired or revoked, each rejected with 401.
+        /// Unknown, expired or revoked bearer tokens, each of which received 401.
         public internal(set) var refused = 0
     }
 
-    /// The requests to `POST /v1/orders`.
+    /// The results of requests to `POST /v1/orders`.
     public struct Orders: Sendable {
         public internal(set) var requests = 0
         public internal(set) var created = 0
-        /// Responses repeated for the same Idempotency-Key.
+        /// Repeated responses to the same Idempotency-Key.
         public internal(set) var replayed = 0
-        /// Rejected requests, because the first request with that Idempotency-Key was in progress or had another body.
+        /// Requests rejected because the first one with that Idempotency-Key was in progress or had another body.
         public internal(set) var conflicts = 0
-        /// Requests whose connection was dropped intentionally.
+        /// Requests whose connection was closed intentionally.
         public internal(set) var dropped = 0
     }
 }
 
-/// The counters. Written by the server's loop, read by any thread.
+/// Collects statistics. Written on the server's event loop, read by any thread.
 final class Ledger: Sendable {
     private struct State {
         var statistics = DemoStatistics()
@@ -128,7 +128,7 @@ final class Ledger: Sendable {
         var paths = BoundedTable<String, DemoStatistics.PathCount>(capacity: DemoStatistics.pathsKept)
     }
 
-    /// Identifies one exchange in the calls below.
+    /// Identifies an exchange in the following calls.
     struct Ticket {
         let number: Int
         let path: String
@@ -145,7 +145,7 @@ final class Ledger: Sendable {
         }
     }
 
-    /// Resets everything except open connections and requests in progress.
+    /// Resets everything except open connections and requests in flight.
     func reset() {
         state.withLock { state in
             let open = state.statistics.connectionsOpen
@@ -161,7 +161,7 @@ final class Ledger: Sendable {
         state.withLock { change(&$0.statistics) }
     }
 
-    /// - Returns: The connection's number.
+    /// - Returns: the connection's number.
     func connectionOpened() -> Int {
         state.withLock { state in
             state.lastConnection += 1
@@ -192,7 +192,7 @@ final class Ledger: Sendable {
             state.lastExchange += 1
             state.paths.update(path, or: .init()) { $0.count(head.headers) }
             state.load.began(plan.subject, isOfAPI: plan.isOfAPI, now: .now())
-            // Clients choose the method, so only known methods have their own counter.
+            // Clients choose the method, so only known methods have a counter of their own.
             let method = if case .RAW = head.method { "OTHER" } else { head.method.rawValue }
             state.statistics.requests["\(method) \(route)", default: 0] += 1
             if state.statistics.exchanges.count == DemoStatistics.exchangesKept {
@@ -230,9 +230,9 @@ final class Ledger: Sendable {
         update(exchange) { $0.status = status }
     }
 
-    /// The last byte of the response was written, or the client left first.
+    /// Reports that the last byte of the response has been sent, or that the client has disconnected.
     ///
-    /// - Parameter subject: The subject of the plan passed to ``began(_:_:connection:numberOnConnection:)``.
+    /// - Parameter subject: the subject of the plan passed to ``began(_:_:connection:numberOnConnection:)``.
     func ended(_ subject: String, isAbandoned: Bool) {
         state.withLock { $0.load.ended(subject, isAbandoned: isAbandoned) }
     }
@@ -262,7 +262,7 @@ extension DemoStatistics.PathCount {
     }
 }
 
-/// Counts the bytes of a connection, next to the socket.
+/// Counts the bytes of a connection. Placed next to the socket in the pipeline.
 final class ByteCounter: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = IOData

@@ -12,7 +12,7 @@ enum Base64 {
         encode(Array(bytes), urlSafe)
     }
 
-    /// Nil if `text` is not base64 of section 4; padding is optional.
+    /// Nil if `text` is not base64 (section 4). The padding may be missing.
     static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var bytes: [UInt8] = []
         var bits: UInt32 = 0

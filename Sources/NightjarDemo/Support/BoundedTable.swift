@@ -1,14 +1,14 @@
 import NIOCore
 
-/// A dictionary with limited capacity. A new entry replaces the oldest one.
+/// A dictionary with a limited number of entries. A new entry replaces the oldest one.
 ///
-/// It holds everything that clients can make the server store, so that no client can exhaust its memory.
+/// All data that clients can create is stored in such tables, so that no client can exhaust the memory.
 struct BoundedTable<Key: Hashable, Value> {
     let capacity: Int
     private var values: [Key: Value] = [:]
     private var order = CircularBuffer<Key>()
 
-    /// - Parameter capacity: Greater than zero.
+    /// - Parameter capacity: above zero.
     init(capacity: Int) {
         self.capacity = capacity
     }
@@ -22,12 +22,12 @@ struct BoundedTable<Key: Hashable, Value> {
 
     subscript(key: Key) -> Value? { values[key] }
 
-    /// Replacing an entry does not change its age.
+    /// Replacing a value does not change the age of its entry.
     mutating func set(_ value: Value, for key: Key) {
         if values.updateValue(value, forKey: key) == nil { added(key) }
     }
 
-    /// Changes the entry in place, after adding `fallback` if there is none.
+    /// Changes an entry in place. Adds `fallback` first if there is no entry.
     mutating func update(_ key: Key, or fallback: @autoclosure () -> Value, _ change: (inout Value) -> Void) {
         if values[key] == nil {
             values[key] = fallback()

@@ -1,4 +1,4 @@
-/// State that clients change and that `/__control` can reset.
+/// State that clients change and `/__control` can reset.
 protocol Resettable: AnyObject {
     func reset()
 }

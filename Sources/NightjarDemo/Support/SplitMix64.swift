@@ -1,4 +1,4 @@
-/// A small seeded random number generator.
+/// A small deterministic random number generator.
 struct SplitMix64: RandomNumberGenerator {
     private var state: UInt64
 
@@ -14,10 +14,10 @@ struct SplitMix64: RandomNumberGenerator {
         return mixed ^ (mixed >> 31)
     }
 
-    /// - Parameter bound: Greater than zero.
+    /// - Parameter bound: above zero.
     mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
 
-    /// - Parameter choices: Not empty.
+    /// - Parameter choices: not empty.
     mutating func pick<Element>(_ choices: [Element]) -> Element { choices[below(choices.count)] }
 
     mutating func distinct<Element>(_ count: Int, of choices: [Element]) -> [Element] {

@@ -1,7 +1,8 @@
 import NIOCore
 import NIOHTTP1
 
-/// Responses that clients must handle: any status, delayed, with long heads, followed by a close, preceded by hints.
+/// Unusual responses: any status, delayed, with a long head, truncated, followed by a close, preceded by interim
+/// responses.
 struct Answers {
     func add(to router: inout Router) {
         router.onAny("/status/{code}", status)
@@ -12,7 +13,7 @@ struct Answers {
         router.on(.GET, "/headers/large", largeHeaders)
     }
 
-    /// A final response with that status, to any method.
+    /// A final response with this status, to any method.
     private func status(_ request: Request) throws(Problem) -> Response {
         let code = try request.parameter("code", in: 200...599)
         let status = HTTPResponseStatus(statusCode: code)
@@ -20,7 +21,7 @@ struct Answers {
             guard status.mayHaveResponseBody else { return Response(status) }
             return .json(["status": .int(code)], status: status)
         }
-        // The fields that RFC 9110 requires for the status.
+        // The fields that RFC 9110 requires for this status.
         let headers: HTTPHeaders =
             switch code {
             case 401: ["WWW-Authenticate": "Basic realm=\"demo\""]
@@ -32,7 +33,7 @@ struct Answers {
         return Problem(status, "this response was requested", headers: headers).response
     }
 
-    /// A response after that many seconds.
+    /// A response after this number of seconds.
     private func delay(_ request: Request) throws(Problem) -> Response {
         guard let pause = TimeAmount(secondsText: request.parameters["seconds"] ?? "", atMost: 60) else {
             throw Problem(.notFound, "{seconds} must be a number between 0 and 60")
@@ -42,7 +43,7 @@ struct Answers {
         return response
     }
 
-    /// Half of the announced body; then the connection closes.
+    /// Sends half of the announced body and closes the connection.
     private func cutShort(_ request: Request) throws(Problem) -> Response {
         var response = Response(
             .ok, headers: ["Content-Type": "application/octet-stream"],
@@ -51,7 +52,7 @@ struct Answers {
         return response
     }
 
-    /// A response after which the connection closes.
+    /// A response after which the connection is closed.
     private func close(_ request: Request) throws(Problem) -> Response {
         var response = Response.json(["connection": .int(request.connection)])
         response.closesConnection = true

@@ -1,16 +1,16 @@
 import NIOHTTP1
 
-/// Sets, shows and deletes cookies (RFC 6265). The server stores no cookies; only the client does.
+/// Sets, shows and deletes cookies (RFC 6265). The server stores none of them.
 struct Cookies {
     func add(to router: inout Router) {
         router.on(.GET, "/cookies", show)
         router.onAny("/cookies/set", set)
         router.onAny("/cookies/delete", delete)
-        // The same under a deeper path, for cookies with a path.
+        // The same handler under a deeper path, for cookies that are restricted to a path.
         router.on(.GET, "/cookies/paths/{path}", show)
     }
 
-    /// The received cookies in order, and the unchanged Cookie field.
+    /// Returns the cookies of the request in order, and the Cookie fields verbatim.
     private func show(_ request: Request) throws(Problem) -> Response {
         let fields = request.head.headers["cookie"]
         var pairs: [JSON] = []
@@ -22,8 +22,8 @@ struct Cookies {
         return .json(["cookies": .array(pairs), "fields": .array(fields.map { .string($0) })])
     }
 
-    /// Sets one cookie from `name`, `value` and the attributes `path`, `domain`, `expires`, `max_age`, `same_site`,
-    /// `secure` and `http_only`; or one Set-Cookie field for each `raw`. `then` is a redirect target.
+    /// Sets a cookie from `name`, `value` and the attributes `path`, `domain`, `expires`, `max_age`, `same_site`,
+    /// `secure` and `http_only`. Each `raw` is a Set-Cookie field of its own. `then` is the target of a redirect.
     private func set(_ request: Request) throws(Problem) -> Response {
         var lines = request.queryValues("raw")
         if let name = request.query("name") {
@@ -44,7 +44,7 @@ struct Cookies {
         return try answer(request, setting: lines)
     }
 
-    /// Expires the cookie with that `name`, and with the `path` and `domain` it was set with.
+    /// Expires the cookie with this `name` and, if it was set with them, `path` and `domain`.
     private func delete(_ request: Request) throws(Problem) -> Response {
         guard let name = request.query("name") else { throw Problem.query("name", "is required") }
         var line = "\(name)=; Max-Age=0; Expires=Thu, 01 Jan 1970 00:00:00 GMT"
@@ -57,9 +57,7 @@ struct Cookies {
         let values = lines + [request.query("then") ?? ""]
         guard values.allSatisfy({ $0.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 } }) else {
             throw Problem(
-                .badRequest,
-                "a cookie must not contain control characters, because it is sent in a "
-                    + "header field")
+                .badRequest, "a cookie must not contain control characters because it is sent in a header field")
         }
         var response = Response.json(["set": .array(lines.map { .string($0) })])
         if let location = request.query("then") {

@@ -1,9 +1,9 @@
 import NIOCore
 import NIOHTTP1
 
-/// Responses with valid and invalid content codings: RFC 9110 section 8.4.
+/// Responses with content codings, valid and invalid. RFC 9110 section 8.4.
 struct Encodings {
-    /// The limit of a request body before and after decoding, in bytes.
+    /// The largest request body before and after decoding, in bytes.
     private static let requestLimit = 8 << 20
 
     func add(to router: inout Router) {
@@ -17,14 +17,14 @@ struct Encodings {
         router.onAny("/decoded", limit: Encodings.requestLimit, decoded)
     }
 
-    /// Applies codings in order: `gzip`, `gzip+br`. The content is a JSON document, or `bytes` bytes of the content of
-    /// `/bytes`. With `chunk` it is chunked in pieces of that many bytes, `delay` seconds apart.
+    /// Codings in the order of application: `gzip`, `gzip+br`. The content is a JSON document, or `bytes` bytes of the
+    /// content of `/bytes`. With `chunk` it is sent chunked, in pieces of that many bytes, `delay` seconds apart.
     private func encoded(_ request: Request) throws(Problem) -> Response {
         var codings: [ContentEncoder] = []
         for name in (request.parameters["codings"] ?? "").split(separator: "+", omittingEmptySubsequences: false) {
             guard let coding = ContentEncoder(rawValue: name.lowercased()) else {
                 let known = ContentEncoder.allCases.map(\.rawValue).joined(separator: ", ")
-                throw Problem(.notFound, "{codings} must be one or more of \(known), separated by +")
+                throw Problem(.notFound, "{codings} must be a +-separated list of \(known)")
             }
             codings.append(coding)
         }
@@ -39,38 +39,38 @@ struct Encodings {
         return response
     }
 
-    /// A body of `coding` whose second half is overwritten with ones, including the end marker, because not all codings
-    /// have a checksum.
+    /// A body with `coding` whose second half is overwritten with ones. This includes the end marker, because not all
+    /// codings have a checksum.
     private func broken(_ request: Request) throws(Problem) -> Response {
         try harmed(request) { bytes in
             for index in (bytes.count / 2)..<bytes.count { bytes[index] = 0xFF }
         }
     }
 
-    /// A body of `coding` without its last `missing` bytes. The HTTP message is complete.
+    /// A body with `coding` without its last `missing` bytes. The HTTP message is complete.
     private func truncated(_ request: Request) throws(Problem) -> Response {
         let missing = try request.query("missing", in: 1...(1 << 20), or: 10)
         return try harmed(request) { $0.removeLast(min(missing, $0.count)) }
     }
 
-    /// A body of `coding` followed by other data.
+    /// A body with `coding`, followed by other data.
     private func trailing(_ request: Request) throws(Problem) -> Response {
         try harmed(request) { $0 += "something else".utf8 }
     }
 
-    /// An empty body with the coding `coding`.
+    /// An empty body that is declared to have `coding`.
     private func empty(_ request: Request) throws(Problem) -> Response {
         try harmed(request) { $0 = [] }
     }
 
-    /// An unknown coding, with a body that is not encoded.
+    /// An unknown coding, for a body that is not encoded.
     private func unknown(_ request: Request) throws(Problem) -> Response {
         var response = try Content(request, label: "x-demo").response(encodedWith: [])
         response.headers.add(name: "Content-Encoding", value: "x-demo")
         return response
     }
 
-    /// The decoded gzip request body, in the form of `/echo`; for any method.
+    /// Returns the request's body without its gzip coding, like `/echo`, for any method.
     private func decoded(_ request: Request) throws(Problem) -> Response {
         let codings = request.head.headers[canonicalForm: "content-encoding"].map { $0.lowercased() }
         var bytes = Array(request.body.readableBytesView)
@@ -78,13 +78,14 @@ struct Encodings {
         case [], ["identity"]: break
         case ["gzip"]:
             guard let decoded = Inflater.decode(bytes, limit: Encodings.requestLimit) else {
-                throw Problem(.badRequest, "the body is not gzip data or has more than \(Encodings.requestLimit) bytes")
+                throw Problem(
+                    .badRequest, "the body is not gzip data or is larger than \(Encodings.requestLimit) bytes")
             }
             bytes = decoded
         default:
-            // RFC 9110 section 12.5.3: tells the client which codings it may send.
+            // RFC 9110 section 12.5.3: tells the client which codings are accepted.
             throw Problem(
-                .unsupportedMediaType, "gzip is the only supported coding of a request body",
+                .unsupportedMediaType, "the only supported coding of a request body is gzip",
                 headers: ["Accept-Encoding": "gzip"])
         }
         return .json([
@@ -96,7 +97,7 @@ struct Encodings {
         ])
     }
 
-    /// A decompression bomb: `bytes` zeros, 10 GiB by default, which gzip compresses by a factor of a thousand.
+    /// `bytes` zeros, which gzip compresses a thousandfold. The default is 10 GiB.
     private func bomb(_ request: Request) throws(Problem) -> Response {
         let bytes = try request.query("bytes", in: 0...(1 << 40), or: 10 << 30)
         guard let source = BombSource(bytes: bytes) else { throw Encodings.outOfMemory }
@@ -123,12 +124,12 @@ struct Encodings {
     fileprivate static let outOfMemory = Problem(.internalServerError, "not enough memory to encode the body")
 }
 
-/// The decoded content of an encoded body.
+/// The content of an encoded body.
 private struct Content {
     let bytes: [UInt8]
     let type: String
 
-    /// In bytes, because it is encoded in memory.
+    /// In bytes. The content is encoded in memory.
     private static let maximumLength = 16 << 20
 
     init(_ request: Request, label: String) throws(Problem) {
@@ -147,7 +148,7 @@ private struct Content {
         }
     }
 
-    /// - Parameter codings: In the order in which they are applied.
+    /// - Parameter codings: in the order of application.
     func response(encodedWith codings: [ContentEncoder]) throws(Problem) -> Response {
         var bytes = bytes
         for coding in codings {

@@ -1,7 +1,7 @@
 import NIOCore
 import NIOHTTP1
 
-/// `/errors/{shape}`: common error formats of APIs, with any `status` of 4xx or 5xx.
+/// `/errors/{shape}`: error bodies in the forms that APIs use, with any 4xx or 5xx `status`.
 enum ErrorShapes {
     static func answer(_ request: Request) throws(Problem) -> Response {
         let code = try request.query("status", in: 400...599, or: 422)

@@ -1,11 +1,12 @@
 import NIOCore
 import NIOHTTP1
 
-/// `/expect`: possible reactions to `Expect: 100-continue` (RFC 9110 section 10.1.1), selected by `answer`:
+/// `/expect`: the possible reactions of a server to `Expect: 100-continue` (RFC 9110 section 10.1.1), selected by
+/// `answer`:
 ///
-/// - `continue` (the default): 100 after `delay` seconds, then 200 after the body;
-/// - `ignore`: no 100; a client that waits forever hangs;
-/// - a status of 200 to 599: this response before the body; 417 rejects the expectation.
+/// - `continue` (the default): 100 after `delay` seconds, then 200 after the body.
+/// - `ignore`: no 100. A client that waits without a timeout hangs.
+/// - a status from 200 to 599: this status, before the body. 417 means that the expectation cannot be met.
 final class Expectation: BodySink {
     let invitation: Invitation
     private let wasExpected: Bool

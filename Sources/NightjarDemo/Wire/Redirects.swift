@@ -1,6 +1,6 @@
 import NIOHTTP1
 
-/// Redirects, for any method: RFC 9110 section 15.4.
+/// Redirects, for any method. RFC 9110 section 15.4.
 struct Redirects {
     private static let statuses = [301, 302, 303, 307, 308]
 
@@ -11,7 +11,7 @@ struct Redirects {
         router.onAny("/redirect-loop/{n}", cycle)
     }
 
-    /// `n` redirects, the last one to `/echo`. With `absolute=true` Location has a scheme and a host.
+    /// `n` redirects, the last one to `/echo`. With `absolute=true`, Location is an absolute URL.
     private func count(_ request: Request) throws(Problem) -> Response {
         let count = try request.parameter("n", in: 0...1000)
         let status = try status(request)
@@ -23,12 +23,12 @@ struct Redirects {
         return redirect(status, to: isAbsolute ? "http://\(host)\(path)" : path)
     }
 
-    /// Redirects to `url`, unchanged. Without `url`, Location is missing.
+    /// Redirects to `url`, verbatim. Without `url`, the redirect lacks its Location.
     private func to(_ request: Request) throws(Problem) -> Response {
         let status = try status(request)
         guard let url = request.query("url") else { return redirect(status, to: nil) }
         guard url.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
-            throw Problem.query("url", "must not contain control characters, because it is sent in a header field")
+            throw Problem.query("url", "must not contain control characters because it is sent in a header field")
         }
         return redirect(status, to: url)
     }
@@ -38,7 +38,7 @@ struct Redirects {
         redirect(try status(request), to: request.head.uri)
     }
 
-    /// Redirects in a cycle of `size` paths, 2 by default.
+    /// Redirects in a cycle of `size` URLs. The default is 2.
     private func cycle(_ request: Request) throws(Problem) -> Response {
         let size = try request.query("size", in: 1...1000, or: 2)
         let place = try request.parameter("n", in: 0...999)

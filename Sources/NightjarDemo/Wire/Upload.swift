@@ -1,9 +1,9 @@
 import NIOCore
 import NIOHTTP1
 
-/// `/upload`: counts and checks a request body of any length without storing it.
+/// `/upload`: computes the length and checksum of a body of any length without storing it.
 ///
-/// With `?rate=` (bytes per second) it reads no faster, so that the sender experiences backpressure.
+/// With `?rate=` (bytes per second) it reads no faster than that, so that the sender experiences backpressure.
 final class Upload: BodySink {
     private let rate: Int?
     private var length = 0

@@ -2,31 +2,33 @@ import Glibc
 import NightjarHTTP
 import Synchronization
 
-/// Where a ``DiskCache`` keeps contents that are no part of its index: a file for each, named by its SHA-256, in 256 folders
-/// by the first byte of it; beside them one for files that are still being written.
+/// The folder in which a ``DiskCache`` keeps bodies that are not part of its index: one file per body, named by its
+/// SHA-256, in 256 subfolders by the first byte of the hash. Another subfolder contains files that are still being
+/// written.
 struct BodyFolder: Sendable {
     let path: String
 
     // MARK: Folders
 
-    /// Makes the folder when there is none, for its owner alone.
+    /// Creates the folder if it does not exist, accessible only to its owner.
     ///
-    /// - Throws: also when it is another user's, or others may write into it: what is there could be anybody's.
+    /// - Throws: also if the folder belongs to another user or is writable by others, because its content could then
+    ///   come from anyone.
     func prepare() throws(DatabaseError) {
         BodyFolder.make(path)
         var status = stat()
         guard stat(path, &status) == 0 else { throw DatabaseError(errno: errno, path, doing: "made") }
         guard status.st_mode & S_IFMT == S_IFDIR else { throw DatabaseError(.foreign, path, "is not a folder") }
         guard status.st_uid == geteuid() else {
-            throw DatabaseError(.foreign, path, "belongs to the user with number \(status.st_uid)")
+            throw DatabaseError(.foreign, path, "belongs to another user (uid \(status.st_uid))")
         }
         guard status.st_mode & 0o022 == 0 else {
-            throw DatabaseError(.foreign, path, "may be written by other users; chmod 700 it")
+            throw DatabaseError(.foreign, path, "is writable by other users; run chmod 700 on it")
         }
         mkdir(temporaries, 0o700)
     }
 
-    /// And those above it.
+    /// Also creates the parent folders.
     private static func make(_ path: String) {
         guard mkdir(path, 0o700) != 0, errno == ENOENT else { return }
         let parent = PrivateFile.split(path).folder
@@ -46,15 +48,15 @@ struct BodyFolder: Sendable {
 
     // MARK: Files
 
-    /// A new file to write.
+    /// Creates a new file for writing.
     ///
-    /// - Returns: nil with errno.
+    /// - Returns: nil, with errno set, on failure.
     func makeTemporary() -> (path: String, descriptor: Int32)? {
         for _ in 0..<16 {
             let number = BodyFolder.counter.add(1, ordering: .relaxed).newValue
             var now = timespec()
             clock_gettime(CLOCK_REALTIME, &now)
-            // Unique among processes, also those that see other numbers of processes than we do.
+            // Unique among processes, including processes of other PID namespaces.
             let place = "\(temporaries)/\(getpid())-\(now.tv_sec)-\(now.tv_nsec)-\(number)"
             let descriptor = Glibc.open(place, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
             if descriptor >= 0 { return (place, descriptor) }
@@ -67,9 +69,10 @@ struct BodyFolder: Sendable {
         return nil
     }
 
-    /// Gives a written file its name. One of that name goes: it has the same content, or is damaged.
+    /// Renames a complete temporary file to its final name. An existing file of that name is replaced: it has the same
+    /// content or is damaged.
     ///
-    /// - Returns: 0 or the system's number.
+    /// - Returns: 0 or an errno value.
     func place(_ temporary: String, as hash: [UInt8]) -> Int32 {
         guard let first = hash.first else { return EINVAL }
         let place = file(hash)
@@ -83,7 +86,7 @@ struct BodyFolder: Sendable {
 
     func removeFile(_ path: String) { unlink(path) }
 
-    /// - Returns: nil with errno when there is none that may be read, and with 0 when it is no file.
+    /// - Returns: nil if the file cannot be read, with errno set, or if it is not a regular file, with errno 0.
     func open(_ hash: [UInt8]) -> (descriptor: Int32, status: stat)? {
         let descriptor = Glibc.open(file(hash), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else { return nil }
@@ -96,15 +99,15 @@ struct BodyFolder: Sendable {
         return (descriptor, status)
     }
 
-    // MARK: What is left over
+    // MARK: Leftover files
 
-    /// One that nobody has written to for long: of a process that was killed.
+    /// Removes a temporary file that has not been written to for a long time: its process was killed.
     func removeTemporary(_ name: String, at now: Timestamp) {
         let place = temporaries + "/" + name
         var status = stat()
         guard lstat(place, &status) == 0 else { return }
         let age = now.seconds.subtractingReportingOverflow(Int64(status.st_mtim.tv_sec)).partialValue
-        // One from the future is of a clock that was put back.
+        // A time in the future means that the clock was set back.
         if age > BodyFolder.grace || age < -BodyFolder.grace { unlink(place) }
     }
 
@@ -112,17 +115,17 @@ struct BodyFolder: Sendable {
         for suffix in ["", "-journal", "-wal", "-shm"] { unlink(path + suffix) }
     }
 
-    /// Indexes that were moved aside by a process that was killed before it could remove them.
+    /// Removes damaged indexes that were moved aside by a process that was killed before it could remove them.
     func removeDamaged() {
         for name in BodyFolder.names(in: path) where name.utf8.starts(with: "index.db.damaged-".utf8) {
             unlink(path + "/" + name)
         }
     }
 
-    /// Seconds: longer than any download goes without a byte.
+    /// In seconds: longer than any download goes without receiving a byte.
     private static let grace: Int64 = 3600
 
-    /// The names in a folder.
+    /// Returns the names in a folder.
     static func names(in path: String) -> [String] {
         guard let listing = opendir(path) else { return [] }
         defer { closedir(listing) }

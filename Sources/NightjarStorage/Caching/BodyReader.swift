@@ -3,16 +3,16 @@ import NIOCore
 import NightjarCrypto
 import NightjarHTTP
 
-/// A body of a ``DiskCache`` whose checksum was right when it was opened. Blocking; one thread at a time.
+/// A body in a ``DiskCache`` whose checksum was verified when it was opened. Blocking; one thread at a time.
 ///
-/// It reads on when its entry is evicted, by this process or another.
+/// The body stays readable if its entry is evicted by this or another process.
 public final class BodyReader: @unchecked Sendable {
     private enum Source {
         case memory(ByteBuffer)
         case file(Int32, name: String)
     }
 
-    /// Bytes of the whole.
+    /// The length of the body in bytes.
     public let count: Int
     private var source: Source
     private var position = 0
@@ -22,7 +22,7 @@ public final class BodyReader: @unchecked Sendable {
         source = .memory(bytes)
     }
 
-    /// - Parameter descriptor: closed with this.
+    /// - Parameter descriptor: closed when this object is released.
     init(descriptor: Int32, count: Int, name: String) {
         self.count = count
         source = .file(descriptor, name: name)
@@ -32,12 +32,12 @@ public final class BodyReader: @unchecked Sendable {
         if case .file(let descriptor, _) = source { close(descriptor) }
     }
 
-    /// Goes on from another place: for a range. Beyond the end is the end.
+    /// Continues at another position, for range requests. A position after the end counts as the end.
     public func seek(to position: Int) { self.position = max(0, min(position, count)) }
 
-    /// The next bytes, no more than `limit` of them. Nil behind the last.
+    /// Reads the next bytes, at most `limit`. Returns nil at the end.
     ///
-    /// - Throws: `storage` when the disk fails, or the file was made shorter since it was opened.
+    /// - Throws: `storage` if the disk fails or the file was truncated after it was opened.
     public func read(upTo limit: Int) throws(NightjarError) -> ByteBuffer? {
         let wanted = min(limit, count - position)
         guard wanted > 0 else { return nil }
@@ -48,7 +48,7 @@ public final class BodyReader: @unchecked Sendable {
         case .file(let descriptor, let name):
             let (bytes, code) = BodyReader.read(descriptor, from: position, count: wanted)
             guard let bytes else {
-                let reason = code == 0 ? "has become shorter" : "cannot be read: \(String(cString: strerror(code)))"
+                let reason = code == 0 ? "was truncated" : "cannot be read: \(String(cString: strerror(code)))"
                 throw NightjarError(.storage, "the cached body \(quoted(name)) \(reason)", code: code)
             }
             position += wanted
@@ -56,7 +56,7 @@ public final class BodyReader: @unchecked Sendable {
         }
     }
 
-    /// Exactly so many bytes; else nil, and the system's number or 0 when the file ends before.
+    /// Reads exactly `count` bytes. Otherwise returns nil and an errno value, or 0 if the file ends early.
     static func read(_ descriptor: Int32, from position: Int, count: Int) -> (ByteBuffer?, Int32) {
         var bytes = ByteBuffer()
         guard (try? bytes.reserve(count, for: "a cached body")) != nil else { return (nil, ENOMEM) }
@@ -76,7 +76,7 @@ public final class BodyReader: @unchecked Sendable {
         return (bytes, 0)
     }
 
-    /// SHA-256 of the first `count` bytes, or nil when there are not so many.
+    /// The SHA-256 of the first `count` bytes, or nil if the file is shorter.
     static func digest(_ descriptor: Int32, count: Int) -> [UInt8]? {
         let digest = RunningDigest()
         return withUnsafeTemporaryAllocation(byteCount: min(count, 128 << 10), alignment: 16) { buffer in
@@ -93,10 +93,9 @@ public final class BodyReader: @unchecked Sendable {
     }
 }
 
-/// Which files have been found to be what their names say, so that a large one is read once for its checksum and not for each
-/// caller.
+/// Remembers which files were verified, so that a large file is read for its checksum only once and not by each caller.
 struct VerifiedBodies {
-    /// A file that is written to has other times, and one that takes its place another number.
+    /// Identifies a version of a file: writing changes its times, and a replacement has another inode.
     struct Mark: Hashable {
         private let device: UInt64
         private let number: UInt64
@@ -118,7 +117,7 @@ struct VerifiedBodies {
     func isVerified(_ mark: Mark, as content: [UInt8]) -> Bool { marks[mark] == content }
 
     mutating func add(_ mark: Mark, as content: [UInt8]) {
-        // Who has so many reads some of them once more.
+        // Bounded: when full, all marks are dropped and files are verified again.
         if marks.count >= VerifiedBodies.most { marks.removeAll(keepingCapacity: true) }
         marks[mark] = content
     }

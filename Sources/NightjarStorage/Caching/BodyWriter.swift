@@ -3,12 +3,13 @@ import NIOCore
 import NightjarCrypto
 import NightjarHTTP
 
-/// Takes a body into a ``DiskCache`` while it comes. Blocking; one thread at a time. What is not committed goes with this.
+/// Writes a body into a ``DiskCache`` as it arrives. Blocking; one thread at a time. A body that was not committed is
+/// discarded with this object.
 ///
-/// What fails makes it give up, and never an error: `write` and `commit` say so and do nothing from then on.
+/// Failures are not errors: after one, `write` and `commit` return false or nil and do nothing.
 public final class BodyWriter: @unchecked Sendable {
     private enum State {
-        /// In memory, while it is small.
+        /// In memory, while the body is small.
         case small([UInt8])
         case file(path: String, descriptor: Int32)
         case ended
@@ -19,7 +20,7 @@ public final class BodyWriter: @unchecked Sendable {
     private let digest = RunningDigest()
     private let process = getpid()
     private var state = State.small([])
-    /// Bytes so far.
+    /// The number of bytes written so far.
     public private(set) var count = 0
 
     init(_ cache: DiskCache, limit: Int) {
@@ -29,7 +30,7 @@ public final class BodyWriter: @unchecked Sendable {
 
     deinit { discard() }
 
-    /// - Returns: false when the body is too large or cannot be written. The writer has given up then.
+    /// - Returns: false if the body is too large or could not be written; the writer has then given up.
     @discardableResult
     public func write(_ bytes: ByteBuffer) -> Bool {
         bytes.withUnsafeReadableBytes { write($0) }
@@ -78,13 +79,13 @@ public final class BodyWriter: @unchecked Sendable {
         return false
     }
 
-    /// Puts what was written into the cache, in the place of the variant with the same selecting fields.
+    /// Stores the body in the cache and replaces the variant with the same selecting fields.
     ///
     /// - Parameters:
-    ///   - response: its `contentLength` is set to what was written.
-    ///   - displayURL: the key's URL without secrets; the only URL that is kept in plain text.
+    ///   - response: its `contentLength` is set to the number of bytes written.
+    ///   - displayURL: the key's URL without secrets; the only URL that is stored in plain text.
     ///   - moment: when the request was sent; nil: no change since then concerns the response.
-    /// - Returns: nil when that was not possible, or the key has been removed from since `moment`.
+    /// - Returns: nil if the entry could not be stored, or if the key was removed since `moment`.
     @discardableResult
     public func commit(
         _ key: CacheKey, _ response: StoredResponse, displayURL: String, since moment: CacheMoment? = nil
@@ -107,11 +108,11 @@ public final class BodyWriter: @unchecked Sendable {
         }
     }
 
-    /// Forgets what was written.
+    /// Discards the written bytes.
     public func discard() {
         if case .file(let path, let descriptor) = state {
             close(descriptor)
-            // The child of a fork has a copy of this, and the file is its parent's.
+            // In a forked child, the file belongs to the parent.
             if getpid() == process { unlink(path) }
         }
         state = .ended

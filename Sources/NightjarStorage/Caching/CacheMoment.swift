@@ -1,7 +1,7 @@
 /// A position among the changes of a cache: which invalidations and removals were known when a request was sent.
 ///
-/// A response belongs to the moment at which its request was sent. A change that is newer than this moment may concern
-/// what the response says, whoever made the change and whenever the response arrives.
+/// A response belongs to the moment at which its request was sent. A later change may concern the response, no matter
+/// which process made the change and when the response arrives.
 public struct CacheMoment: Sendable, Equatable {
     /// Identifies the index whose changes `shared` counts; 0: no index has been read.
     public var index: Int64
@@ -17,12 +17,13 @@ public struct CacheMoment: Sendable, Equatable {
     }
 }
 
-/// Whether a response may be stored, given the changes since its request was sent. The worst of several counts.
+/// Whether a response may be stored, given the changes since its request was sent. If several changes apply, the
+/// greatest verdict counts.
 public enum StoreVerdict: Int, Sendable, Comparable {
     case asIs
-    /// It is stored for revalidation alone: the resource has been written to since.
+    /// Stored, but only for revalidation: the resource was written to since.
     case invalidated
-    /// It is not stored: entries of its key have been removed since, or the changes since are not known.
+    /// Not stored: entries of its key were removed since, or the changes since are unknown.
     case refused
 
     public static func < (a: StoreVerdict, b: StoreVerdict) -> Bool { a.rawValue < b.rawValue }
@@ -36,11 +37,11 @@ public enum ChangeEffect: Int64, Sendable {
     var verdict: StoreVerdict { self == .invalidates ? .invalidated : .refused }
 }
 
-/// A change of the shared log, as far as it concerns the decision on a late store.
+/// A change in the shared log, with the fields that decide about a late store.
 public struct LoggedChange: Sendable, Equatable {
-    /// Counts up over all processes, without gaps. From 1.
+    /// Increases over all processes, without gaps. Starts at 1.
     public let number: Int64
-    /// The cache object that made the change, unique among processes.
+    /// Identifies the cache object that made the change, unique among processes.
     public let writer: Int64
     /// The position of the change among those of its writer: ``CacheMoment/local``.
     public let ticket: UInt64
@@ -54,13 +55,13 @@ public struct LoggedChange: Sendable, Equatable {
     }
 }
 
-/// The extent of the log of changes that all processes share, as one transaction sees it.
+/// The extent of the shared log of changes, as seen by one transaction.
 public struct ChangeLog: Sendable, Equatable {
-    /// A random number that is chosen when the index is created.
+    /// A random number, chosen when the index is created.
     public let index: Int64
-    /// The number of the last change; 0: there has been none.
+    /// The number of the last change; 0: none.
     public let latest: Int64
-    /// The log has forgotten all changes up to this one.
+    /// All changes up to this number have been removed from the log.
     public let horizon: Int64
 
     public init(index: Int64, latest: Int64, horizon: Int64) {
@@ -76,13 +77,13 @@ public struct ChangeLog: Sendable, Equatable {
 
     /// Decides on storing a response in the transaction that stores it.
     ///
-    /// A writer's own changes that `moment` knew of do not count, although they get their number later: they are
+    /// A writer's own changes that `moment` includes do not count, although they are numbered later, because they are
     /// written in the background.
     ///
     /// - Parameters:
     ///   - moment: when the request was sent.
-    ///   - writer: the cache object that stores.
-    ///   - changes: all of the log after `moment` that concern the key of the response.
+    ///   - writer: the cache object that stores the response.
+    ///   - changes: all changes after `moment` that concern the key of the response.
     public func verdict(
         since moment: CacheMoment, by writer: Int64, _ changes: some Sequence<LoggedChange>
     ) -> StoreVerdict {
@@ -95,26 +96,24 @@ public struct ChangeLog: Sendable, Equatable {
         return verdict
     }
 
-    /// How much of the log goes when it has got too long; nil: nothing.
-    ///
-    /// - Returns: the new horizon.
+    /// Returns how much of the log to remove if it is too long; nil: nothing.
     public func trimmed(keeping count: Int64) -> Int64? {
         latest - horizon >= count * 2 ? latest - count : nil
     }
 }
 
-/// Keeps a memory cache beside a shared index from serving entries that others have invalidated or removed.
+/// Prevents a memory cache of a shared index from serving entries that other processes have invalidated or removed.
 ///
 ///     unknown ──check──▶ current ──100 ms──▶ due ──500 ms──▶ outdated
 ///                           ▲                 │                 │
 ///                           └──check──────────┴─────────────────┘
 ///
-/// While it is due, entries are given and a check runs in the background. While it is outdated, a lookup waits for the
-/// check. So a change is visible 500 ms after it is in the index, at the latest, and an active client never waits.
+/// In the state due, entries are served and a check runs in the background. In the state outdated, a lookup waits for
+/// the check. A change is therefore visible at most 500 ms after it is in the index, and a busy client never waits.
 public struct MemoryTier: Sendable, Equatable {
     /// The index that was read last; 0: none.
     public private(set) var index: Int64 = 0
-    /// The last change of the log that has been applied.
+    /// The last change of the log that was applied.
     public private(set) var seen: Int64 = 0
 
     public init() {}
@@ -122,7 +121,7 @@ public struct MemoryTier: Sendable, Equatable {
     public enum Age: Sendable { case current, due, outdated }
 
     /// - Parameters:
-    ///   - nanoseconds: since the beginning of the last successful check, of a clock that does not go back.
+    ///   - nanoseconds: since the start of the last successful check, on a monotonic clock.
     public static func age(afterNanoseconds nanoseconds: Int64) -> Age {
         if nanoseconds < dueAfter { return .current }
         return nanoseconds < outdatedAfter ? .due : .outdated
@@ -130,31 +129,31 @@ public struct MemoryTier: Sendable, Equatable {
 
     public enum Need: Sendable, Equatable {
         case nothing
-        /// The changes of others after this one apply.
+        /// The changes of other writers after this one apply.
         case changes(after: Int64)
-        /// The changes are not known: no entry may be given again.
+        /// The changes are unknown: all entries must be discarded.
         case everything
     }
 
-    /// The changes to apply after a check has read this log.
+    /// Returns the changes to apply after a check has read this log.
     public func need(for log: ChangeLog) -> Need {
         guard log.reaches(CacheMoment(index: index, shared: seen)) else { return .everything }
         return seen == log.latest ? .nothing : .changes(after: seen)
     }
 
-    /// The changes up to this log have been applied.
+    /// Records that all changes in this log have been applied.
     public mutating func caughtUp(with log: ChangeLog) { (index, seen) = (log.index, log.latest) }
 
-    /// The index cannot be used by this process: the memory is on its own.
+    /// Records that the index cannot be used by this process: the memory cache is independent.
     public mutating func lostIndex() { (index, seen) = (0, 0) }
 
     public static let dueAfter: Int64 = 100_000_000
     public static let outdatedAfter: Int64 = 500_000_000
 }
 
-/// The changes that one cache object has made or read, by name: for the responses that its clients are waiting for.
+/// The changes that one cache object has made or read, by name. They decide about responses that are still in flight.
 ///
-/// Bounded: beyond `capacity` names, the oldest are forgotten, and what was requested before them is not stored.
+/// Bounded: beyond `capacity` names, the oldest are dropped, and responses requested before them are not stored.
 public struct LocalChanges<Name: Hashable & Sendable>: Sendable {
     private struct Last {
         var invalidated: UInt64 = 0
@@ -164,9 +163,9 @@ public struct LocalChanges<Name: Hashable & Sendable>: Sendable {
     /// The number of changes so far: ``CacheMoment/local``.
     public private(set) var count: UInt64 = 0
     private var names: [Name: Last] = [:]
-    /// Own changes that the index may not show yet.
+    /// Own changes that the index may not contain yet.
     private var unwritten: Set<UInt64> = []
-    /// Responses requested before this change are refused.
+    /// Responses requested before this change are rejected.
     private var horizon: UInt64 = 0
     private let capacity: Int
 
@@ -174,7 +173,7 @@ public struct LocalChanges<Name: Hashable & Sendable>: Sendable {
 
     /// - Parameters:
     ///   - name: nil: a removal of more than one name.
-    ///   - isWritten: the index shows the change already, or there is none.
+    ///   - isWritten: the index already contains the change, or there is no index.
     /// - Returns: the ticket of the change.
     @discardableResult
     public mutating func note(_ effect: ChangeEffect, _ name: Name?, isWritten: Bool = true) -> UInt64 {
@@ -192,13 +191,14 @@ public struct LocalChanges<Name: Hashable & Sendable>: Sendable {
         return count
     }
 
-    /// The index shows the change from now on, or nothing is found in it before it does.
+    /// Records that the index contains the change, or that nothing is read from the index before it does.
     public mutating func wrote(_ ticket: UInt64) { unwritten.remove(ticket) }
 
-    /// The last change of which, and of all before, the index shows what is left: the moment of what is read from it now.
+    /// The last change for which it and all earlier ones are in the index: the moment of entries read from the index
+    /// now.
     public var countInIndex: UInt64 { unwritten.min().map { $0 - 1 } ?? count }
 
-    /// Decides on storing in memory a response that was requested at `moment`.
+    /// Decides whether a response requested at `moment` may be stored in memory.
     public func verdict(_ name: Name, since moment: CacheMoment) -> StoreVerdict {
         guard moment.local < count else { return .asIs }
         guard moment.local >= horizon else { return .refused }
@@ -208,12 +208,12 @@ public struct LocalChanges<Name: Hashable & Sendable>: Sendable {
     }
 }
 
-/// The changes that have still to be written to an index, in order. While there are any, the index is not asked for
-/// entries: they might be invalid.
+/// The changes that are still to be written to an index, in order. While there are any, the index is not searched,
+/// because its entries might be invalid.
 public struct PendingChanges<Change: Sendable>: Sendable {
     private var changes: [Change] = []
     private let capacity: Int
-    /// Stands for all that are pending, when there are too many.
+    /// Replaces all pending changes by one if there are too many.
     private let combined: @Sendable (_ first: Change, _ last: Change) -> Change
 
     public init(capacity: Int, combined: @escaping @Sendable (Change, Change) -> Change) {
@@ -231,6 +231,6 @@ public struct PendingChanges<Change: Sendable>: Sendable {
         changes = [combined(first, change)]
     }
 
-    /// The first is in the index.
+    /// Records that the first change is in the index.
     public mutating func wroteFirst() { if !changes.isEmpty { changes.removeFirst() } }
 }

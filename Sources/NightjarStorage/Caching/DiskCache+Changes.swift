@@ -2,21 +2,21 @@ import Glibc
 import NightjarHTTP
 import Synchronization
 
-// Invalidations and removals by this process, and those by others.
+// Invalidations and removals by this process and by others.
 
 extension DiskCache {
-    // MARK: Invalidating and removing
+    // MARK: Invalidation and removal
     //
-    // Each returns how many entries went; nil: another process holds the index, or the disk fails, and the change is
-    // pending. `ticket` is the position of the change among those of the caller: `CacheMoment.local`.
+    // Each returns the number of entries concerned; nil: another process holds the index or the disk fails, and the
+    // change is pending. `ticket` is the position of the change among those of the caller: `CacheMoment.local`.
 
-    /// Marks all variants of a key as not to be used before the server has said that they hold.
+    /// Marks all variants of a key: they must be revalidated before they are used.
     @discardableResult
     public func invalidate(_ key: CacheKey, ticket: UInt64 = .max) -> Int? {
         change(.invalidateKey(CacheKeyName(DiskNames(key))), ticket)
     }
 
-    /// Marks all responses of a URL, for whomever they are.
+    /// Marks all responses of a URL, in all partitions.
     @discardableResult
     public func invalidate(url: String, ticket: UInt64 = .max) -> Int? {
         change(.invalidateURL(DiskNames.url(url)), ticket)
@@ -30,15 +30,15 @@ extension DiskCache {
         change(.removeKey(CacheKeyName(DiskNames(key))), ticket)
     }
 
-    /// For whomever they are.
+    /// In all partitions.
     @discardableResult
     public func remove(url: String, ticket: UInt64 = .max) -> Int? { change(.removeURL(DiskNames.url(url)), ticket) }
 
-    /// - Parameter prefix: what the URL as it is shown begins with.
+    /// - Parameter prefix: a prefix of the displayed URL.
     @discardableResult
     public func remove(prefix: String, ticket: UInt64 = .max) -> Int? { change(.removePrefix(prefix), ticket) }
 
-    /// - Parameter origin: scheme, host and a port that is not the scheme's, as the URLs have it.
+    /// - Parameter origin: scheme, host and a non-default port, as in the URLs.
     @discardableResult
     public func remove(origin: String, ticket: UInt64 = .max) -> Int? { change(.removeOrigin(origin), ticket) }
 
@@ -52,7 +52,7 @@ extension DiskCache {
 
     private func change(_ change: CacheChange, _ ticket: UInt64) -> Int? {
         state.withLock { $0.pending.add(PendingChange(change: change, ticket: ticket)) }
-        // Pending changes are written before anything else.
+        // Pending changes are written first.
         let count: Int? = use(nil) { (_, state) throws(DatabaseError) in
             defer { state.settled = 0 }
             return state.settled
@@ -61,13 +61,13 @@ extension DiskCache {
         return count
     }
 
-    /// Whether there are changes that are not yet in the index.
+    /// Whether some changes are not yet in the index.
     public var hasPendingChanges: Bool { state.withLock { !$0.pending.isEmpty } }
 
-    /// Waits until all changes are in the index. Changes that are not stay pending.
+    /// Waits until all changes are in the index. Changes that could not be written stay pending.
     ///
     /// - Parameter seconds: how long to wait for other processes.
-    /// - Returns: how many entries went, or why there are changes that are not in the index.
+    /// - Returns: the number of removed entries, or the reason why changes are not in the index.
     public func settle(within seconds: Double) -> Result<Int, DatabaseError> {
         let end = ContinuousClock.now + .seconds(seconds)
         var count = 0
@@ -81,30 +81,30 @@ extension DiskCache {
             guard !isDone, isPending else { return .success(count) }
             let failure = error ?? DatabaseError(.other, bodies.index, "cannot be used")
             guard failure.cause == .busy, ContinuousClock.now < end else { return .failure(failure) }
-            // Where it is refused without a wait.
+            // The failure was immediate, so pause before the next attempt.
             usleep(5000)
         }
     }
 
-    // MARK: Changes of others
+    // MARK: Changes by others
 
-    /// Changes that other cache objects, of this process or of others, have made in the folder.
+    /// Changes that other cache objects, of this or another process, have made in the folder.
     public enum OthersChanges: Sendable {
-        /// The folder cannot be used at all: nobody shares it with this process.
+        /// The folder cannot be used at all, so no other process shares it with this one.
         case none
         /// The index cannot be read now.
         case unknown
         case read(ChangeLog, CacheChanges)
     }
 
-    /// The changes that a memory cache beside this one has to apply.
+    /// The changes that a memory cache of this index must apply.
     public enum CacheChanges: Sendable {
         case some([CacheChange])
-        /// They are not known: nothing in memory may be given any more.
+        /// The changes are unknown: the memory cache must be cleared.
         case everything
     }
 
-    /// Reads the log of changes. It waits for no writer, and writes nothing that is pending.
+    /// Reads the log of changes. Does not wait for writers and writes no pending changes.
     public func changes(for tier: MemoryTier) -> OthersChanges {
         guard getpid() == process else { return .none }
         return state.withLock { state in

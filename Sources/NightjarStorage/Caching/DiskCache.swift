@@ -4,29 +4,32 @@ import NightjarCrypto
 import NightjarHTTP
 import Synchronization
 
-/// Answers on disk, bounded by bytes, for all processes that name the same folder. Blocking: for worker threads, any of them.
+/// A cache of responses on disk, bounded in bytes and shared by all processes that use the same folder. Blocking: to be
+/// used on worker threads, from any of them.
 ///
-/// Its index is SQLite's and takes one thread at a time; bodies are written and read beside it. Nothing here is ever an error
-/// to a caller: what cannot be done is not done, and what cannot be had is not there. ``takeNotes()`` tells why.
+/// The index is an SQLite database used by one thread at a time; bodies are written and read outside of it. No
+/// operation reports errors: an operation that fails does nothing or finds nothing. ``takeNotes()`` returns the
+/// reasons.
 ///
-///     unopened ──first use──▶ open ──damaged──▶ begun anew
-///         └──cannot be──▶ off, for half a minute; for good when it is of a later release or somebody else's
+///     unopened ──first use──▶ open ──damaged──▶ recreated
+///         └──failure──▶ off for half a minute; permanently if the index is of a later release or foreign
 ///
-/// An invalidation or a removal is never skipped: while one is pending, because another process holds the index or the disk
-/// is full, nothing is found. ``settle(within:)`` waits until all are in the index, and reports why they are not.
+/// Invalidations and removals are never skipped. While one is pending, because another process holds the index or the
+/// disk is full, lookups find nothing. ``settle(within:)`` waits until all changes are in the index and reports why
+/// some are not.
 public final class DiskCache: Sendable {
     public struct Statistics: Sendable, Equatable {
         /// Of all processes.
         public var entries = 0
-        /// Of all processes, with what it costs to have them. What two entries share counts for each.
+        /// Of all processes, including overhead. Content shared by two entries counts for each.
         public var bytes = 0
-        /// By this process: for want of room,
+        /// By this process: entries evicted for lack of space,
         public var evictions = 0
-        /// because they were not what was written,
+        /// entries dropped because they were damaged,
         public var damaged = 0
-        /// and operations skipped because others held the index for too long.
+        /// and operations skipped because another process held the index for too long.
         public var skipped = 0
-        /// Whether it is of no use now.
+        /// Whether the cache is currently unusable.
         public var isOff = false
     }
 
@@ -34,15 +37,16 @@ public final class DiskCache: Sendable {
     let bodies: BodyFolder
     private let patience: Double
     let process = getpid()
-    /// In the log of changes; no other cache object has the same.
+    /// Identifies this cache object in the log of changes.
     let writer = Int64.random(in: 1 ... .max)
     let state = Mutex(DiskCacheState())
 
-    /// Touches nothing yet.
+    /// Does not access the disk yet.
     ///
     /// - Parameters:
-    ///   - folder: made when there is none, for its owner alone.
-    ///   - maximumBytes: of all that is in it. Among processes that say different things the smallest wins.
+    ///   - folder: created if it does not exist, accessible only to its owner.
+    ///   - maximumBytes: the limit for everything in the folder. If processes use different limits, the smallest
+    ///     applies.
     ///   - patience: seconds that an operation waits for other processes.
     public init(folder: String, maximumBytes: Int, patience: Double = 0.5) {
         bodies = BodyFolder(path: folder)
@@ -54,12 +58,12 @@ public final class DiskCache: Sendable {
 
     public var folder: String { bodies.path }
 
-    /// Bytes of content beyond which an answer is not for this cache.
+    /// The largest body in bytes that the cache stores.
     public var maximumBody: Int { maximumBytes / DiskCache.largestShare }
 
-    // MARK: Looking up
+    // MARK: Lookup
 
-    /// The variants of a key, the oldest first.
+    /// The variants of a key, oldest first.
     public func find(_ key: CacheKey) -> [DiskEntry] {
         use([]) { (index, state) throws(DatabaseError) in
             let found = try index.find(key)
@@ -71,9 +75,9 @@ public final class DiskCache: Sendable {
         }
     }
 
-    /// The body of an entry, verified from its first byte to its last. It counts as a hit.
+    /// Opens the body of an entry after verifying its checksum. Counts as a hit.
     ///
-    /// - Returns: nil when it is gone, or is not what it was. There is no such entry any more then.
+    /// - Returns: nil if the body is missing or damaged; the entry is then removed.
     public func open(_ entry: DiskEntry) -> BodyReader? {
         let reader = entry.inline.map { openInline($0, entry) } ?? openFile(entry)
         if reader != nil, entry.uses < Int64(EvictionQueue.mostUses) { count(entry.row) }
@@ -127,7 +131,7 @@ public final class DiskCache: Sendable {
         return nil
     }
 
-    /// Written once in a while, so that reading is reading.
+    /// Hits are written in batches, so that reading does not write each time.
     private func count(_ row: Int64) {
         writeUses { uses in
             uses[row, default: 0] += 1
@@ -138,7 +142,7 @@ public final class DiskCache: Sendable {
     private func writeUses(if isDue: (inout [Int64: Int]) -> Bool) {
         let due = state.withLock { state -> [Int64: Int] in
             guard isDue(&state.uses) else { return [:] }
-            // Also where it fails then: they are worth no second attempt.
+            // Cleared even if writing fails: hit counts are not worth a retry.
             defer { state.uses = [:] }
             return state.uses
         }
@@ -147,16 +151,16 @@ public final class DiskCache: Sendable {
 
     // MARK: Storing
 
-    /// Begins to take in a body.
+    /// Starts writing a body.
     ///
-    /// - Parameter expecting: its length, where it is known.
-    /// - Returns: nil when there is no room for so much, or the cache is off.
+    /// - Parameter expecting: its length, if known.
+    /// - Returns: nil if there is no room for it or the cache is off.
     public func beginBody(expecting length: Int? = nil) -> BodyWriter? {
         guard length ?? 0 <= maximumBody else { return nil }
         return use(nil) { (_, _) throws(DatabaseError) in BodyWriter(self, limit: self.maximumBody) }
     }
 
-    /// Stores what is at hand.
+    /// Stores a complete body.
     ///
     /// - Parameter moment: when the request was sent; nil: no change since then concerns the response.
     @discardableResult
@@ -176,16 +180,16 @@ public final class DiskCache: Sendable {
         return use(nil) { (index, state) throws(DatabaseError) in
             guard response.contentLength <= limit else { return nil }
             let entry = try index.put(key, response, shown: displayURL, body, since: moment)
-            // There is room again: it may be told when there is none.
+            // There is space again, so the next lack of space may be reported.
             state.said.remove(.full)
             return entry
         }
     }
 
-    /// Gives an entry other headers, as a 304 does. Its body and its selecting fields stay.
+    /// Replaces the headers of an entry after a 304 response. The body and the selecting fields are kept.
     ///
-    /// - Parameter moment: when the request was sent that brought them; nil: no change since then concerns the entry.
-    /// - Returns: what is in its place; nil when it was not there any more, or has become too large.
+    /// - Parameter moment: when the request for the new headers was sent; nil: no change since then concerns the entry.
+    /// - Returns: the new entry; nil if the entry no longer exists or has become too large.
     @discardableResult
     public func update(_ entry: DiskEntry, _ response: StoredResponse, since moment: CacheMoment? = nil) -> DiskEntry? {
         var response = response
@@ -196,16 +200,17 @@ public final class DiskCache: Sendable {
         }
     }
 
-    // MARK: Keeping it small
+    // MARK: Bounding the size
 
-    /// Removes what is too much, and once a day what belongs to nothing. For a worker thread, after writing.
+    /// Evicts entries beyond the limit, and once a day removes unreferenced files. Runs on a worker thread after
+    /// writing.
     ///
-    /// - Returns: how many entries went.
+    /// - Returns: the number of evicted entries.
     @discardableResult
     public func evict(now: Timestamp) -> Int {
         var count = 0
         for _ in 0..<DiskCache.mostBatches {
-            // A batch at a time: others come in between.
+            // One batch per transaction, so that others can access the index in between.
             let gone = use(nil as Int?) { (index, state) throws(DatabaseError) in
                 guard let gone = try index.evict(counting: state.uses) else { return nil }
                 state.uses = [:]
@@ -251,7 +256,8 @@ public final class DiskCache: Sendable {
         }
     }
 
-    /// What happened since this was last asked, for a log: why the cache is off, or was begun anew. Each is said once.
+    /// Returns events for the log that were not returned before: why the cache is off or was recreated. Each reason is
+    /// reported once.
     public func takeNotes() -> [String] {
         state.withLock { state in
             defer { state.notes = [] }
@@ -259,9 +265,9 @@ public final class DiskCache: Sendable {
         }
     }
 
-    /// Writes down what is still to be, and lets go of the index. What comes next opens it again.
+    /// Writes pending data and closes the index. The next operation opens it again.
     public func close() {
-        // In a forked child it is the parent's, and neither to be used nor to be closed.
+        // In a forked child, the index belongs to the parent and must be neither used nor closed.
         guard getpid() == process else {
             state.withLock { state in
                 if let index = state.index { _ = Unmanaged.passRetained(index) }
@@ -276,19 +282,19 @@ public final class DiskCache: Sendable {
 
     // MARK: The index
 
-    /// - Returns: `nothing` when it could not be done.
+    /// - Returns: `nothing` if the operation was not possible.
     @discardableResult
     func use<Result: Sendable>(
         _ nothing: Result, _ body: (DiskIndex, inout DiskCacheState) throws(DatabaseError) -> Result
     ) -> Result {
-        // A forked child may find the lock taken for ever.
+        // In a forked child, the lock may be held forever.
         guard getpid() == process else { return nothing }
         return state.withLock { state in
             withoutFileSizeSignal {
                 for _ in 0..<2 {
                     guard let index = open(&state) else { return nothing }
                     do throws(DatabaseError) {
-                        // After a wait that failed, the next operations do not wait as long again.
+                        // After a timeout, the next operations do not wait as long.
                         let isImpatient = state.impatient.map { ContinuousClock.now < $0 } ?? false
                         index.wait(upTo: isImpatient ? 0 : patience)
                         while let change = state.pending.first {
@@ -325,7 +331,7 @@ public final class DiskCache: Sendable {
             state.index = nil
         }
         guard !state.isOff, state.rests.map({ ContinuousClock.now >= $0 }) ?? true else { return nil }
-        // Found damaged by the statements that it does not compile; the next attempt replaces it.
+        // Damage found while preparing statements; the next attempt replaces the index.
         var condemned: CondemnedFile?
         do throws(DatabaseError) {
             try bodies.prepare()
@@ -334,7 +340,7 @@ public final class DiskCache: Sendable {
                 checksPages: false)
             state.condemned = nil
             if let moved = opened.movedAside {
-                // Nobody wants it: all that is in it can be had again.
+                // The moved file is not needed: a cache can be refilled.
                 bodies.removeIndex(moved.path)
                 state.note(moved.error, folder)
             }
@@ -363,19 +369,19 @@ public final class DiskCache: Sendable {
 
     // MARK: Numbers
 
-    /// More than any disk has, and far from what overflows.
+    /// More than any disk has, and far from overflow.
     private static let largest = 1 << 50
-    /// Bytes of a body that is part of the index: below, a file costs more than its content.
+    /// The largest body in bytes that is stored in the index; for small bodies, a file costs more than its content.
     static let largestInline = 8 << 10
-    /// No entry may have more than this part of the whole, or a few would be all that there is.
+    /// The largest share of an entry in the limit is one eighth, so that a few entries cannot fill the cache.
     static let largestShare = 8
-    /// Bytes of a body that is read, verified and handed out in one go.
+    /// The largest body in bytes that is read, verified and returned in one step.
     private static let largestAtOnce = 256 << 10
-    /// Entries with hits that are not yet written down.
+    /// The number of entries with unwritten hits before the hits are written.
     private static let mostUncounted = 64
     static let mostPending = 256
-    /// Many more than ever.
+    /// An upper bound that is never reached in practice.
     private static let mostBatches = 10_000
-    /// Before another attempt at a folder that could not be used.
+    /// Before the next attempt to use a folder that could not be used.
     private static let rest = Duration.seconds(30)
 }

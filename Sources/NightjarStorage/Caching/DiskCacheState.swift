@@ -5,25 +5,25 @@ struct PendingChange: Sendable {
     let ticket: UInt64
 }
 
-/// The state of a ``DiskCache``, under its lock. The index belongs to this state alone.
+/// The state of a ``DiskCache``, under its lock. The index belongs to this state only.
 struct DiskCacheState: @unchecked Sendable {
     var index: DiskIndex?
     var condemned: CondemnedFile?
-    /// For good.
+    /// Permanently off.
     var isOff = false
     /// Off until then.
     var rests: ContinuousClock.Instant?
-    /// Impatient until then: another process holds the index for long.
+    /// Does not wait for other processes until then, because one has held the index for too long.
     var impatient: ContinuousClock.Instant?
-    /// Why the index could not be used when it was tried last.
+    /// Why the index could not be used in the last attempt.
     var lastError: DatabaseError?
-    /// Changes to write before the next look-up. Too many of them are replaced by the removal of all entries.
+    /// Changes to write before the next lookup. If there are too many, they are replaced by the removal of all entries.
     var pending = PendingChanges<PendingChange>(capacity: DiskCache.mostPending) { _, last in
         PendingChange(change: .removeAll, ticket: last.ticket)
     }
-    /// Entries removed by what was pending, since that was last asked.
+    /// The number of entries removed by pending changes since it was last read.
     var settled = 0
-    /// Hits by row, not yet written down.
+    /// Unwritten hits by row.
     var uses: [Int64: Int] = [:]
     var verified = VerifiedBodies()
     var evictions = 0
@@ -47,10 +47,10 @@ struct DiskCacheState: @unchecked Sendable {
         guard said.insert(error.cause).inserted || error.cause == .damaged && notes.count < 8 else { return }
         let consequence =
             switch error.cause {
-            case .damaged: "is begun anew"
-            case .newer: "is left alone, and nothing is cached there"
+            case .damaged: "is recreated"
+            case .newer: "is not used or changed"
             case .foreign, .other: "is not used"
-            case .full, .readOnly: "takes nothing"
+            case .full, .readOnly: "stores nothing"
             case .busy: "waits"
             }
         notes.append("the cache in \(quoted(folder)) \(consequence): \(error.description)")

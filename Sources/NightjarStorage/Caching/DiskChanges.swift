@@ -4,7 +4,7 @@ import NightjarHTTP
 public enum CacheChange: Sendable, Equatable {
     case invalidateKey(CacheKeyName)
     case invalidateURL([UInt8])
-    /// One entry as it was found. Other processes are not notified.
+    /// One entry as it was found. Not logged for other processes.
     case removeEntry(Int64, digest: [UInt8])
     case removeKey(CacheKeyName)
     case removeURL([UInt8])
@@ -20,7 +20,7 @@ public enum CacheChange: Sendable, Equatable {
         }
     }
 
-    /// The name of the URL that is concerned; nil: more than one may be.
+    /// The name of the URL concerned; nil: possibly more than one URL.
     public var url: [UInt8]? {
         switch self {
         case .invalidateKey(let key), .removeKey(let key): key.url
@@ -29,11 +29,11 @@ public enum CacheChange: Sendable, Equatable {
         }
     }
 
-    /// The name of a URL: its SHA-256, of which 16 bytes are enough.
+    /// The name of a URL: the first 16 bytes of its SHA-256.
     public static func name(ofURL url: String) -> [UInt8] { DiskNames.url(url) }
 }
 
-/// The names under which an index has a key, for a ``CacheChange``.
+/// The names of a key in an index, for a ``CacheChange``.
 public struct CacheKeyName: Sendable, Equatable {
     let key: [UInt8]
     let url: [UInt8]
@@ -41,16 +41,16 @@ public struct CacheKeyName: Sendable, Equatable {
 
     init(_ names: DiskNames) { (key, url, partition) = (names.key, names.url, names.partition) }
 
-    /// As a log has it, without the key.
+    /// As in the log, without the key.
     fileprivate init(url: [UInt8], partition: [UInt8]) {
         (key, self.url, self.partition) = ([], url, partition)
     }
 }
 
-/// The log of changes of a ``DiskIndex``: the last thousand or so, numbered over all processes.
+/// The log of changes of a ``DiskIndex``: at least the last 1024, numbered over all processes.
 ///
-/// Each change is logged in the transaction that carries it out. A store reads the log in its own transaction, and memory
-/// caches read it from time to time.
+/// Each change is logged in the transaction that applies it. A store reads the log in its own transaction, and memory
+/// caches read it periodically.
 struct DiskChanges {
     private let extent: Statement
     private let advance: Statement
@@ -93,18 +93,18 @@ struct DiskChanges {
         let log = try extent.first { row in
             ChangeLog(index: row.integer(0) ?? 0, latest: row.integer(1) ?? 0, horizon: row.integer(2) ?? 0)
         }
-        guard let log else { throw DatabaseError(.damaged, database.path, "is damaged: its log of changes is gone") }
+        guard let log else { throw DatabaseError(.damaged, database.path, "is damaged: its log of changes is missing") }
         return log
     }
 
     // MARK: Writing
 
-    /// In the transaction that carries out the change.
+    /// Must be called in the transaction that applies the change.
     func add(_ change: CacheChange, by writer: Int64, ticket: UInt64) throws(DatabaseError) {
         guard let (kind, name) = DiskChanges.encode(change) else { return }
         var ticket = ticket
         if let url = change.url {
-            // Of those that mean the same the last is enough. Threads may come in another order than their tickets.
+            // Only the last of equal changes is kept. Threads may log them in another order than their tickets.
             try replace.each([.blob(url), .integer(writer), .integer(kind.rawValue), .blob(name)]) { row in
                 ticket = max(ticket, row.integer(0).map { UInt64(bitPattern: $0) } ?? ticket)
                 return true
@@ -120,18 +120,18 @@ struct DiskChanges {
         try setHorizon.run([.integer(horizon)])
     }
 
-    /// Changes that the log keeps at least.
+    /// The minimum number of changes kept in the log.
     static let kept: Int64 = 1024
 
     // MARK: Reading
 
-    /// Whether a response of a URL may be stored that was requested at `moment`.
+    /// Whether a response of a URL that was requested at `moment` may be stored.
     func verdict(_ url: [UInt8], since moment: CacheMoment, by writer: Int64) throws(DatabaseError) -> StoreVerdict {
         let log = try log()
         guard log.reaches(moment), log.latest > moment.shared else { return log.verdict(since: moment, by: writer, []) }
         var changes: [LoggedChange] = []
         try matching.each([.integer(moment.shared), .blob(url)]) { row in
-            // A row that nobody wrote counts as the worst.
+            // An invalid row counts as a removal.
             let effect = row.integer(3).flatMap { ChangeEffect(rawValue: $0) } ?? .removes
             changes.append(
                 LoggedChange(
@@ -142,7 +142,7 @@ struct DiskChanges {
         return log.verdict(since: moment, by: writer, changes)
     }
 
-    /// The changes after one that others than `writer` have made; nil: there are some that cannot be read.
+    /// The changes after `number` made by writers other than `writer`; nil if some cannot be read.
     func ofOthers(than writer: Int64, after number: Int64) throws(DatabaseError) -> [CacheChange]? {
         var changes: [CacheChange] = []
         var isWhole = true
@@ -173,7 +173,7 @@ struct DiskChanges {
         case .removeEntry: nil
         case .removeKey(let key): (.removeKey, key.partition)
         case .removeURL: (.removeURL, [])
-        // A query may hold a secret. To remove more than was asked for costs a request.
+        // The query may contain a secret, so it is cut off. Removing more entries than requested only costs a request.
         case .removePrefix(let prefix): (.removePrefix, Array(prefix.utf8.prefix { $0 != UInt8(ascii: "?") }))
         case .removeOrigin(let origin): (.removeOrigin, Array(origin.utf8))
         case .removePartition(let partition): (.removePartition, partition)

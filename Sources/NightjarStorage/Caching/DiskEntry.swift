@@ -2,26 +2,26 @@ import NIOCore
 import NightjarCrypto
 import NightjarHTTP
 
-/// What a ``DiskCache`` found: one variant of an answer, as it was at that moment.
+/// One variant of a response as found by a ``DiskCache``.
 public struct DiskEntry: Sendable {
     public let key: CacheKey
     public let response: StoredResponse
-    /// Its row, and what was in it: another process may have put something else there since.
+    /// The row and the digest of its content. Another process may have replaced the row since.
     let row: Int64
     let digest: [UInt8]
-    /// SHA-256 of its body.
+    /// The SHA-256 of the body.
     let content: [UInt8]
     /// The body, unless it is in a file. Not yet verified.
     let inline: [UInt8]?
-    /// Hits that its row knows of.
+    /// The number of hits stored in the row.
     let uses: Int64
 }
 
-/// How an entry's key, selecting fields and place are written into an index.
+/// The encodings of a key, its URL and its partition in an index.
 struct DiskNames {
-    /// SHA-256 of URL and partition.
+    /// The SHA-256 of URL and partition.
     let key: [UInt8]
-    /// Of the URL alone.
+    /// Of the URL only.
     let url: [UInt8]
     let partition: [UInt8]
 
@@ -29,7 +29,7 @@ struct DiskNames {
         partition = DiskNames.bytes(key.partition)
         var text = Array(key.url.utf8)
         url = Array(Digest.sha256(text).prefix(16))
-        // A URL has no NUL.
+        // A separator: URLs contain no NUL.
         text.append(0)
         text += partition
         self.key = Digest.sha256(text)
@@ -43,7 +43,7 @@ struct DiskNames {
         }
     }
 
-    /// Of the selecting fields, in whatever order they are named.
+    /// A name of the selecting fields, independent of their order.
     static func variant(_ response: StoredResponse) -> [UInt8] {
         var text: [UInt8] = []
         for field in response.selecting.sorted(by: { ($0.name, $0.value ?? "") < ($1.name, $1.value ?? "") }) {
@@ -58,8 +58,8 @@ struct DiskNames {
         return Array(Digest.sha256(text).prefix(16))
     }
 
-    /// Over all of a row that must be as it was written. The end of it is a number that says that it is valid: what
-    /// invalidates puts another there, and no accident puts it back.
+    /// A checksum over all columns that must not change. A part of it is stored as a number that marks the row as
+    /// valid: an invalidation replaces it by 0, and no accident restores it.
     static func seal(
         _ names: DiskNames, variant: [UInt8], shown: String, head: [UInt8], content: [UInt8]
     ) -> (digest: [UInt8], valid: Int64) {
@@ -75,7 +75,7 @@ struct DiskNames {
         text += head
         let digest = Digest.sha256(text)
         let number = digest[24...].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        // Never the number that stands for invalid.
+        // Never 0, which means invalid.
         return (Array(digest.prefix(24)), Int64(bitPattern: number | 1))
     }
 }

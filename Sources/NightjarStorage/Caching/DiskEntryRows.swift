@@ -1,6 +1,6 @@
 import NightjarHTTP
 
-/// The tables of a ``DiskIndex`` that say what there is, row by row.
+/// The tables of entries and contents of a ``DiskIndex``, row by row.
 struct DiskEntryRows {
     private let byKey: Statement
     private let byVariant: Statement
@@ -33,7 +33,7 @@ struct DiskEntryRows {
         deleteEntry = try database.prepare(
             "DELETE FROM entry WHERE id = ? RETURNING content, bytes, main, position, uses")
         replaceContent = try database.prepare("REPLACE INTO content VALUES (?, ?, ?)")
-        // Not `body IS NULL`, which is never true behind RETURNING (SQLite 3.40).
+        // Not `body IS NULL`, which is never true in RETURNING (SQLite 3.40).
         deleteContent = try database.prepare("DELETE FROM content WHERE hash = ? RETURNING typeof(body) = 'null'")
     }
 
@@ -51,7 +51,7 @@ struct DiskEntryRows {
         return (entries, damaged)
     }
 
-    /// - Returns: nil when it is not as it was written.
+    /// - Returns: nil if the row is damaged.
     private func entry(_ row: Row, _ id: Int64, _ key: CacheKey, _ names: DiskNames) -> DiskEntry? {
         guard let variant = row.blob(1), row.blob(2) == names.url, row.blob(3) == names.partition,
             let shown = row.text(4), let head = row.blob(5), let content = row.blob(6), let digest = row.blob(7),
@@ -80,7 +80,7 @@ struct DiskEntryRows {
         try oldestOfKey.first([.blob(key)]) { $0.integer(0) } ?? nil
     }
 
-    /// The columns beside an entry's headers, if the row still has that digest.
+    /// The other columns of an entry, if the row still has that digest.
     func shown(
         _ row: Int64, digest: [UInt8]
     ) throws(DatabaseError) -> (shown: String, bytes: Int64, isMain: Bool)? {
@@ -115,15 +115,15 @@ struct DiskEntryRows {
         return rows
     }
 
-    /// The contents of which something holds.
+    /// The hashes of the contents that satisfy a condition.
     func contents(_ condition: String) throws(DatabaseError) -> [[UInt8]] {
         try hashes(try database.prepare("SELECT hash FROM content WHERE \(condition)"), [])
     }
 
-    /// Those in files whose hash begins with a byte.
+    /// The hashes of contents in files that begin with the given byte.
     func contents(startingWith first: UInt8) throws(DatabaseError) -> [[UInt8]] {
         let statement = try database.prepare("SELECT hash FROM content WHERE body IS NULL AND hash >= ? AND hash < ?")
-        // Behind all that begin with ff is what is longer than a hash and begins with so many of them.
+        // For ff, the upper bound is longer than any hash.
         let end = first == 255 ? [UInt8](repeating: 255, count: 33) : [first + 1]
         return try hashes(statement, [.blob([first]), .blob(end)])
     }
@@ -158,7 +158,7 @@ struct DiskEntryRows {
         ])
     }
 
-    /// - Returns: what it had and where it stood; nil when it was not there.
+    /// - Returns: what the entry had and its position in its queue; nil if it did not exist.
     func remove(
         _ row: Int64
     ) throws(DatabaseError) -> (content: [UInt8], bytes: Int64, place: DiskLine.Place)? {
@@ -177,7 +177,7 @@ struct DiskEntryRows {
         ])
     }
 
-    /// - Returns: whether it was in a file.
+    /// - Returns: whether the content was in a file.
     func removeContent(_ hash: [UInt8]) throws(DatabaseError) -> Bool {
         try deleteContent.first([.blob(hash)]) { $0.flag(0) ?? true } ?? true
     }

@@ -2,11 +2,12 @@ import Glibc
 import NightjarCrypto
 import NightjarHTTP
 
-/// The index of a ``DiskCache``: what there is, whose, and in which order it goes. One thread at a time.
+/// The index of a ``DiskCache``: its entries, their contents and their order of eviction. One thread at a time.
 ///
-/// Files of bodies get their names and lose them inside of transactions, of which there is one at a time over all
-/// processes: so a body is there when its row is, whoever evicts meanwhile. Who is killed in the middle leaves a file without
-/// a row, which ``sweep(folder:)`` finds, or a row without a file, which counts as not there.
+/// Body files are renamed into place and removed inside of transactions, of which there is only one at a time among all
+/// processes. A body therefore exists if its row exists, even if other processes evict entries. A process that is
+/// killed in the middle leaves a file without a row, which ``sweep(folder:)`` removes, or a row without a file, which
+/// counts as missing.
 final class DiskIndex {
     static let schema = DatabaseSchema(
         "njhc",
@@ -33,7 +34,7 @@ final class DiskIndex {
             DiskChanges.tables,
         ], shrinks: true)
 
-    /// Content on its way in: small and at hand, or in a temporary file.
+    /// Content to be stored: small and in memory, or in a temporary file.
     struct Body {
         let hash: [UInt8]
         var inline: [UInt8]?
@@ -46,11 +47,11 @@ final class DiskIndex {
     let entries: DiskEntryRows
     let line: DiskLine
     let changes: DiskChanges
-    /// The cache object that uses this, unique among processes.
+    /// The cache object that uses this index, unique among processes.
     private let writer: Int64
-    /// Seconds that a statement waits for other processes, where that was set.
+    /// Seconds that a statement waits for other processes, if set.
     private var patience: Double?
-    /// Pages may have become free.
+    /// Some pages may be free.
     private var mayShrink = false
 
     init(
@@ -60,7 +61,7 @@ final class DiskIndex {
         self.bodies = bodies
         self.maximumBytes = maximumBytes
         self.writer = writer
-        // A cache is worth no wait for the disk: the log is made durable when it is put into the file, and not before.
+        // A cache does not wait for the disk: the write-ahead log is synced only when it is copied into the file.
         try database.execute("PRAGMA synchronous = NORMAL; PRAGMA secure_delete = FAST")
         entries = try DiskEntryRows(database)
         line = try DiskLine(database)
@@ -74,9 +75,9 @@ final class DiskIndex {
         database.wait(upTo: seconds)
     }
 
-    // MARK: Looking up
+    // MARK: Lookup
 
-    /// - Returns: also the rows that are not as they were written.
+    /// - Returns: also the rows that are damaged.
     func find(_ key: CacheKey) throws(DatabaseError) -> (entries: [DiskEntry], damaged: [Int64]) {
         try entries.find(key)
     }
@@ -84,14 +85,14 @@ final class DiskIndex {
     // MARK: Storing
 
     /// - Parameter moment: when the request was sent; nil: no change since then concerns the response.
-    /// - Returns: nil when it may not be stored.
+    /// - Returns: nil if the response may not be stored.
     func put(
         _ key: CacheKey, _ response: StoredResponse, shown: String, _ body: Body, since moment: CacheMoment?
     ) throws(DatabaseError) -> DiskEntry? {
         do throws(DatabaseError) {
             return try store(key, response, shown: shown, body, since: moment)
         } catch {
-            // On a full disk, what is in its place without a row would take room until the next sweep.
+            // On a full disk, a file without a row would use space until the next sweep.
             if body.file != nil {
                 try? database.transaction { () throws(DatabaseError) in
                     if try !entries.isKnown(body.hash) { bodies.remove(body.hash) }
@@ -114,14 +115,14 @@ final class DiskIndex {
             switch try verdict(names, since: moment) {
             case .asIs: break
             case .invalidated:
-                // A valid entry has been requested after the write.
+                // The existing valid entry was requested after the write.
                 if previous?.isValid ?? false { return nil }
                 response.isInvalidated = true
             case .refused: return nil
             }
             var place = try line.placeForNew(names.key, variant)
             if let previous {
-                // As popular as what it replaces.
+                // The new entry keeps the popularity of the one it replaces.
                 place = try drop(previous.id) ?? place
             }
             if try entries.count(names.key) >= DiskIndex.mostVariants, let oldest = try entries.oldest(names.key) {
@@ -130,8 +131,8 @@ final class DiskIndex {
             if let file = body.file {
                 let code = bodies.place(file, as: body.hash)
                 guard code == 0 else {
-                    // Gone: another process has swept it, which took it for old by its clock.
-                    guard code != ENOENT else { throw DatabaseError(.busy, file, "has been removed", code: code) }
+                    // Another process, whose clock is ahead, has removed the temporary file as old.
+                    guard code != ENOENT else { throw DatabaseError(.busy, file, "was removed", code: code) }
                     throw DatabaseError(errno: code, bodies.file(body.hash), doing: "written")
                 }
             }
@@ -148,8 +149,8 @@ final class DiskIndex {
         }
     }
 
-    /// - Parameter moment: when the request was sent that brought the new headers.
-    /// - Returns: nil when the entry is not there any more, or has become too large, and is gone.
+    /// - Parameter moment: when the request for the new headers was sent.
+    /// - Returns: nil if the entry no longer exists, or became too large and was removed.
     func update(
         _ entry: DiskEntry, _ response: StoredResponse, since moment: CacheMoment?
     ) throws(DatabaseError) -> DiskEntry? {
@@ -158,7 +159,7 @@ final class DiskIndex {
         let names = DiskNames(entry.key)
         let variant = DiskNames.variant(entry.response)
         return try database.transaction { () throws(DatabaseError) -> DiskEntry? in
-            // What another process has put there since stays.
+            // Content that another process stored in the meantime is kept.
             guard let row = try entries.shown(entry.row, digest: entry.digest) else { return nil }
             guard let head else {
                 _ = try drop(entry.row)
@@ -176,14 +177,15 @@ final class DiskIndex {
         }
     }
 
-    /// Counts hits.
+    /// Adds hits.
     func use(_ rows: [Int64: Int]) throws(DatabaseError) {
         try database.transaction { () throws(DatabaseError) in
             for (row, count) in rows { try line.use(row, count) }
         }
     }
 
-    /// Whoever forgets to evict: beyond a quarter too much, writing does it.
+    /// Evicts while writing if the cache is more than a quarter over its limit, in case no one calls
+    /// ``evict(counting:)``.
     private func evictIfForgotten() throws(DatabaseError) {
         if try line.total().bytes > maximumBytes + maximumBytes / 4 { _ = try evictSome() }
     }
@@ -193,12 +195,12 @@ final class DiskIndex {
         return try changes.verdict(names.url, since: moment, by: writer)
     }
 
-    // MARK: Taking back
+    // MARK: Removal
 
-    /// Carries out a change and logs it.
+    /// Applies a change and logs it.
     ///
     /// - Parameter ticket: its position among the changes of the cache object that makes it.
-    /// - Returns: how many entries went.
+    /// - Returns: the number of entries concerned.
     func apply(_ change: CacheChange, ticket: UInt64) throws(DatabaseError) -> Int {
         func invalidate(_ condition: String, _ value: [UInt8]) throws(DatabaseError) -> Int {
             try database.transaction { () throws(DatabaseError) -> Int in
@@ -226,8 +228,8 @@ final class DiskIndex {
         }
     }
 
-    /// - Parameter finish: runs in the last transaction, after which none of them is left: who hears of a removal must not
-    ///   find what it removes.
+    /// - Parameter finish: called in the last transaction, after which no entries are left. It logs the removal, so
+    ///   that a process that sees it in the log cannot find the removed entries.
     private func dropAll(
         _ condition: String, _ value: SQLValue, _ finish: () throws(DatabaseError) -> Void
     ) throws(DatabaseError) -> Int {
@@ -261,12 +263,12 @@ final class DiskIndex {
         }
     }
 
-    /// Those that are not as they were written.
+    /// Removes damaged rows.
     func drop(damaged rows: [Int64]) throws(DatabaseError) {
         try database.transaction { () throws(DatabaseError) in for row in rows { _ = try drop(row) } }
     }
 
-    /// All that have a body which is not what it was, or gone.
+    /// Removes all entries whose body is damaged or missing.
     func drop(content hash: [UInt8]) throws(DatabaseError) {
         try database.transaction { () throws(DatabaseError) in
             for row in try entries.rows(content: hash) { _ = try drop(row) }
@@ -274,7 +276,7 @@ final class DiskIndex {
         }
     }
 
-    /// - Returns: where it stood in line; nil when it was not there.
+    /// - Returns: its position in its queue; nil if it did not exist.
     private func drop(_ row: Int64) throws(DatabaseError) -> DiskLine.Place? {
         guard let (content, bytes, place) = try entries.remove(row) else { return nil }
         mayShrink = true
@@ -283,7 +285,7 @@ final class DiskIndex {
         return place
     }
 
-    /// Content goes with the last that has it.
+    /// Removes the content with the last entry that refers to it.
     private func release(_ content: [UInt8]) throws(DatabaseError) {
         guard try !entries.isUsed(content) else { return }
         if try entries.removeContent(content) { bodies.remove(content) }
@@ -291,7 +293,8 @@ final class DiskIndex {
 
     // MARK: Eviction
 
-    /// The rules of ``EvictionQueue``, over rows: what is to go now, a bounded number of them. In a transaction.
+    /// Applies the rules of ``EvictionQueue`` to rows and evicts a bounded number of them. Must be called in a
+    /// transaction.
     private func evictSome() throws(DatabaseError) -> Int {
         var gone = 0
         for _ in 0..<DiskIndex.batch * 4 where gone < DiskIndex.batch {
@@ -301,7 +304,7 @@ final class DiskIndex {
             var candidate = try line.oldest(isMain: !isSmall)
             if candidate == nil { candidate = try line.oldest(isMain: isSmall) }
             guard let candidate else {
-                // Nothing is there, whatever the sum says.
+                // There are no entries, although the sum is not 0.
                 try line.recount()
                 break
             }
@@ -317,7 +320,7 @@ final class DiskIndex {
         return gone
     }
 
-    /// - Returns: how many went; nil when nothing had to.
+    /// - Returns: the number of evicted entries; nil if the cache is within its limit.
     func evict(counting uses: [Int64: Int]) throws(DatabaseError) -> Int? {
         guard try line.total().bytes > maximumBytes else { return nil }
         return try database.transaction { () throws(DatabaseError) -> Int in
@@ -330,13 +333,13 @@ final class DiskIndex {
 
     // MARK: Shrinking
 
-    /// Returns some of the pages to the file system that evicted and removed entries have left free.
+    /// Returns some free pages to the file system.
     ///
-    /// - Returns: whether there is more to return.
+    /// - Returns: whether there are more free pages to return.
     func shrink() throws(DatabaseError) -> Bool {
         guard mayShrink else { return false }
         let free = try database.number("PRAGMA freelist_count")
-        // Some stay for what is stored next.
+        // Some free pages are kept for later entries.
         guard try free > max(DiskIndex.freePages, database.number("PRAGMA page_count") / 16) else {
             mayShrink = false
             return false
@@ -345,12 +348,12 @@ final class DiskIndex {
         return true
     }
 
-    // MARK: Sweeping
+    // MARK: Sweep
 
-    /// Takes the next sweep upon itself, if it is time for one.
+    /// Claims the next sweep for this process if it is due.
     func claimSweep(_ now: Timestamp) throws(DatabaseError) -> Bool {
         func isDue(_ total: DiskLine.Total) -> Bool {
-            // A clock that was put back does not put off the sweep for as long.
+            // A clock that was set back does not delay the sweep.
             total.swept > now.seconds || now.seconds - total.swept >= DiskIndex.sweepInterval
         }
         guard try isDue(line.total()) else { return false }
@@ -361,27 +364,27 @@ final class DiskIndex {
         }
     }
 
-    /// Puts rows and files of one of the folders together again.
+    /// Makes the rows and files of one subfolder consistent.
     func sweep(folder first: UInt8) throws(DatabaseError) {
         let folder = bodies.folder(first)
         try database.transaction { () throws(DatabaseError) in
             var files = Set(BodyFolder.names(in: folder))
             for hash in try entries.contents(startingWith: first) {
-                // A row without a file: nothing to be had.
+                // A row without a file is useless.
                 guard files.remove(BodyFolder.hex(hash.dropFirst())) == nil else { continue }
                 for row in try entries.rows(content: hash) { _ = try drop(row) }
                 try release(hash)
             }
-            // Nobody gives a file its name outside of a transaction, so what is left is nobody's.
+            // Files get their names only inside of transactions, so the remaining files are unreferenced.
             for name in files { bodies.removeFile(folder + "/" + name) }
         }
     }
 
-    /// Checks the pages, drops rows that belong to nothing, and counts anew.
+    /// Checks the pages, drops unreferenced rows and recomputes the sums.
     func heal() throws(DatabaseError) {
         try DatabaseFile.checkPages(database)
         if try database.number("PRAGMA auto_vacuum") == 0 {
-            // Made by a version whose files could not shrink.
+            // Created by a version whose files could not shrink.
             try database.makeShrinkable()
         }
         mayShrink = true
@@ -398,20 +401,20 @@ final class DiskIndex {
         overhead + head.count + shown.utf8.count * 2 + response.contentLength
     }
 
-    /// Bytes of the headers of one entry: no more than its body may have.
+    /// The largest headers of an entry in bytes: as much as its body may have.
     private var largestHead: Int { max(maximumBytes / DiskCache.largestShare, DiskIndex.smallestLargestHead) }
     private static let smallestLargestHead = 4096
-    /// Free pages that stay: 256 KiB.
+    /// The number of free pages to keep: 256 KiB.
     private static let freePages: Int64 = 64
-    /// Pages returned in one transaction.
+    /// Pages returned per transaction.
     private static let pagesAtOnce = 256
-    /// Entries dropped in one transaction.
+    /// Entries dropped per transaction.
     private static let batch = 64
-    /// The part of the whole that is freed beyond what must be, so that not each write evicts.
+    /// One 64th of the limit is freed in addition, so that not each write evicts.
     private static let slack = 64
     private static let mostVariants = MemoryCache.mostVariants
-    /// A row with its places in the indexes, roughly.
+    /// The approximate size of a row and its entries in the SQL indexes.
     private static let overhead = 512
-    /// Seconds: a day.
+    /// In seconds: a day.
     private static let sweepInterval: Int64 = 86_400
 }

@@ -1,9 +1,9 @@
-/// In which order the entries of a ``DiskIndex`` go: the two queues of ``EvictionQueue`` and its memory of what went, as rows
-/// that all processes see.
+/// The eviction order of a ``DiskIndex``: the two queues of ``EvictionQueue`` and its ghost list, as rows that all
+/// processes share.
 struct DiskLine {
     struct Place {
         var isMain: Bool
-        /// Counts up within each queue: no clock has a part in it.
+        /// Increases within each queue; independent of clocks.
         var position: Int64
         var uses: Int64 = 0
     }
@@ -49,9 +49,9 @@ struct DiskLine {
             "REPLACE INTO ghost VALUES (?, (SELECT coalesce(max(position), 0) + 1 FROM ghost))")
     }
 
-    // MARK: Places
+    // MARK: Positions
 
-    /// At the end of the small queue, or of main when it was there lately.
+    /// The end of the small queue, or of the main queue if the entry was evicted recently.
     func placeForNew(_ key: [UInt8], _ variant: [UInt8]) throws(DatabaseError) -> Place {
         let isMain = try takeGhost.first([.integer(DiskLine.name(key, variant))]) { _ in true } ?? false
         return Place(isMain: isMain, position: try nextPosition(isMain: isMain))
@@ -59,7 +59,7 @@ struct DiskLine {
 
     private func nextPosition(isMain: Bool) throws(DatabaseError) -> Int64 {
         let last = try lastPosition.first([.flag(isMain)]) { $0.integer(0) ?? 0 } ?? 0
-        // A file may say anything.
+        // The file is not trusted, so the addition must not trap.
         return last.addingReportingOverflow(1).partialValue
     }
 
@@ -71,7 +71,7 @@ struct DiskLine {
         }
     }
 
-    /// From the small queue, or again.
+    /// From the small queue, or from the front of the main queue to its end.
     func moveToMain(_ candidate: Candidate) throws(DatabaseError) {
         let bytes = try database.prepare("SELECT bytes FROM entry WHERE id = ?").first([.integer(candidate.row)]) {
             DiskLine.plausible($0.integer(0))
@@ -93,7 +93,7 @@ struct DiskLine {
         let total = try totals.first { row in
             Total(small: row.integer(0) ?? 0, main: row.integer(1) ?? 0, swept: row.integer(2) ?? 0)
         }
-        guard let total else { throw DatabaseError(.damaged, database.path, "is damaged: it has no sum") }
+        guard let total else { throw DatabaseError(.damaged, database.path, "is damaged: its sums are missing") }
         return total
     }
 
@@ -110,7 +110,7 @@ struct DiskLine {
         try database.prepare("UPDATE total SET swept = ?").run([.integer(seconds)])
     }
 
-    /// Whatever the sums were.
+    /// Recomputes the sums.
     func recount() throws(DatabaseError) {
         try database.execute(
             """
@@ -120,7 +120,7 @@ struct DiskLine {
             """)
     }
 
-    /// The size of an entry, whatever a file says.
+    /// The size of an entry, clamped because the file is not trusted.
     static func plausible(_ bytes: Int64?) -> Int64 { max(0, min(bytes ?? 0, largest)) }
 
     private static let largest: Int64 = 1 << 40
@@ -129,7 +129,7 @@ struct DiskLine {
 
     func remember(_ candidate: Candidate) throws(DatabaseError) { try putGhost.run([.integer(candidate.name)]) }
 
-    /// As many stay as there are entries.
+    /// Keeps as many ghosts as there are entries.
     func forgetGhosts() throws(DatabaseError) {
         try database.execute(
             """

@@ -1,20 +1,20 @@
-/// Says what has to go from a store of bounded size: S3-FIFO (Yang and others, SOSP 2023), with sizes.
+/// Selects the entries to evict from a cache of bounded size: S3-FIFO (Yang et al., SOSP 2023), with sizes.
 ///
-///     new ──▶ small ──asked for again──▶ main ──not asked for since──▶ gone
-///                └──not asked for──▶ gone, its fingerprint remembered: when it comes back it goes to main
+///     new ──▶ small ──used again──▶ main ──not used since──▶ evicted
+///                └──not used──▶ evicted, fingerprint remembered: a new entry with it starts in main
 ///
-/// What is asked for once passes through the small queue and costs the others nothing, which is where the order of last use
-/// fails. A hit moves nothing: it counts to three.
+/// Entries that are used once pass through the small queue without displacing others, which is the weakness of LRU. A
+/// hit moves nothing; it only increments a counter up to three.
 struct EvictionQueue {
-    /// Where an entry is, from ``insert(_:weight:)`` until it is evicted or removed; then another may get the number.
+    /// The index of an entry, valid from ``insert(_:weight:)`` until the entry is evicted or removed, then reused.
     typealias Slot = Int
 
     private struct Node {
         var fingerprint: UInt64 = 0
         var weight = 0
-        /// Towards the newer.
+        /// The next newer node.
         var newer: Int32 = none
-        /// Towards the older; of a free node, the next free one.
+        /// The next older node; of a free node, the next free one.
         var older: Int32 = none
         var uses: UInt8 = 0
         var isMain = false
@@ -36,7 +36,7 @@ struct EvictionQueue {
     private var ghosts = GhostList()
     private let smallCapacity: Int
 
-    /// - Parameter capacity: the sum of weights beyond which ``evict()`` names somebody.
+    /// - Parameter capacity: the sum of weights above which ``evict()`` returns entries.
     init(capacity: Int) {
         self.capacity = max(capacity, 0)
         smallCapacity = self.capacity / EvictionQueue.smallShare
@@ -45,8 +45,8 @@ struct EvictionQueue {
     // MARK: Events
 
     /// - Parameters:
-    ///   - fingerprint: a hash of its name, by which it is known when it comes back.
-    ///   - weight: at least 0. Bounded by the caller: no sum of weights may overflow.
+    ///   - fingerprint: a hash of the entry's name, by which it is recognized when it is inserted again.
+    ///   - weight: at least 0. The caller bounds it, so that sums of weights cannot overflow.
     mutating func insert(_ fingerprint: UInt64, weight: Int) -> Slot {
         let slot: Int32
         if free != EvictionQueue.none {
@@ -67,7 +67,7 @@ struct EvictionQueue {
         if nodes[slot].uses < EvictionQueue.mostUses { nodes[slot].uses += 1 }
     }
 
-    /// Without a memory of it: who asks for that does not want it back.
+    /// Does not remember the fingerprint: the entry was removed on purpose.
     mutating func remove(_ slot: Slot) {
         unlink(Int32(truncatingIfNeeded: slot))
         release(slot)
@@ -79,10 +79,10 @@ struct EvictionQueue {
         if nodes[slot].isMain { main.weight += change } else { small.weight += change }
     }
 
-    /// - Returns: who went, while there is too much; then nil.
+    /// - Returns: the next evicted entry while the capacity is exceeded, then nil.
     mutating func evict() -> Slot? {
         while weight > capacity {
-            // Main alone is left when small is empty, and the other way round.
+            // If one queue is empty, entries are taken from the other.
             let fromSmall = small.weight > smallCapacity || main.oldest == EvictionQueue.none
             let slot = fromSmall ? small.oldest : main.oldest
             guard slot != EvictionQueue.none else { return nil }
@@ -108,7 +108,7 @@ struct EvictionQueue {
         return nil
     }
 
-    // MARK: Lines
+    // MARK: Queues
 
     private mutating func append(_ slot: Int32) {
         let node = nodes[Int(slot)]
@@ -147,22 +147,22 @@ struct EvictionQueue {
     // MARK: Numbers
 
     private static let none: Int32 = -1
-    /// The part of the whole for what has not been asked for again: a tenth, as the paper has it.
+    /// One tenth of the capacity is for entries that were used once, as in the paper.
     static let smallShare = 10
     /// Two bits.
     static let mostUses: UInt8 = 3
-    /// Uses in the small queue that lead to main.
+    /// The uses in the small queue that move an entry to the main queue.
     static let usesForMain: UInt8 = 1
     private static let fewestGhosts = 64
 }
 
-/// The fingerprints of what went lately, a bounded number of them, the oldest forgotten first.
+/// The fingerprints of recently evicted entries, bounded; the oldest are dropped first.
 private struct GhostList {
     private var order: [UInt64] = []
-    /// In `order`; what is before it is past.
+    /// The index in `order` of the first valid element.
     private var start = 0
-    /// One that came back and went again is in `order` twice, and is forgotten with the first: that is rare, and makes an
-    /// entry begin in the small queue.
+    /// A fingerprint that was removed and added again is in `order` twice and is dropped with the first occurrence.
+    /// This is rare and only makes an entry start in the small queue.
     private var known: Set<UInt64> = []
 
     mutating func add(_ fingerprint: UInt64, limit: Int) {

@@ -1,9 +1,9 @@
 import NightjarHTTP
 
 extension MemoryCache {
-    /// Applies what others have changed in a shared index.
+    /// Applies the changes that other processes have made in a shared index.
     ///
-    /// - Parameter names: of the URLs in this cache, kept from one time to the next.
+    /// - Parameter names: the names of the URLs in this cache, kept between calls.
     public func apply(_ changes: [CacheChange], _ names: inout URLNames) {
         if changes.contains(where: { $0.url != nil }) { names.update(to: urls) }
         for change in changes {
@@ -24,8 +24,8 @@ extension MemoryCache {
     }
 }
 
-/// The URLs of a memory cache by the names that an index has for them. They are computed when another process has changed
-/// something, so that a cache that is used alone pays nothing for them.
+/// The URLs of a memory cache by their names in an index. Computed only when another process has changed something, so
+/// that a cache used by one process has no cost.
 public struct URLNames: Sendable {
     private var urls: [[UInt8]: String] = [:]
     private var names: [String: [UInt8]] = [:]
@@ -55,7 +55,7 @@ extension CacheKey {
 }
 
 extension CachePartition {
-    /// As an index has it.
+    /// As in an index.
     fileprivate init?(_ bytes: [UInt8]) {
         guard bytes.count == 16 else { return nil }
         func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }

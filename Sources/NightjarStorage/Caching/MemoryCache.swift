@@ -2,12 +2,13 @@ import NIOCore
 import NightjarHTTP
 import Synchronization
 
-/// Answers in memory, bounded by bytes, for the clients that share it. Any thread.
+/// A cache of responses in memory, bounded in bytes, for the clients that share it. Callable from any thread.
 ///
-/// A hit costs one lock, one look-up and one retain, and allocates nothing. What has to go is said by ``EvictionQueue``.
+/// A hit costs one lock, one lookup and one retain and allocates nothing. ``EvictionQueue`` selects the entries to
+/// evict.
 public final class MemoryCache: Sendable {
-    /// One variant of an answer. It never changes: what is updated or invalidated has another in its place, and who has
-    /// this one may go on reading it.
+    /// One variant of a response. Immutable: an update or invalidation replaces it by another entry, and holders of
+    /// this one may continue to read it.
     public final class Entry: Sendable {
         public let key: CacheKey
         public let response: StoredResponse
@@ -28,16 +29,16 @@ public final class MemoryCache: Sendable {
 
     public struct Statistics: Sendable, Equatable {
         public var entries = 0
-        /// With what it costs to have them.
+        /// Including overhead.
         public var bytes = 0
-        /// Since the beginning, for want of room.
+        /// Since the start, for lack of space.
         public var evictions = 0
     }
 
     fileprivate struct State {
-        /// The variants of each key, the oldest first. No list is empty.
+        /// The variants of each key, oldest first. No list is empty.
         var keys: [CacheKey: [Entry]] = [:]
-        /// Whose answers there are of each URL.
+        /// The partitions with responses, by URL.
         var partitions: [String: Set<CachePartition>] = [:]
         /// By slot.
         var entries: [Entry?] = []
@@ -53,12 +54,13 @@ public final class MemoryCache: Sendable {
         state = Mutex(State(queue: EvictionQueue(capacity: max(maximumBytes, 0))))
     }
 
-    /// Bytes of content beyond which an answer is not for memory.
+    /// The largest body in bytes that is stored in memory.
     public var maximumBody: Int { min(MemoryCache.largestBody, maximumBytes / MemoryCache.largestShare) }
 
-    // MARK: Looking up
+    // MARK: Lookup
 
-    /// The variants of a key, the oldest first. A single one counts as used; of several, tell ``use(_:)`` which it was.
+    /// The variants of a key, oldest first. A single variant counts as used; for several, call ``use(_:)`` with the
+    /// selected one.
     public func find(_ key: CacheKey) -> [Entry] {
         state.withLock { state in
             guard let entries = state.keys[key] else { return [] }
@@ -67,9 +69,9 @@ public final class MemoryCache: Sendable {
         }
     }
 
-    /// Which of several variants was the answer.
+    /// Records which of several variants was used.
     ///
-    /// - Returns: false when it is not there any more.
+    /// - Returns: false if the entry no longer exists.
     @discardableResult
     public func use(_ entry: Entry) -> Bool {
         state.withLock { state in
@@ -83,21 +85,21 @@ public final class MemoryCache: Sendable {
         state.withLock { Statistics(entries: $0.queue.count, bytes: $0.queue.weight, evictions: $0.evictions) }
     }
 
-    /// The URLs of which there are entries.
+    /// The URLs of the entries.
     var urls: [String] { state.withLock { Array($0.partitions.keys) } }
 
     // MARK: Storing
 
-    /// Puts an answer in the place of the variant with the same selecting fields.
+    /// Stores a response and replaces the variant with the same selecting fields.
     ///
-    /// - Returns: nil when it is too large; then nothing is there for them any more.
+    /// - Returns: nil if the response is too large; the previous variant is then removed.
     @discardableResult
     public func store(_ key: CacheKey, _ response: StoredResponse, body: ByteBuffer) -> Entry? {
         let compact = body.readableBytes <= MemoryCache.largestBody ? MemoryCache.compact(body) : nil
         let body = compact ?? ByteBuffer()
         let weight = MemoryCache.weight(key, response, body)
         let fits = compact != nil && weight <= maximumBytes / MemoryCache.largestShare
-        // What goes ends behind the lock, for it may be large.
+        // Removed entries are released outside of the lock, because they may be large.
         let (entry, gone) = state.withLock { state -> (Entry?, [Entry]) in
             var gone: [Entry] = []
             let others = state.keys[key] ?? []
@@ -118,9 +120,9 @@ public final class MemoryCache: Sendable {
         return entry
     }
 
-    /// Gives an entry other headers, as a 304 does. Its body stays.
+    /// Replaces the headers of an entry after a 304 response. The body is kept.
     ///
-    /// - Returns: what is in its place; nil when it was not there any more.
+    /// - Returns: the new entry; nil if the entry no longer exists.
     @discardableResult
     public func update(_ entry: Entry, _ response: StoredResponse) -> Entry? {
         let weight = MemoryCache.weight(entry.key, response, entry.body)
@@ -137,14 +139,14 @@ public final class MemoryCache: Sendable {
         return updated
     }
 
-    // MARK: Invalidating and removing
+    // MARK: Invalidation and removal
 
-    /// Marks all variants of a key as not to be used before the server has said that they hold.
+    /// Marks all variants of a key: they must be revalidated before they are used.
     public func invalidate(_ key: CacheKey) {
         state.withLock { $0.invalidate(key) }
     }
 
-    /// Marks all answers of a URL, whoever asked.
+    /// Marks all responses of a URL, in all partitions.
     public func invalidate(url: String) {
         state.withLock { state in
             for partition in state.partitions[url] ?? [] { state.invalidate(CacheKey(url: url, partition: partition)) }
@@ -155,13 +157,13 @@ public final class MemoryCache: Sendable {
         state.withLock { if $0.isThere(entry) { _ = $0.remove(entry) } }
     }
 
-    /// - Returns: how many there were, here and below.
+    /// - Returns: the number of removed entries, here and below.
     @discardableResult
     public func remove(_ key: CacheKey) -> Int {
         removeEntries(chosenBy: { $0.keys[key] ?? [] })
     }
 
-    /// Whoever asked.
+    /// In all partitions.
     @discardableResult
     public func remove(url: String) -> Int {
         removeEntries(chosenBy: { state in
@@ -169,11 +171,11 @@ public final class MemoryCache: Sendable {
         })
     }
 
-    /// - Parameter prefix: what the URL begins with, byte by byte.
+    /// - Parameter prefix: a prefix of the URL, compared as bytes.
     @discardableResult
     public func remove(prefix: String) -> Int { removeKeys { CacheURL.hasPrefix($0.url, prefix) } }
 
-    /// - Parameter origin: scheme, host and a port that is not the scheme's, as the URLs have it.
+    /// - Parameter origin: scheme, host and a non-default port, as in the URLs.
     @discardableResult
     public func remove(origin: String) -> Int { removeKeys { CacheURL.isOf(origin: origin, $0.url) } }
 
@@ -198,24 +200,24 @@ public final class MemoryCache: Sendable {
 
     // MARK: Sizes
 
-    /// As much as a large page of an API, and no download.
+    /// A large page of an API, but not a download.
     public static let largestBody = 1 << 20
-    /// No entry may have more than this part of the whole, or a few would be all that there is.
+    /// The largest share of an entry in the limit is one eighth, so that a few entries cannot fill the cache.
     private static let largestShare = 8
-    /// Of one key. A server that tells answers apart by a header of many values makes one more with each request.
+    /// Of one key. Servers that vary by a header with many values create a new variant with each request.
     static let mostVariants = 32
-    /// An entry's objects and its places in the tables, roughly.
+    /// The approximate size of an entry's objects and its places in the tables.
     private static let overhead = 640
 
-    /// Headers count twice: so does the answer that is given within a second.
+    /// Headers count twice, because the response created from the entry has a copy for a second.
     private static func weight(_ key: CacheKey, _ response: StoredResponse, _ body: ByteBuffer) -> Int {
         var text = response.headers.byteCount + response.trailers.byteCount
         for field in response.selecting { text += field.name.utf8.count + (field.value?.utf8.count ?? 0) + 32 }
         return overhead + key.url.utf8.count * 2 + text * 2 + (body.readableBytes == 0 ? 0 : body.storageCapacity)
     }
 
-    /// Copies a body that is a small part of its buffer, so that it does not keep the buffer alive. Returns nil if the system has
-    /// no memory for the copy.
+    /// Copies a body that is a small part of its buffer, so that it does not keep the whole buffer alive. Returns nil
+    /// if the system has no memory for the copy.
     private static func compact(_ body: ByteBuffer) -> ByteBuffer? {
         let count = body.readableBytes
         if count == 0 { return ByteBuffer() }
@@ -283,18 +285,18 @@ extension MemoryCache.State {
 }
 
 extension StoredResponse {
-    /// Whether both are for the same requests, in whatever order their fields are named.
+    /// Whether both apply to the same requests, independent of the order of their fields.
     public func selectsAs(_ other: StoredResponse) -> Bool {
         selecting == other.selecting
             || selecting.count == other.selecting.count && Set(selecting) == Set(other.selecting)
     }
 }
 
-/// URLs as keys have them, compared byte by byte.
+/// URLs of keys, compared byte by byte.
 enum CacheURL {
     static func hasPrefix(_ url: String, _ prefix: String) -> Bool { url.utf8.starts(with: prefix.utf8) }
 
-    /// Whether `https://a` is the origin of `https://a/b`, and not of `https://ab/`.
+    /// Whether `https://a` is the origin of `https://a/b`, but not of `https://ab/`.
     static func isOf(origin: String, _ url: String) -> Bool {
         guard hasPrefix(url, origin) else { return false }
         guard let next = url.utf8.dropFirst(origin.utf8.count).first else { return true }

@@ -1,10 +1,10 @@
 import NightjarHTTP
 
-/// A ``StoredResponse`` as bytes of a row, without whether it is invalidated: that is a column of its own.
+/// The encoding of a ``StoredResponse`` in a row, except for whether it is invalidated, which is a separate column.
 ///
-/// Numbers with the highest byte first; what is of any length behind its count.
+/// Numbers are big-endian; values of variable length follow their count.
 enum StoredRecord {
-    /// - Returns: nil when it is larger than anything that is worth keeping.
+    /// - Returns: nil if the headers are too large to be stored.
     static func encode(_ response: StoredResponse) -> [UInt8]? {
         var writer = Writer()
         writer.bytes.reserveCapacity(256 + response.headers.byteCount + response.headers.count * 8)
@@ -27,7 +27,7 @@ enum StoredRecord {
         return writer.bytes.count <= largest ? writer.bytes : nil
     }
 
-    /// - Returns: nil for what ``encode(_:)`` has not made.
+    /// - Returns: nil for bytes that ``encode(_:)`` did not produce.
     static func decode(_ bytes: [UInt8]) -> StoredResponse? {
         guard bytes.count <= largest else { return nil }
         return bytes.withUnsafeBytes { bytes in
@@ -55,7 +55,7 @@ enum StoredRecord {
     }
 
     private static let version: UInt8 = 1
-    /// More than any server's headers.
+    /// More than the headers of any server.
     private static let largest = 1 << 20
 
     private struct Writer {
@@ -107,7 +107,7 @@ enum StoredRecord {
         }
 
         mutating func number() -> Int? { unsigned(8).map { Int(truncatingIfNeeded: $0) } }
-        /// Of what follows, so that no loop runs longer than the bytes go.
+        /// Limited by the remaining bytes, so that loops are bounded.
         mutating func count() -> Int? {
             unsigned(4).flatMap { Int(exactly: $0) }.flatMap { $0 <= rest.count ? $0 : nil }
         }

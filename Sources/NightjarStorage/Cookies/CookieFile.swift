@@ -2,14 +2,14 @@ import NightjarHTTP
 
 /// The cookies of any number of processes in one SQLite file.
 ///
-/// ``CookieExchange`` decides what is in the file after each exchange: the last change wins, whoever made it, and a deletion
-/// is not undone by an older copy. So it does not matter how old the cookies are that a process brings, or whether it ends in
-/// the middle.
+/// ``CookieExchange`` decides the content of the file after each exchange: the last change wins, no matter which
+/// process made it, and a deletion is not undone by an older copy. A process may therefore bring old cookies, or end at
+/// any time.
 ///
-/// A file that breaks while it is used, or that somebody removes, is begun anew with what this process knows. One thread
-/// at a time.
+/// If the file is damaged during use, or removed, it is recreated with the cookies that this process has. One thread at
+/// a time.
 public final class CookieFile {
-    /// What its owner should know of; not an error, for work goes on.
+    /// An event that the owner should know. Not an error, because work continues.
     public typealias Note = String
 
     public let path: String
@@ -19,7 +19,7 @@ public final class CookieFile {
     private var decisions: CookieExchange
     private var notes: [Note] = []
 
-    /// A file that is open, and what is in it.
+    /// An open file and its content.
     fileprivate struct Connection {
         let database: Database
         let rows: CookieRows
@@ -28,7 +28,7 @@ public final class CookieFile {
         var version: Int64
     }
 
-    /// Touches nothing yet.
+    /// Does not access the disk yet.
     ///
     /// - Parameter patience: seconds to wait for other processes.
     public init(_ path: String, keepsSession: Bool = false, patience: Double = 5) {
@@ -37,24 +37,24 @@ public final class CookieFile {
         self.patience = patience
     }
 
-    /// What happened since this was last asked: a file that was moved aside.
+    /// Returns the events since the last call, such as a file that was moved aside.
     public func takeNotes() -> [Note] {
         defer { notes = [] }
         return notes
     }
 
-    /// Lets go of the file. What comes next opens it again.
+    /// Closes the file. The next operation opens it again.
     public func close() { connection = nil }
 
     // MARK: Loading
 
-    /// The cookies of the file, which is made when there is none.
+    /// Returns the cookies of the file, which is created if it does not exist.
     public func load(at now: Double) throws(DatabaseError) -> CookieJar.Snapshot {
-        // An exchange of nothing: it also puts away what has expired.
+        // An exchange without changes; it also removes expired cookies.
         try exchange(CookieJar.Snapshot(), at: now)
     }
 
-    /// The cookies of a file that cannot be written, as far as it can be read.
+    /// Returns the cookies of a file that cannot be written, as far as it can be read.
     public func loadAsItStands() throws(DatabaseError) -> CookieJar.Snapshot {
         let database = try DatabaseFile.openAsItStands(path, CookieRows.schema)
         return decisions.visible(try CookieRows(database).read())
@@ -62,17 +62,18 @@ public final class CookieFile {
 
     // MARK: Exchanging
 
-    /// Whether an ``exchange(_:at:)`` would bring something from other processes, as far as that is cheap to know.
+    /// Whether an ``exchange(_:at:)`` might return changes of other processes, as far as this can be determined
+    /// cheaply.
     public func mayHaveNews() throws(DatabaseError) -> Bool {
         guard let connection else { return true }
         if connection.database.isReplaced { return true }
         return try connection.database.version != connection.version
     }
 
-    /// Puts what is newer among `changes` into the file.
+    /// Writes the newer ones of `changes` to the file.
     ///
-    /// - Parameter changes: all that the jar knows which merged what was returned before.
-    /// - Returns: what is in the file now and not among the changes, for the jar to merge: mostly nothing.
+    /// - Parameter changes: the whole content of the jar that merged the earlier results.
+    /// - Returns: what is in the file but not in `changes`, for the jar to merge; usually nothing.
     public func exchange(
         _ changes: CookieJar.Snapshot, at now: Double
     ) throws(DatabaseError) -> CookieJar.Snapshot {
@@ -88,7 +89,7 @@ public final class CookieFile {
                 return decisions.committed(content, after: changes)
             } catch {
                 if error.cause == .damaged, let connection { condemned = CondemnedFile(connection.database, error) }
-                // Whatever it was, the next begins with a fresh look at the file.
+                // After any error, the next attempt opens the file again.
                 connection = nil
                 guard error.cause == .damaged, attempts < 2 else { throw error }
             }
@@ -97,12 +98,12 @@ public final class CookieFile {
 
     private func open() throws(DatabaseError) -> Connection {
         if let connection, !connection.database.isReplaced { return connection }
-        // Closed first: the file may be about to be moved.
+        // Closed first, because the file may be moved.
         connection = nil
         let opened = try DatabaseFile.open(path, CookieRows.schema, patience: patience, condemned: condemned)
         condemned = nil
         if let moved = opened.movedAside {
-            notes.append("\(moved.error.description); it was moved to \(quoted(moved.path)), and a new one begun")
+            notes.append("\(moved.error.description); it was moved to \(quoted(moved.path)) and recreated")
         }
         do throws(DatabaseError) {
             return Connection(
@@ -116,7 +117,7 @@ public final class CookieFile {
 }
 
 extension CookieFile.Connection {
-    /// No `PRAGMA data_version` has it.
+    /// A value that `PRAGMA data_version` never has.
     fileprivate static let unread: Int64 = -1
 
     fileprivate mutating func write(
@@ -125,7 +126,7 @@ extension CookieFile.Connection {
         let (database, rows) = (database, rows)
         let (known, knownVersion) = (content, version)
         let result = try database.transaction { () throws(DatabaseError) -> (CookieJar.Snapshot, Int64) in
-            // Within the transaction nobody else writes, so this is the file's state and not a moment of it.
+            // No other process can write during the transaction, so the version belongs to the content.
             let version = try database.version
             let before = version == knownVersion ? known : try rows.read()
             let after = exchange.content(changes, over: before, at: now)

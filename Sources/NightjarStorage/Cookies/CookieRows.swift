@@ -51,9 +51,9 @@ struct CookieRows {
 
     // MARK: Reading
 
-    /// All that is there. A row that no jar could have written counts as none.
+    /// Returns the content. A row that no jar could have written is ignored.
     ///
-    /// - Throws: `damaged` for more rows than a jar has room for: no jar wrote them either.
+    /// - Throws: `damaged` if there are more rows than a jar can write.
     func read() throws(DatabaseError) -> CookieJar.Snapshot {
         var content = CookieJar.Snapshot()
         var count = 0
@@ -68,7 +68,7 @@ struct CookieRows {
             return count <= CookieRows.maximumCount
         }
         guard count <= CookieRows.maximumCount else {
-            throw DatabaseError(.damaged, database.path, "has more rows than there can be cookies")
+            throw DatabaseError(.damaged, database.path, "has more rows than a cookie jar can write")
         }
         try allMoments.each { row in
             switch row.text(0) {
@@ -100,9 +100,9 @@ struct CookieRows {
 
     // MARK: Writing
 
-    /// Writes what differs.
+    /// Writes the differences.
     ///
-    /// - Returns: what is there then.
+    /// - Returns: the content after writing.
     func write(
         _ after: CookieJar.Snapshot, over before: CookieJar.Snapshot
     ) throws(DatabaseError) -> CookieJar.Snapshot {
@@ -131,7 +131,7 @@ struct CookieRows {
             .real(cookie.lastAccess), .real(cookie.modified))
     }
 
-    /// That it was only sent is worth a write once a day: it decides what has to go when there is no room.
+    /// A change of only the last access is written at most once a day. It only affects which cookies are evicted.
     private static func isWorthWriting(_ cookie: Cookie, over old: Cookie) -> Bool {
         cookie.modified != old.modified || !cookie.value.isExactly(old.value) || cookie.expires != old.expires
             || cookie.created != old.created || cookie.lastAccess > old.lastAccess + 86400
@@ -141,12 +141,12 @@ struct CookieRows {
 
     private static let cleared = "cleared"
     private static let horizon = "horizon"
-    /// Rows of cookies and deletions together. A jar has at most 3000 of each.
+    /// The maximum number of rows of cookies and deletions together. A jar has at most 3000 of each.
     private static let maximumCount = 10_000
 }
 
 extension Statement {
-    /// With the four columns that every table of cookies begins with.
+    /// Runs the statement with the four columns that every cookie table begins with.
     fileprivate func run(_ identity: Cookie.Identity, _ more: SQLValue...) throws(DatabaseError) {
         try run(
             [.text(identity.domain), .text(identity.path), .text(identity.name), .flag(identity.isHostOnly)] + more)

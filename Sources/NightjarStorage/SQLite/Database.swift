@@ -1,34 +1,34 @@
 import CSQLite
 import Glibc
 
-/// One connection to one SQLite file. One thread at a time: whoever owns it sees to that.
+/// A connection to an SQLite file. One thread at a time; the owner ensures this.
 ///
-/// What a file says is not trusted: no trigger or view of it runs, and no value of it is larger than ``largestValue``.
+/// The file is not trusted: its triggers and views are disabled, and no value may be larger than ``largestValue``.
 public final class Database {
     public let path: String
-    /// The file behind the name when it was opened.
+    /// The identity of the file when it was opened.
     let identity: FileIdentity
     private let handle: OpaquePointer
 
-    /// Opens a file that is there.
+    /// Opens an existing file.
     ///
     /// - Parameters:
     ///   - patience: seconds that one statement waits for other processes.
-    ///   - asItStands: reads the file alone and takes no lock, for files where that is all one may.
+    ///   - asItStands: opens the file read-only and without locks, for files that this process may only read.
     convenience init(existing path: String, patience: Double, asItStands: Bool = false) throws(DatabaseError) {
         try self.init(
             path, as: asItStands ? Database.immutableURI(path) : path,
             asItStands ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI : SQLITE_OPEN_READWRITE, patience: patience)
     }
 
-    /// One in memory, which ends with it.
+    /// Creates a database in memory.
     convenience init() throws(DatabaseError) {
         try self.init(":memory:", as: ":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY, patience: 0)
     }
 
     private init(_ path: String, as name: String, _ mode: Int32, patience: Double) throws(DatabaseError) {
         var handle: OpaquePointer?
-        // NOMUTEX: there is one thread at a time. EXRESCODE: a full disk is told from a broken one.
+        // NOMUTEX: only one thread at a time. EXRESCODE: distinguishes a full disk from a failing one.
         let code = ForkGate.inside {
             sqlite3_open_v2(name, &handle, mode | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
         }
@@ -44,7 +44,7 @@ public final class Database {
         sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, Database.largestValue)
         sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0)
         guard ForkGate.inside({ csqlite_harden(handle) }) == SQLITE_OK else { throw error("opened") }
-        // No mapped files: one that another process makes shorter would end this one.
+        // No memory mapping: if another process truncated the file, an access would end this process.
         try execute("PRAGMA mmap_size = 0; PRAGMA cell_size_check = ON")
     }
 
@@ -53,10 +53,10 @@ public final class Database {
         ForkGate.waitForOthers(handle, patience: Int(max(0, min(patience, 3600)) * 1000))
     }
 
-    /// Statements still alive keep the connection until they go.
+    /// Statements that are still alive keep the connection open.
     deinit { _ = ForkGate.inside { sqlite3_close_v2(handle) } }
 
-    /// Bytes of a row, and of a line of SQL.
+    /// The largest row and the longest SQL text, in bytes.
     private static let largestValue: Int32 = 16 << 20
 
     private static func immutableURI(_ path: String) -> String {
@@ -75,20 +75,21 @@ public final class Database {
 
     // MARK: Work
 
-    /// Runs lines of SQL that give nothing back.
+    /// Runs SQL statements without results.
     public func execute(_ sql: String) throws(DatabaseError) {
         guard ForkGate.inside({ sqlite3_exec(handle, sql, nil, nil, nil) }) == SQLITE_OK else { throw error("used") }
     }
 
-    /// Rewrites the file as one whose free pages can be returned to the file system. Not inside a transaction.
+    /// Rewrites the file so that its free pages can be returned to the file system. Must not be called inside a
+    /// transaction.
     func makeShrinkable() throws(DatabaseError) {
-        // VACUUM attaches the file that it writes.
+        // VACUUM attaches the database that it writes.
         sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 1)
         defer { sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0) }
         try execute("PRAGMA auto_vacuum = INCREMENTAL; VACUUM")
     }
 
-    /// Compiles one line of SQL.
+    /// Compiles one SQL statement.
     public func prepare(_ sql: String) throws(DatabaseError) -> Statement {
         var statement: OpaquePointer?
         let code = ForkGate.inside {
@@ -98,15 +99,16 @@ public final class Database {
         return Statement(self, statement)
     }
 
-    /// Does all of `body` or nothing, with no other writer in between. Not to be nested.
+    /// Runs `body` in a transaction, which is rolled back on an error. No other process can write meanwhile. Must not
+    /// be nested.
     public func transaction<Result>(
         _ body: () throws(DatabaseError) -> Result
     ) throws(DatabaseError) -> Result {
-        // Immediate: taking the right to write at the first write instead could fail for want of waiting.
+        // IMMEDIATE: acquiring the write lock only at the first write could fail without waiting.
         try transaction("BEGIN IMMEDIATE", body)
     }
 
-    /// Reads one state of the file, whatever others write meanwhile. Not to be nested.
+    /// Reads a consistent state of the file. Must not be nested.
     func reading<Result>(_ body: () throws(DatabaseError) -> Result) throws(DatabaseError) -> Result {
         try transaction("BEGIN", body)
     }
@@ -120,20 +122,20 @@ public final class Database {
             try execute("COMMIT")
             return result
         } catch {
-            // Some failures have rolled back by themselves.
+            // Some errors roll back automatically.
             if sqlite3_get_autocommit(handle) == 0 { try? execute("ROLLBACK") }
             throw error
         }
     }
 
-    /// A number of the connection itself: `PRAGMA user_version` and the like.
+    /// Returns a number from the database or connection, such as `PRAGMA user_version`.
     func number(_ sql: String) throws(DatabaseError) -> Int64 {
         try prepare(sql).first { $0.integer(0) ?? 0 } ?? 0
     }
 
     // MARK: Structure
 
-    /// The tables and what belongs to them, as SQL that makes them.
+    /// The SQL texts that create the tables and indexes.
     var objects: [String] {
         get throws(DatabaseError) {
             var objects: [String] = []
@@ -153,35 +155,35 @@ public final class Database {
         return try model.objects
     }
 
-    /// More than any schema of ours has.
+    /// More than any schema of this library has.
     private static let mostObjects = 1000
 
-    // MARK: Others
+    // MARK: Changes by others
 
-    /// Changes when another connection, of this process or another, has changed the file.
+    /// Changes when another connection, of this or another process, has changed the file.
     public var version: Int64 {
         get throws(DatabaseError) { try number("PRAGMA data_version") }
     }
 
-    /// Whether the file that is open is no longer the one behind the name.
+    /// Whether the path now refers to another file than the open one.
     public var isReplaced: Bool {
         FileIdentity(path) != identity
     }
 
-    /// The failure that SQLite reported last.
+    /// The last error reported by SQLite.
     func error(_ what: String) -> DatabaseError {
         DatabaseError(sqlite3_extended_errcode(handle), path, doing: what, connection: handle)
     }
 }
 
-/// Which file a name stands for, whatever the name.
+/// The identity of a file, independent of its name.
 struct FileIdentity: Equatable {
     private var device: UInt64 = 0
     private var number: UInt64 = 0
 
     init() {}
 
-    /// - Returns: nil when there is none.
+    /// - Returns: nil if the file does not exist.
     init?(_ path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }

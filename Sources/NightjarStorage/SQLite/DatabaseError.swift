@@ -2,31 +2,31 @@ import CSQLite
 import Glibc
 import NightjarHTTP
 
-/// Why a database could not do what was asked. ``failure`` is what a caller of the library gets to see.
+/// An error of a database. ``failure`` is the error for callers of the library.
 public struct DatabaseError: Error, Sendable, CustomStringConvertible {
-    /// What its owner does differently for it.
+    /// The cause, as far as owners react to it differently.
     public enum Cause: Sendable {
-        /// The content of the file is no database, or its pages contradict each other, or SQLite cannot use the tables.
+        /// The file is not a database, its pages are inconsistent, or SQLite cannot use its tables.
         case damaged
-        /// A later version of this library wrote it.
+        /// A later version of this library wrote the file.
         case newer
-        /// Another program's database, or another kind of ours. It is left alone.
+        /// The database of another program, or another kind of database of this library. It is not changed.
         case foreign
-        /// Other processes held it for longer than was waited.
+        /// Another process held the file for longer than the wait.
         case busy
-        /// No room on the disk.
+        /// No space on the disk.
         case full
-        /// The file, its folder or the whole disk may not be written.
+        /// The file, its folder or the file system is not writable.
         case readOnly
-        /// Everything else: no such folder, no permission, no memory, a failing disk.
+        /// Any other error: missing folder, no permission, out of memory, failing disk.
         case other
     }
 
     public let cause: Cause
     public let path: String
-    /// What failed, and why: it ends the sentence `the database "name" …`.
+    /// The operation that failed, and the reason. Completes the sentence `the database "name" …`.
     public let reason: String
-    /// SQLite's extended result code, or the system's number where SQLite was not reached; 0 for none.
+    /// SQLite's extended result code, or an errno value if SQLite was not involved; 0 for none.
     public let code: Int32
 
     public init(_ cause: Cause, _ path: String, _ reason: String, code: Int32 = 0) {
@@ -36,13 +36,13 @@ public struct DatabaseError: Error, Sendable, CustomStringConvertible {
         self.code = code
     }
 
-    /// A result code of SQLite, with its text for the latest failure of the connection.
+    /// Creates an error from a result code of SQLite and the message of the connection's last error.
     init(_ code: Int32, _ path: String, doing what: String, connection: OpaquePointer?) {
         let text = connection.map { String(cString: sqlite3_errmsg($0)) } ?? String(cString: sqlite3_errstr(code))
         self.init(Cause(code), path, "cannot be \(what): \(text)", code: code)
     }
 
-    /// A number of the system.
+    /// Creates an error from an errno value.
     init(errno code: Int32, _ path: String, doing what: String) {
         let cause: Cause =
             switch code {
@@ -58,18 +58,18 @@ public struct DatabaseError: Error, Sendable, CustomStringConvertible {
 }
 
 extension DatabaseError.Cause {
-    /// - Parameter code: extended or not.
+    /// - Parameter code: a primary or extended result code.
     init(_ code: Int32) {
         self =
             switch code & 0xFF {
             case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_MISMATCH, SQLITE_FORMAT: .damaged
-            // Our statements are constants that fit our tables, and our values keep their bounds. A statement that SQLite
-            // rejects means that the tables are no longer as they were made.
+            // The library's statements are constants that fit its tables, and its values are bounded. If SQLite rejects
+            // a statement, the tables have been changed.
             case SQLITE_ERROR, SQLITE_TOOBIG, SQLITE_CONSTRAINT: .damaged
             case SQLITE_BUSY, SQLITE_LOCKED: .busy
             case SQLITE_FULL: .full
             case SQLITE_READONLY, SQLITE_PERM: .readOnly
-            // A short write is how a full disk shows that had room for a part.
+            // A full disk with space for a part of the data shows as a short write.
             case SQLITE_IOERR where code == SQLITE_IOERR | (3 << 8) || code == SQLITE_IOERR | (19 << 8): .full
             default: .other
             }

@@ -2,18 +2,18 @@ import CLinux
 import CSQLite
 import Glibc
 
-/// What a kind of database of ours consists of.
+/// The definition of a kind of database.
 public struct DatabaseSchema: Sendable {
-    /// In the header of each file of this kind, so that no other file is taken for one.
+    /// Stored in the header of each file of this kind, so that other files are not mistaken for one.
     public let applicationID: Int32
-    /// From 1. A file of a later one is not read.
+    /// Starts at 1. Files of later versions are not read.
     public let version: Int32
-    /// The lines of SQL that lead from each version to the next; the first from an empty file to version 1.
+    /// The SQL statements that upgrade from each version to the next; the first from an empty file to version 1.
     public let steps: [String]
-    /// Free pages can be returned to the file system (`PRAGMA incremental_vacuum`). Of new files alone.
+    /// Free pages can be returned to the file system (`PRAGMA incremental_vacuum`). Applies to new files only.
     let shrinks: Bool
 
-    /// - Parameter applicationID: four letters.
+    /// - Parameter applicationID: four ASCII characters.
     public init(_ applicationID: StaticString, steps: [String], shrinks: Bool = false) {
         self.shrinks = shrinks
         var number: UInt32 = 0
@@ -24,7 +24,7 @@ public struct DatabaseSchema: Sendable {
     }
 }
 
-/// A file that turned out to be damaged after it was opened. Its ``Database`` must be gone when it is moved.
+/// A file that was found damaged after it was opened. Its ``Database`` must be closed before the file is moved.
 public struct CondemnedFile {
     let identity: FileIdentity
     let error: DatabaseError
@@ -35,24 +35,25 @@ public struct CondemnedFile {
     }
 }
 
-/// Opens a database in a file, whatever is there.
+/// Opens or creates a database file.
 ///
-/// A new file is for its owner's eyes alone. One that cannot be read, because it is garbage or of a later version, is
-/// moved aside, for somebody may want it, and a new one begun. A database of another program is never touched.
+/// A new file is accessible only to its owner. A file that cannot be read, because it is damaged or of a later version,
+/// is moved aside, since it may still be needed, and a new one is created. A database of another program is never
+/// changed.
 public enum DatabaseFile {
     public struct Opened {
         public let database: Database
-        /// Where the file that was there before is now, and why it is.
+        /// The new path of the file that existed before, and the reason for moving it.
         public let movedAside: (path: String, error: DatabaseError)?
     }
 
     /// - Parameters:
     ///   - patience: seconds that one statement waits for other processes.
-    ///   - condemned: a file that was found damaged while it was used, and is moved aside if it is still there.
-    ///   - leavesUnreadable: throws for what would be moved aside: somebody has to look at it first.
-    ///   - leavesNewer: throws for a file of a later version alone.
-    ///   - checksPages: reads the whole file to see whether it is sound. Not for one of many megabytes whose rows are
-    ///     checked when they are read.
+    ///   - condemned: a file that was found damaged during use. It is moved aside if it is still there.
+    ///   - leavesUnreadable: throws instead of moving a file aside.
+    ///   - leavesNewer: throws only for a file of a later version.
+    ///   - checksPages: reads the whole file to check it. Not for large files whose rows are checked when they are
+    ///     read.
     public static func open(
         _ path: String, _ schema: DatabaseSchema, patience: Double = 5, condemned: CondemnedFile? = nil,
         leavesUnreadable: Bool = false, leavesNewer: Bool = false, checksPages: Bool = true
@@ -67,11 +68,12 @@ public enum DatabaseFile {
             let identity = FileIdentity(path)
             do throws(DatabaseError) {
                 let database = try openExisting(path, schema, patience, checksPages: checksPages)
-                // Whoever may rename in the folder can have replaced it since.
+                // A process that may write in the folder could have replaced the file since the first check.
                 try checkOwner(path)
                 return Opened(database: database, movedAside: moved)
             } catch {
-                // The second may be one that another process has just made; a third time is no accident.
+                // The second file may have just been created by another process; after the third attempt, the error is
+                // reported.
                 guard !leavesUnreadable, error.cause == .damaged || error.cause == .newer && !leavesNewer,
                     attempts < 4, let identity
                 else { throw error }
@@ -80,7 +82,7 @@ public enum DatabaseFile {
         }
     }
 
-    /// Opens what may only be read.
+    /// Opens a file that may only be read.
     public static func openAsItStands(_ path: String, _ schema: DatabaseSchema) throws(DatabaseError) -> Database {
         try checkOwner(path, orRoot: true)
         let database = try Database(existing: path, patience: 0, asItStands: true)
@@ -88,10 +90,10 @@ public enum DatabaseFile {
         return database
     }
 
-    /// An empty file, which is an empty database, unless there is one.
+    /// Creates an empty file, which is an empty database, unless it exists.
     private static func create(_ path: String) throws(DatabaseError) {
-        // Never opened when it is there: closing it again would let go of the locks that SQLite has on it for this
-        // process (POSIX locks belong to the process, and go with the first descriptor that is closed).
+        // An existing file is never opened here: closing it would release SQLite's locks on it, because POSIX locks
+        // belong to the process and are released when any descriptor of the file is closed.
         let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         if descriptor >= 0 {
             close(descriptor)
@@ -100,27 +102,28 @@ public enum DatabaseFile {
         guard errno == EEXIST else { throw DatabaseError(errno: errno, path, doing: "made") }
     }
 
-    /// A database holds secrets, and another user's may hold anything: it and what SQLite keeps beside it must be files of this
-    /// user alone. Not opened for it; see ``create(_:)``.
+    /// A database contains secrets, and the database of another user may contain anything: the file and SQLite's files
+    /// beside it must belong to this user and must not be accessible to others. The file is not opened for this check;
+    /// see ``create(_:)``.
     ///
-    /// - Parameter orRoot: the system's own will do, to be read.
+    /// - Parameter orRoot: also accepts files of root, for reading.
     private static func checkOwner(_ path: String, orRoot: Bool = false) throws(DatabaseError) {
         for suffix in ["", "-wal", "-shm", "-journal"] {
             let name = path + suffix
             var status = stat()
             guard lstat(name, &status) == 0 else {
-                // A file that is beside it may go at any moment.
+                // SQLite's other files may be removed at any time.
                 guard suffix.isEmpty, errno != ENOENT || orRoot else { continue }
                 throw DatabaseError(errno: errno, name, doing: "opened")
             }
             if status.st_mode & S_IFMT == S_IFLNK, suffix.isEmpty {
                 guard status.st_uid == geteuid() || status.st_uid == 0 else {
-                    throw DatabaseError(.foreign, name, "is a symbolic link of the user with number \(status.st_uid)")
+                    throw DatabaseError(.foreign, name, "is a symbolic link of another user (uid \(status.st_uid))")
                 }
                 guard stat(name, &status) == 0 else { throw DatabaseError(errno: errno, name, doing: "opened") }
             }
             if orRoot, status.st_uid == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o022 == 0 { continue }
-            // Ours, and only read by others so far: no more from now on.
+            // The file belongs to this user but is readable by others: makes it private.
             if status.st_uid == geteuid(), status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o033 == 0,
                 status.st_mode & 0o044 != 0, chmod(name, 0o600) == 0
             {
@@ -128,17 +131,17 @@ public enum DatabaseFile {
             }
             switch clinux_check_private(&status) {
             case 0: break
-            case CLINUX_NO_FILE.rawValue: throw DatabaseError(.foreign, name, "is not a file")
+            case CLINUX_NO_FILE.rawValue: throw DatabaseError(.foreign, name, "is not a regular file")
             case CLINUX_FOREIGN.rawValue:
                 throw DatabaseError(
                     .foreign, name,
-                    "belongs to the user with number \(status.st_uid) and not to the one this process runs as; remove it, or name "
+                    "belongs to another user (uid \(status.st_uid)); remove it, or use "
                         + "another")
             default:
                 let mode = String(status.st_mode & 0o777, radix: 8)
                 throw DatabaseError(
                     .foreign, name,
-                    "is open to other users (mode \(mode)), who may have read or changed it; remove it, or chmod 600 it"
+                    "is accessible to other users (mode \(mode)), who may have read or changed it; remove it, or run chmod 600 on it"
                 )
             }
         }
@@ -149,22 +152,21 @@ public enum DatabaseFile {
     ) throws(DatabaseError) -> Database {
         let database = try Database(existing: path, patience: patience)
         if try !isCurrent(database, schema, checksPages: checksPages) {
-            // Before the first page is written, or it is of no effect.
+            // Must be set before the first page is written.
             if schema.shrinks { try database.execute("PRAGMA auto_vacuum = INCREMENTAL") }
             try useWriteAheadLog(database, patience)
             try migrate(database, schema)
         } else if try database.prepare("PRAGMA journal_mode").first(read: { $0.text(0) }) != "wal" {
             try useWriteAheadLog(database, patience)
         }
-        // Survives the end of the process at any moment; the end of the power may cost the last changes, and never
-        // the file.
+        // A crash of the process loses nothing. A power failure may lose the last changes but does not damage the file.
         try database.execute("PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 1048576")
         return database
     }
 
-    /// Readers and the writer do not wait for each other, and a change is one write at the end of one file.
+    /// With a write-ahead log, readers and the writer do not wait for each other, and a change is a single append.
     private static func useWriteAheadLog(_ database: Database, _ patience: Double) throws(DatabaseError) {
-        // SQLite does not wait by itself where two open a new file at once.
+        // SQLite does not wait by itself if two processes open a new file at the same time.
         let deadline = ContinuousClock.now + .seconds(patience)
         while true {
             do throws(DatabaseError) {
@@ -176,11 +178,11 @@ public enum DatabaseFile {
         }
     }
 
-    /// - Returns: false when the file is empty or of an earlier version.
+    /// - Returns: false if the file is empty or of an earlier version.
     private static func isCurrent(
         _ database: Database, _ schema: DatabaseSchema, checksPages: Bool = true
     ) throws(DatabaseError) -> Bool {
-        // Another process may be making it at this moment: all or nothing of that is seen.
+        // In one transaction, because another process may be creating the tables.
         try database.reading { () throws(DatabaseError) in try check(database, schema, checksPages: checksPages) }
     }
 
@@ -192,15 +194,16 @@ public enum DatabaseFile {
         let objects = try database.number("SELECT count(*) FROM sqlite_schema")
         if identifier == 0, version == 0, objects == 0 { return false }
         guard identifier == schema.applicationID else {
-            throw DatabaseError(.foreign, database.path, "is of another program or for another purpose")
+            throw DatabaseError(.foreign, database.path, "belongs to another program or has another purpose")
         }
         guard version <= schema.version else {
             throw DatabaseError(
                 .newer, database.path,
-                "is of version \(version), written by a later release; this one knows version \(schema.version)")
+                "has version \(version), written by a later release; this release supports up to version \(schema.version)"
+            )
         }
         guard version > 0, try database.objects == Database.objects(madeBy: schema.steps.prefix(Int(version))) else {
-            throw DatabaseError(.damaged, database.path, "is damaged: its tables are not as they were made")
+            throw DatabaseError(.damaged, database.path, "is damaged: its tables were changed")
         }
         if checksPages { try checkPages(database) }
         return version == schema.version
@@ -208,7 +211,7 @@ public enum DatabaseFile {
 
     /// Reads the whole file.
     ///
-    /// - Throws: `damaged` when something in it contradicts something else.
+    /// - Throws: `damaged` if the pages are inconsistent.
     static func checkPages(_ database: Database) throws(DatabaseError) {
         let finding = try database.prepare("PRAGMA quick_check(1)").first { $0.text(0) } ?? nil
         guard finding == "ok" else {
@@ -218,7 +221,7 @@ public enum DatabaseFile {
 
     private static func migrate(_ database: Database, _ schema: DatabaseSchema) throws(DatabaseError) {
         try database.transaction { () throws(DatabaseError) in
-            // Another process may have been quicker.
+            // Another process may have upgraded the file already.
             let version = try database.number("PRAGMA user_version")
             guard version < schema.version else { return }
             for step in schema.steps.dropFirst(Int(version)) { try database.execute(step) }
@@ -229,13 +232,13 @@ public enum DatabaseFile {
 
     // MARK: Moving aside
 
-    /// Gives the file another name, and what SQLite keeps beside it.
+    /// Renames the file and SQLite's files beside it.
     ///
-    /// Nobody of this process may have it open. Of several processes that want to, one does: they take turns by a lock on
-    /// the damaged file itself, and the name must still stand for it.
+    /// The file must not be open in this process. If several processes want to move it, a lock on the damaged file
+    /// ensures that only one does; the path must still refer to that file.
     ///
     /// - Parameter identity: the file that was found damaged.
-    /// - Returns: nil when another process was quicker.
+    /// - Returns: nil if another process has moved it.
     private static func moveAside(_ path: String, _ identity: FileIdentity) throws(DatabaseError) -> String? {
         let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -249,7 +252,7 @@ public enum DatabaseFile {
         }
         guard FileIdentity(path) == identity else { return nil }
         let place = freeName(beside: path)
-        // The file itself last: beside a new one of its name, its log would be taken for the new one's.
+        // The database itself last: otherwise its log could be mistaken for the log of a new file of that name.
         for suffix in ["-wal", "-shm", ""] where rename(path + suffix, place + suffix) != 0 {
             guard !suffix.isEmpty, errno == ENOENT else {
                 throw DatabaseError(errno: errno, path, doing: "moved aside")
@@ -258,7 +261,7 @@ public enum DatabaseFile {
         return place
     }
 
-    /// `NAME.damaged-20250131T235959Z`, with a number behind it when there is one of that second.
+    /// `NAME.damaged-20250131T235959Z`, followed by a number if that name exists.
     private static func freeName(beside path: String) -> String {
         var now = time(nil)
         var parts = tm()

@@ -1,7 +1,7 @@
 import Glibc
 
-/// Runs `body`, which writes files, so that a limit on their size is an error like a full disk: by default the system ends
-/// the process of who writes beyond it (SIGXFSZ), and this process is somebody else's.
+/// Runs `body`, which writes files, with SIGXFSZ blocked, so that a file size limit is an error like a full disk. By
+/// default the signal would end the host process.
 package func withoutFileSizeSignal<Result, Failure: Error>(
     _ body: () throws(Failure) -> Result
 ) throws(Failure) -> Result {
@@ -11,8 +11,8 @@ package func withoutFileSizeSignal<Result, Failure: Error>(
     sigaddset(&signal, SIGXFSZ)
     pthread_sigmask(SIG_BLOCK, &signal, &previous)
     defer {
-        let code = errno  // which is for the caller to read
-        // Blocked before us: then so is what happened meanwhile, and the caller's to see.
+        let code = errno  // for the caller
+        // If the signal was blocked before, a pending one belongs to the caller.
         if sigismember(&previous, SIGXFSZ) == 0 {
             var none = timespec()
             while sigtimedwait(&signal, nil, &none) == SIGXFSZ {}

@@ -1,20 +1,20 @@
 import CSQLite
 import Glibc
 
-/// Holds back a fork of the process while a thread is inside of SQLite: the child, which has that thread no more, would find
-/// SQLite's own locks taken for ever, and hang when it opens a database of its own.
+/// Delays a fork of the process while a thread is inside SQLite. Otherwise SQLite's own locks could be held forever in
+/// the child, which does not have that thread, and the child would hang when it opens a database.
 ///
-/// Who waits for another process's lock is outside meanwhile, so a fork waits for milliseconds.
+/// A thread that waits for the lock of another process is not inside, so a fork waits only for milliseconds.
 enum ForkGate {
-    /// Readers are inside. Readers before a writer that waits, which is what glibc does by default, so that who is inside
-    /// may enter again.
+    /// Threads inside hold a read lock. Readers are preferred to waiting writers, which is glibc's default, so that a
+    /// thread inside may enter again.
     nonisolated(unsafe) private static let lock: UnsafeMutablePointer<pthread_rwlock_t> = {
         let lock = UnsafeMutablePointer<pthread_rwlock_t>.allocate(capacity: 1)
         pthread_rwlock_init(lock, nil)
         pthread_atfork(
             { pthread_rwlock_wrlock(ForkGate.lock) },
             { pthread_rwlock_unlock(ForkGate.lock) },
-            // Not unlocked: the thread that holds it has another number here.
+            // Initialized again instead of unlocked: the holder's thread ID is different in the child.
             { pthread_rwlock_init(ForkGate.lock, nil) })
         return lock
     }()
@@ -26,9 +26,9 @@ enum ForkGate {
         return body()
     }
 
-    /// Waits for other processes as `sqlite3_busy_timeout` does, but outside.
+    /// Waits for other processes like `sqlite3_busy_timeout`, but outside of the gate.
     ///
-    /// - Parameter patience: milliseconds for one statement.
+    /// - Parameter patience: milliseconds per statement.
     static func waitForOthers(_ database: OpaquePointer, patience: Int) {
         guard patience > 0 else {
             sqlite3_busy_handler(database, nil, nil)
@@ -46,7 +46,7 @@ enum ForkGate {
             }, UnsafeMutableRawPointer(bitPattern: patience))
     }
 
-    /// Milliseconds before the try after so many.
+    /// The pause in milliseconds after the given number of attempts.
     private static func pause(_ tries: Int32) -> Int {
         switch tries {
         case ..<2: 1

@@ -1,6 +1,6 @@
 import CSQLite
 
-/// A value as SQLite stores it.
+/// A value in an SQLite database.
 public enum SQLValue: Sendable, Equatable {
     case null
     case integer(Int64)
@@ -12,7 +12,8 @@ public enum SQLValue: Sendable, Equatable {
     public static func real(_ value: Double?) -> SQLValue { value.map { .real($0) } ?? .null }
 }
 
-/// A line of SQL, compiled once and run often with other values. On the thread of its ``Database``.
+/// A compiled SQL statement that can be run repeatedly with different values. Belongs to the thread of its
+/// ``Database``.
 public final class Statement {
     private let database: Database
     private let handle: OpaquePointer
@@ -24,12 +25,12 @@ public final class Statement {
 
     deinit { _ = ForkGate.inside { sqlite3_finalize(handle) } }
 
-    /// Runs it to its end.
+    /// Runs the statement to completion.
     public func run(_ values: [SQLValue] = []) throws(DatabaseError) {
         try each(values) { _ in true }
     }
 
-    /// The first row made into something; nil when there is none.
+    /// Returns the result of `read` for the first row, or nil if there is no row.
     public func first<Result>(_ values: [SQLValue] = [], read: (Row) -> Result) throws(DatabaseError) -> Result? {
         var result: Result?
         try each(values) {
@@ -39,9 +40,9 @@ public final class Statement {
         return result
     }
 
-    /// Hands each row to `body`, which may read it until it returns, and stops after the one it returns false for.
+    /// Calls `body` for each row until it returns false. The row is valid until `body` returns.
     public func each(_ values: [SQLValue] = [], _ body: (Row) -> Bool) throws(DatabaseError) {
-        // Whatever comes of it, it must not stay in the middle: that would hold its lock on the file.
+        // Always reset: an unfinished statement would keep its lock on the file.
         defer {
             _ = ForkGate.inside {
                 sqlite3_reset(handle)
@@ -71,7 +72,7 @@ public final class Statement {
         case .text(var text):
             text.withUTF8 { bytes in
                 bytes.withMemoryRebound(to: CChar.self) {
-                    // An empty string may have no address, which SQLite would take for null.
+                    // An empty string may have no address, which SQLite would store as NULL.
                     sqlite3_bind_text64(
                         handle, index, $0.baseAddress ?? Statement.nothing, UInt64($0.count), csqlite_transient(),
                         UInt8(SQLITE_UTF8))
@@ -92,9 +93,9 @@ public final class Statement {
     }()
 }
 
-/// What a ``Statement`` found, column by column from 0. Not to be kept.
+/// A row of a ``Statement``. Columns are numbered from 0. Must not be stored.
 ///
-/// A file may hold anything, so a value of another type, or text that is not UTF-8, reads as nil.
+/// The file is not trusted: a value of another type, or text that is not valid UTF-8, reads as nil.
 public struct Row {
     private let handle: OpaquePointer
 

@@ -2,38 +2,40 @@ import Glibc
 import NightjarCrypto
 import NightjarHTTP
 
-/// 32 bytes under which a store keeps its logins. Shows them to nobody.
+/// A 32-byte key with which a store encrypts its logins. Its description does not reveal the key.
 public struct EncryptionKey: Sendable, CustomStringConvertible, CustomReflectable {
     let bytes: [UInt8]
 
-    /// - Parameter path: a file that nobody else may read, with 32 bytes, or these in hexadecimal or Base64.
+    /// - Parameter path: a file readable only by its owner, with 32 bytes, or with their hexadecimal or Base64
+    ///   encoding.
     public init(file path: String) throws(NightjarError) {
         guard let content = try PrivateFile(path, "key file").read(atMost: EncryptionKey.longestText) else {
             throw NightjarError(
                 .storage,
-                "there is no key file \(quoted(path)); make one: (umask 077; openssl rand -hex 32 >\(quoted(path)))")
+                "the key file \(quoted(path)) does not exist; create it: (umask 077; openssl rand -hex 32 >\(quoted(path)))"
+            )
         }
         guard let bytes = content.count == AEAD.keySize ? content : EncryptionKey.parse(content) else {
             throw NightjarError(
-                .storage, "the key file \(quoted(path)) has neither 32 bytes nor those in hexadecimal or Base64")
+                .storage, "the key file \(quoted(path)) must contain 32 bytes, or their hexadecimal or Base64 encoding")
         }
         self.bytes = bytes
     }
 
-    /// - Parameter name: of an environment variable with 32 bytes in hexadecimal or Base64.
+    /// - Parameter name: the name of an environment variable with 32 bytes in hexadecimal or Base64.
     public init(variable name: String) throws(NightjarError) {
         guard let text = getenv(name) else {
             throw NightjarError(
-                .storage, "the environment variable \(quoted(name)), which is to have the key, is not set")
+                .storage, "the environment variable \(quoted(name)), which must contain the key, is not set")
         }
         guard let bytes = EncryptionKey.parse(Array(String(cString: text).utf8)) else {
             throw NightjarError(
-                .storage, "the environment variable \(quoted(name)) has no 32 bytes in hexadecimal or Base64")
+                .storage, "the environment variable \(quoted(name)) must contain 32 bytes in hexadecimal or Base64")
         }
         self.bytes = bytes
     }
 
-    /// - Returns: nil for another number than 32.
+    /// - Returns: nil if there are not exactly 32 bytes.
     public init?(bytes: [UInt8]) {
         guard bytes.count == AEAD.keySize else { return nil }
         self.bytes = bytes
@@ -42,10 +44,10 @@ public struct EncryptionKey: Sendable, CustomStringConvertible, CustomReflectabl
     public var description: String { "key ***" }
     public var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// Tells this key from another one, and nothing about it.
+    /// Distinguishes keys without revealing anything about them.
     var fingerprint: [UInt8] { Array(Digest.sha256(Array("nightjar token key\0".utf8) + bytes).prefix(8)) }
 
-    /// Of Base64 in lines, with room for what editors add.
+    /// In bytes: Base64 in lines, with room for white space.
     private static let longestText = 256
 
     // MARK: Text
@@ -62,7 +64,7 @@ public struct EncryptionKey: Sendable, CustomStringConvertible, CustomReflectabl
         return stride(from: 0, to: values.count, by: 2).map { UInt8(values[$0] << 4 | values[$0 + 1]) }
     }
 
-    /// RFC 4648 sections 4 and 5: 43 digits and, or not, what pads them.
+    /// RFC 4648 sections 4 and 5: 43 characters, with or without padding.
     private static func base64(_ digits: [UInt8]) -> [UInt8]? {
         let padding = UInt8(ascii: "=")
         let digits = digits.count == 44 && digits.last == padding ? digits.dropLast() : digits[...]

@@ -3,11 +3,11 @@ import Glibc
 import NightjarHTTP
 import Synchronization
 
-/// One byte of a file that is there for nothing else, locked for one client among all of all processes.
+/// A lock on one byte of a lock file, held by one client among those of all processes.
 ///
-/// The lock belongs to the open description (F_OFD_SETLK): two clients of a process exclude each other, and the system
-/// releases it with the process, however that ends. The file is never removed: who waits for one and who made a new one
-/// would both have it.
+/// The lock belongs to the open file description (F_OFD_SETLK): two clients of a process exclude each other, and the
+/// system releases the lock when the process ends. The file is never removed: otherwise a process waiting for the old
+/// file and one that created a new file could both hold the lock.
 final class FileLock: TokenLock {
     private let descriptor: Int32
     private let process = getpid()
@@ -17,8 +17,8 @@ final class FileLock: TokenLock {
 
     deinit { unlock() }
 
-    /// - Parameter path: behind all symbolic links.
-    /// - Returns: nil while another has the byte.
+    /// - Parameter path: with all symbolic links resolved.
+    /// - Returns: nil while another client holds the lock.
     static func take(_ path: String, byte: Int64) throws(NightjarError) -> FileLock? {
         let file = PrivateFile(path, "lock file")
         for _ in 0..<mostReplacements {
@@ -26,7 +26,7 @@ final class FileLock: TokenLock {
             guard descriptor >= 0 else { throw failure(file, errno) }
             var isTaken = false
             defer { if !isTaken { ForkWatch.close(descriptor) } }
-            // A umask takes rights away; others could lock a file that they may open.
+            // The umask may have removed permissions; and other users must not be able to open and lock the file.
             var status = stat()
             guard fstat(descriptor, &status) == 0 else { throw failure(file, errno) }
             if status.st_uid == geteuid(), status.st_mode & 0o777 != 0o600 {
@@ -40,15 +40,15 @@ final class FileLock: TokenLock {
             case EAGAIN, EACCES: return nil
             case let code: throw failure(file, code)
             }
-            // Somebody may have removed it since it was opened, and locked another one.
+            // The file may have been removed since it was opened, and another process may hold a lock on a new file.
             guard FileIdentity(descriptor: descriptor) == FileIdentity(path) else { continue }
             isTaken = true
             return FileLock(descriptor)
         }
-        throw file.failure("is replaced again and again; leave it where it is")
+        throw file.failure("was replaced repeatedly; it must not be removed")
     }
 
-    /// Waits for it.
+    /// Waits until the lock is available.
     static func wait(
         _ path: String, byte: Int64, patience: Duration
     ) throws(NightjarError) -> FileLock {
@@ -64,17 +64,17 @@ final class FileLock: TokenLock {
 
     func unlock() {
         guard !isReleased.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        // The child of a fork has it closed already, and the number may be another file's.
+        // In a forked child, the descriptor was already closed, and its number may belong to another file.
         guard getpid() == process else { return }
         ForkWatch.close(descriptor)
     }
 
     private static func failure(_ file: PrivateFile, _ code: Int32) -> NightjarError {
         file.failure(
-            "cannot be used: \(String(cString: strerror(code))); it has to be made beside what it is for, in a folder that "
-                + "this process may write in, on a file system with locks", code: code)
+            "cannot be used: \(String(cString: strerror(code))); it must be in the folder of the file that it protects, which "
+                + "must be writable and on a file system that supports locks", code: code)
     }
 
-    /// Once is an accident.
+    /// A single replacement may be an accident.
     private static let mostReplacements = 4
 }

@@ -1,19 +1,19 @@
 import Glibc
 import NightjarHTTP
 
-/// One login in one file, which is replaced as a whole with each save. Beside it, `PATH.lock` excludes others, and
-/// `PATH.new` is there while it is written.
+/// One login in one file, which each save replaces as a whole. Beside it, `PATH.lock` is the lock file, and `PATH.new`
+/// exists while it is written.
 ///
-/// It holds nothing open but its lock, so the child of a fork may go on with it.
+/// Only the lock is held open, so a forked child may use the store.
 public struct FileTokenStore: TokenStore {
     public let path: String
     private let key: EncryptionKey?
     private let file: PrivateFile
 
-    /// Touches nothing yet.
+    /// Does not access the disk yet.
     ///
-    /// - Parameter key: encrypts the file with AES-256-GCM, for this path: a copy at another path is refused. A file without
-    ///   encryption is refused when there is a key, and an encrypted one when there is none.
+    /// - Parameter key: encrypts the file with AES-256-GCM for this path: a copy at another path is rejected. An
+    ///   unencrypted file is rejected if there is a key, and an encrypted one if there is none.
     public init(path: String, key: EncryptionKey? = nil) {
         self.path = path
         self.key = key
@@ -34,9 +34,9 @@ public struct FileTokenStore: TokenStore {
 
     public func save(_ login: StoredLogin, replacing version: LoginVersion?) throws(NightjarError) -> Bool {
         guard let content = LoginRecord.encode(login, key: key, place: try recordPlace()) else {
-            throw failure("has no room for so long a token")
+            throw failure("cannot store a token of this length")
         }
-        // A short lock of its own: a login and a logout do not wait for an exchange.
+        // A separate, short lock: saving a login or logout does not wait for a token refresh.
         let lock = try writingLock()
         defer { lock.unlock() }
         // A record that cannot be read is not overwritten.
@@ -53,17 +53,17 @@ public struct FileTokenStore: TokenStore {
         try FileLock.wait(lockPath(), byte: Byte.writing, patience: FileTokenStore.patience)
     }
 
-    /// The data that an encrypted record is bound to: its path.
+    /// The associated data of an encrypted record: its path.
     private func recordPlace() throws(NightjarError) -> String { "file\0" + (try file.place()) }
 
     private func lockPath() throws(NightjarError) -> String { try file.place() + ".lock" }
 
-    /// Of the lock file.
+    /// Offsets in the lock file.
     private enum Byte {
         static let exchange: Int64 = 0
         static let writing: Int64 = 1
     }
 
-    /// Others hold the lock for writing for as long as a disk takes.
+    /// Others hold the write lock only while they write to disk.
     private static let patience = Duration.seconds(10)
 }

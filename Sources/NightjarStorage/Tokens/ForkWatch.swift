@@ -1,17 +1,17 @@
 import Glibc
 
-/// What a forked child must not keep of its parent: descriptors with locks, for the locks would outlive the parent in it,
-/// and SQLite's notes on the files that the parent had open.
+/// Removes state that a forked child must not keep: descriptors with locks, because the child would keep the locks
+/// after the parent ended, and SQLite's records of files that the parent had open.
 enum ForkWatch {
     private struct State {
         var mutex = pthread_mutex_t()
         var descriptors: Set<Int32> = []
         var databasesInUse = 0
-        /// Whether some were in use in the parent at the fork.
+        /// Whether databases were in use in the parent at the time of the fork.
         var inheritedDatabases = false
     }
 
-    /// A system mutex: the one who forks takes it before and gives it back on both sides.
+    /// A system mutex: the forking thread locks it before the fork and unlocks it on both sides.
     nonisolated(unsafe) private static let state: UnsafeMutablePointer<State> = {
         let state = UnsafeMutablePointer<State>.allocate(capacity: 1)
         state.initialize(to: State())
@@ -26,7 +26,7 @@ enum ForkWatch {
         return state
     }()
 
-    /// Under the lock, which is the parent's on this side of the fork.
+    /// Called under the lock, which the forking thread holds on both sides.
     private static func leaveParent() {
         for descriptor in state.pointee.descriptors { _ = Glibc.close(descriptor) }
         state.pointee.descriptors.removeAll(keepingCapacity: true)
@@ -41,7 +41,7 @@ enum ForkWatch {
         return body(&state.pointee)
     }
 
-    /// As `open`, of a file that no child of a fork has open. With ``close(_:)`` only.
+    /// Like `open`, but a forked child does not keep the descriptor. Must be closed with ``close(_:)``.
     static func open(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 {
         locked { state in
             let descriptor = Glibc.open(path, flags | O_CLOEXEC, mode)
@@ -57,9 +57,9 @@ enum ForkWatch {
         }
     }
 
-    /// Runs `body`, which uses databases and leaves none open.
+    /// Runs `body`, which uses databases and closes them before it returns.
     ///
-    /// - Returns: nil in a child whose parent was about to do the same when it forked.
+    /// - Returns: nil in a child whose parent was inside such a call when it forked.
     static func usingDatabases<Result, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result? {

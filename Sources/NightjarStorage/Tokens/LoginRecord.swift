@@ -1,37 +1,37 @@
 import NightjarCrypto
 import NightjarHTTP
 
-/// A login or its tombstone as bytes, in which a single changed byte is noticed.
+/// The encoding of a login or its tombstone. Any changed byte is detected.
 ///
 ///     0   8  "NJLOGIN\n"
 ///     8   1  version, 2
 ///     9   1  sealing: 0 none, 1 AES-256-GCM
 ///     10  2  zero
-///     12  4  length of the whole
+///     12  4  total length
 ///     16  8  fingerprint of the key; zero without one
-///     24     the fields and what pads them, then their SHA-256 with what is before;
-///            or a nonce, and the fields sealed with what is before and the record's place as their context
+///     24     the fields and their padding, then the SHA-256 of everything before;
+///            or a nonce and the sealed fields, with the preceding bytes and the record's place as associated data
 ///
-/// A field is a tag, four bytes of length and its bytes. Numbers are big-endian. The place is the path and, in a database, the
-/// account: an encrypted record that is copied to another path or account cannot be read there.
+/// A field is a tag, a length of four bytes and its bytes. Numbers are big-endian. The place is the path and, in a
+/// database, the account: an encrypted record that is copied to another path or account cannot be decrypted there.
 enum LoginRecord {
-    /// Why bytes are no login. It ends the sentence `the token file "name" …`.
+    /// Why bytes are not a valid login. Completes the sentence `the token file "name" …`.
     enum Failure: Error {
         case foreign, newer(UInt8), older(UInt8), damaged, notAuthentic, otherKey, needsKey, notEncrypted
 
         var reason: String {
             switch self {
-            case .foreign: "is no token store: it is left alone; name another, or move it away"
+            case .foreign: "is not a token store and was not changed; use another path, or move it away"
             case .newer(let version):
-                "is of version \(version), written by a later release; this one knows version \(LoginRecord.version)"
+                "has version \(version), written by a later release; this release supports up to version \(LoginRecord.version)"
             case .older(let version):
-                "is of version \(version), written by an earlier release; move it away and log in again"
+                "has version \(version), written by an earlier release; move it away and log in again"
             case .notAuthentic:
-                "cannot be decrypted: it is damaged, or a copy from another path or account; move it away and log in again"
-            case .damaged: "is damaged and left alone; move it away and log in again"
-            case .otherKey: "is encrypted under another key than the one given"
-            case .needsKey: "is encrypted, and no key is given"
-            case .notEncrypted: "is not encrypted, and a key is given; move it away and log in again"
+                "cannot be decrypted: it is damaged or was copied from another path or account; move it away and log in again"
+            case .damaged: "is damaged; move it away and log in again"
+            case .otherKey: "is encrypted with a different key"
+            case .needsKey: "is encrypted, but no key is set"
+            case .notEncrypted: "is not encrypted, but a key is set; move it away and log in again"
             }
         }
     }
@@ -44,15 +44,15 @@ enum LoginRecord {
     private static let magic = Array("NJLOGIN\n".utf8)
     private static let version: UInt8 = 2
     private static let headerSize = 24
-    /// What is around the fields: a digest, or a nonce and a tag, which are 4 bytes less.
+    /// The size of a digest, or of a nonce and a tag, which are 4 bytes shorter.
     private static let overhead = 32
-    /// No token is so long; what is longer is not read.
+    /// Longer records are not read. No token is this long.
     static let largestSize = 1 << 20
 
     // MARK: Writing
 
-    /// - Parameter place: what an encrypted record is bound to.
-    /// - Returns: nil when it would be longer than ``largestSize``.
+    /// - Parameter place: the associated data of an encrypted record.
+    /// - Returns: nil if the record would be longer than ``largestSize``.
     static func encode(_ login: StoredLogin, key: EncryptionKey?, place: String) -> [UInt8]? {
         var body = fields(login)
         let size = paddedSize(headerSize + overhead + body.count)
@@ -73,8 +73,9 @@ enum LoginRecord {
         return record + nonce + sealed
     }
 
-    /// Whole pages of disks, with room for a token that is longer by a quarter and 1 KiB. So the record of an intent takes
-    /// as much room as the one that the exchange ends with, and a full disk is found before the old token is spent.
+    /// Rounds up to whole disk pages, with room for a token that is longer by a quarter and 1 KiB. The record of an
+    /// intent therefore takes as much space as the record after the refresh, and a full disk is detected before the old
+    /// token is spent.
     private static func paddedSize(_ size: Int) -> Int { (size + size / 4 + 1024 + 4095) / 4096 * 4096 }
 
     private static func fields(_ login: StoredLogin) -> [UInt8] {
@@ -194,7 +195,7 @@ extension [UInt8] {
         Swift.withUnsafeBytes(of: number.bigEndian) { append(contentsOf: $0) }
     }
 
-    /// Of a place that is there, and of at most 8 bytes.
+    /// The position and at most 8 bytes after it must exist.
     fileprivate func number(at start: Int, _ count: Int) -> UInt64 {
         self[start..<start + count].reduce(0) { $0 << 8 | UInt64($1) }
     }

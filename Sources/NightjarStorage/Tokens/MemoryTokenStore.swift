@@ -2,7 +2,7 @@ import Glibc
 import NightjarHTTP
 import Synchronization
 
-/// A login that ends with the process. The clients that share it are given this one store.
+/// A login that ends with the process. Clients that share the login use the same store.
 public final class MemoryTokenStore: TokenStore {
     fileprivate struct State: Sendable {
         var login: StoredLogin?
@@ -46,10 +46,10 @@ public final class MemoryTokenStore: TokenStore {
         state.withLock { $0.isLocked = false }
     }
 
-    /// A forked child has a copy, and would redeem the token that its parent redeems.
+    /// A forked child has a copy and would redeem the same refresh token as its parent.
     private func checkProcess() throws(NightjarError) {
         guard getpid() != process else { return }
-        throw NightjarError(.forked, "the token memory is of the parent of this forked process")
+        throw NightjarError(.forked, "this token store belongs to the parent process")
     }
 }
 

@@ -2,11 +2,11 @@ import CLinux
 import Glibc
 import NightjarHTTP
 
-/// A file for its owner's eyes alone, read whole and replaced whole.
+/// A file accessible only to its owner, read and replaced as a whole.
 package struct PrivateFile: Sendable {
-    /// As its user named it, for messages.
+    /// The path as given by the user, for messages.
     package let path: String
-    /// What it is: `token file`.
+    /// The kind of file for messages, such as `token file`.
     private let kind: String
 
     package init(_ path: String, _ kind: String) {
@@ -21,9 +21,9 @@ package struct PrivateFile: Sendable {
     private func failure(errno code: Int32, doing what: String) -> NightjarError {
         let advice =
             switch code {
-            case ENOENT, ENOTDIR: "; is its folder there?"
-            case ENOSPC, EDQUOT, EFBIG: "; make room, what was there is as it was"
-            case EACCES, EPERM, EROFS: "; this process needs the right to write in its folder"
+            case ENOENT, ENOTDIR: "; check that its folder exists"
+            case ENOSPC, EDQUOT, EFBIG: "; free some disk space; the previous content is unchanged"
+            case EACCES, EPERM, EROFS: "; its folder must be writable by this process"
             default: ""
             }
         return failure("cannot be \(what): \(String(cString: strerror(code)))\(advice)", code: code)
@@ -31,22 +31,22 @@ package struct PrivateFile: Sendable {
 
     // MARK: Opening
 
-    /// Opens the file itself, behind no symbolic link, or makes it with O_CREAT: the one way in which files that hold secrets are
-    /// opened.
+    /// Opens the file without following a symbolic link, or creates it with O_CREAT. All files with secrets are opened
+    /// here.
     ///
-    /// - Parameter flags: as open(2) has them. A file that others may open is refused to be read, and taken from them to be
-    ///   written.
-    /// - Returns: a descriptor, which the caller closes.
-    /// - Throws: `storage`, with the system's number, for what is not a file of this user alone.
+    /// - Parameter flags: as in open(2). A file that others can open is rejected for reading; for writing, it is made
+    ///   private.
+    /// - Returns: a descriptor owned by the caller.
+    /// - Throws: `storage`, with the errno value, if the file is not private to this user.
     package func open(_ name: [CChar], _ flags: Int32) throws(NightjarError) -> Int32 {
         var status = stat()
         let descriptor = clinux_open_private(name, flags, &status)
         guard descriptor < 0 else { return descriptor }
         switch descriptor {
-        case CLINUX_NO_FILE.rawValue: throw failure("is not a file")
+        case CLINUX_NO_FILE.rawValue: throw failure("is not a regular file")
         case CLINUX_MANY_NAMES.rawValue:
             throw failure(
-                "has \(status.st_nlink) names, so that it may be another file too; remove it, or name another")
+                "has \(status.st_nlink) hard links; remove it, or use another path")
         case CLINUX_FOREIGN.rawValue, CLINUX_SHARED.rawValue: try check(status)
         default: break
         }
@@ -55,12 +55,12 @@ package struct PrivateFile: Sendable {
 
     // MARK: Name
 
-    /// The one name of the file, which may be yet to be made, behind all symbolic links: what is replaced is what a link
-    /// leads to, and who comes by another name comes to the same lock.
+    /// The canonical path of the file, which need not exist, with all symbolic links resolved. A save replaces the
+    /// target of a link, and all names of a file use the same lock.
     func place() throws(NightjarError) -> String {
         guard !path.isEmpty, !path.utf8.contains(0), path.utf8.last != UInt8(ascii: "/") else {
             throw NightjarError(
-                .invalidArgument, "the path of a \(kind) is empty, ends with a slash or has a NUL in it")
+                .invalidArgument, "the path of a \(kind) must not be empty, end with a slash or contain a NUL")
         }
         var name = path
         for _ in 0..<PrivateFile.mostLinks {
@@ -76,18 +76,18 @@ package struct PrivateFile: Sendable {
         throw failure(errno: ELOOP, doing: "found")
     }
 
-    /// What the system allows on the way to a file.
+    /// The system's limit for a path.
     private static let mostLinks = 40
 
-    /// Where a symbolic link leads; nil: it is none.
+    /// The target of a symbolic link; nil if it is not a link.
     ///
-    /// - Throws: for one that another user made, who would choose the file in this user's place.
+    /// - Throws: if another user created the link, because that user would choose the file.
     private func link(_ name: String) throws(NightjarError) -> String? {
         var status = stat()
         guard lstat(name, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else { return nil }
         guard status.st_uid == geteuid() || status.st_uid == 0 else {
             throw failure(
-                "is a symbolic link of the user with number \(status.st_uid), who may choose what it leads to")
+                "is a symbolic link of another user (uid \(status.st_uid)), who controls its target")
         }
         return withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { buffer in
             guard let start = buffer.baseAddress else { return nil }
@@ -105,9 +105,9 @@ package struct PrivateFile: Sendable {
 
     // MARK: Reading
 
-    /// - Returns: nil when there is none, in a folder that is there.
-    /// - Throws: also when it is another user's, or others may read it: then it is not known whose content it is, or who
-    ///   has seen it.
+    /// - Returns: nil if the file does not exist but its folder does.
+    /// - Throws: also if the file belongs to another user or is readable by others, because its content may then be
+    ///   forged or known.
     func read(atMost limit: Int) throws(NightjarError) -> [UInt8]? {
         let place = try place()
         let descriptor: Int32
@@ -120,7 +120,7 @@ package struct PrivateFile: Sendable {
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw failure(errno: errno, doing: "opened") }
-        guard status.st_size <= limit else { throw failure("is too large to be one: it has \(status.st_size) bytes") }
+        guard status.st_size <= limit else { throw failure("is too large: \(status.st_size) bytes") }
         var content: [UInt8] = []
         while content.count <= limit {
             var count = 0
@@ -134,34 +134,34 @@ package struct PrivateFile: Sendable {
             if count == 0 { return content }
             content += chunk
         }
-        throw failure("is too large to be one")
+        throw failure("is too large")
     }
 
-    /// Of a file that is there: a regular one, ours, and nobody else's business.
+    /// Checks an existing file: it must be a regular file, owned by this user and inaccessible to others.
     func check(_ status: stat) throws(NightjarError) {
-        guard status.st_mode & S_IFMT == S_IFREG else { throw failure("is not a file") }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw failure("is not a regular file") }
         guard status.st_uid == geteuid() else {
-            throw failure("belongs to the user with number \(status.st_uid) and not to the one this process runs as")
+            throw failure("belongs to another user (uid \(status.st_uid))")
         }
         guard status.st_mode & 0o077 == 0 else {
             let mode = String(status.st_mode & 0o777, radix: 8)
             throw failure(
-                "is open to other users (mode \(mode)), who may have seen its secret; chmod 600 it, or replace the secret"
+                "is accessible to other users (mode \(mode)), who may have read the secret; run chmod 600 on it, or replace the secret"
             )
         }
     }
 
     // MARK: Writing
 
-    /// Puts `content` in the place of what there is, at once for all who read, and durably. By one at a time.
+    /// Replaces the file atomically and durably. One caller at a time.
     func replace(with content: [UInt8]) throws(NightjarError) {
         let place = try place()
         let temporary = place + PrivateFile.temporarySuffix
-        // Of a process that was killed while it wrote.
+        // Left by a process that was killed while it wrote.
         unlink(temporary)
         let descriptor = Glibc.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw failure(errno: errno, doing: "written") }
-        // A umask takes rights away, also the owner's.
+        // The umask may have removed permissions, even of the owner.
         var code = fchmod(descriptor, 0o600) == 0 ? 0 : errno
         if code == 0 { code = withoutFileSizeSignal { PrivateFile.write(content, to: descriptor) } }
         if code == 0, fsync(descriptor) != 0 { code = errno }
@@ -174,16 +174,16 @@ package struct PrivateFile: Sendable {
         try syncFolder(of: place)
     }
 
-    /// Makes names durable: what was renamed, removed or made.
+    /// Syncs the folder after a file was created, renamed or removed.
     func syncFolder(of place: String) throws(NightjarError) {
         let descriptor = Glibc.open(PrivateFile.split(place).folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw failure(errno: errno, doing: "made durable") }
+        guard descriptor >= 0 else { throw failure(errno: errno, doing: "synced to disk") }
         defer { close(descriptor) }
-        // EINVAL: a file system that keeps no folders to be written.
-        guard fsync(descriptor) == 0 || errno == EINVAL else { throw failure(errno: errno, doing: "made durable") }
+        // EINVAL: the file system does not support syncing folders.
+        guard fsync(descriptor) == 0 || errno == EINVAL else { throw failure(errno: errno, doing: "synced to disk") }
     }
 
-    /// One name, so that what killed processes leave is never more than one file.
+    /// A fixed name, so that killed processes leave at most one file.
     private static let temporarySuffix = ".new"
 
     private static func write(_ content: [UInt8], to descriptor: Int32) -> Int32 {

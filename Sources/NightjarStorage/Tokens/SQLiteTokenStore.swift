@@ -2,10 +2,10 @@ import Glibc
 import NightjarCrypto
 import NightjarHTTP
 
-/// The logins of several accounts in one SQLite file, one of them by this store. Beside it, `PATH.lock` excludes others,
-/// a byte for each account.
+/// One of the logins in an SQLite file, which may contain the logins of several accounts. Beside it, `PATH.lock` is the
+/// lock file, with a byte for each account.
 ///
-/// The file is open only while it is used, so the child of a fork may go on with it, unless its parent forked in the middle.
+/// The file is open only during an operation, so a forked child may use the store, unless the parent forked during one.
 public struct SQLiteTokenStore: TokenStore {
     public let path: String
     public let account: String
@@ -13,12 +13,12 @@ public struct SQLiteTokenStore: TokenStore {
     private let patience: Double
     private let file: PrivateFile
 
-    /// Touches nothing yet.
+    /// Does not access the disk yet.
     ///
     /// - Parameters:
-    ///   - account: which login of the file; any text.
-    ///   - key: encrypts this login with AES-256-GCM, for this file and account: a copy of the row or the file elsewhere is
-    ///     refused.
+    ///   - account: the name of the login in the file; any text.
+    ///   - key: encrypts this login with AES-256-GCM for this file and account: a copy of the row or the file
+    ///     elsewhere is rejected.
     ///   - patience: seconds that one statement waits for other processes.
     public init(path: String, account: String, key: EncryptionKey? = nil, patience: Double = 5) {
         self.path = path
@@ -41,7 +41,7 @@ public struct SQLiteTokenStore: TokenStore {
     public func save(_ login: StoredLogin, replacing version: LoginVersion?) throws(NightjarError) -> Bool {
         let place = try file.place()
         guard let record = LoginRecord.encode(login, key: key, place: recordPlace(place)) else {
-            throw failure("has no room for so long a token")
+            throw failure("cannot store a token of this length")
         }
         let isNew = try !isThere(place)
         var isRepeated = false
@@ -66,7 +66,8 @@ public struct SQLiteTokenStore: TokenStore {
     public func tryLock() throws(NightjarError) -> (any TokenLock)? {
         let digest = Digest.sha256(Array(account.utf8)).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         let place = try file.place()
-        // Two bits less than a file may be long: two of a billion accounts hardly share a byte, and would only wait.
+        // Two bits less than the maximum file length. Two accounts that share a byte by chance only wait for each
+        // other.
         guard let lock = try FileLock.take(place + ".lock", byte: Int64(digest >> 2)) else { return nil }
         do throws(NightjarError) {
             if try isThere(place) { try settle(place) }
@@ -77,9 +78,9 @@ public struct SQLiteTokenStore: TokenStore {
         }
     }
 
-    /// Decides what became of a save whose process was killed in the middle of it. Its change may stand at the end of
-    /// SQLite's log, seen by nobody until somebody has to read the log anew, and by all from then on: behind a change of
-    /// our own it has happened, or never will.
+    /// Settles a save whose process was killed in the middle. Its change may be at the end of SQLite's log, invisible
+    /// until a process recovers the log, and visible after that. After a change by this process, the killed save has
+    /// either happened or never will.
     private func settle(_ place: String) throws(NightjarError) {
         try use(place) { (database) throws(DatabaseError) -> Result<Void, NightjarError> in
             try database.transaction { () throws(DatabaseError) -> Result<Void, NightjarError> in
@@ -89,7 +90,7 @@ public struct SQLiteTokenStore: TokenStore {
         }
     }
 
-    /// The data that an encrypted record is bound to. A row copied to another account or file is refused.
+    /// The associated data of an encrypted record. A row copied to another account or file is rejected.
     private func recordPlace(_ place: String) -> String { "sqlite\0\(place)\0\(account)" }
 
     // MARK: Database
@@ -104,7 +105,7 @@ public struct SQLiteTokenStore: TokenStore {
             """
         ])
 
-    /// Never opened to be looked at: closing it would let go of the locks that SQLite has on it in this process.
+    /// Does not open the file: closing it would release SQLite's locks on it in this process.
     private func isThere(_ place: String) throws(NightjarError) -> Bool {
         var status = stat()
         guard stat(place, &status) == 0 else {
@@ -126,7 +127,7 @@ public struct SQLiteTokenStore: TokenStore {
                 try withoutFileSizeSignal { () throws(DatabaseError) in
                     let opened = try DatabaseFile.open(
                         place, SQLiteTokenStore.schema, patience: patience, leavesUnreadable: true)
-                    // Durable with each commit, and what was overwritten is not left in the file.
+                    // Durable with each commit; overwritten data is not left in the file.
                     try opened.database.execute("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON")
                     return try body(opened.database)
                 }
@@ -135,7 +136,7 @@ public struct SQLiteTokenStore: TokenStore {
             throw failure(error.reason + SQLiteTokenStore.advice(error.cause), code: error.code)
         }
         guard let result else {
-            throw NightjarError(.forked, "the token \(name) was in use when this process was forked from its parent")
+            throw NightjarError(.forked, "the token \(name) was in use when this process was forked")
         }
         return try result.get()
     }
@@ -156,12 +157,12 @@ public struct SQLiteTokenStore: TokenStore {
 
     private static func advice(_ cause: DatabaseError.Cause) -> String {
         switch cause {
-        case .damaged: "; it is left alone; move it away and log in again"
-        case .foreign: "; it is left alone; name another"
+        case .damaged: "; it was not changed; move it away and log in again"
+        case .foreign: "; it was not changed; use another path"
         case .newer: ""
-        case .busy: "; another process has held it for too long"
-        case .full: "; make room, what was there is as it was"
-        case .readOnly: "; this process needs the right to write it and in its folder"
+        case .busy: "; another process held it for too long"
+        case .full: "; free some disk space; the previous content is unchanged"
+        case .readOnly: "; the file and its folder must be writable by this process"
         case .other: ""
         }
     }

@@ -4,15 +4,15 @@ import NightjarCrypto
 import NightjarHTTP
 import Synchronization
 
-/// One login in the desktop's keyring (the Secret Service of freedesktop.org), by libsecret-1, which is looked for when it
-/// is first used. It never prompts: a keyring that is locked is an error.
+/// One login in the desktop's keyring (the Secret Service of freedesktop.org), through libsecret-1, which is loaded on
+/// first use. Never prompts: a locked keyring is an error.
 ///
-/// Durable as far as the service is when it says that it has stored something.
+/// As durable as the service is after it has reported success.
 public struct SecretServiceTokenStore: TokenStore {
     public let service: String
     public let account: String
 
-    /// Touches nothing yet. The two together name the login.
+    /// Does not access the keyring yet. Service and account together name the login.
     public init(service: String, account: String) {
         self.service = service
         self.account = account
@@ -40,7 +40,7 @@ public struct SecretServiceTokenStore: TokenStore {
     public func save(_ login: StoredLogin, replacing version: LoginVersion?) throws(NightjarError) -> Bool {
         try checkUse()
         guard let record = LoginRecord.encode(login, key: nil, place: "") else {
-            throw failure("has no room for so long a token")
+            throw failure("cannot store a token of this length")
         }
         let lock = try FileLock.wait(lockPath(), byte: Byte.writing, patience: .seconds(30))
         defer { lock.unlock() }
@@ -70,29 +70,31 @@ public struct SecretServiceTokenStore: TokenStore {
         case CSECRET_NONE: return false
         case CSECRET_LOCKED: throw failure("is locked; unlock it (log in to the desktop, or use its password manager)")
         case CSECRET_NO_KEYRING:
-            throw failure("is not there: the desktop has no default keyring; make one with its password manager")
+            throw failure("cannot be used: the desktop has no default keyring; create one with its password manager")
         case CSECRET_NO_LIBRARY:
-            throw failure("needs libsecret, which Debian has as libsecret-1-0; install it, or use a file (\(reason))")
+            throw failure("requires libsecret (Debian package libsecret-1-0); install it, or use a file (\(reason))")
         default:
             throw failure(
-                "cannot be used: \(reason); is a keyring running in this session, such as gnome-keyring or KWallet?")
+                "cannot be used: \(reason); check that a keyring such as gnome-keyring or KWallet is running in this session"
+            )
         }
     }
 
-    /// The first process to use GLib's bus keeps it: in a forked child its thread is missing, and calls would never end.
+    /// The process that first used GLib's bus. In a forked child, GLib's thread does not exist and calls would never
+    /// return.
     private static let process = Atomic<Int32>(0)
 
     private func checkUse() throws(NightjarError) {
         guard !service.utf8.contains(0), !account.utf8.contains(0) else {
-            throw NightjarError(.invalidArgument, "the service and account of a keyring's login have no NUL in them")
+            throw NightjarError(.invalidArgument, "the service and account of a keyring login must not contain a NUL")
         }
         let mine = getpid()
         let (_, user) = SecretServiceTokenStore.process.compareExchange(
             expected: 0, desired: mine, ordering: .acquiringAndReleasing)
         guard user == 0 || user == mine else {
-            throw NightjarError(.forked, "the token \(name) was in use when this process was forked from its parent")
+            throw NightjarError(.forked, "the token \(name) was in use when this process was forked")
         }
-        // Without an address GLib would start a bus of its own, which nobody else could find.
+        // Without an address, GLib would start a bus of its own, which no other process would find.
         var status = stat()
         let folder = getenv("XDG_RUNTIME_DIR").map { String(cString: $0) } ?? ""
         guard getenv("DBUS_SESSION_BUS_ADDRESS") != nil || (!folder.isEmpty && stat(folder + "/bus", &status) == 0)
@@ -110,12 +112,13 @@ public struct SecretServiceTokenStore: TokenStore {
         static let writing: Int64 = 1
     }
 
-    /// In a folder of the user's own: the keyring has none that is known.
+    /// In a folder of the user, because the location of the keyring is not known.
     private func lockPath() throws(NightjarError) -> String {
         let folder = try lockFolder() + "/nightjar"
         guard mkdir(folder, 0o700) == 0 || errno == EEXIST else {
             throw failure(
-                "has no lock: \(quoted(folder)) cannot be made: \(String(cString: strerror(errno)))", code: errno)
+                "cannot be locked: \(quoted(folder)) cannot be created: \(String(cString: strerror(errno)))",
+                code: errno)
         }
         let digest = Digest.sha256(Array("\(service)\0\(account)".utf8)).prefix(16)
         let name = digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
@@ -127,19 +130,20 @@ public struct SecretServiceTokenStore: TokenStore {
             getenv(name).map { String(cString: $0) }.flatMap { $0.utf8.first == UInt8(ascii: "/") ? $0 : nil }
         }
         if let folder = variable("XDG_RUNTIME_DIR") { return folder }
-        // Where it would be: a login without the variable must not have another lock.
+        // The usual location of XDG_RUNTIME_DIR: a login session without the variable must use the same lock.
         let usual = "/run/user/\(geteuid())"
         if access(usual, W_OK) == 0 { return usual }
         if let folder = variable("XDG_STATE_HOME"), access(folder, W_OK) == 0 { return folder }
         guard let home = variable("HOME") else {
-            throw failure("has no place for its lock: set XDG_RUNTIME_DIR or HOME")
+            throw failure("cannot be locked: neither XDG_RUNTIME_DIR nor HOME is set")
         }
         var folder = home
         for name in [".local", "state"] {
             folder += "/" + name
             guard mkdir(folder, 0o700) == 0 || errno == EEXIST else {
                 throw failure(
-                    "has no lock: \(quoted(folder)) cannot be made: \(String(cString: strerror(errno)))", code: errno)
+                    "cannot be locked: \(quoted(folder)) cannot be created: \(String(cString: strerror(errno)))",
+                    code: errno)
             }
         }
         return folder
@@ -147,7 +151,7 @@ public struct SecretServiceTokenStore: TokenStore {
 
     // MARK: Text
 
-    /// Keyrings show and keep text.
+    /// Keyrings store and display text.
     private static func text(_ bytes: [UInt8]) -> String {
         let digits = Array("0123456789abcdef".utf8)
         return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)

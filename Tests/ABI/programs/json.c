@@ -154,7 +154,7 @@ static void tells_path_expected_and_found(void) {
   nj_response_release(res);
 
   res = get("/empty");
-  CHECK_MISMATCH(nj_response_json_int64(res, "/id", &number, &err), "the answer has no body, so no JSON");
+  CHECK_MISMATCH(nj_response_json_int64(res, "/id", &number, &err), "the response has no body, but JSON was expected");
   nj_response_release(res);
   res = get("/html");
   nj_error *err = NULL;

@@ -200,7 +200,7 @@ static void calls_that_are_alike_share_an_exchange(void) {
   nj_request *request = get("/v1/slow?ms=100&key=alike");
   tally result = all(client, request, 100);
   CHECK(result.succeeded == 100 && result.coalesced == 99);
-  CHECK(strstr(result.explanation, "100 calls that are alike shared one exchange") != NULL);
+  CHECK(strstr(result.explanation, "100 equal calls shared one exchange") != NULL);
   CHECK(count("/requests/GET ~1v1~1slow") - before == 1);
 
   CHECK(nj_request_set_coalesce(request, false) == NJ_OK);

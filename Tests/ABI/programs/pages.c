@@ -358,7 +358,7 @@ static void misuse(void) {
   CHECK(nj_pager_new(NULL, request, NULL, NULL, NULL) == NULL);
   CHECK(nj_pager_new(client, NULL, NULL, NULL, NULL) == NULL);
   CHECK(nj_pager_new(client, request, NULL, "nonsense", &error) == NULL);
-  CHECK_TEXT(nj_error_message(error), "the state is not one that a list has given, or it is damaged");
+  CHECK_TEXT(nj_error_message(error), "the state was not created by a paginator, or it is damaged");
   nj_error_free(error);
   CHECK(nj_pager_next_item(NULL, &item, NULL, &error) == NJ_NEXT_FAILED && item == NULL);
   nj_error_free(error);

@@ -131,7 +131,7 @@ static void sends_files_and_forms(const char *origin) {
   CHECK(nj_form_add_text(form, "", "nameless") == NJ_OK);
   nj_error *err = NULL;
   CHECK(nj_request_set_body_form(req, form, &err) == NJ_INVALID_REQUEST);
-  CHECK_TEXT(nj_error_message(err), "part 6 of the form, \"\": it has no name; give it one");
+  CHECK_TEXT(nj_error_message(err), "part 6 of the form, \"\": it has no name; set one");
   nj_error_free(err);
   nj_form_free(form);
   nj_request_free(req);
@@ -283,7 +283,7 @@ static void streams_a_body(const char *origin) {
   nj_error *err = NULL;
   CHECK(nj_client_send(client, req, &err) == NULL);
   CHECK(nj_error_kind(err) == NJ_INVALID_REQUEST);
-  CHECK_TEXT(nj_error_message(err), "the body's source failed");
+  CHECK_TEXT(nj_error_message(err), "the body callback failed");
   nj_error_free(err);
   nj_request_free(req);
 }

@@ -66,7 +66,7 @@ equal(shown(setmetatable({}, { __tostring = function() return "named\27" end }))
 equal(shown { { id = 1, title = "One", n = { 1, 2 } }, { id = 20, title = nightjar.null } },
   "id  title  n\n 1  One    [2]\n20  null")
 equal(shown({ { id = 1, a = ("x"):rep(30) }, { id = 2, b = ("y"):rep(30) } }, 40),
-  "id  a\n 1  " .. ("x"):rep(30) .. "\n 2\n… columns that do not fit: b")
+  "id  a\n 1  " .. ("x"):rep(30) .. "\n 2\n… omitted columns: b")
 equal(shown { { w = "日本" }, { w = "ab" } }, "w\n日本\nab")
 local records = {}
 for index = 1, 500 do records[index] = { id = index } end

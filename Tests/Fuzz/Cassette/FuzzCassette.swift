@@ -1,5 +1,6 @@
 import NIOCore
 import NightjarHTTP
+import NightjarTesting
 
 /// Fuzzes the cassette reader. Aborts if an invariant is violated:
 ///

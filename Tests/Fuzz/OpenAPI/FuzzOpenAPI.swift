@@ -1,5 +1,5 @@
+import NightjarAPI
 import NightjarHTTP
-import NightjarOpenAPI
 
 /// Fuzzes the loader of API descriptions. Aborts if an invariant is violated:
 ///

@@ -1,5 +1,6 @@
 import NIOCore
 import NightjarHTTP
+import NightjarTesting
 
 /// Fuzzes redaction. Puts a random secret into a place that holds secrets, surrounds it with input, and aborts if an
 /// invariant is violated:

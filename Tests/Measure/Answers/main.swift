@@ -2,6 +2,7 @@
 // thread. Run by scripts/measure-answers in a release build. The bounds in AnswerCheck.swift are based on its results.
 
 import NIOCore
+import NightjarAPI
 import NightjarHTTP
 
 struct Case {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import NightjarHTTP
+@testable import NightjarJSON
 
 @Suite struct JSONBuilderTests {
     private func text<Value: Encodable>(_ value: Value, _ options: JSONEncodingOptions = .init()) throws -> String {
@@ -72,9 +73,10 @@ import Testing
         struct Sample: Encodable { var values: [Double] }
         #expect(
             refusal(Sample(values: [1, .nan]))
-                == #"invalid_request: the value cannot be written as JSON: at "/values/1": nan is no number of JSON"#)
+                == #"invalid_request: the value cannot be written as JSON: at "/values/1": JSON cannot represent nan"#)
         #expect(
-            refusal([Int128.max]).hasSuffix(#"at "/0": it has more than 64 bits, which readers of JSON would round"#))
+            refusal([Int128.max]).hasSuffix(
+                #"at "/0": the integer has more than 64 bits and JSON readers would round it"#))
     }
 
     final class Loop: Encodable {

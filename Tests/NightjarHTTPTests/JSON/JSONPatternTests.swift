@@ -1,6 +1,7 @@
 import Testing
 
 @testable import NightjarHTTP
+@testable import NightjarJSON
 
 @Suite struct JSONPatternTests {
     /// Semantics of ECMA-262 with the flag u, where PCRE2 differs by default.
@@ -28,7 +29,7 @@ import Testing
     func refuses(_ pattern: String) {
         let error = #expect(throws: NightjarError.self) { try JSONPattern(pattern) }
         #expect(error?.kind == .invalidArgument)
-        #expect(error?.message.hasPrefix("the pattern \(quoted(pattern)) is none at offset ") == true)
+        #expect(error?.message.hasPrefix("the pattern \(quoted(pattern)) is invalid at offset ") == true)
     }
 
     @Test func whatIsTooLongOrTooNestedIsRefused() {

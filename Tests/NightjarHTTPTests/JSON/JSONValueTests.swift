@@ -37,11 +37,11 @@ import Testing
         ("[1,]", "not JSON: expected a value at line 1 column 4"),
         ("{\"a\":1,}", "not JSON: expected a name in quotes at line 1 column 8"),
         ("[01]", "not JSON: a number must not begin with 0 at line 1 column 3"),
-        ("1e999", "not JSON: a number beyond the range of doubles at line 1 column 1"),
-        (#""\ud800""#, "not JSON: half of a surrogate pair in a string at line 1 column 2"),
+        ("1e999", "not JSON: number out of the range of a double at line 1 column 1"),
+        (#""\ud800""#, "not JSON: unpaired surrogate in a string at line 1 column 2"),
         ("[\"a", "not JSON: the text ends inside a string at line 1 column 4"),
         ("nul", "not JSON: expected a value at line 1 column 1"),
-        ("1 2", "not JSON: expected nothing behind the value at line 1 column 3"),
+        ("1 2", "not JSON: unexpected data after the value at line 1 column 3"),
     ])
     func whatIsNoneIsToldWithItsPlace(text: String, message: String) {
         let error = #expect(throws: NightjarError.self) { try JSONValue(parsing: text) }
@@ -65,6 +65,6 @@ import Testing
         _ = try JSONValue(parsing: nested(1024))
         _ = try JSONValue(parsing: nested(1024).replacing("[]", with: "[1]"))
         let error = #expect(throws: NightjarError.self) { try JSONValue(parsing: nested(1025)) }
-        #expect(error?.message == "not JSON: more than 1024 arrays and objects within each other at line 1 column 1025")
+        #expect(error?.message == "not JSON: arrays and objects nested more than 1024 levels deep at line 1 column 1025")
     }
 }

@@ -3,6 +3,7 @@ import NIOCore
 import Testing
 
 @testable import NightjarHTTP
+@testable import NightjarTesting
 
 /// External texts are compared by code points. Swift treats canonically equivalent texts as equal.
 @Suite("Canonically equivalent names are different names")

@@ -1,6 +1,7 @@
 import NIOCore
 import Testing
 
+@testable import NightjarAPI
 @testable import NightjarHTTP
 
 /// Hostile servers: which URLs a list may lead to, and what is saved and shown of them.

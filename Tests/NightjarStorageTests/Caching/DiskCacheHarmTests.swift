@@ -111,8 +111,8 @@ import Testing
         #expect(result.status == 0 && result.text.hasSuffix("done\n"), "\(result.text)")
         let lines = result.text.split(separator: "\n")
         #expect(lines.count >= 2 && lines.count <= 3, "\(result.text)")
-        #expect(lines.dropLast().allSatisfy { $0.contains("takes nothing") || $0.contains("is not used") })
-        // Data that could not be stored takes no space.
+        #expect(lines.dropLast().allSatisfy { $0.contains("stores nothing") || $0.contains("is not used") })
+        // What could not be stored takes no room.
         try checkNothingIsLeftOver()
         // The next process, with enough space, continues.
         let next = try run(worker, ["limited", folder, "100000000"])
@@ -128,7 +128,7 @@ import Testing
         let result = try run("/usr/bin/unshare", ["-m", "sh", "-c", script])
         guard result.status != 77, result.status != 1 || !result.text.contains("unshare") else { return }
         #expect(result.status == 0 && result.text.hasSuffix("done\n"), "\(result.text)")
-        #expect(result.text.contains("takes nothing") || result.text.contains("is not used"), "\(result.text)")
+        #expect(result.text.contains("stores nothing") || result.text.contains("is not used"), "\(result.text)")
     }
 
     @Test func aFolderThatMayNotBeWrittenIsNoError() throws {
@@ -151,6 +151,6 @@ import Testing
         mkdir(folder, 0o755)
         chmod(parent.path, 0o755)
         let result = try run(worker, ["limited", folder, "nobody"])
-        #expect(result.status == 0 && result.text.contains("belongs to the user with number 0"), "\(result.text)")
+        #expect(result.status == 0 && result.text.contains("belongs to another user (uid 0)"), "\(result.text)")
     }
 }

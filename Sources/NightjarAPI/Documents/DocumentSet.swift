@@ -1,0 +1,181 @@
+import NightjarHTTP
+
+/// The documents that describe one API, and the resolution of references between them.
+struct DocumentSet: Sendable {
+    struct Document: Sendable {
+        /// The name in messages and in ``SchemaPlace``. It is unique in the set and contains no secrets.
+        let name: String
+        let location: DocumentLocation
+        let tree: DocumentTree
+    }
+
+    private(set) var documents: [Document] = []
+    private var byLocation = ExactDictionary<Int>()
+    private var byName = ExactDictionary<Int>()
+    /// The errors of the documents that could not be loaded.
+    private var failures = ExactDictionary<NightjarError>()
+
+    // MARK: Documents
+
+    /// - Parameter base: the final location after redirects, against which references are resolved.
+    mutating func add(_ tree: DocumentTree, at location: DocumentLocation, base: DocumentLocation) {
+        var name = tree.name
+        // The name is taken by a URL that differs only in a secret.
+        while byName[name] != nil { name = "\(name) (\(documents.count + 1))" }
+        byName[name] = documents.count
+        byLocation[location.text] = documents.count
+        if byLocation[base.text] == nil { byLocation[base.text] = documents.count }
+        documents.append(Document(name: name, location: base, tree: tree))
+    }
+
+    mutating func fail(_ error: NightjarError, at location: DocumentLocation) { failures[location.text] = error }
+
+    func document(at location: DocumentLocation) -> Int? { byLocation[location.text] }
+    func document(named name: String) -> Int? { byName[name] }
+    func hasFailed(_ location: DocumentLocation) -> Bool { failures[location.text] != nil }
+
+    // MARK: References
+
+    /// Returns the document that a reference points into, and its fragment without the `#`.
+    ///
+    /// - Throws: `invalid_argument`, naming the reference. Also if the reference leaves the origin of its document.
+    func target(
+        of reference: String, in document: Int
+    ) throws(NightjarError) -> (location: DocumentLocation, fragment: String) {
+        guard reference.utf8.count <= DocumentSet.maximumReference else {
+            throw NightjarError(
+                .invalidArgument,
+                "the reference \(quoted(reference)) is longer than \(DocumentSet.maximumReference) bytes")
+        }
+        let hash = reference.utf8.firstIndex(of: UInt8(ascii: "#")) ?? reference.endIndex
+        let fragment = hash == reference.endIndex ? "" : String(reference[hash...].dropFirst())
+        let here = documents[document].location
+        if hash == reference.startIndex { return (here, fragment) }
+        let location = try here.resolving(String(reference[..<hash]))
+        if let origin = location.origin, origin != here.origin {
+            let rule =
+                here.origin == nil
+                ? "but a file may refer only to files" : "but a document may refer only to its own origin"
+            throw NightjarError(
+                .invalidArgument,
+                """
+                the reference \(quoted(reference)) points to \(origin), \(rule); load the document and its parts \
+                from one place
+                """)
+        }
+        return (location, fragment)
+    }
+
+    /// Returns the place that a reference points to.
+    ///
+    /// - Throws: `invalid_argument`, naming the reference.
+    func place(of reference: String, in document: Int) throws(NightjarError) -> DocumentPlace {
+        let (location, fragment) = try target(of: reference, in: document)
+        guard let number = byLocation[location.text] else {
+            let why = failures[location.text].map { "could not be loaded: " + $0.message } ?? "has not been loaded"
+            throw NightjarError(
+                .invalidArgument, "the reference \(quoted(reference)) points to \(location.name), which \(why)")
+        }
+        guard let node = try node(fragment, in: documents[number].tree) else {
+            throw NightjarError(
+                .invalidArgument,
+                """
+                the reference \(quoted(reference, limit: 200)) has no target: \(documents[number].name) has no \
+                \(quoted("#" + fragment, limit: 200))
+                """)
+        }
+        return DocumentPlace(document: number, node: node)
+    }
+
+    /// - Parameter fragment: a JSON Pointer in its URI fragment form (RFC 6901 section 6), or the name of a `$anchor`.
+    func node(_ fragment: String, in tree: DocumentTree) throws(NightjarError) -> TreeNode? {
+        if fragment.isEmpty { return tree.root }
+        let decoded = try PercentEncoded.decoded(fragment[...])
+        guard decoded.utf8.first == UInt8(ascii: "/") else { return tree.anchored(decoded) }
+        return tree.root.value(at: try JSONPointer(decoded))
+    }
+
+    /// The longest chain of references before it is reported as a cycle. Real descriptions have chains of two.
+    private static let maximumHops = 8
+    /// The longest reference, in bytes. Aliases can repeat a reference at little cost, and each use is copied and
+    /// followed.
+    static let maximumReference = 16 << 10
+
+    /// Returns the value at a place, after following its reference if it is one.
+    ///
+    /// - Parameter targets: the targets of the references that have been followed.
+    /// - Throws: `invalid_argument` if a reference cannot be resolved.
+    func resolved(_ place: DocumentPlace, _ targets: inout ReferenceTargets) throws(NightjarError) -> DocumentPlace {
+        var place = place
+        for _ in 0..<DocumentSet.maximumHops {
+            guard place.referenceNode != nil else { return place }
+            if let known = targets.byPlace[place.key] {
+                place = try known.get()
+                continue
+            }
+            guard let reference = place.reference else { return place }
+            let here = place
+            let target = Result { () throws(NightjarError) in try self.place(of: reference, in: here.document) }
+            targets.byPlace[place.key] = target
+            place = try target.get()
+        }
+        throw NightjarError(
+            .invalidArgument,
+            "the reference \(quoted(place.reference ?? "")) is circular or passes through more than 8 references")
+    }
+}
+
+/// The targets of the references of a set, keyed by the place of the object with the `$ref`. Aliases and references may
+/// reach one object from any number of places; its reference is followed once.
+struct ReferenceTargets: Sendable {
+    fileprivate var byPlace: [UInt64: Result<DocumentPlace, NightjarError>] = [:]
+}
+
+/// A value in one of the documents of a set.
+struct DocumentPlace: Sendable {
+    let document: Int
+    let node: TreeNode
+
+    /// The node of the `$ref` value.
+    var referenceNode: TreeNode? {
+        guard node.isObject, let reference = node["$ref"], reference.kind == .string else { return nil }
+        return reference
+    }
+
+    /// The `$ref`. If it is too long, only as much as is needed to reject it.
+    var reference: String? { referenceNode?.text(atMost: DocumentSet.maximumReference + 1) }
+
+    /// Identifies the place within its set.
+    var key: UInt64 { UInt64(document) << 32 | UInt64(node.index) }
+
+    subscript(_ name: String) -> DocumentPlace? { node[name].map { DocumentPlace(document: document, node: $0) } }
+
+    func text(_ name: String) -> String? { node[name]?.text }
+}
+
+extension DocumentSet: SchemaSource {
+    func schema(at place: SchemaPlace, limit: inout Int) throws(NightjarError) -> JSONValue {
+        guard let document = byName[place.document],
+            let node = documents[document].tree.root.value(at: place.pointer)
+        else { throw NightjarError(.invalidArgument, "no schema at \(place)") }
+        return try node.json(limit: &limit)
+    }
+
+    func place(of reference: String, in document: String) throws(NightjarError) -> SchemaPlace {
+        guard let number = byName[document] else {
+            throw NightjarError(.invalidArgument, "unknown document \(quoted(document))")
+        }
+        let led = try place(of: reference, in: number)
+        let (_, fragment) = try target(of: reference, in: number)
+        let decoded = try PercentEncoded.decoded(fragment[...])
+        // With aliases, a schema has several places. The place where it is written identifies it, so that it is parsed
+        // once.
+        guard !documents[led.document].tree.hasAliases, decoded.isEmpty || decoded.utf8.first == UInt8(ascii: "/")
+        else { return schemaPlace(led) }
+        return SchemaPlace(document: documents[led.document].name, pointer: try JSONPointer(decoded))
+    }
+
+    func schemaPlace(_ place: DocumentPlace) -> SchemaPlace {
+        SchemaPlace(document: documents[place.document].name, pointer: place.node.pointer)
+    }
+}

@@ -1,0 +1,116 @@
+import NightjarHTTP
+
+/// Reads an OpenAPI document and the documents it refers to into a ``Catalog``. The caller fetches the documents.
+///
+///     wants(first) ──received──▶ wants(others) ... ──received──▶ complete
+///
+/// Reads OpenAPI 3.0 and 3.1, in JSON or YAML. A document may refer to documents of its own origin. A file may refer to
+/// files.
+public struct CatalogLoader: Sendable {
+    private var set = DocumentSet()
+    private var walk = ReferenceWalk()
+    private var bytes = 0
+    private var asked = 1
+
+    /// - Parameter location: an absolute file path, or an absolute URL.
+    public init(_ location: String) { wanted = [location] }
+
+    /// The absolute paths and URLs of the documents that are still needed. When empty, ``catalog()`` can be called.
+    public private(set) var wanted: [String]
+
+    /// The most documents of one description. The largest known description (DigitalOcean) has 2,900.
+    public static let maximumDocuments = 10_000
+    /// The most bytes of all documents. DigitalOcean's description has 11 MB.
+    public static let maximumBytes = 256 << 20
+
+    /// Adds a document. Errors in any document but the first are reported by a note at the place that refers to it.
+    ///
+    /// - Parameters:
+    ///   - location: one of ``wanted``.
+    ///   - base: the final location after redirects, against which references are resolved. The default is `location`.
+    /// - Throws: `decoding` with line and column if the first document is neither JSON nor YAML, `invalid_argument` if
+    ///   it is not an OpenAPI 3 description or `location` is not wanted, `invalid_url`, `too_large`.
+    public mutating func received(
+        _ document: UnsafeRawBufferPointer, for location: String, from base: String? = nil
+    ) throws(NightjarError) {
+        guard let place = wanted.firstIndex(where: { $0.isExactly(location) }) else {
+            throw NightjarError(.invalidArgument, "the document \(quoted(location)) was not requested")
+        }
+        let location = try DocumentLocation(location)
+        let base = try base.map { text throws(NightjarError) in try DocumentLocation(text) } ?? location
+        bytes += document.count
+        guard bytes <= CatalogLoader.maximumBytes else {
+            let name = set.documents.first?.name ?? location.name
+            throw NightjarError(
+                .tooLarge,
+                "\(name) and the documents it refers to are larger than \(CatalogLoader.maximumBytes >> 20) MiB")
+        }
+        let tree: DocumentTree
+        do throws(NightjarError) {
+            tree = try DocumentTree.reading(document, name: base.name)
+        } catch {
+            guard !set.documents.isEmpty else { throw error }
+            wanted.remove(at: place)
+            set.fail(error, at: location)
+            return
+        }
+        if set.documents.isEmpty { try CatalogBuilder.checkVersion(tree) }
+        wanted.remove(at: place)
+        set.add(tree, at: location, base: base)
+        let further = walk.received(set.documents.count - 1, at: location, in: set)
+        asked += further.count
+        guard asked <= CatalogLoader.maximumDocuments else {
+            throw NightjarError(
+                .tooLarge,
+                "\(set.documents[0].name) refers to more than \(CatalogLoader.maximumDocuments) documents")
+        }
+        wanted += further.map(\.text)
+    }
+
+    /// Reports that a document could not be loaded. The parts that refer to it are skipped, with a note.
+    ///
+    /// - Throws: `error` if it is the first document.
+    public mutating func failed(_ error: NightjarError, for location: String) throws(NightjarError) {
+        guard let place = wanted.firstIndex(where: { $0.isExactly(location) }) else { return }
+        guard !set.documents.isEmpty else { throw error }
+        wanted.remove(at: place)
+        set.fail(error, at: try DocumentLocation(location))
+    }
+
+    /// Builds the catalog. Invalid operations are skipped, each with a note that gives the reason.
+    ///
+    /// - Throws: `invalid_argument` if documents are missing, `too_large` if the description has too many parts.
+    public func catalog() throws(NightjarError) -> Catalog {
+        guard wanted.isEmpty else {
+            throw NightjarError(.invalidArgument, "\(wanted.count) documents have not been received yet")
+        }
+        var builder = CatalogBuilder(set)
+        return try builder.catalog()
+    }
+
+    /// Loads a complete description.
+    ///
+    /// - Parameter read: returns the bytes of a path or URL.
+    /// - Throws: the error of `read` if it is retryable or `cancelled`, or if the first document cannot be loaded.
+    public static func load(
+        _ location: String, read: (String) throws(NightjarError) -> [UInt8]
+    ) throws(NightjarError) -> Catalog {
+        var loader = CatalogLoader(location)
+        while !loader.wanted.isEmpty {
+            for location in loader.wanted {
+                let bytes: [UInt8]
+                do throws(NightjarError) {
+                    bytes = try read(location)
+                } catch {
+                    guard !error.isRetryable, error.kind != .cancelled else { throw error }
+                    try loader.failed(error, for: location)
+                    continue
+                }
+                try bytes.withUnsafeBytes { bytes in
+                    Result { () throws(NightjarError) in try loader.received(bytes, for: location) }
+                }.get()
+            }
+        }
+        return try loader.catalog()
+    }
+}

@@ -1,0 +1,128 @@
+/// The kind of a failure. Swift, C and Lua share this taxonomy (DESIGN section 5).
+///
+/// The raw value is the `nj_status` of nightjar.h and never changes.
+public enum ErrorKind: Int32, Sendable, CaseIterable {
+    /// An argument breaks its documented bounds: NULL, bad UTF-8, a number out of range.
+    case invalidArgument = 1
+    /// The handle was created before a fork and is used in the child process.
+    case forked = 2
+    /// The client was closed before or during the call.
+    case closed = 3
+    /// The call was made from inside a callback of the object it would wait for.
+    case reentrant = 4
+    /// Memory for content of this size could not be allocated: a body, a JSON document, a file.
+    case noMemory = 5
+
+    /// The caller cancelled the call. There is no message for the user.
+    case cancelled = 10
+    /// A time limit expired. ``NightjarError/phase`` says which: connect, idle or total.
+    case timeout = 11
+    case invalidURL = 12
+    case invalidRequest = 13
+    /// The machine has no network connection.
+    case offline = 14
+    case dns = 15
+    /// No address of the host accepted a connection.
+    case connect = 16
+    case tls = 17
+    case pinMismatch = 18
+    /// The connection closed before the response was complete.
+    case connectionLost = 19
+    /// The peer violated the HTTP protocol.
+    case `protocol` = 20
+    /// A head or a body exceeds its size limit.
+    case tooLarge = 21
+
+    /// 401.
+    case unauthorized = 30
+    /// 403.
+    case forbidden = 31
+    /// 404.
+    case notFound = 32
+    /// 429.
+    case rateLimited = 33
+    /// Any other unexpected status below 500.
+    case client = 34
+    /// 5xx.
+    case server = 35
+
+    case decoding = 40
+    case cacheMiss = 41
+    case storage = 42
+    case script = 43
+
+    /// The name that C and Lua use: `connection_lost`.
+    public var name: String {
+        switch self {
+        case .invalidArgument: "invalid_argument"
+        case .forked: "forked"
+        case .closed: "closed"
+        case .reentrant: "reentrant"
+        case .noMemory: "no_memory"
+        case .cancelled: "cancelled"
+        case .timeout: "timeout"
+        case .invalidURL: "invalid_url"
+        case .invalidRequest: "invalid_request"
+        case .offline: "offline"
+        case .dns: "dns"
+        case .connect: "connect"
+        case .tls: "tls"
+        case .pinMismatch: "pin_mismatch"
+        case .connectionLost: "connection_lost"
+        case .protocol: "protocol"
+        case .tooLarge: "too_large"
+        case .unauthorized: "unauthorized"
+        case .forbidden: "forbidden"
+        case .notFound: "not_found"
+        case .rateLimited: "rate_limited"
+        case .client: "client"
+        case .server: "server"
+        case .decoding: "decoding"
+        case .cacheMiss: "cache_miss"
+        case .storage: "storage"
+        case .script: "script"
+        }
+    }
+
+    /// The kind for an HTTP status that the caller did not expect. RFC 9110 section 15.
+    public init(unexpectedStatus status: Int) {
+        switch status {
+        case 401: self = .unauthorized
+        case 403: self = .forbidden
+        case 404: self = .notFound
+        case 429: self = .rateLimited
+        case 500...: self = .server
+        default: self = .client
+        }
+    }
+}
+
+/// The phase of the call that failed. For ``ErrorKind/timeout``, the limit that expired.
+public enum ErrorPhase: Int32, Sendable {
+    /// Looking up the host's addresses.
+    case dns = 1
+    /// Opening the connection: waiting for a free connection, TCP, TLS. Also the connect timeout.
+    case connect = 2
+    /// The TLS handshake.
+    case tls = 3
+    /// Sending the request.
+    case send = 4
+    /// Waiting for or reading the response.
+    case receive = 5
+    /// The idle timeout: no byte was sent or received for that long.
+    case idle = 6
+    /// The total timeout.
+    case total = 7
+
+    public var name: String {
+        switch self {
+        case .dns: "dns"
+        case .connect: "connect"
+        case .tls: "tls"
+        case .send: "send"
+        case .receive: "receive"
+        case .idle: "idle"
+        case .total: "total"
+        }
+    }
+}

@@ -1,0 +1,40 @@
+extension Duration {
+    /// Whole nanoseconds, clamped to the range of Int64 (292 years).
+    public var nanosecondsClamped: Int64 {
+        let (seconds, attoseconds) = components
+        let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        let (sum, overflowToo) = whole.addingReportingOverflow(attoseconds / 1_000_000_000)
+        return overflow || overflowToo ? (seconds < 0 ? .min : .max) : sum
+    }
+
+    public var inSeconds: Double {
+        Double(components.seconds) + Double(components.attoseconds) * 1e-18
+    }
+
+    /// The longest duration that an option accepts, in seconds: 100 years of 365 days.
+    public static let mostSeconds = 3_153_600_000
+
+    /// - Returns: nil unless `seconds` is between 0 and ``mostSeconds``.
+    public init?(seconds: Double) {
+        guard seconds >= 0, seconds <= Double(Duration.mostSeconds) else { return nil }
+        self = .nanoseconds(Int64(seconds * 1e9))
+    }
+}
+
+extension NightjarError {
+    /// The error for a duration that is out of range.
+    ///
+    /// - Parameter name: the name of the option or parameter.
+    package static func duration(_ name: String, _ seconds: Double) -> NightjarError {
+        NightjarError(
+            .invalidArgument,
+            "\(name) must be between 0 and \(Duration.mostSeconds) seconds, got \(Duration.text(seconds))")
+    }
+}
+
+extension Duration {
+    /// A number of seconds for messages: `-1`, `0.5`, `nan`.
+    fileprivate static func text(_ seconds: Double) -> String {
+        seconds == seconds.rounded() && abs(seconds) < 1e15 ? String(Int(seconds)) : String(seconds)
+    }
+}

@@ -1,0 +1,68 @@
+/// Quotes bytes as one word of a POSIX shell. Supports every byte except NUL, which arguments cannot contain.
+enum ShellWord {
+    /// Printable text is put in single quotes. Control characters, which would affect the terminal, and bytes that are
+    /// not UTF-8 are produced by printf, because `$'...'` is not supported by every shell.
+    static func quote(_ bytes: some Collection<UInt8>) -> String {
+        var word = ""
+        var plain = ""
+        var octal = ""
+        func endPlain() {
+            guard !plain.isEmpty else { return }
+            word += "'\(plain)'"
+            plain = ""
+        }
+        func endOctal() {
+            guard !octal.isEmpty else { return }
+            word += "\"$(printf '\(octal)')\""
+            octal = ""
+        }
+
+        var rest = Array(bytes)[...]
+        while let first = rest.first {
+            guard let scalar = firstScalar(rest) else {
+                endPlain()
+                octal += ShellWord.octal(first)
+                rest.removeFirst()
+                continue
+            }
+            let encoded = rest.prefix(UTF8.width(scalar))
+            rest.removeFirst(encoded.count)
+            if scalar == "'" {
+                endPlain()
+                endOctal()
+                word += "\\'"
+            } else if isShown(scalar) {
+                endOctal()
+                plain.unicodeScalars.append(scalar)
+            } else {
+                endPlain()
+                for byte in encoded { octal += ShellWord.octal(byte) }
+            }
+        }
+        endPlain()
+        endOctal()
+        return word.isEmpty ? "''" : word
+    }
+
+    /// The first scalar of `bytes`. Nil if they do not begin with valid UTF-8.
+    private static func firstScalar(_ bytes: ArraySlice<UInt8>) -> Unicode.Scalar? {
+        for length in 1...4 {
+            if let text = String(validating: bytes.prefix(length), as: UTF8.self) { return text.unicodeScalars.first }
+        }
+        return nil
+    }
+
+    /// A line break is shown: a command substitution would drop it, and it is harmless in quotes.
+    private static func isShown(_ scalar: Unicode.Scalar) -> Bool {
+        if scalar == "\n" { return true }
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .unassigned, .privateUse, .surrogate: return false
+        default: return true
+        }
+    }
+
+    private static func octal(_ byte: UInt8) -> String {
+        let digits = String(byte, radix: 8)
+        return "\\" + String(repeating: "0", count: 3 - digits.count) + digits
+    }
+}

@@ -1,0 +1,147 @@
+/// A decision that was made during a call. See ``Response/decisions`` and ``NightjarError/decisions``. Contains no
+/// secrets.
+public struct Decision: Sendable, Equatable {
+    public enum What: Sendable, Equatable {
+        /// The request was retried after a wait.
+        case retried(cause: String, after: Duration)
+        /// The failure was reported to the caller.
+        case notRetried(cause: String, because: String)
+        /// Equal calls shared one exchange.
+        case coalesced(calls: Int)
+        /// An exchange had to wait before it could start.
+        case waited(Duration, for: String)
+        /// The call waited for a token refresh. Calls that share a refresh have the same number, which the client
+        /// counts.
+        case tokenAwaited(TokenCause, Duration, refresh: Int)
+        /// The request was sent again with a newer token.
+        case replayed
+        /// The request was sent again in response to an authentication challenge.
+        case challenged
+        case redirected(status: Int, method: Method, to: String)
+        /// A decision of the cache, and the URL of the cache key.
+        case cache(CacheVerdict, key: RequestURL)
+        /// The response does not match its endpoint's description, and the client is configured to warn.
+        case mismatched(problem: String)
+        /// The server's certificate was not verified, because the client is configured not to.
+        case unverifiedTLS
+    }
+
+    public enum TokenCause: String, Sendable {
+        case missing, expired, refused
+
+        fileprivate var sentence: String {
+            switch self {
+            case .missing: "there was no token yet"
+            case .expired: "the token had expired"
+            case .refused: "the server refused the token (401)"
+            }
+        }
+    }
+
+    public let what: What
+    /// How often the request had been sent on a connection by then.
+    public let attempt: Int
+    /// The time since the start of the call.
+    public let moment: Duration
+
+    public init(_ what: What, attempt: Int, moment: Duration) {
+        self.what = what
+        self.attempt = attempt
+        self.moment = moment
+    }
+
+    /// The name of the decision, as in ``json``.
+    public var name: String {
+        switch what {
+        case .retried: "retried"
+        case .notRetried: "not_retried"
+        case .coalesced: "coalesced"
+        case .waited: "waited"
+        case .tokenAwaited: "token_awaited"
+        case .replayed: "replayed"
+        case .challenged: "challenged"
+        case .redirected: "redirected"
+        case .cache: "cache"
+        case .mismatched: "mismatched"
+        case .unverifiedTLS: "unverified_tls"
+        }
+    }
+}
+
+/// The decision in one sentence.
+extension Decision: CustomStringConvertible {
+    public var description: String {
+        "at \(moment.shortSeconds) s" + (attempt > 0 ? ", after attempt \(attempt): " : ": ") + sentence
+    }
+
+    private var sentence: String {
+        switch what {
+        case .retried(let cause, let wait): "\(cause); retried after \(wait.shortSeconds) s"
+        case .notRetried(let cause, let reason): "\(cause); \(reason)"
+        case .coalesced(let calls): "\(calls) equal calls shared one exchange"
+        case .waited(let wait, let limit): "waited \(wait.shortSeconds) s for \(limit)"
+        case .tokenAwaited(let cause, let wait, let refresh):
+            "\(cause.sentence); waited \(wait.shortSeconds) s for refresh \(refresh) of this client"
+        case .replayed: "sent again with the new token"
+        case .challenged: "the server sent a challenge (401); sent again with credentials"
+        case .redirected(let status, let method, let url): "redirected (\(status)) to \(method) \(url)"
+        case .cache(let verdict, let key): "\(verdict.sentence) (cache key: \(key.redacted))"
+        case .mismatched(let problem): problem
+        case .unverifiedTLS: "the server's TLS certificate was not verified (tls.verify is false)"
+        }
+    }
+}
+
+/// The decision as data, for C and Lua.
+extension Decision {
+    /// An object with `decision`, `attempt`, `at` (seconds), `text` and members specific to the decision.
+    public var json: JSONValue {
+        var members: [JSONValue.Member] = [
+            .init("decision", .string(name)), .init("attempt", .integer(Int64(attempt))),
+            .init("at", .number(moment.inSeconds)),
+        ]
+        func add(_ name: String, _ value: JSONValue) { members.append(.init(name, value)) }
+        switch what {
+        case .retried(let cause, let wait):
+            add("cause", .string(cause))
+            add("after", .number(wait.inSeconds))
+        case .notRetried(let cause, let reason):
+            add("cause", .string(cause))
+            add("because", .string(reason))
+        case .coalesced(let calls): add("calls", .integer(Int64(calls)))
+        case .waited(let wait, let limit):
+            add("waited", .number(wait.inSeconds))
+            add("limit", .string(limit))
+        case .tokenAwaited(let cause, let wait, let refresh):
+            add("cause", .string(cause.rawValue))
+            add("waited", .number(wait.inSeconds))
+            add("refresh", .integer(Int64(refresh)))
+        case .replayed, .challenged, .unverifiedTLS: break
+        case .redirected(let status, let method, let url):
+            add("status", .integer(Int64(status)))
+            add("method", .string(method.name))
+            add("url", .string(url))
+        case .cache(let verdict, let key):
+            add("verdict", .string(verdict.name))
+            add("key", .string(key.redacted))
+            if case .answered(_, let age) = verdict { add("age", .integer(age)) }
+        case .mismatched(let problem): add("problem", .string(problem))
+        }
+        add("text", .string(description))
+        return .object(members)
+    }
+}
+
+extension Sequence<Decision> {
+    /// One sentence per line. If there are no decisions, a line that says so.
+    public var explanation: String {
+        let lines = map(\.description)
+        return lines.isEmpty
+            ? "no decisions: the first response was returned" : lines.joined(separator: "\n")
+    }
+}
+
+extension Duration {
+    /// Seconds with millisecond precision: `0.35`.
+    var shortSeconds: String { "\((inSeconds * 1000).rounded() / 1000)" }
+}

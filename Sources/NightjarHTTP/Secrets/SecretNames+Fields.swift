@@ -1,0 +1,53 @@
+extension SecretNames {
+    /// True if a field is probably a credential, by its name or by the form of its value.
+    package static func isSecret(field name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool {
+        guard !isHarmless(name) else { return false }
+        return isSecret(name, in: .field) || SecretShape.isToken(value)
+            || SecretShape.isRandom(value) && !isIdentifier(name)
+    }
+
+    /// True if a field of this name is probably a credential.
+    package static func isSecret(field name: UnsafeRawBufferPointer) -> Bool {
+        !isHarmless(name) && isSecret(name, in: .field)
+    }
+
+    /// A fast path for the fields of nearly all requests.
+    private static func isHarmless(_ name: UnsafeRawBufferPointer) -> Bool {
+        ForwardedFields.isSafe(name) || name.count == 4 && ASCII.isCaseless(name, "host")
+    }
+
+    /// Fields whose values look random but are not credentials: request IDs, validators, digests.
+    private static func isIdentifier(_ name: UnsafeRawBufferPointer) -> Bool {
+        let letters = String(decoding: letters(name), as: UTF8.self)
+        return letters.hasSuffix("id") || identifiers.contains(where: letters.contains)
+    }
+
+    private static let identifiers = [
+        "trace", "span", "etag", "digest", "hash", "checksum", "md5", "sha", "version", "revision", "commit", "build",
+        "b3", "amzid", "cfray", "policy", "baggage",
+    ]
+}
+
+extension Headers {
+    /// The name of the first field that carries credentials, judged by name.
+    var firstSecret: String? {
+        (0..<count).first { withBytes(at: $0) { name, _ in SecretNames.isSecret(field: name) } }.map(name)
+    }
+
+    /// The fields that carry no credentials.
+    public var withoutCredentials: Headers {
+        var others = Headers()
+        for index in 0..<count {
+            withBytes(at: index) { name, value in
+                if !SecretNames.isSecret(field: name, value) { others.append(name: name, value: value) }
+            }
+        }
+        return others
+    }
+}
+
+/// True if the value of this name, in a log line or a table, is probably a credential.
+public func isNameOfSecret(_ name: UnsafeRawBufferPointer) -> Bool {
+    // "max_tokens" is a quantity. Names with hyphens are HTTP fields.
+    SecretNames.isSecret(name, in: name.contains(UInt8(ascii: "-")) ? .field : .item)
+}

@@ -1,0 +1,36 @@
+/// Options for encoding a value as a JSON text.
+public struct JSONEncodingOptions: Sendable {
+    /// How coding keys are mapped to member names.
+    public enum Names: Sendable {
+        /// Names are equal.
+        case useDefaultKeys
+        /// `imageUrl` is mapped to `image_url`. Keys of dictionaries are data and stay unchanged.
+        case convertToSnakeCase
+        /// The closure maps the member's path, whose last key is the member's own key.
+        case custom(@Sendable (_ path: [any CodingKey]) -> any CodingKey)
+    }
+
+    public var names: Names
+    /// The `userInfo` of the encoder that `encode(to:)` receives.
+    public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
+    private var writings: [ObjectIdentifier: @Sendable (Any, any Encoder) throws -> Void] = [:]
+
+    public init(names: Names = .useDefaultKeys) {
+        self.names = names
+    }
+
+    /// Returns a copy that encodes each value of `type` with `write` instead of the type's own `encode(to:)`.
+    public func writing<Value: Sendable>(
+        _ type: Value.Type, _ write: @escaping @Sendable (Value, any Encoder) throws -> Void
+    ) -> JSONEncodingOptions {
+        var options = self
+        options.writings[ObjectIdentifier(type)] = { value, encoder in
+            if let value = value as? Value { try write(value, encoder) }
+        }
+        return options
+    }
+
+    func writing<Value>(of type: Value.Type) -> (@Sendable (Any, any Encoder) throws -> Void)? {
+        writings.isEmpty ? nil : writings[ObjectIdentifier(type)]
+    }
+}

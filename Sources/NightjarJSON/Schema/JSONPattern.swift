@@ -1,0 +1,122 @@
+import CPCRE2
+
+/// A regular expression of JSON Schema: ECMA-262 with the flag u, matched anywhere in a text.
+///
+/// Uses PCRE2 without its just-in-time compiler, which saves memory and works in hosts that forbid executable pages.
+/// `\d`, `\w`, `\s` and `\b` match ASCII only. `\p{...}` matches Unicode properties. Any thread may match.
+final class JSONPattern: @unchecked Sendable {
+    enum Outcome { case found, missing, exhausted }
+
+    let source: String
+    /// Never written after creation. PCRE2 allows any number of threads to use it then (pcre2api, "Multithreading").
+    private let code: OpaquePointer
+
+    /// - Throws: `invalid_argument` with the error of PCRE2.
+    init(_ source: String) throws(NightjarError) {
+        guard source.utf8.count <= JSONPattern.maximumLength else {
+            throw NightjarError(
+                .invalidArgument, "the pattern is longer than \(JSONPattern.maximumLength) bytes")
+        }
+        guard let context = pcre2_compile_context_create_8(nil) else {
+            throw NightjarError(.invalidArgument, "not enough memory for the pattern \(quoted(source))")
+        }
+        defer { pcre2_compile_context_free_8(context) }
+        _ = pcre2_set_newline_8(context, UInt32(PCRE2_NEWLINE_ANYCRLF))
+        _ = pcre2_set_parens_nest_limit_8(context, JSONPattern.maximumGroups)
+        _ = pcre2_set_compile_extra_options_8(context, UInt32(PCRE2_EXTRA_ALT_BSUX))
+        var code: CInt = 0
+        var offset = 0
+        var text = source
+        let compiled = text.withUTF8 { bytes in
+            pcre2_compile_8(
+                bytes.baseAddress ?? JSONPattern.nothing, bytes.count, JSONPattern.options, &code, &offset, context)
+        }
+        guard let compiled else {
+            throw NightjarError(
+                .invalidArgument,
+                "the pattern \(quoted(source)) is invalid at offset \(offset): \(JSONPattern.message(of: code))")
+        }
+        self.source = source
+        self.code = compiled
+    }
+
+    deinit { pcre2_code_free_8(code) }
+
+    /// The memory that matching needs. For one thread at a time.
+    final class Scratch {
+        fileprivate let data: OpaquePointer?
+        fileprivate let context: OpaquePointer?
+
+        init() {
+            // One pair of offsets, because captured groups are not used.
+            data = pcre2_match_data_create_8(1, nil)
+            context = pcre2_match_context_create_8(nil)
+            if let context { _ = pcre2_set_heap_limit_8(context, JSONPattern.maximumHeap) }
+        }
+
+        deinit {
+            pcre2_match_data_free_8(data)
+            pcre2_match_context_free_8(context)
+        }
+    }
+
+    /// Searches a text for the pattern.
+    ///
+    /// - Parameter budget: the steps that may be used. Decremented by the steps used, as far as PCRE2 reports them.
+    func find(in text: String, _ scratch: Scratch, budget: inout Int) -> Outcome {
+        guard let data = scratch.data, let context = scratch.context else { return .exhausted }
+        var text = text
+        return text.withUTF8 { bytes in
+            // One step of PCRE2 may scan the rest of the text, so that steps in a long text cost more.
+            let price = 1 + bytes.count / 1024
+            var limit = JSONPattern.firstLimit
+            while true {
+                let (cost, overflow) = (Int(limit) / JSONPattern.stepsAtOnce).multipliedReportingOverflow(by: price)
+                guard !overflow, cost <= budget else { return .exhausted }
+                budget -= cost
+                _ = pcre2_set_match_limit_8(context, limit)
+                _ = pcre2_set_depth_limit_8(context, limit)
+                let status = pcre2_match_8(
+                    code, bytes.baseAddress ?? JSONPattern.nothing, bytes.count, 0, UInt32(PCRE2_NO_UTF_CHECK), data,
+                    context)
+                switch status {
+                case PCRE2_ERROR_NOMATCH: return .missing
+                case PCRE2_ERROR_MATCHLIMIT, PCRE2_ERROR_DEPTHLIMIT:
+                    guard limit < JSONPattern.lastLimit else { return .exhausted }
+                    limit *= 10
+                default: return status >= 0 ? .found : .exhausted
+                }
+            }
+        }
+    }
+
+    private static func message(of code: CInt) -> String {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 256) { bytes in
+            let count = pcre2_get_error_message_8(code, bytes.baseAddress, bytes.count)
+            return count > 0 ? String(decoding: bytes.prefix(Int(count)), as: UTF8.self) : "error \(code)"
+        }
+    }
+
+    /// The options that bring PCRE2 closest to ECMA-262 (pcre2api, "Compiling a pattern"). UCP is off because it would
+    /// make `\d` and `\w` match more than ASCII.
+    private static let options = UInt32(
+        PCRE2_UTF | PCRE2_ALT_BSUX | PCRE2_DOLLAR_ENDONLY | PCRE2_ALLOW_EMPTY_CLASS | PCRE2_MATCH_UNSET_BACKREF
+            | PCRE2_NEVER_BACKSLASH_C)
+    /// In bytes. The longest pattern in the documents examined has 300.
+    private static let maximumLength = 16 * 1024
+    /// The deepest nesting of groups. PCRE2's default is 250. Its compiler is recursive.
+    private static let maximumGroups: UInt32 = 100
+    /// In KiB. A simple match needs only its initial frames of 20 KiB.
+    private static let maximumHeap: UInt32 = 8 * 1024
+    /// Few patterns need a hundred steps. The others are retried with ten times as many.
+    private static let firstLimit: UInt32 = 200
+    private static let lastLimit: UInt32 = 20_000_000
+    /// The number of PCRE2 steps that count as one step of the checker.
+    private static let stepsAtOnce = 20
+    // PCRE2 does not accept NULL, even for an empty text.
+    nonisolated(unsafe) private static let nothing: UnsafePointer<UInt8> = {
+        let byte = UnsafeMutablePointer<UInt8>.allocate(capacity: 1)
+        byte.initialize(to: 0)
+        return UnsafePointer(byte)
+    }()
+}

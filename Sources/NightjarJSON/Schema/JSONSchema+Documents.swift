@@ -1,0 +1,24 @@
+extension JSONSchema {
+    public enum Dialect: Sendable {
+        /// `nullable` is supported, `exclusiveMinimum` and `exclusiveMaximum` are booleans, and members beside a `$ref`
+        /// are ignored. OpenAPI 3.0.3 section 4.7.24.
+        case openAPI30
+        /// JSON Schema 2020-12. OpenAPI 3.1 section 4.8.24.
+        case openAPI31
+    }
+
+    /// Reads the schema at a place of a third-party document. Unknown keywords are ignored.
+    ///
+    /// - Throws: `invalid_argument` with the place if a reference has no target, a value is not a schema, or a limit is
+    ///   exceeded.
+    public init(at place: SchemaPlace, in source: any SchemaSource, dialect: Dialect) throws(NightjarError) {
+        var work = JSONSchemaReader.maximumWork
+        let schema = try source.schema(at: place, limit: &work)
+        (arena, root) = try JSONSchemaReader.read(schema, at: place, in: source, dialect, work: &work)
+    }
+
+    /// Notes about ignored keywords in this schema and those it refers to, each with its place. At most 1,000.
+    public var notes: [String] { arena.notes(of: root, atMost: JSONSchema.maximumNotes) }
+
+    private static let maximumNotes = 1000
+}

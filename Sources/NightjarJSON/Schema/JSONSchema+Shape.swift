@@ -1,0 +1,153 @@
+extension JSONSchema {
+    /// The JSON types that a schema allows. Empty if all are allowed.
+    public struct Shape: OptionSet, Sendable {
+        public let rawValue: UInt8
+
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        public static let null = Shape(rawValue: 1)
+        public static let boolean = Shape(rawValue: 2)
+        /// Not set if ``number`` is set.
+        public static let integer = Shape(rawValue: 4)
+        /// Includes integers.
+        public static let number = Shape(rawValue: 8)
+        public static let string = Shape(rawValue: 16)
+        public static let array = Shape(rawValue: 32)
+        public static let object = Shape(rawValue: 64)
+    }
+
+    /// Derived through `$ref`, `allOf`, `anyOf` and `oneOf`, from types and values.
+    public var shape: Shape {
+        var looks = JSONSchema.maximumLooks
+        let types = arena.types(of: root, 0, &looks)
+        if types == Types.every { return [] }
+        return Shape(rawValue: (types.contains(.number) ? types.subtracting(.integer) : types).rawValue)
+    }
+
+    /// The `format`, whether known or not: `int64`, `binary`. Looked up through `$ref` and `allOf`, and through a
+    /// choice between one schema and null.
+    public var format: String? { first { $0.notice?.value.format } }
+
+    /// The schema of an array's elements. Nil if there is none.
+    public var elements: JSONSchema? { first { $0.items ?? $0.prefix.first }.map { JSONSchema(arena, $0) } }
+
+    /// The named members of an object in document order, through `$ref` and `allOf`. If a name repeats, the first is
+    /// used.
+    public var properties: [(name: String, schema: JSONSchema)] {
+        var known = ExactSet()
+        return arena.parts(of: root).flatMap { arena[$0].rules.properties }.compactMap { property in
+            known.insert(property.name) ? (property.name, JSONSchema(arena, property.schema)) : nil
+        }
+    }
+
+    /// The schema of members that are not named. Nil if there is none.
+    public var otherProperties: JSONSchema? { first { $0.additional }.map { JSONSchema(arena, $0) } }
+
+    /// The names of required members, through `$ref` and `allOf`.
+    public var required: [String] {
+        var known = ExactSet()
+        return arena.parts(of: root).flatMap { arena[$0].rules.required }.filter { known.insert($0) }
+    }
+
+    /// True for a text of raw bytes: the format `binary`, or content with a media type but no encoding.
+    public var isBinary: Bool {
+        if format == "binary" { return true }
+        return arena.parts(of: root).contains { part in
+            guard let notice = arena[part].rules.notice?.value else { return false }
+            return notice.mediaType != nil && notice.encoding == nil
+        }
+    }
+
+    /// `readOnly`: the member occurs only in responses.
+    public var isReadOnly: Bool { arena.parts(of: root).contains { arena[$0].rules.isReadOnly } }
+
+    /// The media type of a text's content: `image/png`.
+    public var mediaType: String? { first { $0.notice?.value.mediaType } }
+
+    /// In CommonMark.
+    public var documentation: String? { first { $0.notice?.value.description } }
+
+    public var defaultValue: JSONValue? { first { $0.notice?.value.defaultValue } }
+
+    /// The allowed values. Empty if there is no such restriction.
+    public var values: [JSONValue] { first { $0.values } ?? [] }
+
+    private func first<Value>(_ told: (Rules) -> Value?) -> Value? {
+        for part in arena.parts(of: root) {
+            if let value = told(arena[part].rules) { return value }
+        }
+        return nil
+    }
+
+    /// The most schemas for one value that are inspected, and their deepest nesting. The latter bounds the stack.
+    fileprivate static let maximumLooks = 1_000
+    fileprivate static let maximumLookDepth = 32
+}
+
+extension JSONSchema.Types {
+    static let every: JSONSchema.Types = [.null, .boolean, .integer, .number, .string, .array, .object]
+
+    /// The type of a value. A number without a fraction is also an integer.
+    init(of value: JSONValue) {
+        self =
+            switch value {
+            case .null: .null
+            case .bool: .boolean
+            case .integer, .unsigned, .number: value.isInteger ? .integer : .number
+            case .string: .string
+            case .array: .array
+            case .object: .object
+            }
+    }
+}
+
+extension JSONSchema.Arena {
+    /// A schema and those that apply to the same value unconditionally: by `$ref`, by `allOf`, or as the only
+    /// alternative to null in `anyOf` or `oneOf`. The schema itself is first.
+    func parts(of root: JSONSchema.Index) -> [JSONSchema.Index] {
+        var parts: [JSONSchema.Index] = []
+        var known: Set<JSONSchema.Index> = []
+        var work = [root]
+        while let next = work.popLast() {
+            guard known.insert(next).inserted else { continue }
+            parts.append(next)
+            guard let combination = self[next].rules.combination?.value else { continue }
+            var inner: [JSONSchema.Index] = []
+            if let reference = combination.reference { inner.append(reference) }
+            inner += combination.allOf
+            for branches in [combination.anyOf, combination.oneOf] {
+                let others = branches.filter { self[$0].rules.types != .null }
+                if others.count == 1 { inner += others }
+            }
+            work += inner.reversed()
+        }
+        return parts
+    }
+
+    /// All types that a schema allows. A schema that allows numbers allows integers too.
+    ///
+    /// - Parameter looks: the number of schemas that may still be inspected. At 0 every type is allowed. Bounds
+    ///   recursive schemas.
+    func types(of index: JSONSchema.Index, _ depth: Int, _ looks: inout Int) -> JSONSchema.Types {
+        let rules = self[index].rules
+        looks -= 1
+        guard depth < JSONSchema.maximumLookDepth, looks > 0, !rules.isNever else { return JSONSchema.Types.every }
+        var types = rules.types.isEmpty ? JSONSchema.Types.every : rules.types
+        if types.contains(.number) { types.insert(.integer) }
+        if let values = rules.values {
+            let told = values.reduce(into: JSONSchema.Types()) { $0.formUnion(JSONSchema.Types(of: $1)) }
+            types.formIntersection(told.contains(.number) ? told.union(.integer) : told)
+        }
+        guard let combination = rules.combination?.value else { return types }
+        for schema in combination.allOf + (combination.reference.map { [$0] } ?? []) {
+            types.formIntersection(self.types(of: schema, depth + 1, &looks))
+        }
+        for branches in [combination.anyOf, combination.oneOf] where !branches.isEmpty {
+            var told = JSONSchema.Types()
+            for branch in branches { told.formUnion(self.types(of: branch, depth + 1, &looks)) }
+            types.formIntersection(told)
+        }
+        if rules.acceptsNull { types.insert(.null) }
+        return types
+    }
+}

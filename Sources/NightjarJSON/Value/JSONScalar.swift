@@ -1,0 +1,71 @@
+/// Converts a value to a Swift type without loss. A value that does not fit is an error and is never truncated.
+extension JSONValue {
+    /// The expected and the found type. The caller adds the path.
+    struct Misfit: Error {
+        let expected: String
+        let found: String
+    }
+
+    /// Accepts `3`, `3.0` and `3e2`, which are integers. Rejects fractions and values out of range.
+    func integer<Integer: FixedWidthInteger>(_ type: Integer.Type) throws(Misfit) -> Integer {
+        switch self {
+        case .integer(let number):
+            if let exact = Integer(exactly: number) { return exact }
+        case .unsigned(let number):
+            if let exact = Integer(exactly: number) { return exact }
+        case .number(let number):
+            guard number.rounded(.towardZero) == number else {
+                throw Misfit(expected: "an integer", found: "a number with a fraction")
+            }
+            guard number.magnitude < JSONValue.firstInexact else {
+                throw Misfit(expected: JSONValue.range(of: type), found: "a number too large to be exact")
+            }
+            if let exact = Integer(exactly: number) { return exact }
+        default: throw Misfit(expected: "an integer", found: typeName)
+        }
+        throw Misfit(expected: JSONValue.range(of: type), found: "one out of range")
+    }
+
+    /// Accepts any number. An integer beyond 2^53 is rounded to the nearest value, as parsing its digits would.
+    func floatingPoint<Number: BinaryFloatingPoint>(_ type: Number.Type) throws(Misfit) -> Number {
+        let number: Number
+        switch self {
+        case .integer(let integer): number = Number(integer)
+        case .unsigned(let integer): number = Number(integer)
+        case .number(let double): number = Number(double)
+        default: throw Misfit(expected: "a number", found: typeName)
+        }
+        guard number.isFinite else { throw Misfit(expected: "a number that \(type) can hold", found: "a larger one") }
+        return number
+    }
+
+    func flag() throws(Misfit) -> Bool {
+        guard case .bool(let flag) = self else { throw Misfit(expected: "a boolean", found: typeName) }
+        return flag
+    }
+
+    func text() throws(Misfit) -> String {
+        guard case .string(let text) = self else { throw Misfit(expected: "a string", found: typeName) }
+        return text
+    }
+
+    /// Describes a value of a type, for the message about a missing value.
+    static func phrase(for type: any Any.Type) -> String {
+        switch type {
+        case is String.Type: "a string"
+        case is Bool.Type: "a boolean"
+        case is any FixedWidthInteger.Type: "an integer"
+        case is any BinaryFloatingPoint.Type: "a number"
+        case is Never.Type: "a value"
+        default: "a value of the type \(type)"
+        }
+    }
+
+    private static func range<Integer: FixedWidthInteger>(of type: Integer.Type) -> String {
+        "an integer from \(Integer.min) to \(Integer.max)"
+    }
+
+    /// From this magnitude on, a double may stand for several integers, so that a value written with a fraction or an
+    /// exponent may not be the integer that was meant.
+    private static let firstInexact = 0x1p53
+}

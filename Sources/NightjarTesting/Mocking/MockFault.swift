@@ -1,0 +1,69 @@
+/// A simulated failure.
+public struct MockFault: Sendable, Equatable {
+    public enum Kind: String, Sendable, CaseIterable {
+        case offline
+        case dns
+        /// No address accepts the connection.
+        case connect
+        case tls
+        /// The connect timeout expires. The mock does not wait for it.
+        case connectTimeout = "connect_timeout"
+        /// The idle timeout expires. The mock does not wait for it.
+        case timeout
+        /// The server never responds. The call waits for its own timeouts.
+        case hang
+        /// The connection closes before the response is complete.
+        case connectionLost = "connection_lost"
+        /// The server sends something other than HTTP.
+        case malformed
+    }
+
+    public var kind: Kind
+    /// The number of body bytes that arrive before the fault. Nil if not even a response head arrives.
+    public var after: Int?
+
+    /// - Parameter after: for faults on an established connection. The others occur before anything is sent.
+    public init(_ kind: Kind, after: Int? = nil) {
+        self.kind = kind
+        self.after = after
+    }
+
+    /// True if the fault occurs while connecting, so that no server has received the request.
+    var isBeforeSending: Bool {
+        switch kind {
+        case .offline, .dns, .connect, .tls, .connectTimeout: true
+        case .timeout, .hang, .connectionLost, .malformed: false
+        }
+    }
+
+    /// The error of the call. Nil if the exchange never ends.
+    func error(to origin: Origin) -> NightjarError? {
+        let host = origin.authority
+        switch kind {
+        case .offline: return NightjarError(.offline, "the machine has no network connection (mock fault)")
+        case .dns:
+            return NightjarError(.dns, "the host \(quoted(host)) could not be resolved (mock fault)", phase: .dns)
+        case .connect:
+            return NightjarError(
+                .connect, "no connection to \(host) was accepted (mock fault)", phase: .connect)
+        case .tls:
+            return NightjarError(.tls, "the TLS handshake with \(host) failed (mock fault)", phase: .tls)
+        case .connectTimeout:
+            return NightjarError(
+                .timeout, "no connection to \(host) within the limit (mock fault)", phase: .connect)
+        case .timeout:
+            return NightjarError(
+                .timeout, "no data was transferred on the connection to \(host) within the limit (mock fault)",
+                phase: .idle, requestMayHaveBeenProcessed: true)
+        case .hang: return nil
+        case .connectionLost:
+            return NightjarError(
+                .connectionLost, "\(host) closed the connection before the response was complete (mock fault)",
+                phase: .receive, requestMayHaveBeenProcessed: true)
+        case .malformed:
+            return NightjarError(
+                .protocol, "the response of \(host) is not HTTP (mock fault)", phase: .receive,
+                requestMayHaveBeenProcessed: true)
+        }
+    }
+}

@@ -1,0 +1,43 @@
+/// A pattern for requests and the responses to them.
+public struct MockRoute: Sendable {
+    /// What happens after each response has been used once.
+    public enum UsedUp: String, Sendable, CaseIterable {
+        /// The last response is repeated.
+        case last
+        /// The sequence starts again.
+        case first
+        /// The call fails with a message that says so.
+        case error
+    }
+
+    public enum Answers: Sendable {
+        /// Used in order.
+        case sequence([MockAnswer])
+        /// The program supplies each response. The number identifies its callback.
+        case responder(Int)
+    }
+
+    /// The name in messages and use counts. Nil uses the pattern instead.
+    public var name: String?
+    public var pattern: RequestPattern
+    public var answers: Answers
+    public var usedUp = UsedUp.last
+    /// The most requests that the route responds to. Later ones are matched against the routes after it. Nil for no
+    /// limit.
+    public var times: Int?
+    /// True if verification accepts that the route was never used.
+    public var isOptional = false
+
+    public init(_ pattern: RequestPattern, _ answers: Answers, name: String? = nil) {
+        self.pattern = pattern
+        self.answers = answers
+        self.name = name
+    }
+
+    public init(_ method: Method, _ path: String, _ answers: MockAnswer...) throws(NightjarError) {
+        self.init(RequestPattern(method, try PathPattern(path)), .sequence(answers))
+    }
+
+    /// For messages: `"list" (GET /articles)`.
+    public var summary: String { name.map { "\(quoted($0)) (\(pattern.summary))" } ?? pattern.summary }
+}

@@ -1,0 +1,179 @@
+/// The routes of a mock and their use counts. The first route whose pattern matches responds to a request.
+public struct MockTable: Sendable {
+    public enum Choice: Sendable {
+        case answer(MockAnswer)
+        /// The program supplies the response. `parameters` are those of the path.
+        case ask(responder: Int, parameters: [(name: String, value: String)])
+        /// The request is sent to the network.
+        case pass
+        case fail(NightjarError)
+    }
+
+    /// A received request.
+    public struct Call: Sendable {
+        public let request: ArrivedRequest
+        /// The position of the route, from 0. Nil if no route matched.
+        public let route: Int?
+    }
+
+    public let routes: [MockRoute]
+    public let passesUnmatched: Bool
+    private var uses: [Int]
+    public private(set) var calls: [Call] = []
+    /// The number of the oldest ``calls`` that were dropped.
+    public private(set) var droppedCalls = 0
+    private var unmatched = 0
+
+    public init(_ routes: [MockRoute], passesUnmatched: Bool = false) throws(NightjarError) {
+        guard routes.count <= MockTable.mostRoutes else {
+            throw NightjarError(
+                .invalidArgument, "the mock has \(routes.count) routes; the maximum is \(MockTable.mostRoutes)")
+        }
+        for route in routes {
+            if case .sequence(let answers) = route.answers, answers.isEmpty {
+                throw NightjarError(.invalidArgument, "the mock route \(route.summary) has no responses")
+            }
+        }
+        self.routes = routes
+        self.passesUnmatched = passesUnmatched
+        uses = Array(repeating: 0, count: routes.count)
+    }
+
+    /// The most routes of one mock. Each call is compared with each route; the table of an API has tens.
+    static let mostRoutes = 10_000
+    /// The most requests that are kept for inspection.
+    static let mostCalls = 1000
+
+    /// Selects the response to a request and counts the use.
+    public mutating func choose(_ request: ArrivedRequest, base: RequestURL?) -> Choice {
+        var nearest: (route: MockRoute, mismatch: MismatchError)?
+        for (index, route) in routes.enumerated() {
+            switch route.pattern.match(request, base: base) {
+            case .failure(let mismatch):
+                if nearest.map({ $0.mismatch.step < mismatch.step }) ?? true { nearest = (route, mismatch) }
+            case .success(let parameters):
+                if let times = route.times, uses[index] >= times {
+                    let mismatch = MismatchError(5, "it has already responded \(MockTable.times(times))")
+                    if nearest.map({ $0.mismatch.step <= mismatch.step }) ?? true { nearest = (route, mismatch) }
+                    continue
+                }
+                note(request, index)
+                return use(index, parameters)
+            }
+        }
+        note(request, nil)
+        if passesUnmatched { return .pass }
+        unmatched += 1
+        return .fail(MockTable.unmatched(request, routes, nearest))
+    }
+
+    private mutating func use(_ index: Int, _ parameters: [(name: String, value: String)]) -> Choice {
+        let use = uses[index]
+        uses[index] = use &+ 1
+        switch routes[index].answers {
+        case .responder(let number): return .ask(responder: number, parameters: parameters)
+        case .sequence(let answers):
+            if use < answers.count { return .answer(answers[use]) }
+            switch routes[index].usedUp {
+            case .last: return .answer(answers[answers.count - 1])
+            case .first: return .answer(answers[use % answers.count])
+            case .error:
+                return .fail(
+                    NightjarError(
+                        .invalidRequest,
+                        "the mock route \(routes[index].summary) has used up its \(answers.count) responses; "
+                            + "add one, or set used_up = \"last\" to repeat the last one"))
+            }
+        }
+    }
+
+    private mutating func note(_ request: ArrivedRequest, _ route: Int?) {
+        if calls.count == MockTable.mostCalls {
+            // Dropped in blocks, so that not every call moves the whole array.
+            calls.removeFirst(MockTable.mostCalls / 10)
+            droppedCalls += MockTable.mostCalls / 10
+        }
+        calls.append(Call(request: request, route: route))
+    }
+
+    private static func times(_ count: Int) -> String { count == 1 ? "once" : "\(count) times" }
+
+    private static func unmatched(
+        _ request: ArrivedRequest, _ routes: [MockRoute], _ nearest: (route: MockRoute, mismatch: MismatchError)?
+    ) -> NightjarError {
+        let what = "no mock route matches \(request.method) \(request.url.redacted)"
+        guard let nearest else {
+            return NightjarError(.invalidRequest, "\(what): the mock has no routes; add one, or set passthrough")
+        }
+        // If no path matches, suggest the route with the most similar path.
+        guard nearest.mismatch.step == 0 else {
+            return NightjarError(
+                .invalidRequest, "\(what); the nearest is \(nearest.route.summary), but \(nearest.mismatch.reason)")
+        }
+        let paths = routes.compactMap { $0.pattern.path?.description }
+        let alike = MockTable.mostAlike(request.url.path, paths)
+        let route = routes.first { $0.pattern.path?.description == alike } ?? nearest.route
+        return NightjarError(
+            .invalidRequest,
+            "\(what); the nearest is \(route.summary), but its path is \(quoted(route.pattern.path?.description ?? ""))"
+        )
+    }
+
+    /// The path with the longest common prefix and suffix.
+    private static func mostAlike(_ path: String, _ paths: [String]) -> String? {
+        func common(_ other: String) -> Int {
+            let front = zip(path.utf8, other.utf8).prefix { $0 == $1 }.count
+            let back = zip(path.utf8.reversed(), other.utf8.reversed()).prefix { $0 == $1 }.count
+            return front + back
+        }
+        return paths.max { common($0) < common($1) }
+    }
+
+    // MARK: Verification
+
+    /// The number of uses of a route.
+    ///
+    /// - Returns: nil if no route has that name or pattern (`GET /articles`).
+    public func uses(of name: String) -> Int? {
+        var sum: Int?
+        for (index, route) in routes.enumerated() where route.name == name || route.pattern.summary == name {
+            sum = (sum ?? 0) + uses[index]
+        }
+        return sum
+    }
+
+    /// The number of uses of all routes.
+    public var totalUses: Int { uses.reduce(0, &+) }
+
+    /// Clears the recorded calls and use counts. Each sequence starts again.
+    public mutating func reset() {
+        uses = Array(repeating: 0, count: routes.count)
+        calls = []
+        droppedCalls = 0
+        unmatched = 0
+    }
+
+    /// The result of verification: routes that were never used or less often than their `times`, and calls that matched
+    /// no route. Nil if there are none.
+    public var complaint: NightjarError? {
+        var complaints: [String] = []
+        for (index, route) in routes.enumerated() where !route.isOptional {
+            let wanted = route.times ?? 1
+            guard uses[index] < wanted else { continue }
+            complaints.append(
+                uses[index] == 0
+                    ? "the route \(route.summary) was never used"
+                    : "the route \(route.summary) was used \(MockTable.times(uses[index])) instead of \(MockTable.times(wanted))"
+            )
+        }
+        if unmatched > 0 {
+            complaints.append("\(unmatched == 1 ? "a call" : "\(unmatched) calls") matched no route")
+        }
+        guard !complaints.isEmpty else { return nil }
+        let shown = complaints.prefix(MockTable.mostComplaints).joined(separator: "; ")
+        let rest = complaints.count - MockTable.mostComplaints
+        return NightjarError(.invalidRequest, rest > 0 ? "\(shown); and \(rest) more" : shown)
+    }
+
+    private static let mostComplaints = 10
+}

@@ -1,0 +1,114 @@
+/// The requests that a route matches. Properties that are not set match anything.
+public struct RequestPattern: Sendable {
+    /// The condition for a header field, a query item or a form item.
+    public enum Wanted: Sendable, Equatable {
+        /// The first item with this name has this value.
+        case value(String)
+        /// All items with this name have these values, in order.
+        case values([String])
+        case present
+        case absent
+    }
+
+    /// The condition for the body.
+    public enum Body: Sendable {
+        /// Equal byte for byte.
+        case text(String)
+        /// JSON that contains this value, see ``JSONValue/firstDifference(from:)``.
+        case json(JSONValue)
+        /// A form that contains these items.
+        case form([(name: String, wanted: Wanted)])
+    }
+
+    public var method: Method?
+    public var path: PathPattern?
+    public var query: [(name: String, wanted: Wanted)] = []
+    public var headers: [(name: String, wanted: Wanted)] = []
+    public var body: Body?
+
+    public init(_ method: Method? = nil, _ path: PathPattern? = nil) {
+        self.method = method
+        self.path = path
+    }
+
+    /// - Parameter base: the client's base URL, see ``PathPattern/match(_:base:)``.
+    func match(
+        _ request: ArrivedRequest, base: RequestURL?
+    ) -> Result<[(name: String, value: String)], MismatchError> {
+        var parameters: [(name: String, value: String)] = []
+        if let path {
+            guard let values = path.match(request.url, base: base) else {
+                return .failure(MismatchError(0, "its path is \(quoted(path.description))"))
+            }
+            parameters = values
+        }
+        if let method, method != request.method { return .failure(MismatchError(1, "its method is \(method)")) }
+        let items = request.query
+        for (name, wanted) in query {
+            if let reason = RequestPattern.reason(wanted, items.filter { $0.name.isExactly(name) }.map(\.value)) {
+                return .failure(MismatchError(2, "the query item \(quoted(name)) \(reason)"))
+            }
+        }
+        for (name, wanted) in headers {
+            if let reason = RequestPattern.reason(wanted, request.headers.values(name), showsFound: false) {
+                return .failure(MismatchError(3, "the header \(quoted(name)) \(reason)"))
+            }
+        }
+        if let reason = bodyReason(request) { return .failure(MismatchError(4, reason)) }
+        return .success(parameters)
+    }
+
+    private func bodyReason(_ request: ArrivedRequest) -> String? {
+        switch body {
+        case nil: return nil
+        case .text(let text):
+            return request.body.readableBytesView.elementsEqual(text.utf8) ? nil : "its body differs"
+        case .json(let wanted):
+            guard let json = request.json else { return "its body is JSON but the request's is not" }
+            guard let place = wanted.firstDifference(from: json) else { return nil }
+            let path = place.description
+            return path.isEmpty ? "its JSON body differs" : "its JSON body differs at \(quoted(path))"
+        case .form(let items):
+            let found = request.form
+            for (name, wanted) in items {
+                if RequestPattern.reason(wanted, found.filter { $0.name.isExactly(name) }.map(\.value)) != nil {
+                    return "the form item \(quoted(name)) differs"
+                }
+            }
+            return nil
+        }
+    }
+
+    /// - Parameter showsFound: false for values that may be secret.
+    /// - Returns: nil if the condition is met.
+    private static func reason(_ wanted: Wanted, _ found: [String], showsFound: Bool = true) -> String? {
+        let had = found.isEmpty ? "is missing" : "differs"
+        switch wanted {
+        case .value(let value):
+            return found.first.map { $0.isExactly(value) } == true
+                ? nil : showsFound ? "must be \(quoted(value)) but \(had)" : had
+        case .values(let values): return found.elementsEqual(values) { $0.isExactly($1) } ? nil : had
+        case .present: return found.isEmpty ? "is missing" : nil
+        case .absent: return found.isEmpty ? nil : "must be absent"
+        }
+    }
+
+    /// For messages: `GET /articles/{id}`.
+    public var summary: String {
+        let parts = [method?.name, path?.description].compactMap { $0 }
+        return parts.isEmpty ? "any request" : parts.joined(separator: " ")
+    }
+}
+
+/// The reason why a request does not match a pattern.
+struct MismatchError: Error {
+    /// The first mismatch: 0 the path, 1 the method, 2 the query, 3 a header, 4 the body, 5 the number of uses. A
+    /// higher step means a closer match.
+    let step: Int
+    let reason: String
+
+    init(_ step: Int, _ reason: String) {
+        self.step = step
+        self.reason = reason
+    }
+}

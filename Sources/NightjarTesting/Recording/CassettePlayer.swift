@@ -1,0 +1,106 @@
+import NIOCore
+
+/// Responds to requests from a cassette. Each exchange is played once. Exchanges with equal requests are played in the
+/// order of recording.
+public struct CassettePlayer: Sendable {
+    public enum Verdict: Sendable {
+        case play(RecordedExchange)
+        /// No exchange matches, or all that match have been played.
+        case missing(NightjarError)
+    }
+
+    private let comparison: CassetteComparison
+    private let repeats: Bool
+    private let file: String
+    private var scrubber: SecretScrubber
+    private var exchanges: [RecordedExchange] = []
+    private var keys: [CassetteComparison.Key] = []
+    private var places: [CassetteComparison.Key: [Int]] = [:]
+    /// Exchanges whose request body is unknown, so that one key stands for many requests.
+    private var vague: [CassetteComparison.Key: [Int]] = [:]
+    private var played: [CassetteComparison.Key: Int] = [:]
+    private var uses: [Int]
+
+    /// - Parameters:
+    ///   - repeats: true if the last exchange for a request is played repeatedly.
+    ///   - file: the file name for messages.
+    public init(
+        _ cassette: Cassette, _ comparison: CassetteComparison, _ names: CassetteSecrets, repeats: Bool, file: String
+    ) {
+        self.comparison = comparison
+        self.repeats = repeats
+        self.file = file
+        scrubber = SecretScrubber(names, .masked)
+        uses = Array(repeating: 0, count: cassette.exchanges.count)
+        exchanges = cassette.exchanges
+        for (index, exchange) in exchanges.enumerated() {
+            let key = comparison.key(of: scrubber.scrub(RecordedExchange(exchange.request, nil)).request)
+            keys.append(key)
+            if key.body == nil, !comparison.ignoresBody {
+                vague[key, default: []].append(index)
+            } else {
+                places[key, default: []].append(index)
+            }
+        }
+    }
+
+    /// The number of uses of each exchange, in the order of the file.
+    public var useCounts: [Int] { uses }
+
+    public mutating func play(_ request: ArrivedRequest) -> Verdict {
+        let recorded = RecordedExchange.Request(request)
+        let live = comparison.key(of: scrubber.scrub(RecordedExchange(recorded, nil)).request)
+        var key = live
+        var candidates = places[key]
+        if candidates == nil {
+            // The request may belong to a login, which the recorder may have detected by the response.
+            key = comparison.key(of: scrubber.scrub(RecordedExchange(recorded, nil), inLogin: true).request)
+            candidates = places[key]
+        }
+        if candidates == nil {
+            key.body = nil
+            candidates = vague[key]
+        }
+        guard let candidates, let last = candidates.last else { return .missing(unmatched(request, live)) }
+        let next = played[key, default: 0]
+        guard next < candidates.count || repeats else {
+            let count = candidates.count == 1 ? "its one exchange" : "its \(candidates.count) exchanges"
+            return .missing(
+                NightjarError(
+                    .invalidRequest,
+                    "the cassette \(quoted(file)) has already played \(count) for \(request.method) \(request.url.redacted); "
+                        + "record again, or set repeats = true to repeat the last one"))
+        }
+        played[key] = next &+ 1
+        let index = next < candidates.count ? candidates[next] : last
+        uses[index] &+= 1
+        return .play(exchanges[index])
+    }
+
+    private func unmatched(_ request: ArrivedRequest, _ live: CassetteComparison.Key) -> NightjarError {
+        let what = "the cassette \(quoted(file)) has no exchange for \(request.method) \(request.url.redacted)"
+        var nearest: (index: Int, nearness: Int, text: String)?
+        for (index, key) in keys.enumerated().prefix(CassettePlayer.mostCompared) {
+            guard let (nearness, text) = CassetteComparison.difference(key, live) else { continue }
+            if nearest.map({ $0.nearness < nearness }) ?? true { nearest = (index, nearness, text) }
+        }
+        guard let nearest else { return NightjarError(.invalidRequest, "\(what): it is empty; record it first") }
+        let exchange = exchanges[nearest.index].request
+        let url = (try? RequestURL(exchange.url))?.redacted ?? exchange.url
+        return NightjarError(
+            .invalidRequest,
+            "\(what); the nearest, number \(nearest.index + 1) (\(exchange.method) \(url)), \(nearest.text)")
+    }
+
+    /// The most exchanges that are compared to build a message.
+    private static let mostCompared = 1000
+}
+
+extension RecordedExchange.Request {
+    /// The request as it would be recorded, including its secrets.
+    public init(_ request: ArrivedRequest) {
+        self.init(
+            method: request.method, url: request.url.origin.description + request.url.target, headers: request.headers,
+            body: request.body.readableBytes > Cassette.largestBody ? .unkept : RecordedBody(request.body))
+    }
+}

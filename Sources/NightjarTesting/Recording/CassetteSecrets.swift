@@ -1,0 +1,62 @@
+/// Decides which header fields, query items and body members contain secrets.
+public struct CassetteSecrets: Sendable {
+    /// Additional names of headers, query items, form items and JSON members. Case and separators are ignored.
+    public var further: [String]
+    /// Secrets that are replaced wherever they occur.
+    public var values: [String]
+
+    public init(further: [String] = [], values: [String] = []) {
+        self.further = further
+        self.values = values
+    }
+
+    /// For URLs, the same names are secret as in logs.
+    func isSecret(queryItem name: Substring.UTF8View) -> Bool { SecretNames.isSecret(item: name, sensitive: further) }
+
+    func isSecret(field name: String, _ value: String) -> Bool {
+        if SecretNames.isNamed(name.utf8, in: further) { return true }
+        // A challenge is kept, because a client needs it for authentication during replay.
+        if challenges.contains(where: { ASCII.equalIgnoringCase($0.utf8, name.utf8) }) { return false }
+        var (name, value) = (name, value)
+        return name.withUTF8 { name in
+            value.withUTF8 { SecretNames.isSecret(field: UnsafeRawBufferPointer(name), UnsafeRawBufferPointer($0)) }
+        }
+    }
+
+    private var challenges: [String] { ["WWW-Authenticate", "Proxy-Authenticate"] }
+
+    /// Names that are also common for data ("code", "key", "ticket") are secret in bodies of logins only, so that the
+    /// code of an error stays visible.
+    func isSecret(member name: some Collection<UInt8>, inLogin: Bool) -> Bool {
+        if CassetteSecrets.isCode(name) || SecretNames.isNamed(name, in: further) { return true }
+        switch SecretNames.strength(name, in: .item) {
+        case .none: return false
+        case .weak: return inLogin
+        case .strong: return true
+        }
+    }
+
+    /// True if a member with this name shows that the exchange is a login.
+    static func isLogin(_ name: Substring.UTF8View) -> Bool { login.contains(letters(PercentEncoding.decoded(name))) }
+
+    private static let login: Set<String> = [
+        "accesstoken", "refreshtoken", "idtoken", "clientsecret", "clientassertion", "devicecode", "password", "passwd",
+        "granttype", "codeverifier", "authtoken",
+    ]
+
+    /// Codes that are exchanged for tokens, although logs need not mask them.
+    private static func isCode(_ name: some Collection<UInt8>) -> Bool {
+        ["devicecode", "usercode"].contains(letters(name))
+    }
+
+    /// True for a member inside a secret member that describes the secret but is not secret itself.
+    static func isAboutSecret(_ name: some Collection<UInt8>) -> Bool { about.contains(letters(name)) }
+
+    private static let about: Set<String> = [
+        "type", "tokentype", "scope", "scopes", "name", "expires", "expiry", "expiresat",
+    ]
+
+    private static func letters(_ name: some Collection<UInt8>) -> String {
+        String(decoding: SecretNames.letters(name), as: UTF8.self)
+    }
+}
