@@ -1,5 +1,5 @@
--- A login with the browser of BROWSER, which curl stands for: `log_in` prints the page, opens it, and takes the code that
--- comes back to a port of this machine.
+-- A login with the browser of BROWSER, which is curl in this test: `log_in` prints the URL, opens it, and receives the
+-- authorization code on a local port.
 local nightjar = require "nightjar"
 local api = nightjar.client {
   base_url = os.getenv "NIGHTJAR_DEMO_URL" .. "/v1",

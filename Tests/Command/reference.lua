@@ -1,4 +1,4 @@
--- What exists at run time is in the reference of the API (Sources/CCommand/programs/reference.lua), and the other way round.
+-- The reference of the API (Sources/CCommand/programs/reference.lua) and the members that exist at run time are the same.
 --
 --   scripts/with-demo NIGHTJAR NIGHTJAR Tests/Command/reference.lua
 local nightjar = require "nightjar"
@@ -20,7 +20,7 @@ for _, class in ipairs(reference) do
   end
 end
 
--- Compares what there is, a set of names, with what is said of a class.
+-- Compares the set of existing names with the reference of a class.
 local function compare(class, found, what)
   local known = names_of[class]
   if not known then return complain("%s is not in the reference", class) end
@@ -64,7 +64,7 @@ end
 
 -- --- Objects ---
 
--- Names that an __index knows: those of a table, or of the tables that a function of C has as upvalues.
+-- The names in an __index: the keys of a table, or of the tables that are upvalues of a C function.
 local function names_in(index)
   local found = {}
   local function add(table) for name in pairs(table) do found[name] = true end end
@@ -78,7 +78,7 @@ local function names_in(index)
   return found
 end
 
--- Fields that a function computes, which no table holds: each is asked for.
+-- Fields that a function computes. They are not in a table, so each is read.
 local computed = {
   ["nightjar.client"] = { "cookies", "cache", "endpoints" },
   ["nightjar.list"] = { "explanation" },
@@ -91,8 +91,8 @@ local samples = {
   ["nightjar.client"] = plain, ["nightjar.list"] = (plain:paginate "/v1/articles"), ["nightjar.task"] = nightjar.spawn(function() end),
   ["nightjar.page"] = plain:paginate("/v1/articles"):pages()(),
 }
-samples["nightjar.list"]:take(1) -- what it has found out
--- Objects that are tables, whose methods are seen in a sample; and what scripts never see.
+samples["nightjar.list"]:take(1) -- sets the guess
+-- Objects that are tables, whose methods are read from a sample; and classes that scripts never see.
 local made_of_lua, inner = { ["nightjar.test"] = true }, {}
 for name in ("child temporary reader writer channel"):gmatch "%a+" do made_of_lua["nightjar." .. name] = true end
 for name in ("caller gate loan pipe reply resource wait"):gmatch "%a+" do inner["nightjar." .. name] = true end
@@ -100,7 +100,7 @@ for name, meta in pairs(debug.getregistry()) do
   if type(name) == "string" and name:match "^nightjar%.[%w_]+$" and type(meta) == "table" and rawget(meta, "__name") then
     local index = rawget(meta, "__index")
     local class = classes[name]
-    if made_of_lua[name] or inner[name] then -- below
+    if made_of_lua[name] or inner[name] then -- see below
     elseif class and class.kind == "object" and not class.index and name ~= "nightjar.endpoint" then
       local found = names_in(index)
       for _, field in ipairs(computed[name] or {}) do
@@ -116,14 +116,14 @@ for name, meta in pairs(debug.getregistry()) do
 end
 samples["nightjar.task"]:join()
 
--- An endpoint: a method of its own, and fields of its description.
+-- An endpoint with its method, and the fields of its description.
 local described = nightjar.client { base_url = origin, endpoints = { one = { path = "/v1/articles", summary = "One" } } }
 for name in pairs(names_of["nightjar.endpoint"]) do
   if described.endpoints.one[name] == nil then complain("nightjar.endpoint.%s is in the reference and not there", name) end
 end
 checked["nightjar.endpoint"], checked["nightjar.endpoints"], checked["nightjar.headers"] = true, true, true
 
--- What a test gets is a table.
+-- A test function receives a table.
 local held
 nightjar.testing.test("a test", function(t) held = t end)
 nightjar.testing.run { format = "none" }
@@ -161,7 +161,7 @@ end
 
 -- --- Options ---
 
--- What a table of options knows is in the message about one that it does not know.
+-- The message about an unknown option lists the known options.
 local function known_options(f)
   local _, err = nightjar.try(f)
   local list = tostring(type(err) == "userdata" and err.message or err):match "known here: (.*)$"
@@ -189,7 +189,7 @@ for name, path in pairs(tables) do
 end
 do
   local found, message = known_options(client_with "")
-  -- Those that are functions are read by the Lua host.
+  -- Options that are functions are read by the Lua host.
   for _, name in ipairs { "log", "before", "after" } do found[name] = true end
   if found then compare("nightjar.client_options", found, "option") else complain("client_options: %s", message) end
 end
@@ -205,7 +205,7 @@ for name, route in pairs {
   local found, message = known_options(function() nightjar.mock { route } end)
   if found then compare("nightjar." .. name, found, "option") else complain("%s: %s", name, message) end
 end
-do -- Each way to log in knows its own.
+do -- Each type of authentication has its own options.
   local all = { type = true }
   for kind in names_of["nightjar.auth_options"].type[2]:gmatch "[%w_]+" do
     local found, message = known_options(function() nightjar.client { base_url = origin, auth = { type = kind, [nonsense] = 1 } } end)
@@ -213,11 +213,11 @@ do -- Each way to log in knows its own.
     for name in pairs(found or {}) do all[name] = true end
   end
   for _, name in ipairs { "provider", "on_login_required", "schemes" } do all[name] = true end
-  all.scheme = true -- which is there only beside a description
+  all.scheme = true -- exists only with a description
   compare("nightjar.auth_options", all, "option")
 end
 
--- The options of a call and of a list are in tables of C. An option that is known is refused for its value, or not at all.
+-- The options of a call and of a list are in C tables. A known option is accepted or refused because of its value.
 local function check_call_options(class, f)
   for name in pairs(names_of[class]) do
     local _, err = nightjar.try(f, name)

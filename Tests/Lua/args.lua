@@ -75,7 +75,7 @@ Options:
   -h, --help              show this help and exit
 ]])
 
--- A description that makes no sense is the script's mistake.
+-- An invalid specification is an error of the script.
 local function wrong(message, specification) check.misuse(message, args.read, specification, {}) end
 wrong("args: unknown option 'sumary'; did you mean 'summary'?", { sumary = "x" })
 wrong("args: unknown option 'defualt'; did you mean 'default'?", { { "-x", defualt = 1 } })

@@ -1,4 +1,4 @@
--- Logins: tokens that run out, in all the ways they are got. Needs the demo API.
+-- Logins: tokens that expire, for each way to obtain them. Needs the demo API.
 local nightjar = require "nightjar"
 local check = require "check"
 local equal, misuse, fails = check.equal, check.misuse, check.fails
@@ -18,7 +18,7 @@ local function me(api) return api:get("/v1/me").json.handle end
 
 control { reset = true }
 
--- Two hundred calls on a token that has expired make one refresh, and all of them succeed.
+-- Two hundred calls with an expired token cause one refresh, and all succeed.
 local first = log_in()
 control { expire_access_tokens = true }
 local oauth = {
@@ -34,7 +34,7 @@ equal(auth_counts().refresh_reuses, 0)
 equal(me(api), "ada")
 equal(auth_counts().refreshes, 1)
 
--- What rotates is kept in a file, and found there by the next run.
+-- A rotating refresh token is stored in a file, where the next run finds it.
 local store = os.tmpname()
 os.remove(store)
 store = store .. ".token"
@@ -54,7 +54,7 @@ equal(auth_counts().refreshes, 4)
 equal(auth_counts().refresh_reuses, 0)
 os.remove(store)
 
--- An API's own login, and its refresh.
+-- The login endpoint of an API, and its refresh.
 local before = auth_counts()
 api = client {
   type = "login", url = "/v1/auth/login", json = { email = "ada@example.org", password = "moonlight" },
@@ -67,7 +67,7 @@ local after = auth_counts()
 equal(after.logins - before.logins, 1)
 equal(after.refreshes - before.refreshes, 1)
 
--- A client's own credentials.
+-- The client credentials grant.
 for _, way in ipairs { "basic", "post" } do
   api = client {
     type = "oauth2", grant = "client_credentials", token_url = "/v1/oauth/token", client_id = "demo",
@@ -77,12 +77,12 @@ for _, way in ipairs { "basic", "post" } do
 end
 equal(auth_counts().client_credentials, 2)
 
--- What does not run out.
+-- Credentials that do not expire.
 for _, algorithm in ipairs { "SHA-256", "MD5", "SHA-256-sess", "both" } do
   api = client { type = "digest", user = "demo", password = "secret" }
   equal(api:get("/v1/digest", { query = { algorithm = algorithm } }).json.user, "demo")
   equal(api:post("/v1/digest", { query = { algorithm = algorithm }, body = "abc" }).json.body_bytes, 3)
-  -- Each answer proves that the server knows the password, and brings the nonce of the next request.
+  -- Each response proves that the server knows the password, and contains the nonce of the next request.
   api = client { type = "digest", user = "demo", password = "secret" }
   for round = 1, 3 do
     local res = api:get("/v1/digest", { query = { algorithm = algorithm, next = 1, uses = 1 } })
@@ -96,11 +96,11 @@ equal(client({ type = "api_key", key = "demo-key" }):get("/v1/api-key").json["in
 equal(client({ type = "api_key", key = "demo-key", query = "api_key" }):get("/v1/api-key").json["in"], "query")
 equal(client({ type = "bearer", token = log_in().access_token }):get("/v1/me").status, 200)
 
--- A call without them.
+-- A call without authentication.
 api = client(oauth)
 equal(nightjar.try(api.get, api, "/v1/me", { auth = false }), nil)
 
--- A function that provides tokens, by a call of its own; others go on meanwhile, and it is asked once for all.
+-- A function that provides tokens with a call of its own. Other tasks run meanwhile, and it is called once for all calls.
 local asked, ticks, ended = {}, 0, 0
 local provided = {
   type = "bearer",
@@ -120,7 +120,7 @@ local ticker = nightjar.spawn(function() while true do nightjar.sleep(0.005) tic
 local impatient = nightjar.spawn(function() return me(api) end)
 local patient = nightjar.spawn(function() return me(api) end)
 nightjar.sleep(0.01)
-impatient:cancel() -- who has asked first may leave; the token is for all
+impatient:cancel() -- the first caller may leave; the token is for all callers
 equal(patient:join(), "ada")
 ticker:cancel()
 equal(#nightjar.map(calls, function() return me(api) end, { concurrency = 200 }), 200)
@@ -132,7 +132,7 @@ equal(#asked, 2)
 equal(asked[2], true)
 equal(ended, 0)
 
--- A token that is known to end soon is renewed before.
+-- A token is refreshed before its known expiry.
 local lifetimes = 0
 api = client { type = "bearer", skew = 0, provider = function() lifetimes = lifetimes + 1 return log_in().access_token, 0.02 end }
 me(api)
@@ -140,7 +140,7 @@ nightjar.sleep(0.03)
 me(api)
 equal(lifetimes, 2)
 
--- What it raises or returns instead.
+-- Invalid results and errors of the function.
 local kept_text = "token refresh failed: the server refused; the login is kept: "
 local answer
 api = client {
@@ -158,7 +158,7 @@ answer = function() return "x\n" end
 fails("unauthorized", kept_text .. "the access token is empty or contains a character that is not allowed in a header", me, api)
 equal(ended, 0)
 
--- Nil ends the login: its calls fail, and somebody hears of it once, before they do.
+-- Nil ends the login: its calls fail, and a callback runs once before they do.
 local lost = client {
   type = "bearer", provider = function() nightjar.sleep(0.001) return nil end,
   on_login_required = function() ended = ended + 1 end,
@@ -173,7 +173,7 @@ equal(failed, 3)
 fails("unauthorized", "there is no login, or the server has ended it; log in again", me, lost)
 equal(ended, 1)
 
--- A login that the script brings, and its end.
+-- A login with a token from the script, and its end.
 local brought = log_in()
 lost:sign_in { access_token = brought.access_token, refresh_token = brought.refresh_token, expires_in = 60 }
 equal(me(lost), "ada")
@@ -182,7 +182,7 @@ fails("unauthorized", "there is no login, or the server has ended it; log in aga
 lost:sign_in { access_token = brought.access_token }
 equal(me(lost), "ada")
 
--- A server that ends the login is heard, too.
+-- The callback also runs when the server ends the login.
 ended = 0
 local dead = client {
   type = "oauth2", token_url = "/v1/oauth/token", client_id = "demo", access_token = "at_old", refresh_token = "rt_gone",
@@ -191,7 +191,7 @@ local dead = client {
 fails("unauthorized", "there is no login, or the server has ended it; log in again", me, dead)
 equal(ended, 1)
 
--- A person lets the program in, on another device; others go on meanwhile.
+-- The device flow: a user authorizes the program on another device. Other tasks run meanwhile.
 local function device(interval)
   return client {
     type = "oauth2", grant = "device_code", token_url = "/v1/oauth/token", client_id = "demo",
@@ -221,7 +221,7 @@ left:cancel()
 fails("cancelled", "the task was cancelled", left.join, left)
 equal(me(api), "ada")
 
--- With the browser, whose part the script plays.
+-- The authorization code flow. The script acts as the browser.
 api = client {
   type = "oauth2", grant = "authorization_code", token_url = "/v1/oauth/token", client_id = "demo",
   authorize_url = "/v1/oauth/authorize",
@@ -236,7 +236,7 @@ fails("invalid_request", "the client has no login: its option auth is not set or
 misuse("log_in: prompt must be a function, got string", api.log_in, api, { prompt = "x" })
 misuse("log_in: unknown option 'promt'; did you mean 'prompt'?", api.log_in, api, { promt = print })
 
--- A logout that cannot be saved is an error; this client is logged out all the same. Other tasks run meanwhile.
+-- A logout that cannot be saved is an error, but this client is logged out. Other tasks run meanwhile.
 do
   local folder = os.tmpname()
   os.remove(folder)
@@ -265,7 +265,7 @@ do
   os.remove(folder)
 end
 
--- Secrets are in nothing that prints.
+-- No output contains secrets.
 local _, err = nightjar.try(me, client { type = "bearer", token = "hunter2" })
 for _, shown in ipairs { api, lost, err, err:explain(), err:curl(), err.response } do
   assert(not tostring(shown):find "hunter2", tostring(shown))
@@ -289,7 +289,7 @@ misuse("sign_in: refresh_token must be a string, got number", api.sign_in, api, 
 misuse("sign_in: expires_in must be a non-negative number of seconds", api.sign_in, api, { access_token = "x", expires_in = -1 })
 misuse("sign_in: unknown option 'acess_token'; did you mean 'access_token'?", api.sign_in, api, { acess_token = "x" })
 
--- Several credentials, by the names of security schemes: an endpoint is sent those that it names.
+-- Several credentials, with the names of security schemes: an endpoint sends those that it names.
 control { reset = true }
 local function server_saw(res, name)
   local found = {}
@@ -354,7 +354,7 @@ equal(several.endpoints.me().json.handle, "ada")
 misuse("sign_out: scheme must be a string, got number", several.sign_out, several, { scheme = 1 })
 misuse("sign_out: unknown option 'schem'; did you mean 'scheme'?", several.sign_out, several, { schem = "oauth" })
 
--- Two logins, each with a refresh of its own, however many calls wait.
+-- Two logins, each with its own refresh, regardless of the number of waiting calls.
 control { reset = true }
 local function user_login(person)
   return { type = "login", url = "/v1/auth/login", json = { email = person, password = "moonlight" }, refresh = { url = "/v1/auth/refresh" } }
@@ -380,7 +380,7 @@ equal(auth_counts().refreshes, 2)
 equal(auth_counts().logins, 2)
 equal(ended_logins, 0)
 
--- Functions that provide the tokens of some schemes: each for its own, beside what is sent otherwise.
+-- Functions that provide the tokens of some schemes. Each is called for its own scheme.
 control { reset = true }
 local asked_for = {}
 local function providing(name)
@@ -418,7 +418,7 @@ control { expire_access_tokens = true }
 equal(api.endpoints.other().json.handle, "ada")
 equal(asked_for[3], "other again")
 equal(#asked_for, 3)
--- The table of the caller is as it was.
+-- The table of the caller is unchanged.
 equal(options.auth.schemes.one.type, "bearer")
 assert(options.auth.schemes.one.provider and not options.auth.schemes.one.url)
 options.auth.schemes.one = { type = "bearer", provider = function() return nil end }
@@ -432,7 +432,7 @@ refuses("client: auth.schemes.one.provider requires the type \"bearer\"", { type
 refuses("client: unknown option 'auth.schemes.one.skwe'; did you mean 'auth.schemes.one.skew'?",
   { type = "bearer", provider = print, skwe = 1 })
 
--- What a document says of its schemes and scopes.
+-- The schemes and scopes of a description.
 local described = os.tmpname()
 local file = assert(io.open(described, "w"))
 file:write(([[

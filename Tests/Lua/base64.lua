@@ -3,7 +3,7 @@ local nightjar = require "nightjar"
 local check = require "check"
 local encode, decode, equal = nightjar.base64.encode, nightjar.base64.decode, check.equal
 
--- The vectors of RFC 4648 section 10, and all bytes.
+-- The test vectors of RFC 4648 section 10, and all bytes.
 for bytes, text in pairs { [""] = "", f = "Zg==", fo = "Zm8=", foo = "Zm9v", foob = "Zm9vYg==", fooba = "Zm9vYmE=", foobar = "Zm9vYmFy" } do
   equal(encode(bytes), text)
   equal(decode(text), bytes)
@@ -17,13 +17,13 @@ for length = 0, 256 do
   equal(decode(encode(bytes, { url = true }), { url = true }), bytes)
 end
 
--- The alphabet for URLs comes without padding, unless it is asked for.
+-- The URL alphabet has no padding by default.
 equal(encode("\xfb\xff", { url = true }), "-_8")
 equal(encode("\xfb\xff", { url = true, padding = true }), "-_8=")
 equal(encode("\xfb\xff"), "+/8=")
 equal(encode("\xfb\xff", { padding = false }), "+/8")
 
--- White space is skipped where that is asked for.
+-- White space can be ignored.
 equal(decode("Zm 9v\r\nYg\t==\n", { spaces = true }), "foob")
 
 local function broken(message, text, options) check.fails("decoding", "base64 decoding failed: " .. message, decode, text, options) end

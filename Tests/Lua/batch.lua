@@ -1,4 +1,4 @@
--- Many calls, a few at a time: api:batch, and nightjar.map that collects errors. Needs the demo API.
+-- Batches: api:batch, and nightjar.map with collect_errors. Needs the demo API.
 local nightjar = require "nightjar"
 local check = require "check"
 local equal, misuse, fails = check.equal, check.misuse, check.fails
@@ -8,12 +8,12 @@ local plain = nightjar.client { base_url = origin }
 local api = nightjar.client { base_url = origin, retry = false }
 local run = nightjar.idempotency_key()
 
--- What the server has seen of /v1/slow under a key of this run.
+-- A request to /v1/slow with a key of this run.
 local function slow(key, ms) return { path = "/v1/slow", query = { ms = ms or 40, key = run .. key } } end
 local function counted(what, key) return plain:get("/__stats").json[what]["/v1/slow?key=" .. run .. key] or 0 end
 local function requests(path) return (plain:get("/__stats").json.paths[path] or { requests = 0 }).requests end
 
--- Answers come in the order of the requests, whatever came first: tables as api:request takes them, and paths of a GET.
+-- Responses are in the order of the requests. A request is a table as for api:request, or the path of a GET.
 local answers = api:batch {
   { path = "/echo", method = "POST", json = { number = 1 } },
   "/v1/articles/2",
@@ -26,7 +26,7 @@ equal(answers[2].json.id, 2)
 equal(answers[3].json.id, 1)
 equal(#api:batch {}, 0)
 
--- Six at a time on the wire, or as many as are asked for: never more, and so many as soon as the server keeps them waiting.
+-- At most six requests run at a time, or the given number, and that number is reached.
 for _, case in ipairs { { "six", count = 20, most = 6 }, { "two", count = 9, most = 2, concurrency = 2 },
   { "few", count = 3, most = 3, concurrency = 100 } } do
   local key, list = case[1], { concurrency = case.concurrency }
@@ -42,9 +42,10 @@ for _, case in ipairs { { "six", count = 20, most = 6 }, { "two", count = 9, mos
   fails("cancelled", "the task was cancelled", task.join, task)
 end
 
--- The first failure cancels the rest: what is under way is given up, nothing more is started. It says which it was.
+-- The first failure cancels the others: running calls are cancelled, and no more are started. The error names the request.
 local untouched = requests "/v1/articles/7"
--- The one that fails is sent when the server has the others, or it could be answered before they are there to be given up.
+-- The failing request is sent when the server has received the others. Otherwise its response could arrive before they can be
+-- cancelled.
 local list = { slow("stop", 60000), slow("stop", 60000), "/status/503", concurrency = 3 }
 for i = 4, 30 do list[i] = "/v1/articles/7" end
 local started = os.time()
@@ -61,7 +62,7 @@ repeat nightjar.sleep(0.005) until counted("in_progress", "stop") == 0
 equal(counted("abandoned", "stop"), 2)
 equal(select(2, nightjar.try(api.get, api, "/status/503")).index, nil)
 
--- Collected, each has its own end.
+-- With collect_errors, each request has its own result.
 local results, errors = api:batch { "/v1/articles/1", "/status/404", "/v1/articles/3", "http://127.0.0.1:1/", collect_errors = true }
 equal(results.n, 4)
 equal(results[1].json.id, 1)
@@ -75,7 +76,7 @@ results, errors = api:batch { collect_errors = true }
 equal(results.n, 0)
 equal(next(errors), nil)
 
--- What is wrong with a request is said before any is sent.
+-- Invalid requests are reported before any is sent.
 untouched = requests "/v1/articles/8"
 for message, item in pairs {
   ["batch: request 2: path is missing"] = { method = "GET" },
@@ -94,11 +95,11 @@ misuse("batch: the list of requests contains nil", function() api:batch { [1] = 
 misuse("batch: a list of requests expected, got string", function() api:batch "/v1/articles/8" end)
 misuse("client expected, got no value; call it with a colon, as in api:get(\"/path\")", function() api.batch() end)
 equal(requests "/v1/articles/8", untouched)
--- Of values, when their turn comes.
+-- Invalid values are reported when the request starts.
 misuse("request 2 of the batch: request: query must be a table, got number",
   function() api:batch { "/v1/articles/1", { path = "/", query = 7 } } end)
 
--- Hooks and other options are those of any call.
+-- Hooks and other options work as for any call.
 local seen = {}
 local hooked = nightjar.client { base_url = origin, before = function(request)
   nightjar.sleep(0.001)
@@ -115,7 +116,7 @@ equal(table.concat(seen, " "), "/echo /echo?two /status/404")
 local objecting = nightjar.client { base_url = origin, before = function() error("not today", 0) end }
 misuse("request 1 of the batch: not today", function() objecting:batch { "/" } end)
 
--- Whoever cancels the caller cancels all.
+-- Cancelling the caller cancels all requests.
 list = {}
 for i = 1, 12 do list[i] = slow("cancel", 5000) end
 local task = nightjar.spawn(function() api:batch(list) end)
@@ -128,7 +129,7 @@ fails("timeout", "timeout: the function did not return within 0.05 seconds", nig
   api:batch { slow("limit", 5000), collect_errors = true }
 end)
 
--- A client that is closed meanwhile fails those that are left, each for itself.
+-- Closing the client during a batch fails each remaining request.
 local closing = nightjar.client { base_url = origin }
 nightjar.spawn(function()
   repeat nightjar.sleep(0.005) until counted("in_progress", "close") == 2
@@ -140,7 +141,7 @@ results, errors = closing:batch(list)
 equal(next(results), "n")
 for i = 1, 5 do equal(errors[i].kind, i <= 2 and "cancelled" or "closed") end
 
--- map that collects: results and errors by place.
+-- map with collect_errors: results and errors by index.
 results, errors = nightjar.map({ 1, 2, 3, 4 }, function(n)
   nightjar.sleep(0.001 * (5 - n))
   if n % 2 == 0 then error({ bad = n }) end
@@ -159,7 +160,7 @@ nightjar.sleep(0.005)
 task:cancel()
 fails("cancelled", "the task was cancelled", task.join, task)
 
--- 10,000 requests: what has ended is not kept but for its answer.
+-- 10,000 requests: only the responses of completed requests are kept.
 local many = {}
 for i = 1, 10000 do many[i] = { path = "/v1/articles/" .. i % 5 + 1, method = "HEAD" } end
 many.concurrency = 32

@@ -22,7 +22,7 @@ end
 
 local large = string.rep("0123456789abcdef", 40000)
 
--- A file is the body.
+-- A file as the body.
 local path = file(".csv", large)
 local res = api:post("/upload", { file = path })
 equal(res.json.bytes, #large)
@@ -46,7 +46,7 @@ equal(form.parts[1].name, "título")
 equal(form.parts[1].preview, "Hé & 100%")
 equal(form.parts[1].filename, nightjar.null)
 equal(form.parts[2].preview, "7")
-equal(form.parts[3].name, "qu%22ote") -- escaped as browsers do, and unescaped by nobody
+equal(form.parts[3].name, "qu%22ote") -- encoded like in browsers; the server does not decode it
 equal(form.parts[3].bytes, 3)
 equal(form.parts[3].filename, "größe.bin")
 equal(form.parts[4].content_type, "text/csv")
@@ -55,7 +55,7 @@ equal(form.parts[4].bytes, #large)
 equal(form.parts[5].filename, "other.png")
 equal(form.parts[5].content_type, "image/webp")
 
--- A form as a table, in the order of its names.
+-- A form as a table, in the order of the names.
 local short = api:post("/form", { multipart = { b = "text", c = { file = path }, a = { bytes = "x" }, d = true } }).json
 equal(#short.parts, 4)
 equal(short.parts[1].name .. short.parts[2].name .. short.parts[3].name .. short.parts[4].name, "abcd")
@@ -77,7 +77,7 @@ assert(res.json.body_bytes < #large / 10)
 equal(header(api:post("/echo", { body = "short", compress = true }), "content-encoding"), nil)
 equal(header(api:post("/echo", { file = path, compress = true }), "transfer-encoding"), "chunked")
 
--- Asking before sending.
+-- Expect: 100-continue.
 equal(api:post("/expect", { body = "x", expect_continue = true }).json.expected, true)
 equal(api:post("/expect", { body = "x" }).json.expected, false)
 equal(api:post("/expect", { body = string.rep("x", 1 << 20) }).json.expected, true)
@@ -93,7 +93,7 @@ check.fails("invalid_request", "GET has a body, which servers and caches may ign
 equal(api:get("/echo", { body = "q", body_on_get = true }).json.body, "q")
 equal(api:delete("/echo", { body = "q" }).json.body, "q")
 
--- What cannot be sent.
+-- Bodies that cannot be sent.
 check.fails("invalid_request", 'the file "/none/at/all" to send cannot be opened: No such file or directory',
   api.post, api, "/upload", { file = "/none/at/all" })
 check.fails("invalid_request", '"/dev" cannot be sent: it is a directory; send its files one by one',

@@ -1,5 +1,5 @@
--- Answers that are kept and given again: the options, api.cache, res.source, res:refreshed() and on_refresh. The demo's
--- /cache/{name} answers as its query asks; Demo-Read counts what has reached it.
+-- The cache: the options, api.cache, res.source, res:refreshed() and on_refresh. The demo's /cache/{name} responds as its query
+-- specifies. Demo-Read counts the requests that have reached it.
 local nightjar = require "nightjar"
 local check = require "check"
 local equal = check.equal
@@ -18,7 +18,7 @@ local function name(what) return "/cache/" .. what .. os.tmpname():gsub(".*/", "
 local fresh = { control = "max-age=60", etag = "strong" }
 local stale = { control = "max-age=0", etag = "strong" }
 
--- What is fresh is answered without the server, what is stale once it has said that it holds.
+-- A fresh response is returned without the server, a stale response after validation.
 local a = name "a"
 local res = api:get(a, { query = fresh })
 equal(res.source, "network")
@@ -36,7 +36,7 @@ res = api:get(a, { query = stale })
 equal(res.source, "revalidated")
 equal(res.attempts, 1)
 
--- Policies, of a call and of a client.
+-- Cache policies of a call and of a client.
 equal(api:get(a, { query = fresh, cache = false }).source, "network")
 equal(api:get(a, { query = fresh, cache = "reload" }).source, "network")
 equal(api:get(a, { query = fresh, cache = "revalidate" }).source, "revalidated")
@@ -52,7 +52,7 @@ equal(select(2, nightjar.try(offline.get, offline, a)).kind, "cache_miss")
 equal(offline:get(a, { cache = "protocol" }).source, "network")
 equal(nightjar.client({ base_url = origin }):get(a, { query = fresh }).source, "network")
 
--- The cookies that identify a login: of the names given here, no other keeps responses apart.
+-- The cookies that identify a login: only the names given here partition the cache.
 do
   local by_name = nightjar.client { base_url = origin, cache = { login_cookies = { "user" } } }
   local c = name "cookies"
@@ -66,14 +66,14 @@ do
   equal(err.message, 'option "cache.login_cookies" must be a list of strings, found a string')
 end
 
--- A write makes what is stored invalid.
+-- A write invalidates stored responses.
 local b = name "b"
 api.cache:put(b, { body = "{}", headers = { ["Cache-Control"] = "max-age=60" } })
 equal(api:get(b).source, "cache")
 api:post(b)
 equal(api:get(b).source, "network")
 
--- Offline first: what is stored at once, and the fresh one behind it.
+-- Offline first: the stored response immediately, and a fresh one in the background.
 local c = name "c"
 local first = { query = stale, cache = "offline_first" }
 equal(api:get(c, first):refreshed(), nil)
@@ -85,10 +85,10 @@ local new, err = res:refreshed()
 equal(err, nil)
 equal(new.source, "network")
 equal(new.json.version, 2)
-equal(res:refreshed().json.version, 2) -- as often as one likes
+equal(res:refreshed().json.version, 2) -- can be called repeatedly
 equal(new:refreshed(), nil)
 
--- Several may wait for it, and who leaves takes nothing from the others.
+-- Several tasks can wait for it, and cancelling one does not affect the others.
 api:post(c)
 res = api:get(c, first)
 local left = nightjar.spawn(function() return res:refreshed() end)
@@ -96,7 +96,7 @@ local x, y = nightjar.all { function() return res:refreshed() end, function() le
 equal(x.json.version, 3)
 equal(y.json.version, 3)
 
--- on_refresh runs as a task of the script, for which whoever made the call does not wait.
+-- on_refresh runs as a task of the script. The call does not wait for it.
 local heard = {}
 local slow = { control = "max-age=0", etag = "strong", delay = "0.3" }
 local s = name "s"
@@ -117,7 +117,7 @@ equal(#heard, 1)
 api:get(c, { query = fresh, on_refresh = function() error "nothing was fetched anew" end })
 api:get(c, { query = fresh, on_refresh = function() error "nothing was fetched anew" end })
 
--- A server that fails: the old answer stays, and who wants to know hears of it.
+-- A failing server: the old response stays, and the error is available.
 local d = name "d"
 local failing = { control = "max-age=0", etag = "strong", fail = "2", failure = "404" }
 api:get(d, { query = failing })
@@ -132,7 +132,7 @@ wait_until(function() return told end)
 equal(told[1], nil)
 equal(told[2].kind, "not_found")
 
--- stale-while-revalidate is the server's way of saying the same.
+-- stale-while-revalidate has the same effect.
 local e = name "e"
 local swr = { control = "max-age=0, stale-while-revalidate=60", etag = "strong" }
 api:get(e, { query = swr })
@@ -140,7 +140,7 @@ api:post(e)
 res = api:get(e, { query = swr })
 equal(res.source, "stale")
 equal(res:refreshed().json.version, 2)
--- A streamed answer too.
+-- Also for a streamed response.
 api:post(e)
 res = api:get(e, { query = swr, stream = true })
 equal(res.source, "stale")
@@ -149,7 +149,7 @@ for part in res:chunks() do parts[#parts + 1] = part end
 equal(nightjar.json.decode(table.concat(parts)).version, 2)
 equal(res:refreshed().json.version, 3)
 
--- By hand.
+-- The functions of api.cache.
 local cache = api.cache
 cache:clear()
 equal(cache:get(a), nil)
@@ -165,7 +165,7 @@ equal(cache:get(a).headers.content_type, "application/json")
 cache:put(a, { status = 404, json = { error = "none" }, headers = { ["Cache-Control"] = "max-age=60" } }, { query = { page = 2 } })
 equal(cache:get(a, { query = { page = 2 } }).status, 404)
 equal(select(2, nightjar.try(api.get, api, a, { query = { page = 2 } })).kind, "not_found")
--- What nothing says to be fresh is for those who ask for no more.
+-- Without freshness information, a response is used only by calls that accept any age.
 cache:put("/cache/{name}", { body = "old" }, { params = { name = "kept" } })
 equal(cache:get("/cache/kept").body, "old")
 equal(api:get("/cache/kept", { cache = "cache_only" }).body, "old")
@@ -180,13 +180,13 @@ equal(cache:delete { prefix = origin .. "/cache/" }, 1)
 cache:put(a, { body = "x" })
 equal(cache:clear(), 1)
 
--- Answers are their credential's.
+-- Responses are partitioned by credentials.
 cache:put(a, { body = "mine", headers = { ["Cache-Control"] = "max-age=60" } }, { headers = { Authorization = "Bearer me" } })
 equal(cache:get(a), nil)
 equal(cache:get(a, { headers = { Authorization = "Bearer you" } }), nil)
 equal(cache:get(a, { headers = { Authorization = "Bearer me" } }).body, "mine")
 
--- Numbers.
+-- Statistics.
 do
   local counted = nightjar.client { base_url = origin, cache = true }
   counted:get(a, { query = fresh })
@@ -203,7 +203,7 @@ do
   equal(stats.memory_bytes > 0 and stats.bytes_saved > 0, true)
 end
 
--- On disk: for the next client, and the next run.
+-- A cache on disk, which the next client and the next run use.
 local folder = os.tmpname()
 os.remove(folder)
 do
@@ -226,7 +226,7 @@ check.fails("invalid_argument", "an ephemeral client writes nothing to disk, so 
   nightjar.client, { ephemeral = true, cache = { disk = "1MB", path = folder } })
 equal(io.open(folder), nil)
 
--- Options that are wrong.
+-- Invalid options.
 check.fails("invalid_argument", 'option "cache" must be true, false or a table, found a string', nightjar.client, { cache = "x" })
 check.fails("invalid_argument", 'unknown option "cache.dist"; did you mean "disk"?', nightjar.client, { cache = { dist = 1 } })
 check.fails("invalid_argument", 'option "cache.path" names a folder but there is no disk limit; set the option disk',
@@ -276,7 +276,7 @@ check.fails("closed", "the client is closed", function() kept:get "/" end)
 check.fails("closed", "the client is closed", function() kept:put("/", {}) end)
 check.fails("closed", "the client is closed", function() kept:delete "/" end)
 check.fails("closed", "the client is closed", function() return closed.cache end)
--- A refresh ends with its client.
+-- A refresh ends when its client is closed.
 do
   local leaving = nightjar.client { base_url = origin, cache = true }
   leaving:get(s, { query = slow })

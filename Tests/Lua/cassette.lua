@@ -24,7 +24,7 @@ local function requests()
   return sum
 end
 
--- A course of calls: a refresh of a token, JSON, a redirect, an error, a form, content that is coded, cookies.
+-- A sequence of calls: a token refresh, JSON, a redirect, an error, a form, a compressed body, cookies.
 local function run(mode, base, tokens, more)
   local options = {
     base_url = base, cookies = true, retry = { attempts = 1 },
@@ -54,18 +54,18 @@ local recorded = run("record", origin, login)
 local text = content()
 equal(text:find '"format": "nightjar%-cassette"' ~= nil, true)
 for _, secret in ipairs(secrets) do equal(text:find(secret, 1, true), nil) end
--- The new token that the refresh brought is no name that the script knows: all that looks like one is scrubbed.
+-- The new token of the refresh is unknown to the script, but everything with the format of a token is scrubbed.
 for token in text:gmatch '"access_token": "([^"]*)"' do equal(token:match "^scrubbed%-%d+$" ~= nil, true) end
 for token in text:gmatch '"Authorization": "Bearer ([^"]*)"' do equal(token:match "^scrubbed%-%d+$" ~= nil, true) end
 
--- Replayed, it is the same, with other secrets and without the server.
+-- Replaying gives the same results, with other secrets and without the server.
 local before = requests()
 local fake = { access_token = "another-one", refresh_token = "another-two" }
 equal(run("replay", origin, fake), recorded)
 equal(requests() - before, 0)
 equal(run("replay", "http://127.0.0.1:1", fake, { ignore = { origin = true } }), recorded)
 
--- Each exchange is played once, unless the last may repeat.
+-- Each exchange is played once, unless the last one may repeat.
 local function api_of(options)
   options.file = file
   return nightjar.client { base_url = origin, cassette = options, retry = { attempts = 1 } }
@@ -85,7 +85,7 @@ do
   for _ = 1, 3 do equal(api:get("/v1/articles", { query = { page = 1, per_page = 3 } }).status, 200) end
 end
 
--- What is not there is recorded by "auto", and comes from the file next time.
+-- With "auto", a missing exchange is recorded, and is read from the file next time.
 before = requests()
 for _ = 1, 2 do
   local api <close> = api_of { mode = "auto" }
@@ -93,7 +93,7 @@ for _ = 1, 2 do
 end
 equal(requests() - before, 1)
 
--- A failure is recorded too.
+-- A failure is also recorded.
 os.remove(file)
 local dead = "http://127.0.0.1:1"
 for _, mode in ipairs { "record", "replay" } do
@@ -101,7 +101,7 @@ for _, mode in ipairs { "record", "replay" } do
   equal(select(2, pcall(api.get, api, "/")).kind, "connect")
 end
 
--- A damaged one is refused and left as it is.
+-- A damaged cassette is refused and not modified.
 local handle = assert(io.open(file, "w"))
 handle:write "{\"format\": \"nightjar-cassette\", "
 handle:close()

@@ -1,4 +1,4 @@
--- Channels, select, after and every. Needs no server, and no time passes: the clock is one for tests.
+-- Channels, select, after and every. Needs no server, and takes no real time: the clock is a test clock.
 local nightjar = require "nightjar"
 local check = require "check"
 local equal, misuse, fails = check.equal, check.misuse, check.fails
@@ -8,7 +8,7 @@ local clock <close> = nightjar.testing.clock { auto = true }
 
 local function closing(f) return setmetatable({}, { __close = f }) end
 
--- A producer that is faster than its consumer waits for it.
+-- A producer that is faster than its consumer is blocked.
 local jobs = nightjar.channel(2)
 equal(#jobs, 0)
 equal(jobs.capacity, 2)
@@ -37,7 +37,7 @@ producer:join()
 fails("closed", "send: the channel is closed", jobs.send, jobs, 1)
 jobs:close()
 
--- Many consumers: each value goes to one, in the order in which they came to wait.
+-- Several consumers: each value goes to one of them, in the order in which they began to wait.
 local channel = nightjar.channel(1)
 local order = {}
 local consumers = {}
@@ -54,13 +54,13 @@ channel:close()
 for _, consumer in ipairs(consumers) do consumer:join() end
 equal(table.concat(order, " "), "1a 2b 3c")
 
--- false is a value; nil is none.
+-- false is a value; nil is not.
 channel = nightjar.channel(1)
 channel:send(false)
 equal(channel:receive(), false)
 misuse("send: nil cannot be sent, because it marks the end of a channel; use nightjar.null", channel.send, channel, nil)
 
--- Without room of its own, a channel is where two meet.
+-- A channel without a buffer passes values directly between two tasks.
 local meeting = nightjar.channel(0)
 local met = false
 local sender = spawn(function()
@@ -77,7 +77,7 @@ sleep(1)
 meeting:send "again"
 equal(receiver:join(), "again")
 
--- Who is cancelled while it waits loses nothing, even when a value had already been sent for it.
+-- Cancelling a receiver loses no value, even if one was already assigned to it.
 channel = nightjar.channel(1)
 local first = spawn(function() return channel:receive() end)
 local second = spawn(function() return channel:receive() end)
@@ -88,7 +88,7 @@ equal(second:join(), "kept")
 channel:send "next"
 equal(channel:receive(), "next")
 
--- A sender that is cancelled has sent nothing.
+-- A cancelled sender has sent nothing.
 channel:send(1)
 local waiting = spawn(function() channel:send(2) end)
 sleep(1)
@@ -98,7 +98,7 @@ equal(channel:receive(), 1)
 equal(select(2, nightjar.select { channel, timeout = 0 }), nil)
 equal(#channel, 0)
 
--- So it is with a limit of time.
+-- The same applies to timeouts.
 for number = 1, 20 do
   local ok = pcall(nightjar.timeout, 1, function() return channel:receive() end)
   equal(ok, false)
@@ -106,7 +106,7 @@ end
 channel:send "still there"
 equal(channel:receive(), "still there")
 
--- Closing wakes who waits: receivers with nil, senders with an error.
+-- Closing wakes waiting tasks: receivers get nil, senders an error.
 receiver = spawn(function() return channel:receive() end)
 sleep(1)
 channel:close()
@@ -117,7 +117,7 @@ sleep(1)
 channel:close()
 fails("closed", "send: the channel was closed while the value was waiting to be sent", sender.join, sender)
 
--- select: the first in the list that has something; else the first to get something; else nil, in time.
+-- select: the first channel in the list that is ready, otherwise the first that becomes ready, or nil after the timeout.
 local a, b = nightjar.channel(1), nightjar.channel(1)
 b:send "from b"
 a:send "from a"
@@ -144,7 +144,7 @@ equal(from, b)
 equal(value, nil)
 equal(nightjar.select { timeout = 0.5 }, nil)
 
--- A select that took from one hands what it was woken for elsewhere to the next.
+-- A select that has taken a value from one channel passes a wakeup from another on to the next waiting task.
 b = nightjar.channel(1)
 local chooser = spawn(function() return select(2, nightjar.select { a, b }) end)
 local other = spawn(function() return b:receive() end)
@@ -190,7 +190,7 @@ local sum = 0
 for number in tail:values() do sum = sum + number end
 equal(sum, 1000 * 1001 // 2 + 10 * 1000)
 
--- However senders, receivers and choosers come, wait and give up: what was sent is received, once, and nobody is forgotten.
+-- In any order of sends, receives, selects and timeouts, each sent value is received once, and no task waits forever.
 for seed = 1, 40 do
   local time <close> = nightjar.testing.clock { auto = true }
   local state = seed

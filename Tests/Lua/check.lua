@@ -1,12 +1,12 @@
--- What the test scripts share: require "check".
+-- Shared functions of the test scripts: require "check".
 local check = {}
 
--- a is b, as == has it.
+-- a and b are equal (==).
 function check.equal(a, b)
   if a ~= b then error(("got %s, expected %s"):format(tostring(a), tostring(b)), 2) end
 end
 
--- f(...) raises an error object of this kind with this very message.
+-- f(...) raises an error object of this kind with exactly this message.
 function check.fails(kind, message, f, ...)
   local ok, err = pcall(f, ...)
   if ok then error("no error was raised; expected " .. message, 2) end
@@ -18,7 +18,7 @@ function check.fails(kind, message, f, ...)
   return err
 end
 
--- f(...) raises a plain message, as misuse does.
+-- f(...) raises a plain message, as for invalid use.
 function check.misuse(message, f, ...)
   return check.fails("string", message, f, ...)
 end

@@ -1,4 +1,4 @@
--- Hooks that wait for who waits for them are told so, whoever began to wait first. Needs the demo API.
+-- Deadlocks between hooks and the tasks that wait for them are reported, whichever began to wait first. Needs the demo API.
 local nightjar = require "nightjar"
 local check = require "check"
 local equal, misuse, fails = check.equal, check.misuse, check.fails
@@ -19,7 +19,7 @@ end
 local through_a_task =
   "deadlock: a before or after hook waits for a task, which waits for the page or document that the hook was called for"
 
--- The task waits for the page, and then its hook for the task.
+-- The task waits for the page, then its hook waits for the task.
 local task, list
 for _, place in ipairs { "before", "after" } do
   local function join() task:join() end
@@ -28,7 +28,7 @@ for _, place in ipairs { "before", "after" } do
   misuse(through_a_task, task.join, task)
 end
 
--- The other way round, while others go on.
+-- The reverse order, while other tasks run.
 list = walk(hooked(function() task:join() end))
 task = nightjar.spawn(function()
   nightjar.sleep(0.01)
@@ -39,7 +39,7 @@ misuse(through_a_task, list)
 misuse(through_a_task, task.join, task)
 ticker:cancel()
 
--- A hook that catches the error goes on, and the page comes.
+-- If the hook catches the error, it continues, and the page arrives.
 local refused = false
 list = walk(hooked(function()
   local ok, why = pcall(task.join, task)
@@ -49,7 +49,7 @@ task = nightjar.spawn(function() return list() end)
 equal(task:join().id, 1000)
 equal(refused, true)
 
--- By tasks of tasks, and by those that the hook runs together.
+-- Through nested tasks, and through tasks of nightjar.all in the hook.
 list = walk(hooked(function() task:join() end))
 task = nightjar.spawn(function() return nightjar.all { function() return list() end, function() nightjar.sleep(0.01) end } end)
 misuse("deadlock: a before or after hook waits for a task, which waits for a child task, which waits for the page or document "
@@ -61,7 +61,7 @@ task = nightjar.spawn(function() nightjar.spawn(function() return list() end) en
 misuse("deadlock: a before or after hook waits for a child task, which waits for a task, which waits for a child task, which "
   .. "waits for the page or document that the hook was called for", task.join, task)
 
--- By the pages of another list.
+-- Through the pages of another list.
 local first, second, takes_first, takes_second
 first = walk(hooked(function() takes_second:join() end))
 second = walk(hooked(function() takes_first:join() end))
@@ -72,7 +72,7 @@ local through_two = "deadlock: a before or after hook waits for a task, which wa
 misuse(through_two, takes_first.join, takes_first)
 misuse(through_two, takes_second.join, takes_second)
 
--- By a channel, once nobody is left who could send.
+-- Through a channel, when no task that could send remains.
 local channel = nightjar.channel(0)
 list = walk(hooked(function() channel:receive() end))
 task = nightjar.spawn(function()
@@ -81,7 +81,7 @@ task = nightjar.spawn(function()
 end)
 misuse("deadlock: a before or after hook waits for another task, and no task can continue", task.join, task)
 
--- By a circle of others.
+-- Through a cycle of other tasks.
 local one, other
 list = walk(hooked(function() one:join() end))
 one = nightjar.spawn(function()
@@ -94,13 +94,13 @@ one:cancel()
 pcall(one.join, one)
 pcall(other.join, other)
 
--- Documents.
+-- Loading of documents.
 local loader
 loader = hooked(function() task:join() end)
 task = nightjar.spawn(function() return loader:load_openapi "url:/openapi.json" end)
 misuse(through_a_task, task.join, task)
 
--- In a coroutine of the hook's own, and where it cannot yield.
+-- In a coroutine of the hook, and where it cannot yield.
 list = walk(hooked(function() coroutine.wrap(function() task:join() end)() end))
 task = nightjar.spawn(function() return list() end)
 misuse(through_a_task, function()
@@ -112,7 +112,7 @@ list = walk(hooked(function() ("x"):gsub("x", function() task:join() end) end))
 task = nightjar.spawn(function() return list() end)
 misuse(through_a_task, task.join, task)
 
--- What may still come is waited for: a message, a page of another list, the end of somebody's patience.
+-- Waits that can still end are allowed: for a message, for a page of another list, with a timeout.
 list = walk(hooked(function() equal(channel:receive(), "go on") end))
 local sender = nightjar.after(0.02, function() channel:send "go on" end)
 equal(#list:collect(), 3)

@@ -1,4 +1,4 @@
--- Calls: what goes out, what comes back. The demo's /echo tells what it got.
+-- Calls: requests and responses. The demo's /echo returns the request that it received.
 local nightjar = require "nightjar"
 local check = require "check"
 local equal = check.equal
@@ -18,7 +18,7 @@ local function header(seen, name)
   return table.concat(values, "|")
 end
 
--- The verbs.
+-- HTTP methods.
 for _, method in ipairs { "get", "post", "put", "patch", "delete" } do
   equal(echo(method).method, method:upper())
 end
@@ -28,7 +28,7 @@ equal(#head.body, 0)
 equal(api:request { path = "/echo" }.json.method, "GET")
 equal(api:request { method = "REPORT", path = "/echo" }.json.method, "REPORT")
 
--- Query: names in the order of their bytes, or pairs as written; lists repeat the name; everything is encoded.
+-- Query: a table in the order of the names' bytes, or pairs in the given order. Lists repeat the name. Everything is encoded.
 local function target(query, path) return echo("get", { query = query }, path).target end
 equal(target { page = 1, tag = "iOS & Swift" }, "/echo?page=1&tag=iOS%20%26%20Swift")
 equal(target { z = 1, a = 2, m = { 3, "x" } }, "/echo?a=2&m=3&m=x&z=1")
@@ -37,7 +37,7 @@ equal(target({ b = 2 }, "/echo?a=1"), "/echo?a=1&b=2")
 equal(target {}, "/echo")
 equal(target { ["ü"] = "+&=#/?%" }, "/echo?%C3%BC=%2B%26%3D%23%2F%3F%25")
 
--- Headers: defaults and the call's own.
+-- Headers: the client's and the call's.
 local seen = echo("get", { headers = { ["X-One"] = "1", ["X-Many"] = { "a", "b" } } })
 equal(header(seen, "x-default"), "yes")
 equal(header(seen, "x-one"), "1")
@@ -120,13 +120,13 @@ equal(err.kind, "connect")
 check.fails("invalid_url", "the target is a path, but there is no base URL; set base_url, or use an absolute URL",
   function() nightjar.client():get("/") end)
 
--- What cannot be sent.
+-- Invalid requests.
 check.fails("invalid_request", "the value of header \"A\" contains a control character such as CR, LF or NUL; remove it",
   function() api:get("/echo", { headers = { A = "x\r\ny" } }) end)
 check.fails("invalid_request", "a query value is not valid UTF-8", function() api:get("/echo", { query = { a = "\xff" } }) end)
 check.fails("invalid_argument", "json.f: a function cannot be represented in JSON", function() api:post("/echo", { json = { f = print } }) end)
 
--- Misuse says what it was called, what it wants and what it got.
+-- Messages for invalid use name the function, the expected type and the actual type.
 local misuses = {
   { "get: path must be a string, got no value", function() api:get() end },
   { "get: options must be a table, got string", function() api:get("/", "x") end },

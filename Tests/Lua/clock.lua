@@ -1,4 +1,4 @@
--- The clock for tests, and what goes by it. Needs no server.
+-- The test clock and the functions that use it. Needs no server.
 local nightjar = require "nightjar"
 local check = require "check"
 local equal, misuse, fails = check.equal, check.misuse, check.fails
@@ -11,7 +11,7 @@ local function happened(expected)
   trace = {}
 end
 
--- --- Moved by hand ---
+-- --- Manual ---
 
 local began = os.time()
 local clock = nightjar.testing.clock()
@@ -32,7 +32,7 @@ happened "200 300"
 equal(clock:now(), 1100)
 assert(tostring(clock):find "^nightjar.clock: 1100", tostring(clock))
 
--- What becomes due on the way happens at its time, and all of it before advance returns.
+-- Timers that become due during advance run at their time, and all of them before advance returns.
 spawn(function()
   for _ = 1, 3 do
     sleep(10)
@@ -90,7 +90,7 @@ ticker:cancel()
 clock:advance(1)
 equal(ticks, 10000)
 
--- No run overtakes another; what is missed is left out, and the rhythm stays.
+-- Runs do not overlap. Missed runs are skipped, and the interval stays the same.
 origin = clock:now()
 local slow
 slow = nightjar.every(1, function(step)
@@ -112,13 +112,13 @@ local failing = nightjar.every(1, error, "from every", 0)
 clock:advance(1)
 misuse("from every", failing.join, failing)
 
--- One at a time, and only while it is open.
+-- There can be only one open clock.
 misuse("testing.clock: a clock already exists; close it first", nightjar.testing.clock)
 misuse("bad argument #1 to 'advance' (seconds from 0 to 1e9 expected)", function() clock:advance(-1) end)
 misuse("a clock has no field 'advanc'; did you mean 'advance'?", function() return clock.advanc end)
 misuse("testing.clock: unknown option 'automatic'", nightjar.testing.clock, { automatic = true })
 
--- Closing gives who waits real time: as long as they had left.
+-- After the clock is closed, waiting tasks wait the remaining time in real time.
 local left = spawn(function()
   sleep(1000.01)
   note "left"
@@ -131,7 +131,7 @@ left:join()
 happened "left"
 misuse("the clock is closed", clock.now, clock)
 
--- --- By itself ---
+-- --- Automatic ---
 
 do
   local auto <close> = nightjar.testing.clock { auto = true }
@@ -145,12 +145,12 @@ do
   happened "1 2 3"
   equal(table.concat(results, " "), "3 1 2")
   equal(auto:now(), 86400 + 3 * 3600)
-  -- An hour by hand is an hour, also then.
+  -- Advancing by an hour takes an hour in this mode too.
   auto:advance(3600)
   equal(auto:now(), 86400 + 4 * 3600)
 end
 
--- Calls take their time, during which the clock stands.
+-- Calls take real time, during which the clock stops.
 local url = os.getenv "NIGHTJAR_DEMO_URL"
 if url then
   local auto <close> = nightjar.testing.clock { auto = true }

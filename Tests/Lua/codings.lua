@@ -1,4 +1,4 @@
--- Content codings: what comes compressed is decompressed, and what is damaged is an error and not a short body.
+-- Content codings: compressed bodies are decompressed, and a damaged body is an error instead of a truncated body.
 local nightjar = require "nightjar"
 local check = require "check"
 local api <close> = nightjar.client { base_url = os.getenv "NIGHTJAR_DEMO_URL", max_body = "64MB" }
@@ -14,7 +14,7 @@ for _, coding in ipairs { "gzip", "deflate", "deflate-raw", "br", "zstd", "gzip+
   check.equal(table.concat(parts), plain)
 end
 
--- As it comes, when that is asked for.
+-- Without decompression on request.
 local raw = api:get("/encoded/gzip", { query = { bytes = 300000 }, decompress = false })
 check.equal(raw.body:sub(1, 2), "\x1f\x8b")
 check.equal(raw.headers.content_encoding, "gzip")

@@ -1,4 +1,4 @@
--- What answers say: text by charset, schemas, the server's words on errors. Needs the demo API.
+-- Content of responses: text by charset, schemas, error messages of the server. Needs the demo API.
 local nightjar = require "nightjar"
 local check = require "check"
 local equal, fails = check.equal, check.fails
@@ -15,9 +15,9 @@ for _, charset in ipairs { "utf-8", "utf-8-bom", "utf-16", "utf-16be-bom", "utf-
   equal(api:get("/text/" .. charset, { query = { quoted = true } }).text, astral)
 end
 equal(api:get("/text/broken-utf-8").text, "Na\u{FFFD}(\u{FFFD}ve")
-equal(#api:get("/text/latin1").body, #common - 8) -- the bytes stay as they came
+equal(#api:get("/text/latin1").body, #common - 8) -- the bytes are unchanged
 
--- What the server says about an error.
+-- The server's error message.
 local function failure(shape)
   local _, err = nightjar.try(api.get, api, "/errors/" .. shape)
   return err
@@ -60,11 +60,11 @@ err = fails(
 equal(err.status, 200)
 equal(err.retryable, false)
 equal(err.response.json.results[1].id ~= nil, true)
-equal(api:get("/status/204", { schema = article }).status, 204) -- no content is no mismatch
+equal(api:get("/status/204", { schema = article }).status, 204) -- an empty body is not validated
 equal(failure("problem").kind, "client")
 fails("not_found", [[GET returned 404 Not Found: "there is no article 999"]], api.get, api, "/v1/articles/999", { schema = article })
 
--- A schema that is none is misuse.
+-- An invalid schema is reported as invalid use.
 for _, case in ipairs {
   { { type = "text" }, "schema" }, { { typ = "string" }, "typ" }, { "string", "schema" }, { { pattern = "(" }, "pattern" },
 } do

@@ -1,4 +1,4 @@
--- api.cookies, and what servers do with them. The demo's /cookies tells what came.
+-- api.cookies, and cookies of servers. The demo's /cookies returns the cookies that it received.
 local nightjar = require "nightjar"
 local check = require "check"
 local equal = check.equal
@@ -16,7 +16,7 @@ local function names(client)
   return table.concat(found, " ")
 end
 
--- A server sets, is sent, and deletes.
+-- A server sets a cookie, receives it, and deletes it.
 equal(sent(), "")
 api:get("/cookies/set", { query = { name = "a", value = "1", path = "/" } })
 equal(sent(), "a=1")
@@ -25,13 +25,13 @@ equal(sent(), "a=2")
 api:get("/cookies/delete", { query = { name = "a", path = "/" } })
 equal(sent(), "")
 
--- Each is sent where its path reaches, the more special first.
+-- Each cookie is sent where its path matches, the longer path first.
 api:get("/cookies/set", { query = { raw = { "w=1; Path=/", "d=1; Path=/cookies/paths/x" } } })
 equal(sent(), "w=1")
 equal(sent(api, "/cookies/paths/x"), "d=1; w=1")
 api.cookies:clear()
 
--- What a redirect sets goes with the next hop; a chain sets one at each.
+-- A cookie of a redirect is sent with the next request; each redirect of a chain can set one.
 api:get("/cookies/set", { query = { name = "hop", value = "1", path = "/", ["then"] = "/cookies" } })
 equal(api:get("/cookies/set", { query = { name = "hop", value = "2", path = "/", ["then"] = "/cookies" } }).json.fields[1],
   "hop=2")
@@ -40,13 +40,13 @@ local both = api:get("/cookies/set", { query = { name = "one", value = "1", path
 equal(both.json.fields[1], "hop=2; one=1; two=2")
 equal(names(), "hop=2 one=1 two=2")
 
--- A call without cookies neither sends nor keeps any; one with a field of its own sends that.
+-- A call with cookies = false neither sends nor stores cookies. A call with its own Cookie field sends that.
 equal(#api:get("/cookies", { cookies = false }).json.fields, 0)
 api:get("/cookies/set", { cookies = false, query = { name = "no", value = "1", path = "/" } })
 equal(names(), "hop=2 one=1 two=2")
 equal(api:get("/cookies", { headers = { Cookie = "mine=1" } }).json.fields[1], "mine=1")
 
--- By hand.
+-- The functions of api.cookies.
 equal(api.cookies:delete { name = "one" }, 1)
 equal(api.cookies:delete { name = "one" }, 0)
 equal(api.cookies:delete { domain = "127.0.0.1", path = "/" }, 2)
@@ -69,7 +69,7 @@ equal(t.expires, nil)
 equal(t.same_site, nil)
 equal(t.secure, false)
 equal(t.host_only, true)
-equal(sent(), "") -- they are of another host
+equal(sent(), "") -- they belong to another host
 
 -- cookies.txt, as text and as a file.
 local text = api.cookies:text()
@@ -95,14 +95,14 @@ local missing = check.fails("storage", ("opening the file %q failed: No such fil
 end)
 equal(missing.kind, "storage")
 
--- In a file: the next client has them, without those of the session unless that is asked for.
+-- In a file: the next client has the cookies, without session cookies by default.
 local file = os.tmpname()
 os.remove(file)
 do
   local first <close> = nightjar.client { base_url = origin, cookies = { file = file } }
   first:get("/cookies/set", { query = { raw = { "keep=1; Path=/; Max-Age=100", "session=1; Path=/" } } })
   equal(sent(first), "keep=1; session=1")
-  -- Clients of one process share a file at once, by whatever name.
+  -- Clients of one process share a file, even with different paths to it.
   local same <close> = nightjar.client { base_url = origin, cookies = { file = file:gsub("/([^/]*)$", "/./%1") } }
   equal(sent(same), "keep=1; session=1")
   check.fails("invalid_argument", ("the cookie file %q is in use with the other value of keep_session"):format(file),
@@ -127,7 +127,7 @@ local ephemeral = nightjar.client { base_url = origin, ephemeral = true, cookies
 ephemeral:get("/cookies/set", { query = { name = "a", value = "1", path = "/" } })
 equal(sent(ephemeral), "a=1")
 
--- Options that are wrong.
+-- Invalid options.
 check.fails("invalid_argument", 'option "cookies" must be true, false, "all", "first_party", "none" or a table, found a string',
   nightjar.client, { cookies = "some" })
 check.fails("invalid_argument", 'unknown option "cookies.files"; did you mean "file"?',

@@ -1,11 +1,11 @@
--- A script's own coroutines, and places where nothing can yield. Needs no server.
+-- Coroutines of scripts, and places that cannot yield. Needs no server.
 local nightjar = require "nightjar"
 local check = require "check"
 local equal, misuse = check.equal, check.misuse
 
 local function nap() nightjar.sleep(0.001) end
 
--- Generators wait while others go on.
+-- A generator can wait while other tasks run.
 local function count(to)
   return coroutine.wrap(function()
     for i = 1, to do
@@ -22,7 +22,7 @@ equal(sum, 210)
 assert(ticks > 5)
 ticker:cancel()
 
--- Values go in and out as ever.
+-- Values are passed in and out as usual.
 local co = coroutine.create(function(a)
   nap()
   local b = coroutine.yield(a + 1)
@@ -35,7 +35,7 @@ equal(select(2, coroutine.resume(co, 5)), 10)
 equal(coroutine.status(co), "dead")
 equal(select(2, coroutine.resume(co)), "cannot resume dead coroutine")
 
--- Generators in generators.
+-- Nested generators.
 local function nested(depth)
   if depth == 0 then nap() return "deep" end
   return coroutine.wrap(nested)(depth - 1)
@@ -54,7 +54,7 @@ misuse("attempt to yield from outside a coroutine", coroutine.yield, 1)
 misuse("bad argument #1 to 'resume' (thread expected, got nil)", function() coroutine.resume(nil) end)
 misuse("bad argument #1 to 'wrap' (function expected, got nil)", function() coroutine.wrap(nil) end)
 
--- A coroutine that waits is nobody else's to resume or to close, and its own task goes on as if nobody had tried.
+-- Other code can neither resume nor close a waiting coroutine, and the attempt does not affect its task.
 local gen = coroutine.create(function() nap() return "done" end)
 local waiter = nightjar.spawn(function() return coroutine.resume(gen) end)
 nightjar.sleep(0)
@@ -71,7 +71,7 @@ nightjar.sleep(0)
 equal(coroutine.resume(middle), false)
 equal(pcall(coroutine.close, middle), false)
 equal(select(2, waiter:join()), "deep")
--- A group in a coroutine belongs to the task that waits, also when its wait is over and the task has not gone on yet.
+-- A group in a coroutine belongs to the waiting task, even if its wait has ended but the task has not continued yet.
 for _ = 1, 20 do
   local group = coroutine.create(function()
     return nightjar.map({ 1, 2, 3, 4 }, function(n) nightjar.sleep(0) return n end, { concurrency = 1 })
@@ -87,7 +87,7 @@ for _ = 1, 20 do
   thief:join()
 end
 
--- Cancelling closes generators too, from the inside out.
+-- Cancelling closes generators from the inside out.
 local closed = {}
 local function closer(name) return setmetatable({}, { __close = function() closed[#closed + 1] = name end }) end
 local task = nightjar.spawn(function()
@@ -112,7 +112,7 @@ local meta = setmetatable({}, { __index = function(_, k) nap() return k end, __a
 equal(meta.field, "field")
 equal(meta + 1, 7)
 
--- Where nothing can yield the wait blocks, and the others still run.
+-- Where yielding is not possible, the wait blocks, and other tasks still run.
 local list = { 3, 1, 2 }
 ticks = 0
 ticker = nightjar.spawn(function() while true do nap() ticks = ticks + 1 end end)
@@ -126,7 +126,7 @@ equal(("abc"):gsub(".", function(c) nightjar.sleep(0) return c:upper() end), "AB
 assert(os.time() - began < 4, "the other's sleep was waited for")
 sleeper:cancel()
 
--- Waiting for one another from such places ends in an error, not in silence.
+-- Tasks that wait for each other in such places get an error instead of a deadlock.
 local other
 local blocked = nightjar.spawn(function()
   table.sort({ 1, 2 }, function() other:join() return false end)
@@ -137,7 +137,7 @@ equal(ok, false)
 assert(tostring(err):match "deadlock: all tasks wait for each other", tostring(err))
 pcall(other.join, other)
 
--- Finalizers may wait, by blocking.
+-- Finalizers can wait, by blocking.
 local finalized = false
 do
   setmetatable({}, { __gc = function() nap() finalized = true end })
@@ -146,7 +146,7 @@ collectgarbage()
 collectgarbage()
 equal(finalized, true)
 
--- Coroutines that close others as they are closed end in an error and not in an overflow of the C stack.
+-- Coroutines that close others while they are closed cause an error instead of an overflow of the C stack.
 do
   local last, failure
   for _ = 1, 1000 do

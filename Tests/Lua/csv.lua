@@ -3,11 +3,11 @@ local nightjar = require "nightjar"
 local check = require "check"
 local csv, equal = nightjar.csv, check.equal
 
--- Rows as text that can be compared.
+-- Rows as text for comparison.
 local function show(rows) return nightjar.json.encode(nightjar.array(rows)) end
 local function parses(text, json, options)
   equal(show(csv.parse(text, options)), json)
-  -- In pieces of every size it is the same.
+  -- Splitting the input does not change the result.
   for size = 1, math.min(#text, 8) do
     local at, rows, is_over = 1, {}, false
     local function piece()
@@ -33,7 +33,7 @@ parses("a,\n,b\n,", '[["a",""],["","b"],["",""]]')
 parses('"a,b","c ""d""","e\r\nf",""\r\n', '[["a,b","c \\"d\\"","e\\r\\nf",""]]')
 parses('""', '[[""]]')
 parses("\r\n\n\na\r\n\r\nb\n\n", '[["a"],["b"]]')
-do -- What begins as a byte order mark does, and ends.
+do -- Input that begins like a byte order mark, and ends.
   local left, is_over = { "\xEF" }, false
   local row = csv.rows(function()
     assert(not is_over, "asked again behind the end")
@@ -47,7 +47,7 @@ parses("\xEF\xBB\xBFa,b", '[["a","b"]]')
 parses("a;b|c", '[["a","b|c"]]', { separator = ";" })
 parses("'a\tb'\tc", '[["a\\tb","c"]]', { separator = "\t", quote = "'" })
 
--- A header makes records of rows.
+-- A header turns rows into records.
 parses("id,name\n1,Ada\n2,Grace\n", '[{"id":"1","name":"Ada"},{"id":"2","name":"Grace"}]', { header = true })
 parses("1,Ada\n", '[{"id":"1","name":"Ada"}]', { header = { "id", "name" } })
 parses("x,x\n1,Ada\n", '[{"id":"1","name":"Ada"}]', { header = { "id", "name" }, skip = 1 })
@@ -55,10 +55,10 @@ parses("id,name\n1\n2,Ada,more\n", '[{"id":"1"},{"id":"2","name":"Ada"}]', { hea
 parses("a,b\n", "[]", { header = true })
 parses("", "[]", { header = true })
 
--- What is sloppy is taken where that is asked for.
+-- Malformed fields are accepted in lenient mode.
 parses('a "b" c,"d"e\n', '[["a \\"b\\" c","de"]]', { lenient = true })
 
--- Lines without their ends.
+-- Lines without line endings.
 do
   local lines, rows = { "a,b", '"c', 'd",e' }, {}
   local place = 0
@@ -66,7 +66,7 @@ do
   equal(show(rows), '[["a","b"],["c\\nd","e"]]')
 end
 
--- It takes no more of its source than it needs.
+-- It reads no more of its source than needed.
 do
   local asked = 0
   local rows = csv.rows(function() asked = asked + 1 return "a,b\n" end)
@@ -74,7 +74,7 @@ do
   equal(asked, 1)
 end
 
--- Its source may wait.
+-- Its source can wait.
 do
   local lines, rows = { "a,", 'b\n"c', '",d\n' }, {}
   local place = 0
@@ -94,7 +94,7 @@ broken("the row at line 2 is longer than 1048576 bytes; perhaps the quote at lin
 broken("the row at line 1 is longer than 9 bytes", "0123,567,9ab", { max_row = 9 })
 equal(#csv.parse(("x,"):rep(1000) .. "\n" .. ("y"):rep(1 << 20))[1], 1001)
 
--- Writing gives back what was read.
+-- Reading written rows returns the same rows.
 for _, rows in ipairs { {}, { { "a", "b" } }, { { "" } }, { { "", "" } }, { { 'a "b"', "c,d", "e\r\nf", " g" } }, { { "a" }, { "b", "c" } } } do
   equal(show(csv.parse(csv.write(rows))), show(rows))
 end
@@ -105,7 +105,7 @@ equal(csv.write({ { "a;b", "%c" } }, { separator = ";", quote = "%" }), "%a;b%;%
 equal(csv.write({ { "a", "" } }, { quote_all = true }), '"a",""\r\n')
 equal(csv.write({ { 2 ^ 53, 1e300, -0.5, 1 / 3 } }), "9007199254740992,1e+300,-0.5,0.33333333333333331\r\n")
 
--- Records: their names in order, or the columns asked for.
+-- Records: in the order of the names, or with the given columns.
 equal(csv.write { { name = "Ada", id = 1 }, { id = 2, name = "Grace" } }, "id,name\r\n1,Ada\r\n2,Grace\r\n")
 equal(csv.write({ { name = "Ada", id = 1, x = 2 }, { id = 2 } }, { columns = { "name", "id" } }), "name,id\r\nAda,1\r\n,2\r\n")
 equal(csv.write({ { name = "Ada" } }, { columns = { "name" }, header = false }), "Ada\r\n")
@@ -113,7 +113,7 @@ equal(csv.write({ { 1, 2 } }, { columns = { "a", "b" } }), "a,b\r\n1,2\r\n")
 equal(csv.write({}, { columns = { "a", "b" } }), "a,b\r\n")
 equal(csv.write(csv.rows("a,b\n1,2\n", { header = true })), "a,b\r\n1,2\r\n")
 
--- Fields that a spreadsheet would compute are made text where that is asked for; numbers stay numbers.
+-- With safe, fields that a spreadsheet would evaluate are turned into text. Numbers are unchanged.
 equal(csv.write({ { '=HYPERLINK("http://x")', "+1", "-2.5", "@a", "-x", "+cmd" } }, { safe = true }),
   '"\'=HYPERLINK(""http://x"")",+1,-2.5,\'@a,\'-x,\'+cmd\r\n')
 

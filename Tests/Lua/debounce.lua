@@ -1,4 +1,4 @@
--- Functions that are called more often than they are to run.
+-- Functions that are called more often than they should run.
 local nightjar = require "nightjar"
 local check = require "check"
 local equal, misuse, fails = check.equal, check.misuse, check.fails
@@ -12,7 +12,7 @@ local function has_run(text)
   ran = {}
 end
 
--- Debounced: once, when no call has come for so long, with what the last one said.
+-- debounce: runs once, when no call has come for the given time, with the arguments of the last call.
 local f = nightjar.debounce(0.02, keep)
 for i = 1, 10 do f("call", i) end
 has_run ""
@@ -22,7 +22,7 @@ nightjar.sleep(0.03)
 has_run ""
 f "a"
 nightjar.sleep(0.012)
-f "b" -- puts it off
+f "b" -- delays it
 nightjar.sleep(0.012)
 has_run ""
 nightjar.sleep(0.03)
@@ -43,7 +43,7 @@ has_run "now"
 nightjar.sleep(0.03)
 has_run ""
 
--- All arguments, and as many.
+-- All arguments with their number.
 local given
 f = nightjar.debounce(0, function(...) given = table.pack(...) end)
 f(nil, 2, nil)
@@ -51,10 +51,10 @@ nightjar.sleep(0.005)
 equal(given.n, 3)
 equal(given[2], 2)
 
--- Throttled: at once, then no more often than once in so long; what came meanwhile comes at the end of that time.
+-- throttle: runs immediately, then at most once per interval. Calls during the interval run at its end.
 f = nightjar.throttle(0.03, function(text)
   keep(text)
-  if text == "3" then f "4" end -- soon after the one at the end
+  if text == "3" then f "4" end -- soon after the run at the end of the interval
 end)
 f "1"
 f "2"
@@ -73,7 +73,7 @@ f = nightjar.throttle(60, keep)
 f "6"
 f "7"
 f:cancel()
-f "8" -- a cancel forgets the time, too
+f "8" -- a cancel also resets the interval
 nightjar.sleep(0)
 has_run "6,8"
 f "9"
@@ -83,7 +83,7 @@ equal(f:flush(), nil)
 f "10"
 f:cancel()
 
--- A run may wait, and calls its function again.
+-- A run can wait, and can call its own function again.
 local again
 again = nightjar.debounce(0.001, function(left)
   nightjar.sleep(0.001)
@@ -94,13 +94,13 @@ again(2)
 repeat nightjar.sleep(0.002) until #ran == 3
 has_run "2,1,0"
 
--- What is asked for belongs to the task that has asked last: it is not over before.
+-- A pending run belongs to the task of the last call, which does not end before it.
 f = nightjar.debounce(0.01, keep)
 local asker = nightjar.spawn(function() f "from a task" end)
 asker:join()
 has_run "from a task"
 
--- One that is cancelled takes along only what nobody else has asked for since.
+-- Cancelling this task drops only the calls since the last call of another task.
 local stopped = nightjar.spawn(function()
   f "its own"
   nightjar.sleep(1)
@@ -121,7 +121,7 @@ pcall(stopped.join, stopped)
 nightjar.sleep(0.02)
 has_run "another's"
 
--- An error is that of the task, which is its parent's where nobody has joined it.
+-- An error is raised in the task, and in its parent if the task is not joined.
 f = nightjar.debounce(0.001, function() error("lost", 0) end)
 local failing = nightjar.spawn(function()
   f()
@@ -135,14 +135,14 @@ f = nightjar.throttle(1, function() error("lost at once", 0) end)
 failing = nightjar.spawn(function() f() end)
 misuse("lost at once", failing.join, failing)
 
--- Collected while it waits: what was asked for runs.
+-- A pending run is executed even if the function is garbage collected.
 nightjar.debounce(0.005, keep) "kept"
 collectgarbage()
 collectgarbage()
 nightjar.sleep(0.02)
 has_run "kept"
 
--- Anything that can be called.
+-- Any callable value.
 f = nightjar.debounce(0, setmetatable({}, { __call = function(_, ...) keep(...) end }))
 f "callable"
 nightjar.sleep(0.005)

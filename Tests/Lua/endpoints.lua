@@ -1,4 +1,4 @@
--- What an API can do, by name: api.endpoints. Needs the demo API.
+-- Endpoints: api.endpoints. Needs the demo API.
 local nightjar = require "nightjar"
 local check = require "check"
 local equal, misuse, fails = check.equal, check.misuse, check.fails
@@ -48,7 +48,7 @@ equal(header(seen, "X-Trace"), "t")
 equal(api.endpoints.echo({ page = 3.0 }, { query = { debug = true } }).json.target, "/echo?page=3&debug=true")
 equal(header(api.endpoints.echo({}, { headers = { ["X-Trace"] = "own" } }).json, "X-Trace"), "own")
 
--- Bodies: with the parameters, where none has that name, or with the options.
+-- Bodies: a member among the parameters if no parameter has its name, or an option.
 equal(api.endpoints.echo { json = { title = "x" } }.json.body, '{"title":"x"}')
 equal(api.endpoints.echo({}, { json = { title = "y" } }).json.body, '{"title":"y"}')
 equal(api.endpoints.form { json = { a = "b c" } }.json.body, "a=b+c")
@@ -56,20 +56,20 @@ equal(api.endpoints.json { json = "1" }.json.target, "/echo?json=1")
 misuse("echo: json is set twice, in the parameters and in the options",
   function() api.endpoints.echo({ json = { title = "x" } }, { json = {} }) end)
 
--- The same by request.
+-- With request.
 equal(api:request { endpoint = "article", arguments = { id = 2 } }.json.id, 2)
 misuse("request: path must not be set together with endpoint",
   function() api:request { endpoint = "article", path = "/x" } end)
 misuse("request: arguments require endpoint", function() api:request { path = "/echo", arguments = {} } end)
 
--- Many at a time.
+-- In a batch.
 local answers = api:batch {
   { endpoint = "article", arguments = { id = 1 } }, { endpoint = "article", arguments = { id = 2 } },
 }
 equal(answers[1].json.id, 1)
 equal(answers[2].json.id, 2)
 
--- What is wrong is told before anything is sent.
+-- Errors are reported before anything is sent.
 local function refused(message, f) fails("invalid_request", message, f) end
 refused('there is no endpoint "artcle"; did you mean "article"?', function() return api.endpoints.artcle end)
 refused('endpoint "article": the parameter "id" in the path is missing', function() api.endpoints.article {} end)
@@ -90,7 +90,7 @@ misuse("article: parameters must be a table, got number", function() api.endpoin
 misuse("article: options must be a table, got string", function() api.endpoints.article({}, "x") end)
 misuse("an endpoint's name must be a string, got number", function() return api.endpoints[1] end)
 
--- What there is.
+-- Introspection.
 equal(#api.endpoints, 4)
 local names = {}
 for name, endpoint in pairs(api.endpoints) do
@@ -110,11 +110,11 @@ equal(api.endpoints.article.nothing, nil)
 equal(tostring(api.endpoints), "nightjar.endpoints: 4")
 equal(#nightjar.client { base_url = origin }.endpoints, 0)
 
--- Options that describe nothing.
+-- Invalid options.
 fails("invalid_argument", 'unknown option "endpoints.a.pth"; did you mean "path"?',
   nightjar.client, { endpoints = { a = { path = "/", pth = 1 } } })
 
--- Hooks see what is called, and may change it.
+-- Hooks see the endpoint, and can change the request.
 local hooked
 local watched = nightjar.client {
   base_url = origin,
@@ -130,7 +130,7 @@ equal(seen.target, "/echo?page=9")
 equal(header(seen, "X-Hook"), "1")
 equal(hooked, "echo")
 
--- Answers that are not as described.
+-- Responses that do not match the description.
 local function strict(mode)
   return nightjar.client {
     base_url = origin,
@@ -145,7 +145,7 @@ fails("decoding",
   'the response of endpoint "article": the JSON is not as described: at "/nothing": expected a value, found nothing',
   function() strict("error").endpoints.article { id = 1 } end)
 
--- OpenAPI, from a file.
+-- OpenAPI from a file.
 local path = os.tmpname()
 local file = assert(io.open(path, "w"))
 file:write [[
@@ -173,7 +173,7 @@ refused('endpoint "read": the parameter "id" in the path is missing', function()
 os.remove(path)
 equal(pcall(loader.load_openapi, loader, path), false)
 misuse("load_openapi: a file path or URL expected, got no value", function() loader:load_openapi() end)
--- Each fetch is a call with its hooks; what they raise is raised, and another load begins anew.
+-- Each fetch is a call with hooks. Their errors are raised, and the next load starts again.
 local fetched, refuses = {}, true
 local hooked = nightjar.client { base_url = origin, before = function(request)
   nightjar.sleep(0.001)
@@ -192,7 +192,7 @@ GET /openapi.json application/json
 GET /status/404 application/json
 404 /status/404]])
 
--- A value of the body among the parameters: the message tells where it goes.
+-- A member of the body among the parameters: the message states where it belongs.
 local chat = nightjar.client { base_url = "http://chat.test", mock = nightjar.mock { { path = "/v1/chat", answer = { json = {} } } },
   endpoints = { createChatCompletion = { path = "/v1/chat", method = "POST", body = { schema = { type = "object",
     properties = { messages = { type = "array" }, model = { type = "string" } } } } } } }
@@ -200,7 +200,7 @@ fails("invalid_request", 'endpoint "createChatCompletion" has no parameter "mess
   .. "as json = { messages = ... }", function() chat.endpoints.createChatCompletion { messages = nightjar.array(), model = "m" } end)
 equal(chat.endpoints.createChatCompletion({ json = { messages = nightjar.array() } }).status, 200)
 
--- Lists: the demo API says in its description how they go on.
+-- Lists: the description of the demo API declares its pagination.
 local described_api = nightjar.client { base_url = origin }
 local all = described_api:load_openapi("url:/openapi.json")
 equal(all.list_users.pagination, "page")

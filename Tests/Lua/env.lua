@@ -3,7 +3,7 @@ local nightjar = require "nightjar"
 local check = require "check"
 local env, equal = nightjar.env, check.equal
 
--- What every process has, read as a text.
+-- A variable that every process has, as text.
 assert(#env.get "PATH" > 0)
 equal(env.get "ZZZ_XXX_QQQ", nil)
 equal(env.get("ZZZ_XXX_QQQ", "x"), "x")
@@ -13,7 +13,7 @@ equal(env.number "ZZZ_XXX_QQQ", nil)
 equal(env.number("ZZZ_XXX_QQQ", 8080), 8080)
 equal(env.boolean("ZZZ_XXX_QQQ", false), false)
 
--- What is missing, or not what it should be.
+-- Missing and invalid variables.
 check.fails("invalid_argument", "the environment variable ZZZ_XXX_QQQ is not set", env.require, "ZZZ_XXX_QQQ")
 check.fails("invalid_argument", "the environment variable PATHS is not set; did you mean PATH, which is set?", env.require, "PATHS")
 local err = check.fails("invalid_argument", "the environment variable PATH must be an integer, got \"" .. (#env.get "PATH" > 60 and env.get("PATH"):sub(1, 57) .. "..." or env.get "PATH") .. '"',

@@ -1,4 +1,4 @@
--- Why a call went as it did. Needs the demo API.
+-- Explanations of calls. Needs the demo API.
 local nightjar = require "nightjar"
 local check = require "check"
 local equal = check.equal
@@ -8,7 +8,7 @@ local api = nightjar.client { base_url = origin, retry = { attempts = 2, base = 
 local run = nightjar.idempotency_key()
 local function flaky(name, times) return { query = { key = run .. name, times = times } } end
 
--- Nothing had to be decided for most.
+-- Most calls have nothing to explain.
 local res = api:get "/echo"
 equal(#res:explain(), 0)
 equal(tostring(res:explain()), "no decisions: the first response was returned")
@@ -16,7 +16,7 @@ equal(res.source, "network")
 equal(res.attempts, 1)
 equal(res.idempotency_key, nil)
 
--- A table for each decision, a sentence in each, and all of them a line each.
+-- One table with a text for each decision, and one line for each in the string.
 res = api:get("/v1/flaky", flaky("a", 1))
 local decisions = res:explain()
 equal(#decisions, 1)
@@ -28,7 +28,7 @@ equal(one.cause, [[server: GET returned 503 Service Unavailable: "attempt 1 of 1
 equal(tostring(decisions), one.text)
 assert(one.text:find "^at %d+%.%d+ s, after attempt 1: server: GET returned 503 .*; retried after %d+%.%d+ s$", one.text)
 
--- Errors tell the same, and why it was not tried again.
+-- Errors have the same explanation, and the reason why the call was not retried.
 local _, err = nightjar.try(api.get, api, "/v1/flaky", flaky("b", 5))
 decisions = err:explain()
 equal(#decisions, 2)
@@ -40,7 +40,7 @@ _, err = nightjar.try(api.get, api, "/v1/articles/0")
 equal(#err.earlier, 0)
 equal(#err:explain(), 0)
 
--- Redirects, challenges and tokens are decisions, too.
+-- Redirects, challenges and tokens are decisions as well.
 decisions = api:get("/redirect/1"):explain()
 equal(decisions[1].decision, "redirected")
 equal(decisions[1].status, 302)
@@ -58,12 +58,12 @@ equal(decisions[1].cause, "refused")
 equal(decisions[2].decision, "replayed")
 assert(not tostring(decisions):find "moonlight")
 
--- Of a streamed answer, when it has ended.
+-- For a streamed response, after it has ended.
 res = api:get("/v1/flaky", { query = { key = run .. "c", times = 1 }, stream = true })
 for _ in res:chunks() do end
 equal(res:explain()[1].decision, "retried")
 
--- They are the caller's, to do with as he likes.
+-- The caller can modify the tables.
 decisions[1] = { text = "mine" }
 decisions[2] = 7
 decisions[3] = false

@@ -1,5 +1,5 @@
--- Finalizers run wherever something is made, also in the middle of a call that reads a table. What they change then neither moves
--- nor frees what is being read: a call sees a table as it was at some moment. Needs no server.
+-- Finalizers run at any allocation, even while a call reads a table. Their changes neither move nor free what is being read: a
+-- call sees a table as it was at one moment. Needs no server.
 local nightjar = require "nightjar"
 local check = require "check"
 local equal = check.equal
@@ -24,7 +24,7 @@ end
 
 local function text(prefix, number) return prefix .. ("%03d"):format(number) .. ("x"):rep(number % 60) end
 
--- The tables of a request: names and values that nothing else refers to, taken away and replaced while they are read.
+-- The tables of a request: names and values without other references, removed and replaced during reading.
 do
   local seen
   local api = nightjar.client {
@@ -61,7 +61,7 @@ do
   api:close()
 end
 
--- Schemes that are added while a client is made.
+-- Schemes that are added during the creation of a client.
 do
   local schemes = {}
   local function provider() return "token" end
@@ -75,7 +75,7 @@ do
   end)
 end
 
--- Clients and lists that are closed while they are used.
+-- Clients and lists that are closed during use.
 do
   local client, list
   local function change()
@@ -106,7 +106,7 @@ do
   end)
 end
 
--- Messages of json.encode while finalizers encode.
+-- Error messages of json.encode while finalizers encode.
 with_finalizers(function() nightjar.json.encode { a = { { b = 1 } } } end, function(round)
   local value = { deep = { { [text("name", round)] = { 1, 2, { f = print } } } } }
   local ok, err = pcall(nightjar.json.encode, value)

@@ -32,14 +32,14 @@ fails("too_large", ("%q is larger than the limit of 100 bytes"):format(path), fs
 equal(#fs.read(path, { max_bytes = #binary }), #binary)
 assert(fs.read("/proc/self/status"):find "Name:")
 
--- Writing replaces the file as a whole: who has the old one open goes on to read it. Nothing else is left there.
+-- Writing replaces the file atomically: an open handle still reads the old file. No temporary file remains.
 local old = assert(io.open(path))
 fs.write(path, "new")
 equal(old:read(4), binary:sub(1, 4))
 old:close()
 equal(fs.read(path), "new")
 equal(#fs.list(root), 1)
--- The permissions stay, or are as asked for; a link stays a link.
+-- The permissions are kept, or set to the given mode. A link remains a link.
 fs.write(path, "x", { mode = 6 * 64 })
 equal(fs.stat(path).mode, 6 * 64)
 fs.write(path, "y")
@@ -49,13 +49,13 @@ fs.write(root .. "/link", "through the link")
 equal(fs.read(path), "through the link")
 equal(fs.stat(root .. "/link", { follow = false }).kind, "link")
 equal(fs.stat(root .. "/link").kind, "file")
--- What cannot be replaced leaves what was there.
+-- A failed write leaves the old content.
 fails("storage", ('cannot write %q: No such file or directory'):format(root .. "/no/file"), fs.write, root .. "/no/file", "x")
 fs.write("/dev/null", "what is no plain file is written as it is")
 fs.write(path, "in place", { atomic = false })
 equal(fs.read(path), "in place")
 
--- What is there.
+-- Existence and type.
 equal(fs.exists(path), "file")
 equal(fs.exists(root), "folder")
 equal(fs.exists(root .. "/none"), false)
@@ -92,7 +92,7 @@ equal(fs.remove(root .. "/c.txt"), true)
 equal(fs.remove(root .. "/c.txt"), false)
 fails("storage", ("cannot remove %q: Directory not empty; set recursive = true to remove its contents, too"):format(
   root .. "/one"), fs.remove, root .. "/one")
--- A link out of it is removed, not followed.
+-- A link that leads out of the folder is removed, not followed.
 fs.mkdir(root .. "/outside")
 fs.write(root .. "/outside/kept", "kept")
 os.execute(("ln -s ../outside %s/one/way-out"):format(root))
@@ -124,7 +124,7 @@ fails("too_large", ("a line of %q is longer than the limit of 5 bytes"):format(p
   fs.lines(path, { max_line = 5 }))
 fails("storage", ("cannot read %q: No such file or directory"):format(root .. "/none"), fs.lines, root .. "/none")
 
--- Temporary ones go with their variables.
+-- Temporary files are deleted with their variables.
 local kept
 do
   local file <close> = fs.temp_file { dir = root, suffix = ".txt" }
@@ -146,7 +146,7 @@ kept = nightjar.spawn(function() return fs.temp_dir().path end):join()
 for _ = 1, 3 do collectgarbage() end
 equal(fs.exists(kept), false)
 
--- Others go on meanwhile, and many work at once.
+-- Other tasks run meanwhile, and several operations run at once.
 local numbers = {}
 for number = 1, 100 do numbers[number] = number end
 nightjar.map(numbers, function(number)
@@ -154,7 +154,7 @@ nightjar.map(numbers, function(number)
   equal(#fs.read(root .. "/n" .. number), number)
 end, { concurrency = 20 })
 
--- A write that has begun is done, also when nobody waits for it any more: whole or not at all.
+-- A write that has started is completed even if its task is cancelled: all or nothing.
 for _ = 1, 20 do
   local task = nightjar.spawn(fs.write, path, binary)
   nightjar.sleep(0)
@@ -165,7 +165,7 @@ nightjar.sleep(0.05)
 local size = fs.stat(path).size
 assert(size == #binary or size == 2200000, size)
 
--- A file that is to be private is never anything else, not even under its temporary name.
+-- A private file is never readable by others, not even under its temporary name.
 do
   local private = root .. "/private"
   local task = nightjar.spawn(fs.write, private, ("x"):rep(32 * 1024 * 1024), { mode = 6 * 64 })
@@ -179,7 +179,7 @@ do
   equal(fs.stat(private).mode, 6 * 64)
 end
 
--- Named pipes: what waits for the other end holds up nothing else, and a cancel ends it.
+-- Named pipes: waiting for the other end does not block other tasks, and can be cancelled.
 do
   local pipe = root .. "/named"
   assert(os.execute(("mkfifo %s"):format(pipe)))
@@ -202,7 +202,7 @@ do
     end
   end
   equal(fs.exists(root .. "/never"), false)
-  -- What is written comes out, whichever end is opened first.
+  -- All data is transferred, whichever end is opened first.
   local much = ("0123456789\n"):rep(20000)
   local reading = nightjar.spawn(fs.read, pipe)
   fs.write(pipe, much)
@@ -218,7 +218,7 @@ do
   writing = nightjar.spawn(fs.write, pipe, much)
   fails("too_large", ("%q is larger than the limit of 100 bytes"):format(pipe), fs.read, pipe, { max_bytes = 100 })
   fails("storage", ("cannot write %q: Broken pipe"):format(pipe), writing.join, writing)
-  -- A copy goes through it and does not replace it.
+  -- Copying to a pipe writes into it and does not replace it.
   fs.write(path, much)
   reading = nightjar.spawn(fs.read, pipe)
   fs.copy(path, pipe)

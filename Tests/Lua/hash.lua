@@ -3,7 +3,7 @@ local nightjar = require "nightjar"
 local check = require "check"
 local hash, equal = nightjar.hash, check.equal
 
--- FIPS 180-4's and RFC 1321's examples.
+-- The examples of FIPS 180-4 and RFC 1321.
 for name, digest in pairs {
   md5 = "900150983cd24fb0d6963f7d28e17f72",
   sha1 = "a9993e364706816aba3e25717850c26c9cd0d89d",

@@ -1,4 +1,4 @@
--- Functions that see calls: before, after, on_redirect. Needs the demo API.
+-- Hooks: before, after, on_redirect. Needs the demo API.
 local nightjar = require "nightjar"
 local check = require "check"
 local equal, misuse, fails = check.equal, check.misuse, check.fails
@@ -31,7 +31,7 @@ local function header(name)
 end
 equal(header "X-Signature", "signed")
 equal(header "A", "b")
-equal(options.headers["X-Signature"], nil) -- the caller's table is the caller's
+equal(options.headers["X-Signature"], nil) -- the table of the caller is unchanged
 equal(api:get("/echo").status, 200)
 equal(api:request { path = "/echo" }.status, 200)
 local err = fails("not_found", [[GET returned 404 Not Found: "there is no article 0"]], api.get, api, "/v1/articles/0")
@@ -52,7 +52,7 @@ misuse("request: unknown option 'quary'; did you mean 'query'?", api.get, api, "
 misuse("get: path is not allowed in the options", api.get, api, "/echo", { path = "/x" })
 misuse("client: before must be a function, got string", nightjar.client, { before = "x" })
 
--- They run in the coroutine of the call, so others go on meanwhile and a cancel reaches them.
+-- They run in the coroutine of the call, so other tasks run meanwhile, and they can be cancelled.
 seen = {}
 local task = nightjar.spawn(function() api:get "/delay/5" end)
 nightjar.sleep(0.05)
@@ -89,12 +89,12 @@ misuse("on_redirect must return true, false or a URL, got table", plain.get, pla
   { on_redirect = function() return {} end })
 misuse("get: on_redirect must be a function, got number", plain.get, plain, "/", { on_redirect = 1 })
 
--- The total timeout goes on while the function waits.
+-- The total timeout includes the time of the function.
 local _, late = nightjar.try(plain.get, plain, "/redirect/1",
   { timeout = 0.05, on_redirect = function() nightjar.sleep(0.2) return true end })
 equal(late.kind, "timeout")
 
--- A body from a function, and an answer in parts, with a redirect that is asked about.
+-- A body from a function, and a streamed response, with a redirect that calls the hook.
 local parts = { "a", "b" }
 res = plain:post("/redirect/1", { body = function() return table.remove(parts, 1) end, on_redirect = function() end })
 equal(res.json.method, "GET")
@@ -107,7 +107,7 @@ for chunk in res:chunks() do text[#text + 1] = chunk end
 equal(res.status, 302)
 equal(#table.concat(text), tonumber(res.headers.content_length))
 
--- Lists: each page is a call between the hooks, whoever takes from the list. /echo has what the server saw.
+-- Lists: each page is a call with hooks, regardless of the task that takes from the list. /echo returns what the server received.
 local run = nightjar.idempotency_key()
 local function set(name) return ("/v1/lists/%s-%s/cursor"):format(run, name) end
 local function asked(path) return (plain:get("/__stats").json.paths[path] or { requests = 0 }).requests end
@@ -134,7 +134,7 @@ GET %s?count=25&limit=10&cursor=
 200]]):gsub("%%s", (set "plain")))
 equal(asked(set "plain"), 3)
 
--- What they change is what is sent: a header, a query item in place of the list's, another, and the fields of the list stay.
+-- Changes by the hooks are sent: a header, a replaced query item of the list, another query item. The fields of the list remain.
 local number = 0
 local changing = hooked(function(request)
   number = number + 1
@@ -159,14 +159,14 @@ equal(table.concat(echoed, "\n"), [[
 equal(caller.headers["X-Number"], nil)
 equal(caller.query.extra, nil)
 
--- The page behind is made while the one before is used.
+-- The next page is requested while the current one is used.
 local prefetching = hooked(function() end)
 local list = prefetching:paginate(cursor("prefetch", { query = { count = 30, limit = 10 } }))
 equal(list().id, 1000)
 repeat nightjar.sleep(0.002) until asked(set "prefetch") == 2
 list:close()
 
--- What they raise is raised as it is, and the page is made again for who asks next. Without an item lost.
+-- An error of a hook is raised unchanged, and the page is requested again for the next caller. No item is lost.
 local refuses, thrown = nil, { why = "not now" }
 for _, place in ipairs { "before", "after" } do
   local function object(at, path) if refuses == at and path:find "cursor=" then refuses = nil error(thrown) end end
@@ -192,7 +192,7 @@ misuse("request: stream is not supported for pages and documents", function()
   hooked(function(request) request.stream = true end):paginate("/v1/lists/x/cursor")()
 end)
 
--- A page that fails is told to after, and asked for again alone.
+-- A failed page is passed to after, and only this page is requested again.
 seen = {}
 list = hooked(nil, function(result) seen[#seen + 1] = result.status or result.kind end)
   :paginate(cursor("fails", { prefetch = 0, query = { count = 25, limit = 10, fail = 2, times = 1 } }))
@@ -201,7 +201,7 @@ equal(err.status, 503)
 equal(#list:collect(), 15)
 equal(table.concat(seen, " "), "200 503 200 200")
 
--- They may make calls and walk other lists, but not take from their own.
+-- Hooks can make calls and use other lists, but not their own list.
 local inner = 0
 local nesting
 nesting = hooked(function(request)
@@ -217,7 +217,7 @@ misuse("paginate: a before or after hook must not take from the list whose page 
 own = hooked(function() nightjar.spawn(function() own() end):join() end):paginate(cursor("own", { query = { count = 3 } }))
 misuse("paginate: a before or after hook must not take from the list whose page it was called for", own)
 
--- Closed, cancelled or begun anew while a hook runs or the page is on its way.
+-- The list is closed, cancelled or restarted while a hook runs or the page is in transit.
 for _, stage in ipairs { "hook", "wire" } do
   local begun, went_on = 0, false
   local slow = hooked(function()
@@ -245,7 +245,7 @@ equal(begun, 1)
 list:refresh()
 equal(list().id, 1000)
 equal(begun, 2)
--- Who waits is cancelled; the page comes for the next.
+-- The waiting task is cancelled; the page is returned to the next one.
 begun = 0
 list = hooked(function()
   begun = begun + 1
@@ -274,7 +274,7 @@ nightjar.map({ 1, 2, 3, 4, 5 }, function() for _ in list do total = total + 1 en
 equal(total, 100)
 equal(most, 1)
 
--- Of an endpoint: its parameters, its pages, and the hooks.
+-- An endpoint: its parameters, its pages, and the hooks.
 seen = {}
 local described = nightjar.client { base_url = origin, before = function(request)
   seen[#seen + 1] = request.endpoint .. " " .. request.path
@@ -284,7 +284,7 @@ equal(#described.endpoints.items:paginate({ set = run .. "-e", count = 12, limit
 equal(#seen, 2)
 equal(seen[1], ("items /v1/lists/%s-e/cursor?count=12&limit=10"):format(run))
 
--- A list that nobody holds is collected, and with it what it has begun.
+-- An unreferenced list is collected together with its pending load.
 for _ = 1, 20 do hooked(function() nightjar.sleep(60) end):paginate("/v1/lists/x/cursor") end
 collectgarbage()
 collectgarbage()

@@ -3,7 +3,7 @@ local nightjar = require "nightjar"
 local check = require "check"
 local encode, decode, equal = nightjar.json.encode, nightjar.json.decode, check.equal
 
--- Values come back as they were.
+-- Values survive a round trip.
 for _, text in ipairs {
   "{}", "[]", "null", "true", "false", '""', "[[],{},[{}]]", '{"a":{"b":[null]}}', "[1,2,null]",
   "9223372036854775807", "-9223372036854775808", "0.1", "1e+300", "-1.5", '"\\u0000\\u001f\\"\\\\"', '"é😀"',
@@ -13,7 +13,7 @@ for _, text in ipairs {
   equal(encode(decode(text)), text)
 end
 
--- Integers keep their 64 bits; what does not fit becomes a float.
+-- Integers have 64 bits. Larger numbers become floats.
 equal(decode "9223372036854775807", math.maxinteger)
 equal(math.type(decode "1"), "integer")
 equal(math.type(decode "1.0"), "float")
@@ -21,14 +21,14 @@ equal(decode "18446744073709551616", 2.0 ^ 64)
 equal(encode(10 / 2), "5")
 equal(encode(2 ^ 53), "9007199254740992")
 
--- Null is a value; nothing is not.
+-- Null is a value; nil is not.
 equal(decode "null", nightjar.null)
 equal(tostring(nightjar.null), "null")
 equal(encode(nil), "null")
 equal(encode {a = nightjar.null}, '{"a":null}')
 equal(decode('{"a":null}').a, nightjar.null)
 
--- A table without a mark is an object when it is empty.
+-- An empty table without a mark is an object.
 equal(encode {}, "{}")
 equal(encode(nightjar.array {}), "[]")
 equal(encode(nightjar.array()), "[]")
@@ -36,14 +36,14 @@ local list = decode "[1]"
 list[1] = nil
 equal(encode(list), "[]")
 
--- Of a name that repeats, the last counts. A byte order mark is skipped.
+-- The last of duplicate names is used. A byte order mark is skipped.
 equal(decode('{"a":1,"a":2}').a, 2)
 equal(decode "\xEF\xBB\xBF[1]"[1], 1)
 equal(decode "\xEF\xBB\xBF18446744073709551616", 2.0 ^ 64)
 check.fails("decoding", "the text is not JSON: expected a value at line 1 column 4", decode,
   ("\xEF\xBB\xBF"):rep(1000000))
 
--- The text of a value is always the same.
+-- The output for a value is deterministic.
 equal(encode {c = 1, a = 2, b = {z = 1, y = 2}}, '{"a":2,"b":{"y":2,"z":1},"c":1}')
 equal(encode({a = 1, b = {1, {}}, c = nightjar.array {}}, {pretty = true}),
   '{\n  "a": 1,\n  "b": [\n    1,\n    {}\n  ],\n  "c": []\n}')
@@ -54,7 +54,7 @@ for i = 1, 5000 do many["name" .. i] = i end
 equal(encode(decode(encode(many))), encode(many))
 equal(#encode(many, {sorted = false}), #encode(many))
 
--- What JSON has not is refused where it lies.
+-- Values that JSON does not support are refused, with their location.
 local function refused(message, value, options)
   check.fails("invalid_argument", message, encode, value, options)
 end
@@ -82,7 +82,7 @@ check.fails("invalid_argument", "value" .. ("[1]"):rep(12) .. " ... " .. ("[1]")
 check.equal(encode(-0.0), "-0.0")
 check.equal(1 / nightjar.json.decode("-0.0"), -math.huge)
 
--- What is not JSON is told with its place.
+-- Syntax errors are reported with their location.
 local function broken(message, text)
   check.fails("decoding", "the text is not JSON: " .. message, decode, text)
 end
@@ -110,14 +110,15 @@ check.misuse("bad argument #1 to 'array' (table expected, got string)", function
 check.misuse("bad argument #1 to 'array' (the table already has a metatable)",
   function() nightjar.array(setmetatable({}, {})) end)
 
--- A finalizer may use it while a table is being built.
+-- A finalizer can use the module while a table is being built.
 for _ = 1, 2000 do
   setmetatable({}, {__gc = function() encode(decode '[{"z":1}]') end})
   equal(encode(decode '{"a":[1,2,{"b":"a string of more than forty characters, collected"}]}'),
     '{"a":[1,2,{"b":"a string of more than forty characters, collected"}]}')
 end
 
--- A long document becomes the same as its parts: names that come again, more of them than are remembered, long and empty ones.
+-- A long document gives the same result as its parts, with repeated names, more names than the cache holds, and long and empty
+-- names.
 do
   local objects = {}
   for i = 1, 2000 do
@@ -130,7 +131,7 @@ do
   equal(#whole, 2000)
   for i = 1, 2000 do equal(encode(whole[i], {sorted = true}), encode(objects[i], {sorted = true})) end
 
-  -- The collector goes on as it was, and a decoded document that nobody keeps does not stay.
+  -- The garbage collector keeps its state, and an unreferenced decoded document is collected.
   assert(collectgarbage "isrunning")
   collectgarbage "stop"
   decode(text)
@@ -152,14 +153,14 @@ do
   end
   collectgarbage(former)
 
-  -- Also where it is decoded by what the collector runs.
+  -- Also when a finalizer decodes it.
   local seen
   setmetatable({}, {__gc = function() seen = #decode(text) end})
   collectgarbage()
   equal(seen, 2000)
 end
 
--- A place in a value. RFC 6901 section 5.
+-- JSON Pointer. RFC 6901 section 5.
 do
   local document = decode '{"foo":["bar","baz"],"":0,"a/b":1,"c%d":2,"e^f":3,"g|h":4,"i\\\\j":5,"k\\"l":6," ":7,"m~n":8,"01":9}'
   local pointer = nightjar.json.pointer

@@ -1,4 +1,4 @@
--- How often, how many at once, and how long a server that fails is left alone. Needs the demo API.
+-- Limits: rate, concurrency and circuit breaker. Needs the demo API.
 local nightjar = require "nightjar"
 local check = require "check"
 local equal, misuse, fails = check.equal, check.misuse, check.fails
@@ -13,12 +13,12 @@ end
 local many = {}
 for i = 1, 12 do many[i] = i end
 
--- At once.
+-- Concurrency.
 local api = client { concurrency = 2 }
 nightjar.map(many, function() return api:get("/v1/slow", { query = { ms = 5, key = run } }) end, { concurrency = 12 })
 equal(plain:get("/__stats").json.in_progress_max["/v1/slow?key=" .. run], 2)
 
--- How they stand.
+-- The current state.
 local waiting = nightjar.spawn(function()
   nightjar.map(many, function() api:get "/delay/5" end, { concurrency = 5 })
 end)
@@ -36,7 +36,7 @@ equal(states[1].pause, nil)
 waiting:cancel()
 equal(#plain:limits(), 0)
 
--- How many may wait.
+-- The maximum number of waiting calls.
 api = client { concurrency = 1, max_waiting = 0 }
 local held = nightjar.spawn(function() return api:get "/delay/5" end)
 repeat nightjar.sleep(0.002) until #api:limits() > 0 and api:limits()[1].inside == 1
@@ -45,7 +45,7 @@ equal(err.kind, "rate_limited")
 equal(err.attempts, 0)
 held:cancel()
 
--- How often: what the rate does not let begin, waits.
+-- The rate: calls above it wait.
 api = client { rate_limit = { requests = 50, per = 1, burst = 1 } }
 local waits = 0
 for _, res in ipairs(nightjar.map(many, function() return api:get "/echo" end, { concurrency = 12 })) do
@@ -55,14 +55,14 @@ for _, res in ipairs(nightjar.map(many, function() return api:get "/echo" end, {
 end
 assert(waits >= 10, waits)
 
--- A 429 with Retry-After holds for all calls of the client, and is waited out.
+-- A 429 with Retry-After pauses all calls of the client, which then continue.
 api = client { retry = { base = 0.001 } }
 local limited = { query = { limit = 2, per = 1, group = run } }
 local results = nightjar.map({ 1, 2, 3, 4 }, function() return api:get("/v1/limited", limited) end)
 equal(#results, 4)
 for _, res in ipairs(results) do equal(res.status, 200) end
 
--- A server that fails is left alone.
+-- The circuit breaker.
 api = client { circuit_breaker = { minimum_calls = 3, window = 10, rest = 0.3 }, retry = false }
 for _ = 1, 3 do nightjar.try(api.get, api, "/status/500") end
 _, err = nightjar.try(api.get, api, "/echo")
@@ -75,7 +75,7 @@ nightjar.sleep(0.32)
 equal(api:get("/echo").status, 200)
 equal(api:limits()[1].circuit, "closed")
 
--- Groups have limits of their own.
+-- Groups have their own limits.
 api = client { limit_groups = { search = { concurrency = 1 } } }
 nightjar.map(many, function() return api:get("/v1/slow", { query = { ms = 5, key = run .. "s" }, limit_group = "search" }) end)
 equal(plain:get("/__stats").json.in_progress_max["/v1/slow?key=" .. run .. "s"], 1)

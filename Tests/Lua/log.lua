@@ -1,11 +1,11 @@
--- The log of a client: who gets which lines, and what a log function may do.
+-- The log of a client: its lines, and what a log function can do.
 local nightjar = require "nightjar"
 local check = require "check"
 local url = os.getenv "NIGHTJAR_DEMO_URL"
 
 local function open(log) return nightjar.client { base_url = url, log = log, retry = false } end
 
--- A function gets a line for each call, secrets removed.
+-- A function receives one line for each call, without secrets.
 do
   local lines = {}
   local api <close> = open(function(level, line) lines[#lines + 1] = level .. ": " .. line end)
@@ -16,7 +16,7 @@ do
   assert(lines[2]:find "^warning: GET .* failed: server: ", lines[2])
 end
 
--- The level decides; each client has its own.
+-- Each client has its own log level.
 do
   local debug, errors = {}, {}
   local talkative <close> = open { level = "debug", write = function(level) debug[#debug + 1] = level end }
@@ -27,7 +27,7 @@ do
   check.equal(table.concat(errors, " "), "warning")
 end
 
--- The function may use the client that it belongs to. While it waits the other tasks go on, and their lines come after.
+-- The function can use its own client. While it waits, the other tasks run, and their lines follow.
 do
   local lines, api = 0, nil
   api = open(function()
@@ -42,13 +42,13 @@ do
   api:close()
 end
 
--- What it raises does not touch the call.
+-- Its errors do not affect the call.
 do
   local api <close> = open(function() error "no space left" end)
   check.equal(api:get("/v1/articles").status, 200)
 end
 
--- A client that is mentioned by its own log function is collected.
+-- A client that its own log function references can be collected.
 do
   local gone = setmetatable({}, { __mode = "k" })
   do

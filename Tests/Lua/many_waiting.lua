@@ -1,4 +1,4 @@
--- Ten thousand coroutines that wait at once: for a moment, for each other and for a server.
+-- Ten thousand coroutines that wait at once: for a timer, for each other and for a server.
 local check = require "check"
 local nightjar = require "nightjar"
 local url = os.getenv "NIGHTJAR_DEMO_URL"
@@ -12,7 +12,7 @@ end
 for _, sleeper in ipairs(sleepers) do sleeper:join() end
 check.equal(woken, COUNT)
 
--- A chain, in which each waits for the one before.
+-- A chain, in which each waits for the previous one.
 local last = nightjar.spawn(function() nightjar.sleep(0) return 0 end)
 for _ = 1, COUNT do
   local before = last

@@ -1,4 +1,4 @@
--- Every function with every kind of value in every place: whatever comes is a result or a clear error.
+-- Every function with every type of value for every argument: the result is a value or a clear error.
 local nightjar = require "nightjar"
 local check = require "check"
 
@@ -15,7 +15,7 @@ local values = {
   function() end, function() error "thrown" end, coroutine.create(function() end), io.stdout, nightjar.null, api, closed,
   res, res.headers, err, task, list, setmetatable({}, { __index = function() error "index" end, __len = function() return "x" end }),
 }
-local function pick(place) return values[place] end -- nil beyond the last
+local function pick(place) return values[place] end -- nil after the last
 
 local functions = {
   client = nightjar.client, spawn = function(...) nightjar.spawn(...):cancel() end, all = nightjar.all, race = nightjar.race,
@@ -33,7 +33,7 @@ for _, verb in ipairs { "get", "post", "put", "patch", "delete", "head", "reques
 end
 for _, method in ipairs { "pages", "take", "collect", "state", "resume", "refresh" } do functions[method] = list[method] end
 
--- The standard modules, less what ends the process and what writes to standard error.
+-- The standard modules, without functions that end the process or write to standard error.
 nightjar.log.set_level "off"
 for _, module in ipairs { "args", "base64", "csv", "env", "hash", "json", "log", "time", "url", "uuid" } do
   for name, f in pairs(nightjar[module]) do
@@ -55,7 +55,7 @@ for name, object in pairs { client = api, response = res, headers = res.headers,
   functions["compare " .. name] = function(other) return object == other, object < other end
   local meta = debug.getmetatable(object)
   for event, method in pairs(type(meta) == "table" and meta or {}) do
-    -- A finalizer is the collector's alone; everything else may be got at through debug.
+    -- __gc is called only by the garbage collector. All others can be reached with debug.
     if type(method) == "function" and event ~= "__gc" and event ~= "__close" then functions[name .. event] = method end
   end
 end
@@ -93,7 +93,7 @@ for _, name in ipairs { "get", "post", "map", "timeout", "all", "encode" } do
   end
 end
 
--- Each option with each value, for the calls and for the client.
+-- Each option with each value, for calls and for the client.
 for _, option in ipairs { "query", "headers", "json", "form", "body", "expect", "timeout", "idempotency_key", "stream", "method",
   "retry", "coalesce", "auth", "limit_group", "on_retry",
   "path", "nonsense" } do
@@ -112,5 +112,5 @@ nightjar.log.set_level "info"
 task:cancel()
 check.fails("cancelled", "the task was cancelled", task.join, task)
 
--- What our objects are made of is out of reach.
+-- The metatables of our objects cannot be accessed.
 for _, object in ipairs { api, res, res.headers, err, task } do check.equal(getmetatable(object), false) end

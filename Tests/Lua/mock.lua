@@ -1,4 +1,4 @@
--- nightjar.mock: routes, sequences, faults, functions, and what was asked. Needs no server.
+-- nightjar.mock: routes, sequences, faults, functions, and received requests. Needs no server.
 local nightjar = require "nightjar"
 local check = require "check"
 local equal, misuse, fails = check.equal, check.misuse, check.fails
@@ -9,7 +9,7 @@ local function client(mock, options)
   return nightjar.client(options)
 end
 
--- A route for a path as the call writes it, or as the wire has it.
+-- A route for a path as given in the call, or as sent.
 local mock = nightjar.mock {
   { name = "list", method = "GET", path = "/articles", query = { page = 1, debug = false }, answer = { json = { results = { 1, 2 } } } },
   { name = "one", path = "/v1/articles/{id}", answer = function(request)
@@ -39,7 +39,7 @@ equal(mock:calls()[1].query.more, "x")
 mock:verify()
 misuse('the mock has no route "nothing"', mock.uses, mock, "nothing")
 
--- A call without a route does not go out, and hears of the nearest.
+-- A call without a route is not sent, and its error names the nearest route.
 fails("invalid_request",
   'no mock route matches GET http://api.test/v1/articles?page=2; the nearest is "list" (GET /articles), but the '
     .. 'query item "page" must be "1" but differs',
@@ -51,7 +51,7 @@ fails("invalid_request",
   'the route "list" (GET /articles) was never used; the route "one" (/v1/articles/{id}) was never used; '
     .. 'the route "make" (POST /articles) was never used', mock.verify, mock)
 
--- What is mocked is tried again, followed, kept in a cache and logged in for.
+-- Retries, redirects, the cache and authentication work with a mock.
 mock = nightjar.mock {
   { path = "/flaky", answers = { { fault = "connection_lost" }, { status = 503, headers = { ["retry-after"] = 0 } }, { body = "ok" } } },
   { path = "/old", answer = { status = 307, headers = { location = "/v1/new" } } },
@@ -65,7 +65,7 @@ equal(api:get("/old").body, "new")
 equal(api:get("/new").source, "cache")
 equal(mock:uses "/new", 1)
 
--- A table of routes will do.
+-- A table of routes is accepted as well.
 api = nightjar.client { base_url = "http://x.test", mock = { { path = "/", answer = 204 } } }
 equal(api:get("/").status, 204)
 
@@ -87,7 +87,7 @@ end
 local ok, err = pcall(api.get, api, "/hang", { timeout = 0.05 })
 equal(err.kind, "timeout")
 
--- A body that breaks off, and one that comes in pieces.
+-- A body that is truncated, and one that arrives in pieces.
 api = client({
   { path = "/cut", answer = { body = ("x"):rep(100), fault = { kind = "connection_lost", after = 40 } } },
   { path = "/slow", answer = { body = "abcdef", pieces = 2, rate = 1000, delay = 0.01 } },
@@ -98,7 +98,7 @@ local parts = {}
 for part in api:get("/slow", { stream = true }):chunks() do parts[#parts + 1] = part end
 equal(table.concat(parts, "|"), "ab|cd|ef")
 
--- A function may wait, may answer bytes that are no text, and fails its call when it fails.
+-- A function can wait, can respond with bytes that are not text, and fails its call if it raises an error.
 api = client {
   { path = "/wait", answer = function()
     nightjar.sleep(0.01)
@@ -117,7 +117,7 @@ fails("script", "a mock's function must return a response or a status, got nil",
 fails("invalid_argument", 'unknown option "answer.sttus"; did you mean "status"?', api.get, api, "/wrong")
 equal(select(2, pcall(api.get, api, "/status")).kind, "not_found")
 
--- Many at once, each with its own answer.
+-- Many calls at once, each with its own response.
 api = client { { path = "/n/{n}", answer = function(request) return { body = request.params.n } end } }
 local numbers = {}
 for n = 1, 200 do numbers[n] = n end
@@ -125,16 +125,16 @@ for n, body in ipairs(nightjar.map(numbers, function(n) return api:get("/n/" .. 
   equal(body, tostring(n))
 end
 
--- Who is cancelled is not answered.
+-- A cancelled call gets no response.
 local task = nightjar.spawn(function() return api:get "/n/1" end)
 task:cancel()
 equal(select(2, pcall(task.join, task)).kind, "cancelled")
 
--- Uploads are compared whole.
+-- The complete body of an upload is compared.
 api = client { { method = "POST", path = "/up", body = ("y"):rep(5), answer = 204 } }
 equal(api:post("/up", { body = "yyyyy" }).status, 204)
 
--- Networks.
+-- Simulated networks.
 api = nightjar.client { base_url = "http://x.test", mock = { { answer = { body = "x" } } }, network = "offline", retry = { attempts = 1 } }
 equal(select(2, pcall(api.get, api, "/")).kind, "offline")
 local function course()
@@ -149,7 +149,7 @@ local first = course()
 equal(course(), first)
 equal(first:find "%." ~= nil and first:find "x" ~= nil, true)
 
--- A function that responds after its client was closed: nothing is printed.
+-- A function that responds after its client was closed prints nothing.
 local interpreter = arg and arg[-1]
 if interpreter then
   local result = nightjar.process.run { interpreter, "-e", [[

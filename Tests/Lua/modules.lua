@@ -1,9 +1,9 @@
--- The standard modules: how they are found.
+-- Access to the standard modules.
 local nightjar = require "nightjar"
 local check = require "check"
 local equal = check.equal
 
--- Asked for by name or by require it is the same table, loaded once.
+-- A module is loaded once. Access by name and with require returns the same table.
 local csv = nightjar.csv
 equal(type(csv.parse), "function")
 equal(require "nightjar.csv", csv)
@@ -13,7 +13,7 @@ equal(nightjar.csv, csv)
 equal(require "nightjar.base64", nightjar.base64)
 equal(require "nightjar.json", nightjar.json)
 
--- What is no module is nil, as in any table.
+-- An unknown module is nil, as in any table.
 equal(nightjar.cvs, nil)
 equal(nightjar[1], nil)
 equal(nightjar["csv\0"], nil)
@@ -23,6 +23,6 @@ check.fails("string", "module 'nightjar.cvs' not found:", function()
   error(why:match "^[^\n]*", 0)
 end)
 
--- Misuse is told with the script's place, not the module's.
+-- Errors of invalid use have the location in the script, not in the module.
 local ok, why = pcall(function() nightjar.csv.parse(1) end)
 assert(not ok and why:find "^[^:]*modules.lua:27: csv.parse: a string expected, got number", why)

@@ -1,4 +1,4 @@
--- Lists in pages: api:paginate, item by item and page by page. Needs the demo API.
+-- Paginated lists: api:paginate, by item and by page. Needs the demo API.
 local nightjar = require "nightjar"
 local check = require "check"
 local equal, misuse, fails = check.equal, check.misuse, check.fails
@@ -7,7 +7,7 @@ local origin = os.getenv "NIGHTJAR_DEMO_URL"
 local api = nightjar.client { base_url = origin .. "/v1", retry = false }
 local run = nightjar.idempotency_key()
 
--- A data set of this run: /v1/lists/{set}/{style}, whose identifiers are 1000, 2000 and so on.
+-- A data set of this run: /v1/lists/{set}/{style}, with the identifiers 1000, 2000 and so on.
 local sets = 0
 local function set(style)
   sets = sets + 1
@@ -20,7 +20,7 @@ local function ids(items)
   return table.concat(list, " ")
 end
 
--- Every style, in a loop, each item once.
+-- Every style in a loop. Each item is returned once.
 local styles = {
   page = { style = "page", items = "/results", size_param = "per_page", size = 10 },
   offset = { style = "offset", items = "/items", query = { limit = 10 } },
@@ -43,7 +43,7 @@ for style, options in pairs(styles) do
   assert(asked(path) >= 4, style)
 end
 
--- Found out, and said.
+-- The guessed style and its explanation.
 local list = api:paginate(set "cursor", { query = { count = 25, limit = 10 } })
 equal(list.explanation, nil)
 equal(#list:collect(), 25)
@@ -51,7 +51,7 @@ assert(list.explanation:find "^guessed: ", list.explanation)
 equal(#list:collect(), 0)
 equal(list(), nil)
 
--- take, and the rest; pages; a page whose items were begun.
+-- take and the remaining items; pages; a page whose items were partly taken.
 local options = { style = "cursor", items = "/results", next = "/next_cursor", query = { count = 25, limit = 10 } }
 list = api:paginate(set "cursor", options)
 equal(ids(list:take(3)), "1 2 3")
@@ -65,7 +65,7 @@ end
 equal(table.concat(numbers, "; "), "1: 5 6 7 8 9 10; 2: 11 12 13 14 15 16 17 18 19 20; 3: 21 22 23 24 25")
 equal(#list:take(5), 0)
 
--- A loop that is left can be gone on with, and begun anew.
+-- After leaving a loop, the list can be continued or restarted.
 list = api:paginate(set "cursor", options)
 for item in list do if item.id == 12000 then break end end
 equal(list().id, 13000)
@@ -74,7 +74,7 @@ equal(list().id, 1000)
 equal(ids(list:collect()), "2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25")
 equal(#list:refresh():collect(), 25)
 
--- Saved, and continued by another.
+-- A saved position is resumed by another list.
 local path = set "cursor"
 list = api:paginate(path, options)
 list:take(13)
@@ -93,7 +93,7 @@ other:collect()
 equal(#api:paginate(path, { style = "cursor", items = "/results", next = "/next_cursor", query = { count = 25, limit = 10 },
   resume = other:state() }):collect(), 0)
 
--- A page that fails is asked for again, alone, when the loop goes on.
+-- Only the failed page is requested again when the loop continues.
 path = set "cursor"
 list = api:paginate(path, { style = "cursor", items = "/results", next = "/next_cursor", prefetch = 0,
   query = { count = 25, limit = 10, fail = 2, times = 1 } })
@@ -106,7 +106,7 @@ loop()
 equal(#seen, 25)
 equal(asked(path), 4)
 
--- Never a silent end.
+-- A list never ends silently.
 fails("too_large", "the list has more than 2 pages (20 items so far); raise max_pages to continue",
   function() api:paginate(set "cursor", { query = { count = 25, limit = 10 }, max_pages = 2 }):collect() end)
 fails("protocol", ('the list cannot be followed: its next page is at "http://127.0.0.2:1", not at "%s"; add it to allow_origins '
@@ -114,7 +114,7 @@ fails("protocol", ('the list cannot be followed: its next page is at "http://127
   api:paginate(set "next", { query = { count = 25, limit = 10, foreign = "http://127.0.0.2:1" } }):collect()
 end)
 
--- A function that decides: query items, a URL, the end. It may wait.
+-- A continuation function: it returns query items, a URL or the end. It can wait.
 local ways = {
   function(page) return page.response.json.next_cursor ~= nightjar.null and { query = { cursor = page.response.json.next_cursor } } or nil end,
   function(page)
@@ -135,7 +135,7 @@ list = api:paginate(set "cursor", { items = "/results", next = function() return
 misuse("paginate: next must return nil, a URL or { query = {...} }, got number", list)
 list = api:paginate(set "cursor", { items = "/results", next = function() return { qeury = {} } end, query = { count = 3 } })
 misuse("paginate: next: unknown option 'qeury'; did you mean 'query'?", list)
--- The page that it sees is a copy: what it does to that changes nothing.
+-- The page that it receives is a copy. Changes to it have no effect.
 for _, change in ipairs {
   function(page) page.items = nil end,
   function(page) page.items = "items" end,
@@ -154,7 +154,7 @@ local function cursor(page)
   local cursor = page.response.json.next_cursor
   return cursor ~= nightjar.null and { query = { cursor = cursor, delay = 0 } } or nil
 end
--- One decision for each page, whoever asks.
+-- It is called once for each page, regardless of the number of tasks.
 local asks = {}
 list = api:paginate(set "cursor", { items = "/results", query = { count = 30, limit = 5 }, next = function(page)
   asks[#asks + 1] = page.number
@@ -166,7 +166,7 @@ nightjar.map({ 1, 2, 3, 4 }, function() for item in list do given[#given + 1] = 
 table.sort(given, function(a, b) return a.id < b.id end)
 equal(ids(given), "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30")
 equal(table.concat(asks, " "), "1 2 3 4 5 6")
--- It counts for its own page alone, not for where it has sent the list itself.
+-- Its result applies only to its own page. It has no effect if the function restarts the list.
 for _, begin in ipairs { function() list:refresh() end, function(state) list:resume(state) end } do
   local begun, start
   list = api:paginate(set "cursor", { items = "/results", query = { count = 12, limit = 5 }, next = function(page)
@@ -179,7 +179,7 @@ for _, begin in ipairs { function() list:refresh() end, function(state) list:res
   start = list:state()
   equal(ids(list:collect()), "1 2 3 4 5 1 2 3 4 5 6 7 8 9 10 11 12")
 end
--- Where it is given up, who waits for it asks anew; where the list is closed, who waits hears of it.
+-- If it is cancelled or fails, the waiting tasks call it again. If the list is closed, they get an error.
 for _, leave in ipairs { "cancel", "error", "close" } do
   local calls, go_on = 0, false
   list = api:paginate(set "cursor", { items = "/results", query = { count = 3 }, next = function()
@@ -207,7 +207,7 @@ end
 list = api:paginate(set "cursor", { items = "/results", query = { count = 3 }, next = function() list() end })
 misuse("paginate: the next function must not take from its own list", list)
 
--- Many tasks take from one list; each item goes to one.
+-- Many tasks take from one list. Each item is returned to one of them.
 list = api:paginate(set "cursor", { items = "/results", next = "/next_cursor", query = { count = 200, limit = 10, delay = 1 } })
 local got, total = {}, 0
 nightjar.map({ 1, 2, 3, 4, 5 }, function()
@@ -219,7 +219,7 @@ nightjar.map({ 1, 2, 3, 4, 5 }, function()
 end)
 equal(total, 200)
 
--- One page is loaded while the one before is used, and no more.
+-- Only one page is loaded in advance.
 path = set "cursor"
 list = api:paginate(path, { items = "/results", next = "/next_cursor", query = { count = 200, limit = 10 } })
 list()
@@ -231,7 +231,7 @@ list:close()
 fails("closed", "the list is closed", list)
 assert(tostring(list):find "%(closed%)$")
 
--- A loop that is left closes its list, and whoever waits is not kept.
+-- Leaving a loop closes its list, and wakes waiting tasks.
 do
   local closing = api:paginate(set "cursor", { query = { count = 30, limit = 10, delay = 3000 } })
   local task = nightjar.spawn(function() return closing() end)
@@ -246,7 +246,7 @@ end)
 nightjar.sleep(0.02)
 task:cancel()
 fails("cancelled", "the task was cancelled", task.join, task)
--- A wait that is cancelled loses no page, and the place is in front of a page that came and nobody has taken.
+-- A cancelled wait loses no page. The saved position is before a page that has arrived but was not taken.
 list = api:paginate(set "cursor", { items = "/results", query = { count = 30, limit = 10, delay = 1000 }, next = cursor })
 fails("timeout", "timeout: the function did not return within 0.01 seconds", nightjar.timeout, 0.01, list)
 equal(#list:collect(), 30)
@@ -279,7 +279,7 @@ fails("invalid_argument",
 misuse("a list has no field 'page'; did you mean 'pages'?", function() return list.page end)
 misuse("bad argument #1 to 'take' (a non-negative number of items expected)", function() list:take(-1) end)
 
--- pages() gives pages without items: the response of an empty first page, and a 304, can be seen.
+-- pages() also returns pages without items, so the response of an empty first page and a 304 are visible.
 local function mocked(answers)
   local place = 0
   return nightjar.client { base_url = "http://lists.test", retry = false, mock = nightjar.mock { { path = "/list",
@@ -301,14 +301,14 @@ equal(statuses(mocked { { status = 304 } }:paginate("/list", { headers = { ["If-
 local mixed = mocked(empty_first):paginate "/list"
 equal(mixed(), 1)
 equal(statuses(mixed), "2: 1 items, 200")
--- Each page is given once, whoever takes from the list.
+-- Each page is returned once, regardless of the number of tasks.
 local taken = mocked { { json = { items = nightjar.array(), next_cursor = "a" } }, { json = { items = nightjar.array(), next_cursor = "" } } }
   :paginate "/list"
 equal(taken:pages()().number, 1)
 equal(taken(), nil)
 equal(taken:pages()(), nil)
 
--- Never a silent end, and no loop without end.
+-- A list never ends silently, and never loops forever.
 local function aged(age) return { json = { chunk = { { id = 1, age = age } }, ["end"] = "t1" } } end
 fails("protocol", "page 2 names itself as the next page, so the list would never end: the server ignores the query item "
   .. '"cursor" or repeats its cursors; set param to the query item that takes the cursor',
@@ -320,7 +320,7 @@ fails("invalid_argument", "style header requires the option header: the response
 fails("invalid_argument", 'request_header must be the name of a header field, got "a b"',
   function() api:paginate("/", { style = "header", header = "X", request_header = "a b" }) end)
 
--- scripts/examples/lua/registry.lua: a repository may have null for tags.
+-- scripts/examples/lua/registry.lua: the tags of a repository can be null.
 local answers = {
   ["/v2/a/tags/list"] = { name = "a", tags = { "1", "2" } },
   ["/v2/b/tags/list"] = { name = "b", tags = nightjar.null },

@@ -1,4 +1,4 @@
--- nightjar.process: programs that are run, fed, read, ended. Needs no server.
+-- nightjar.process: running programs, their input and output, and their end. Needs no server.
 local nightjar = require "nightjar"
 local check = require "check"
 local equal, misuse, fails = check.equal, check.misuse, check.fails
@@ -23,7 +23,7 @@ equal(result.status, nil)
 equal(result.signal, "KILL")
 equal(result.ok, false)
 
--- Input and output larger than a pipe, at once.
+-- Input and output that are larger than a pipe buffer.
 local text = ("0123456789abcdef"):rep(64 * 1024)
 equal(run { "cat", input = text }.stdout, text)
 equal(run { "head", "-c", 5, input = text }.stdout, "01234")
@@ -31,20 +31,20 @@ equal(run { "true", input = text }.ok, true)
 equal(run { "wc", "-c" }.stdout:match "%d+", "0")
 equal(run { "cat", input = "" }.stdout, "")
 
--- Where, and with what environment.
+-- The working directory and the environment.
 equal(run { "pwd", cwd = "/" }.stdout, "/\n")
 equal(run { "sh", "-c", "echo $NIGHTJAR_A:$NIGHTJAR_B", env = { NIGHTJAR_A = "x y", NIGHTJAR_B = 7 } }.stdout, "x y:7\n")
 equal(run { "env", env = { ONLY = "this" }, inherit_env = false }.stdout, "ONLY=this\n")
 equal(run { "sh", "-c", "echo ${HOME-none}", env = { HOME = false } }.stdout, "none\n")
 assert(run { "env" }.stdout:find "PATH=")
 
--- No descriptor of ours is the child's, and the signals are as programs have them.
+-- The child does not inherit our descriptors, and its signal handling is the default.
 equal(run { "sh", "-c", "ls /proc/self/fd | tr '\\n' ' '" }.stdout, "0 1 2 3 ")
 local signals = run { "sh", "-c", "grep -E 'Sig(Blk|Ign)' /proc/self/status" }.stdout
 equal(signals:match "SigBlk:%s*(%x+)", ("0"):rep(16))
 equal(tonumber(signals:match "SigIgn:%s*(%x+)", 16) & (1 << 12), 0)
 
--- What cannot be run, what fails, what takes too long, what says too much.
+-- Programs that cannot be run, that fail, that exceed a time limit or an output limit.
 fails("storage", 'cannot run "/no/such/program": No such file or directory', run, { "/no/such/program" })
 fails("storage", 'cannot run "true" in "/no/such/folder": No such file or directory', run,
   { "true", cwd = "/no/such/folder" })
@@ -59,14 +59,14 @@ fails("too_large", '"sh" wrote more than 10 bytes to standard error and was kill
   { "sh", "-c", "echo longer than ten >&2; sleep 100", max_output = 10 })
 assert(os.time() - began < 30)
 
--- Many at once, and others run meanwhile.
+-- Many at once, while other tasks run.
 local numbers = {}
 for number = 1, 30 do numbers[number] = number end
 local outputs = nightjar.map(numbers, function(number) return run { "echo", number }.stdout end, { concurrency = 10 })
 equal(#outputs, 30)
 for number, output in ipairs(outputs) do equal(output, number .. "\n") end
 
--- spawn: a conversation.
+-- spawn with interactive input and output.
 do
   local child <close> = spawn { "cat", stdin = "pipe", stdout = "pipe" }
   assert(tostring(child):find '^nightjar.process: "cat" %(%d+%)$')
@@ -83,7 +83,7 @@ do
   fails("closed", "the pipe is closed", child.stdin.write, child.stdin, "late")
 end
 
--- By line, while it runs.
+-- Reading lines while it runs.
 do
   local child <close> = spawn { "sh", "-c", "for i in 1 2 3; do echo $i; done; echo end >&2", stdout = "pipe", stderr = "pipe" }
   local lines = {}
@@ -105,14 +105,14 @@ do
   misuse("a process has no field 'stdou'; did you mean 'stdout'?", function() return child.stdou end)
 end
 
--- A writer whose reader has gone is told so.
+-- Writing to a process that has closed its input is an error.
 do
   local child <close> = spawn { "true", stdin = "pipe" }
   child:wait()
   fails("storage", 'cannot write to "true": it has closed its input', child.stdin.write, child.stdin, text)
 end
 
--- Whether a process of that number is there, and no zombie.
+-- Whether a process with this ID exists and is not a zombie.
 local function is_alive(pid)
   local status = io.open("/proc/" .. pid .. "/stat")
   if not status then return false end
@@ -124,7 +124,7 @@ local function is_there(pid)
   local status = io.open("/proc/" .. pid .. "/stat")
   return status ~= nil and status:close()
 end
--- The system needs a moment for what it does behind our back.
+-- The operating system needs some time for the cleanup.
 local function gone(pid)
   for _ = 1, 500 do
     if not is_there(pid) then return true end
@@ -133,7 +133,7 @@ local function gone(pid)
   return false
 end
 
--- Who is cancelled takes its process along, and leaves no zombie.
+-- Cancelling the task ends its process, and leaves no zombie.
 local pid
 local task = nightjar.spawn(function()
   local child <close> = spawn { "sleep", 100 }
@@ -150,17 +150,17 @@ nightjar.sleep(0.01)
 task:cancel()
 fails("cancelled", "the task was cancelled", task.join, task)
 
--- One that nobody holds any more, too.
+-- The same for an unreferenced process.
 pid = nightjar.spawn(function() return spawn({ "sleep", 100 }).pid end):join()
 for _ = 1, 3 do collectgarbage() end
 assert(gone(pid), "a process that nobody holds is there")
 
--- The host's own children are its own: io.popen still finds its.
+-- The children of the host are not affected: io.popen still finds its own.
 local other = io.popen("exit 5")
 run "true"
 equal(select(3, other:close()), 5)
 
--- Closing wakes who reads.
+-- Closing wakes readers.
 do
   local child <close> = spawn { "sleep", 100, stdout = "pipe" }
   local reading = nightjar.spawn(function() return child.stdout:line() end)
@@ -171,7 +171,7 @@ do
   equal(child:wait().signal, "KILL")
 end
 
--- A cancelled read leaves nothing behind: its descriptor is no longer watched, and the next reader gets all that comes.
+-- After a cancelled read, the descriptor is no longer watched, and the next reader gets all data.
 nightjar.spawn(function()
   -- The descriptors that the process watches.
   local function watched()
@@ -207,7 +207,7 @@ nightjar.spawn(function()
   end
 end):join()
 
--- A cancel ends a read that blocks, also after the task has waited for something else within it.
+-- Cancelling ends a read that blocks, also after the task has waited for something else within it.
 -- In a child task: the main chunk of a stock interpreter waits on the C stack, below the read.
 nightjar.spawn(function()
   local child <close> = spawn { "sleep", 100, stdout = "pipe" }

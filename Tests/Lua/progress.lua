@@ -1,11 +1,11 @@
--- on_progress: how far the bodies of a call have come. Needs the demo API.
+-- on_progress: the progress of uploads and downloads. Needs the demo API.
 local nightjar = require "nightjar"
 local check = require "check"
 local equal, fails, misuse = check.equal, check.fails, check.misuse
 
 local api <close> = nightjar.client { base_url = os.getenv "NIGHTJAR_DEMO_URL", timeout = 60 }
 
--- Where each is, and that they only grow.
+-- Records the values, and checks that they only increase.
 local function follow()
   local seen = {}
   return seen, function(progress)
@@ -15,7 +15,7 @@ local function follow()
   end
 end
 
--- An answer that takes its time: told while it comes, and when it is there.
+-- A slow response is reported while it arrives and at its end.
 local seen, note = follow()
 equal(#api:get("/drip?bytes=20&delay=0.03", { on_progress = note }).body, 20)
 equal(#seen > 2, true)
@@ -24,14 +24,14 @@ equal(seen[1].received_total, 20)
 equal(seen[1].sent_total, 0)
 equal(seen[#seen].received, 20)
 
--- One that is there at once is told once.
+-- A fast response is reported once.
 seen, note = follow()
 api:get("/bytes/5000", { on_progress = note })
 equal(#seen, 1)
 equal(seen[1].received, 5000)
 equal(seen[1].received_total, 5000)
 
--- What is sent: text, and a body whose length nobody knows before.
+-- Uploads: text, and a body of unknown length.
 seen, note = follow()
 api:post("/upload", { body = ("x"):rep(300000), on_progress = note })
 equal(seen[#seen].sent, 300000)
@@ -51,23 +51,23 @@ equal(seen[1].sent < 6000, true)
 equal(seen[#seen].sent, 6000)
 equal(seen[#seen].sent_total, 6000)
 
--- The function may wait, and other tasks go on meanwhile.
+-- The function can wait, and other tasks run meanwhile.
 local ticks = 0
 local ticker = nightjar.spawn(function() while true do nightjar.sleep(0.01) ticks = ticks + 1 end end)
 equal(#api:get("/drip?bytes=10&delay=0.03", { on_progress = function() nightjar.sleep(0.05) end }).body, 10)
 equal(ticks > 5, true)
 ticker:cancel()
 
--- What it raises ends the call.
+-- Its errors end the call.
 local _, err = pcall(api.get, api, "/drip?bytes=1000&delay=0.05", { on_progress = function() error("enough", 0) end })
 equal(err, "enough")
 
--- A call that fails is not told as one that is complete.
+-- A failed call is not reported as complete.
 seen, note = follow()
 pcall(api.get, api, "/nowhere", { on_progress = note })
 equal(#seen, 0)
 
--- Calls that share an exchange hear of it, each by itself.
+-- Each of several calls that share an exchange gets reports.
 local shared <close> = nightjar.client { base_url = os.getenv "NIGHTJAR_DEMO_URL", coalesce = true, timeout = 60 }
 local one, note_one = follow()
 local two, note_two = follow()

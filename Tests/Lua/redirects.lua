@@ -1,10 +1,10 @@
--- Redirects: which are followed, with what, and what a call can say about it.
+-- Redirects: which are followed, with which request, and the options of a call.
 local nightjar = require "nightjar"
 local check = require "check"
 local url = os.getenv "NIGHTJAR_DEMO_URL"
 local api <close> = nightjar.client { base_url = url, cookies = true, headers = { Authorization = "Bearer s3cret" } }
 
--- The history is on the answer.
+-- The response contains the history.
 local res = api:get "/redirect/3"
 check.equal(res.status, 200)
 check.equal(#res.redirects, 3)
@@ -14,7 +14,7 @@ check.equal(res.attempts, 4)
 assert(res.url:find "/echo")
 check.equal(#api:get("/echo").redirects, 0)
 
--- What becomes of method and body.
+-- The method and the body after a redirect.
 local function sent(status, method, options)
   options = options or {}
   options.method, options.path = method, "/redirect-to"
@@ -34,7 +34,7 @@ local err = select(2, nightjar.try(api.post, api, "/redirect-to",
 check.equal(err.kind, "invalid_request")
 assert(err.message:find "a streamed body can be sent only once", err.message)
 
--- Not followed, or not so far.
+-- Redirects that are disabled or limited.
 check.equal(api:get("/redirect/1", { redirect = false, expect = 302 }).status, 302)
 err = select(2, nightjar.try(api.get, api, "/redirect/3", { redirect = 2 }))
 check.equal(err.kind, "protocol")
@@ -44,7 +44,7 @@ assert(err.message:find "a loop", err.message)
 err = select(2, nightjar.try(api.get, api, "/redirect-to", { query = { url = "file:///etc/passwd" } }))
 assert(err.message:find 'the scheme "file" of its Location is not http or https', err.message)
 
--- Credentials stay with their origin: localhost is another one than 127.0.0.1.
+-- Credentials are not sent to other origins: localhost and 127.0.0.1 are different origins.
 local elsewhere = url:gsub("127%.0%.0%.1", "localhost") .. "/echo"
 local headers = api:get("/redirect-to", { query = { url = elsewhere }, headers = { ["X-Api-Key"] = "k" } }).json.headers
 for _, header in ipairs(headers) do
@@ -52,7 +52,7 @@ for _, header in ipairs(headers) do
   assert(name ~= "authorization" and name ~= "x-api-key", name)
 end
 
--- So does every field that nobody knows to be safe, unless the program names it (issue 19, item 13).
+-- The same applies to every field that is not known to be safe, unless the program names it (issue 19, item 13).
 do
   local sent = { ["X-JWT"] = "j", Api_Key = "k", ["X-Nobody"] = "n", ["X-Client"] = "c", ["Accept-Language"] = "de" }
   local function arrived(options)
@@ -71,7 +71,7 @@ do
   check.equal(found["x-nobody"], nil)
 end
 
--- Cookies that are set on the way are sent on the way.
+-- Cookies of a redirect are sent with the next request.
 res = api:get("/cookies/set", { query = { name = "a", value = "1", ["then"] = "/cookies" } })
 assert(res.body:find '"a"', res.body)
 assert(not api:get("/cookies", { cookies = false }).body:find '"a"')
@@ -79,7 +79,7 @@ assert(not api:get("/cookies", { cookies = false }).body:find '"a"')
 check.fails("invalid_argument", 'option "redirect" must be true, false, a number or a table, found a string',
   api.get, api, "/", { redirect = "yes" })
 
--- A path is a template when it is given parameters.
+-- A path is a template if there are params.
 check.equal(api:get("/v1/articles/{id}", { params = { id = 1 } }).json.id, 1)
 check.fails("invalid_request", 'the URL template has no variable "idd"; did you mean "id"?',
   api.get, api, "/v1/articles/{id}", { params = { id = 1, idd = 2 } })

@@ -1,4 +1,4 @@
--- What a call sends, and what is said of options that make no sense. Needs the demo API.
+-- The requests of calls, and the messages for invalid options. Needs the demo API.
 local nightjar = require "nightjar"
 local check = require "check"
 local equal, misuse, fails = check.equal, check.misuse, check.fails
@@ -6,7 +6,7 @@ local equal, misuse, fails = check.equal, check.misuse, check.fails
 local origin = DEMO or os.getenv "NIGHTJAR_DEMO_URL"
 local api = nightjar.client { base_url = origin, headers = { ["API-Version"] = "2" } }
 
--- What the server saw of a call.
+-- The request that the server received.
 local function echo(options, method) return api[method or "post"](api, "/echo", options).json end
 local function header(seen, name)
   for _, field in ipairs(seen.headers) do
@@ -14,7 +14,7 @@ local function header(seen, name)
   end
 end
 
--- Verbs.
+-- HTTP methods.
 for _, method in ipairs { "get", "post", "put", "patch", "delete" } do equal(echo(nil, method).method, method:upper()) end
 equal(api:head("/echo").status, 200)
 equal(api:head("/echo").body, "")
@@ -22,7 +22,7 @@ equal(api:request { path = "/echo" }.json.method, "GET")
 equal(api:request { method = "OPTIONS", path = "/echo" }.json.method, "OPTIONS")
 equal(api:get(origin .. "/echo").status, 200)
 
--- Calls that come again, and those that say more or less in between.
+-- Repeated identical calls, with different calls in between.
 for _ = 1, 4 do
   equal(echo(nil, "get").target, "/echo")
   equal(echo(nil, "get").method, "GET")
@@ -81,7 +81,7 @@ for _, limit in ipairs { 0.1, { total = 0.1 }, { connect = 5, idle = 0.1 } } do
   equal(err.phase, type(limit) == "table" and limit.idle and "idle" or "total")
 end
 
--- 0, false and infinity are no limit, of a client and of a call; nightjar.null is the client's or the default.
+-- 0, false and infinity disable a limit, for a client and for a call. nightjar.null selects the client's value or the default.
 for _, none in ipairs { 0, 0.0, false, math.huge, { idle = 0, total = 0 }, { idle = false, total = false },
                         { idle = math.huge, total = math.huge } } do
   local one <close> = nightjar.client { base_url = origin, timeout = none }
@@ -95,12 +95,12 @@ for _, none in ipairs { 0, 0.0, false, math.huge, { idle = 0, total = 0 }, { idl
 end
 check.fails("invalid_argument", "timeout must be between 0 and 3153600000 seconds, got -1", nightjar.client, { timeout = -1 })
 
--- json and form keep a Content-Type that is set, by the call or by the client.
+-- json and form do not replace a Content-Type of the call or the client.
 local typed <close> = nightjar.client { base_url = origin, headers = { ["Content-Type"] = "application/vnd.api+json" } }
 equal(header(typed:post("/echo", { json = { 1 } }).json, "Content-Type"), "application/vnd.api+json")
 equal(header(typed:post("/echo", { json = 1, headers = { ["content-type"] = "a/b" } }).json, "Content-Type"), "a/b")
 
--- Options that make no sense.
+-- Invalid options.
 local function get(options) return function() api:get("/echo", options) end end
 misuse("get: unknown option 'quary'; did you mean 'query'?", get { quary = {} })
 misuse("get: unknown option 'zzzzzz'", get { zzzzzz = 1 })
@@ -136,7 +136,7 @@ misuse("client expected, got string; call it with a colon, as in api:get(\"/path
 misuse("client expected, got no value; call it with a colon, as in api:get(\"/path\")", function() api.get() end)
 misuse("a client has no field 'gte'; did you mean 'get'?", function() api:gte "/" end)
 
--- What only the client can refuse.
+-- Errors that only the client can detect.
 local function kind(of, ...)
   local ok, err = pcall(...)
   equal(ok, false)

@@ -1,15 +1,15 @@
--- Modules that wait while they are loaded, and errors that cross tasks. Needs no server.
+-- Modules that wait while they are loaded, and errors that pass through tasks. Needs no server.
 local nightjar = require "nightjar"
 local check = require "check"
 local equal, misuse = check.equal, check.misuse
 local spawn, sleep = nightjar.spawn, nightjar.sleep
--- Debian's lua5.4 keeps its own require, where such a module blocks its task and the others run.
+-- Debian's lua5.4 keeps its own require. With it, such a module blocks its task, and the others run.
 local isOurs = debug.getinfo(require, "S").what ~= "C"
 
 local function module(name, f) package.preload[name] = f end
 local function forget(...) for _, name in ipairs { ... } do package.loaded[name] = nil end end
 
--- A module waits while it is loaded, and others run meanwhile.
+-- A module waits while it is loaded, and other tasks run.
 local beats = 0
 local heart = nightjar.every(0.001, function() beats = beats + 1 end)
 module("slow", function(name, data)
@@ -31,13 +31,13 @@ forget "slow"
 equal(coroutine.wrap(function() return require("slow").name end)(), "slow")
 heart:cancel()
 
--- A module without a result is true; one that sets its place itself has that.
+-- A module without a result is true. A module that sets package.loaded itself has that value.
 module("silent", function() end)
 equal(require "silent", true)
 module("early", function(name) package.loaded[name] = "itself" end)
 equal(require "early", "itself")
 
--- Two who require each other in the way that Lua's manual shows.
+-- Two modules that require each other in the way that Lua's manual shows.
 module("left", function(name)
   local left = {}
   package.loaded[name] = left
@@ -48,7 +48,7 @@ end)
 module("right", function() return { left = require "left" } end)
 equal(require("left").right.left, require "left")
 
--- An error is told to whoever asked, and the next who asks loads it anew.
+-- An error is raised for the caller, and the next caller loads the module again.
 local tries = 0
 module("broken", function()
   tries = tries + 1
@@ -65,7 +65,7 @@ equal(ok, false)
 assert(why:find "module 'no.such.module' not found:\n\tno field package.preload%['no.such.module'%]\n\tno file ", why)
 
 if isOurs then
-  -- What another task loads already is waited for, and loaded once.
+  -- A module that another task is loading is waited for, and loaded once.
   local loads = 0
   module("shared", function()
     loads = loads + 1
@@ -78,14 +78,14 @@ if isOurs then
   equal(a, b)
   equal(b, c)
   equal(loads, 1)
-  -- By who was spawned before it is loaded, too.
+  -- Also by a task that was spawned before.
   forget "shared"
   local before = spawn(function() return require "shared" end)
   local shared = require "shared"
   equal(before:join(), shared)
   equal(loads, 2)
 
-  -- It is loaded by the next when the first fails or is cancelled.
+  -- If the first load fails or is cancelled, the next waiting task loads the module.
   loads = 0
   forget "shared"
   local first = spawn(require, "shared")
@@ -95,7 +95,7 @@ if isOurs then
   equal(type(second:join()), "table")
   equal(loads, 2)
 
-  -- In a circle nobody would ever be loaded.
+  -- Cyclic requires are an error.
   module("one", function() sleep(0) return require "two" end)
   module("two", function() return require "three" end)
   module("three", function() sleep(0) return require "one" end)
@@ -103,7 +103,7 @@ if isOurs then
   misuse("circular require of module 'two': two -> three -> one -> two", require, "two")
   module("self", function() return require "self" end)
   misuse("circular require of module 'self': self -> self", require, "self")
-  -- Also across tasks, and by a child of the task that loads.
+  -- Also across tasks, and by a child of the loading task.
   local one = spawn(function() return pcall(require, "one") end)
   local three = spawn(function() return pcall(require, "three") end)
   local isFirst, firstWhy = one:join()
@@ -114,7 +114,7 @@ if isOurs then
   module("inner", function() return require "outer" end)
   misuse("circular require of module 'outer': outer -> inner -> outer", require, "outer")
 
-  -- Many that wait at once; Lua's own could not have them within each other.
+  -- Many waiting tasks, which Lua's own require could not nest.
   for number = 1, 300 do
     module("many" .. number, function()
       sleep(0.001)
@@ -130,7 +130,7 @@ if isOurs then
   equal(sum, 300 // 10 * 55)
 end
 
--- --- Errors show where they were made and who asked ---
+-- --- Errors show their origin and the caller ---
 
 local interpreter = arg and arg[-1]
 if not (isOurs and interpreter) then return end
@@ -152,7 +152,7 @@ text = failure [[
 local nightjar = require "nightjar"
 nightjar.map({1, 2}, function(n) nightjar.timeout(5, function() error("deep " .. n, 0) end) end)]]
 assert(text:find "^[^\n]*deep 1\nstack traceback:\n.*awaited by:\n.*timeout'.*awaited by:\n.*map'", text)
--- An error that was made anew has one place alone.
+-- An error that was raised again has only one location.
 text = failure [[
 local nightjar = require "nightjar"
 local ok, err = pcall(nightjar.all, { function() error("old", 0) end })

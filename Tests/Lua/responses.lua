@@ -1,4 +1,4 @@
--- What a call comes to: response and error objects. Needs the demo API.
+-- The results of calls: response and error objects. Needs the demo API.
 local nightjar = require "nightjar"
 local check = require "check"
 local equal, misuse = check.equal, check.misuse
@@ -16,7 +16,7 @@ equal(res.attempts, 1)
 equal(type(res.body), "string")
 equal(res.text, res.body)
 equal(#res.json.results, 2)
-equal(res.json, res.json) -- read once
+equal(res.json, res.json) -- decoded once
 equal(res.headers, res.headers)
 assert(res.timing.total > 0 and res.timing.first_byte > 0 and res.timing.sent >= 0)
 assert(res.timing.connect > 0 and res.timing.dns == nil and res.timing.tls == nil)
@@ -29,7 +29,7 @@ equal(tostring(res), ("response: 200, %d bytes from %s"):format(#res.body, res.u
 misuse("a response has no field 'stauts'; did you mean 'status'?", function() return res.stauts end)
 misuse("a response has no field '1'", function() return res[1] end)
 
--- The command line.
+-- The curl command.
 local post = api:post("/echo", { headers = { Authorization = "Bearer hunter2" }, json = { token = "hunter2", n = 1 } })
 assert(post:curl():find("-H 'Authorization: Bearer ***'", 1, true), post:curl())
 assert(not post:curl():find("hunter2"), post:curl())
@@ -52,7 +52,7 @@ for name, value in pairs(res.headers) do
 end
 equal(#names, #res.headers)
 
--- Bodies that are no JSON.
+-- Bodies that are not JSON.
 local ok, err = pcall(function() return api:get("/bytes/10").json end)
 equal(ok, false)
 equal(err.kind, "decoding")
@@ -96,7 +96,7 @@ for status, kind in pairs { [401] = "unauthorized", [403] = "forbidden", [429] =
 end
 equal(err.retryable ~= nil, true)
 
--- No answer at all.
+-- No response.
 local nobody = nightjar.client { base_url = "http://127.0.0.1:1", retry = false }
 ok, err = pcall(nobody.get, nobody, "/")
 equal(err.kind, "connect")
@@ -114,7 +114,7 @@ value, why = nightjar.try(error, "plain")
 equal(why, "plain")
 misuse("bad argument #1 to 'try' (function expected, got nil)", function() nightjar.try(nil) end)
 
--- Responses outlive their client and are collected.
+-- Responses remain valid after their client is closed, and are collected.
 local kept
 do
   local brief = nightjar.client { base_url = origin }
@@ -123,7 +123,7 @@ end
 collectgarbage()
 equal(#kept.body, 100)
 
--- The server's own message, whatever its media type; what it asks for; no credential that it repeats.
+-- The server's message for any media type, the requested wait, and no repeated credentials.
 local function failing(answer)
   return nightjar.client { base_url = "http://errors.test", retry = false, headers = { ["X-Api-Key"] = "k3y-99999" },
     mock = nightjar.mock { { path = "/", answer = answer } } }

@@ -1,11 +1,11 @@
--- What is tried again, how often, and what the caller says to it. Needs the demo API.
+-- Retries: which calls are repeated, how often, and the callback. Needs the demo API.
 local nightjar = require "nightjar"
 local check = require "check"
 local equal, misuse, fails = check.equal, check.misuse, check.fails
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL"
 local api = nightjar.client { base_url = origin, retry = { attempts = 3, base = 0.001, cap = 0.002 } }
-local run = nightjar.idempotency_key() -- so that a server that has seen this script before does not know its keys
+local run = nightjar.idempotency_key() -- unique, because a server from an earlier run knows the old keys
 
 local function flaky(name, times, more)
   local query = { key = run .. name, times = times }
@@ -13,7 +13,7 @@ local function flaky(name, times, more)
   return query
 end
 
--- A call that fails for a while succeeds; each attempt counts.
+-- A call succeeds after temporary failures. Each attempt counts.
 local res = api:get("/v1/flaky", { query = flaky("a", 2) })
 equal(res.status, 200)
 equal(res.attempts, 3)
@@ -26,12 +26,12 @@ equal(err.earlier[2].message, [[GET returned 503 Service Unavailable: "attempt 2
 equal(#err.earlier[1].earlier, 0)
 equal(err.earlier, err.earlier)
 
--- As the call says.
+-- The option of a call.
 _, err = nightjar.try(api.get, api, "/v1/flaky", { query = flaky("c", 1), retry = false })
 equal(err.attempts, 1)
 equal(api:get("/v1/flaky", { query = flaky("d", 4), retry = { attempts = 5, base = 0.001 } }).attempts, 5)
 
--- What the server asks for is waited for, by all calls of the client.
+-- Retry-After applies to all calls of the client.
 local polite = nightjar.client { base_url = origin, retry = { max_wait = 5 } }
 local start = nightjar.spawn(function()
   return polite:get("/v1/flaky", { query = flaky("e", 1, { status = 429, retry_after = 1 }) })
@@ -43,7 +43,7 @@ _, err = nightjar.try(hasty.get, hasty, "/v1/flaky", { query = flaky("f", 1, { s
 equal(err.retry_after, 7)
 equal(err.attempts, 1)
 
--- A POST is repeated only with a key, and it carries the same each time.
+-- A POST is repeated only with an idempotency key, and the key is the same for each attempt.
 _, err = nightjar.try(api.post, api, "/v1/flaky", { query = flaky("g", 1), json = {} })
 equal(err.attempts, 1)
 equal(err.idempotency_key, nil)
@@ -57,7 +57,7 @@ _, err = nightjar.try(api.post, api, "/v1/flaky", { query = flaky("i", 9), json 
 equal(err.idempotency_key, key)
 equal(err.earlier[1].idempotency_key, key)
 
--- Two hundred orders over connections that are dropped: each is made once.
+-- Two hundred orders over connections that are dropped: each order is created once.
 local orders = {}
 for i = 1, 200 do orders[i] = i end
 api:delete "/v1/orders"
@@ -70,7 +70,7 @@ equal(count.created, 200)
 equal(count.repeated_bodies, 0)
 assert(count.requests > 230, count.requests)
 
--- The caller is asked about each failed attempt, and may wait.
+-- The callback runs for each failed attempt, and can wait.
 local asked = {}
 local function keep(answer)
   asked = {}
@@ -99,7 +99,7 @@ misuse("on_retry must return nil, true, false or a number of seconds, got string
 misuse("on_retry must return a non-negative number of seconds, got -1.0", api.get, api, "/v1/flaky", { query = flaky("p", 1), on_retry = keep(-1) })
 misuse("not there", api.get, api, "/v1/flaky", { query = flaky("q", 1), on_retry = function() error "not there" end })
 
--- Cancelled while it waits, or while the function does.
+-- Cancelled during the delay, or during the callback.
 local task = nightjar.spawn(function() api:get("/v1/flaky", { query = flaky("r", 1), on_retry = function() return 60 end }) end)
 local other = nightjar.spawn(function() api:get("/v1/flaky", { query = flaky("s", 1), on_retry = function() nightjar.sleep(60) end }) end)
 nightjar.sleep(0.02)
@@ -107,7 +107,7 @@ task:cancel()
 other:cancel()
 for _, cancelled in ipairs { task, other } do fails("cancelled", "the task was cancelled", cancelled.join, cancelled) end
 
--- A body that is a function is gone when it was sent; one that can begin anew is sent again.
+-- A body from a function cannot be sent again, unless it can be restarted.
 local function parts(list)
   local place = 0
   return function()
@@ -133,7 +133,7 @@ equal(begun, 5)
 equal(api:post("/echo", { body = { each = each, length = 8 } }).json.body, "one, two")
 equal(api:get("/echo", { body = { each = each }, body_on_get = true }).json.body, "one, two")
 
--- Also when the attempt ends while a part is on its way: each that is made has the whole body.
+-- Also if the attempt ends while a part is being sent: each order that is created has the complete body.
 api:delete "/v1/orders"
 local slow = 0
 nightjar.map({ 1, 2, 3, 4, 5, 6, 7, 8 }, function(number)

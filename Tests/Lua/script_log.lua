@@ -1,4 +1,4 @@
--- nightjar.log: its levels, and misuse. What it writes, Tests/NightjarLuaTests and Tests/Command look at.
+-- nightjar.log: its levels, and invalid use. Tests/NightjarLuaTests and Tests/Command check its output.
 local nightjar = require "nightjar"
 local check = require "check"
 local log, equal = nightjar.log, check.equal
@@ -14,7 +14,7 @@ log.info "not seen"
 log.set_level "error"
 equal(log.level(), "error")
 
--- What is below the level costs nothing: its fields are not looked at.
+-- A message below the level costs nothing: its fields are not read.
 log.debug("not seen", setmetatable({}, { __pairs = error, __index = error }))
 log.set_level(before)
 

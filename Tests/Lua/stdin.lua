@@ -1,4 +1,4 @@
--- nightjar.stdin, in processes of its own: what comes by pipes and files, in pieces, and what waits meanwhile.
+-- nightjar.stdin in separate processes: input from pipes and files, in pieces, and other tasks during a wait.
 local nightjar = require "nightjar"
 local check = require "check"
 local equal, misuse = check.equal, check.misuse
@@ -7,7 +7,7 @@ local process, fs = nightjar.process, nightjar.fs
 misuse("read: a number of bytes expected", nightjar.stdin.read, "all")
 misuse("lines: the limit must be a positive integer", nightjar.stdin.lines, 0)
 
--- The interpreter that runs this; a host program that has none skips the rest.
+-- The interpreter that runs this script. A host program without one skips the rest.
 local interpreter = arg and arg[-1]
 if not interpreter then return end
 
@@ -19,7 +19,7 @@ local function script(text, options)
   return result.stdout
 end
 
--- By line, to the end, the last without its end.
+-- Lines up to the end. The last has no line ending.
 equal(script('for line in stdin.lines() do print("<" .. line .. ">") end', { input = "one\n\nthree\nlast" }),
   "<one>\n<>\n<three>\n<last>\n")
 equal(script('print(stdin.line(), stdin:line(), stdin.line())', { input = "a\nb\n" }), "a\tb\tnil\n")
@@ -28,13 +28,13 @@ equal(script('print(stdin.read(3), stdin.line(), stdin.read(100), stdin.read(1))
   "abc\tdef\tghi\tnil\n")
 equal(script('print(stdin.read(0), stdin.line())', {}), "\tnil\n")
 
--- Of a file.
+-- Input from a file.
 local file <close> = fs.temp_file()
 fs.write(file.path, ("line\n"):rep(100000))
 equal(process.run { "sh", "-c", 'exec "$0" -e "$1" < "$2"', interpreter,
   'local n = 0 for line in require "nightjar".stdin.lines() do n = n + #line end print(n)', file.path }.stdout, "400000\n")
 
--- A script that waits for a line goes on with its other coroutines.
+-- Other coroutines run while a script waits for a line.
 do
   local child <close> = process.spawn { interpreter, "-e", [[
     local nightjar = require "nightjar"
@@ -58,7 +58,7 @@ do
   equal(child:wait().status, 0)
 end
 
--- A task that is cancelled in the middle of a line leaves it to the next.
+-- A task that is cancelled in the middle of a line leaves it to the next reader.
 do
   local child <close> = process.spawn { interpreter, "-e", [[
     local nightjar = require "nightjar"
@@ -72,7 +72,7 @@ do
   equal(child.stdout:line(), "first half, second half")
 end
 
--- Two readers at once are one too many; a line without end is not kept for ever.
+-- A second simultaneous reader is refused, and the length of a line is bounded.
 do
   local child <close> = process.spawn { interpreter, "-e", [[
     local nightjar = require "nightjar"
@@ -87,11 +87,11 @@ end
 equal(script('print(select(2, pcall(stdin.line, 10)))', { input = "longer than ten bytes" }),
   "a line of standard input is longer than the limit of 10 bytes\n")
 
--- None at all.
+-- Without standard input.
 equal(process.run { "sh", "-c", 'exec "$0" -e "$1" <&-', interpreter,
   'print(select(2, pcall(require "nightjar".stdin.line)))' }.stdout, "cannot read standard input: Bad file descriptor\n")
 
--- What the shell shares with us stays as it is: not non-blocking.
+-- Descriptors that are shared with the shell are not set to non-blocking.
 equal(process.run { "sh", "-c",
   '{ sleep 0.05; echo one; echo two; } | { "$0" -e "$1"; cat; }', interpreter,
   'print(require "nightjar".stdin.read(4))' }.ok, true)

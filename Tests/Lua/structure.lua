@@ -1,4 +1,4 @@
--- Structured concurrency to its edges: order, results, failures, misuse, depth. Needs no server.
+-- Edge cases of structured concurrency: order, results, failures, invalid use, depth. Needs no server.
 local nightjar = require "nightjar"
 local check = require "check"
 local equal, misuse, fails = check.equal, check.misuse, check.fails
@@ -38,7 +38,7 @@ nightjar.spawn(function()
 end):join()
 equal(noted(), "parent child")
 
--- Errors come to whoever joins, and to the parent when nobody does.
+-- Errors are raised in the task that joins, or in the parent if no task joins.
 local failing = nightjar.spawn(error, { code = 7 })
 local ok, err = pcall(failing.join, failing)
 equal(err.code, 7)
@@ -80,7 +80,7 @@ itself = nightjar.spawn(function()
 end)
 fails("cancelled", "the task was cancelled", itself.join, itself)
 equal(noted(), "on")
--- One that catches every error ends all the same.
+-- A task that catches every error ends nevertheless.
 itself = nightjar.spawn(function()
   local a <close> = closer(function() note "closed" end)
   local inner = coroutine.wrap(function() while true do pcall(nightjar.sleep, 0.1) end end)
@@ -90,7 +90,7 @@ end)
 fails("cancelled", "the task was cancelled", itself.join, itself)
 equal(noted(), "closed")
 
--- Those who wait for each other.
+-- Tasks that wait for each other.
 misuse("a task cannot join itself or one of its ancestors", function()
   local t
   t = nightjar.spawn(function() t:join() end)
@@ -112,7 +112,7 @@ misuse("second", nightjar.all, {
 })
 equal(noted(), "first was closed")
 misuse("all: item 2 must be a function, got nil", function() nightjar.all { print, nil, print } end)
--- Lists are plain: a metamethod that waits would start a child when the group has been decided.
+-- Lists are read without metamethods: a waiting metamethod would start a child after the group has ended.
 equal(nightjar.race(setmetatable({ function() return "plain" end }, {
   __len = function() return 2 end,
   __index = function() nightjar.sleep(0.01) return function() note "started late" end end,
@@ -180,7 +180,7 @@ for i = 1, 10000 do many[i] = nightjar.spawn(function() nightjar.sleep(0.001 * (
 for _, one in ipairs(many) do one:join() end
 equal(sum, 50005000)
 
--- A chain of tasks deeper than the C stack.
+-- A chain of tasks that is deeper than the C stack.
 local function nest(depth)
   if depth == 0 then return nightjar.sleep(100) end
   return nightjar.spawn(nest, depth - 1)

@@ -4,7 +4,7 @@ local check = require "check"
 local equal, misuse = check.equal, check.misuse
 local sleep, spawn = nightjar.sleep, nightjar.spawn
 
--- What happened, in order.
+-- The events in order.
 local trace = {}
 local function note(word) trace[#trace + 1] = word end
 local function happened(expected)
@@ -12,7 +12,7 @@ local function happened(expected)
   trace = {}
 end
 
--- A task runs when its turn comes, not at once; join gives its results.
+-- A task runs later, not immediately; join returns its results.
 local task = spawn(function(a, b) note "child" return a + b, "two", nil end, 1, 2)
 note "parent"
 equal(task.done, false)
@@ -21,28 +21,28 @@ equal(table.concat({ task:join() }, " "), "3 two")
 equal(task.done, true)
 happened "parent child"
 
--- Sleepers wake in the order of their times, whatever the order they began in.
+-- Sleeping tasks wake in the order of their times, regardless of the order of their start.
 for _, tenths in ipairs { 3, 1, 2 } do
   spawn(function() sleep(tenths / 50) note(tenths) end)
 end
 sleep(0.1)
 happened "1 2 3"
 
--- An error comes out of join, whole; also when the error is no text.
+-- join raises the unchanged error, even if it is not text.
 local thrown = { "an error" }
 task = spawn(function() error(thrown) end)
 local ok, err = pcall(task.join, task)
 equal(ok, false)
 equal(err, thrown)
 
--- An error that nobody asks for becomes that of the parent.
+-- The error of a task that is not joined is raised in the parent.
 task = spawn(function()
   spawn(function() error("from below", 0) end)
   sleep(0.01)
 end)
 misuse("from below", task.join, task)
 
--- A task ends when its children have ended.
+-- A task ends after its children.
 task = spawn(function()
   spawn(function() sleep(0.02) note "child" end)
   note "parent"
@@ -50,7 +50,7 @@ end)
 task:join()
 happened "parent child"
 
--- Cancelling takes the children along, and runs what is to be closed.
+-- Cancelling also cancels the children, and runs the <close> handlers.
 local function closing(word) return setmetatable({}, { __close = function() note(word) end }) end
 local isUnderWay = false
 task = spawn(function()
@@ -70,7 +70,7 @@ check.fails("cancelled", "the task was cancelled", task.join, task)
 table.sort(trace)
 happened "inner outer"
 
--- A <close> handler may itself wait.
+-- A <close> handler can wait.
 isUnderWay = false
 task = spawn(function()
   local slow <close> = setmetatable({}, { __close = function() sleep(0.01) note "closed" end })
@@ -82,13 +82,13 @@ task:cancel()
 pcall(task.join, task)
 happened "closed"
 
--- A task that has not begun never does when it is cancelled.
+-- A task that is cancelled before it starts never runs.
 task = spawn(function() note "never" end)
 task:cancel()
 check.fails("cancelled", "the task was cancelled", task.join, task)
 happened ""
 
--- A cancelled task cannot catch its way out.
+-- A cancelled task cannot continue by catching the error.
 task = spawn(function()
   pcall(sleep, 10)
   note "caught"
@@ -101,7 +101,7 @@ pcall(task.join, task)
 for _, word in ipairs(trace) do assert(word ~= "never") end
 trace = {}
 
--- all: results by place, failures cancel the rest.
+-- all: results by index; a failure cancels the rest.
 local a, b, c = nightjar.all {
   function() sleep(0.02) return "a", "dropped" end,
   function() return nil end,
@@ -117,7 +117,7 @@ misuse("second", nightjar.all, {
 })
 happened "cancelled"
 
--- race: the first to end decides.
+-- race: the first task to end determines the result.
 equal(table.concat({ nightjar.race {
   function() local x <close> = closing "cancelled" sleep(10) end,
   function() sleep(0.01) return "first", "two" end,
@@ -126,7 +126,7 @@ happened "cancelled"
 misuse("lost", nightjar.race, { function() sleep(10) end, function() error("lost", 0) end })
 misuse("race: the list is empty", nightjar.race, {})
 
--- map: in order, at most so many at once.
+-- map: in order, with a maximum number of concurrent tasks.
 local running, most = 0, 0
 local squares = nightjar.map({ 1, 2, 3, 4, 5, 6, 7, 8, 9 }, function(n, place)
   equal(n, place)
@@ -150,7 +150,7 @@ happened "cancelled"
 equal(nightjar.timeout(0, function() sleep(0.005) return "no limit" end), "no limit")
 misuse("mine", nightjar.timeout, 1, function() error("mine", 0) end)
 
--- Waits go through pcall, metamethods, iterators and a script's own generators.
+-- Waits work inside pcall, metamethods, iterators and generators.
 equal(select(2, pcall(function() sleep(0.001) return "through" end)), "through")
 local object = setmetatable({}, { __index = function(_, key) sleep(0.001) return key .. "!" end,
   __add = function() sleep(0.001) return 7 end })
@@ -170,30 +170,30 @@ equal(select(2, coroutine.resume(generator, "first")), 1)
 equal(select(2, coroutine.resume(generator, "second")), 2)
 equal(coroutine.status(generator), "dead")
 happened "first second"
--- Two generators that wait, one inside the other, while another task runs.
+-- Two nested generators that wait, while another task runs.
 task = spawn(function() for _ = 1, 3 do sleep(0.001) note "." end end)
 local nested = coroutine.wrap(function() for value in each { 1, 2 } do coroutine.yield(value * 10) end end)
 equal(nested(), 10)
 equal(nested(), 20)
 task:join()
 happened ". . ."
--- Where nothing can yield it blocks, and the others still run.
+-- Where yielding is not possible, it blocks, and other tasks still run.
 task = spawn(function() note "other" end)
 table.sort({ 2, 1 }, function(x, y) sleep(0.002) return x < y end)
 happened "other"
 equal((("ab"):gsub(".", function(letter) sleep(0.001) return letter:upper() end)), "AB")
 
--- A great many tasks at once.
+-- Very many tasks at once.
 local sum = 0
 local many = {}
 for i = 1, 5000 do many[i] = spawn(function() sleep(0.001) sum = sum + i end) end
 for i = 1, 5000 do many[i]:join() end
 equal(sum, 5000 * 5001 // 2)
--- Each below the other.
+-- Deeply nested tasks.
 local function descend(depth) if depth > 0 then return spawn(descend, depth - 1):join() + 1 end return 0 end
 equal(descend(150), 150)
 
--- try gives nil and the error.
+-- try returns nil and the error.
 equal(select("#", nightjar.try(function() return 1, nil, 3 end)), 3)
 ok, err = nightjar.try(error, thrown)
 equal(ok, nil)
@@ -222,7 +222,7 @@ misuse("a task cannot join itself or one of its ancestors", function()
   me:join()
 end)
 
--- Many cancelled tasks whose <close> variables wait, each by blocking: the C stack does not grow with them.
+-- Many cancelled tasks whose <close> handlers wait, each by blocking: the C stack does not grow with them.
 do
   local tasks, closed = {}, 0
   for index = 1, 2000 do
@@ -239,7 +239,7 @@ do
   for _, task in ipairs(tasks) do pcall(task.join, task) end
   check.equal(closed, 2000)
 end
--- The same for tasks that wait where nothing can yield; those that need others to run are refused in time.
+-- The same for tasks that wait where yielding is not possible. Those that need other tasks to run are refused in time.
 do
   local tasks, tally = {}, 0
   for index = 1, 500 do
@@ -259,7 +259,7 @@ do
   check.equal(ok, false)
   assert(message:find "too many nested waits that cannot yield$", message)
 end
--- A script can neither close nor resume the coroutine of a task that waits.
+-- A script can neither close nor resume the coroutine of a waiting task.
 do
   local thread
   local task = nightjar.spawn(function() thread = coroutine.running() nightjar.sleep(0.01) return "kept" end)
@@ -268,7 +268,7 @@ do
   check.equal(select(2, coroutine.resume(thread)), "this coroutine waits for nightjar and cannot be resumed")
   check.equal(task:join(), "kept")
 end
--- Results and errors are the task's once it is over, whatever is done to its coroutine then.
+-- The results and errors of a completed task are not affected by operations on its coroutine.
 for _, meddle in ipairs {
   coroutine.close, coroutine.resume,
   function(thread) for _ = 1, 3 do coroutine.resume(thread, print, 1, 2) end end,
@@ -279,7 +279,7 @@ for _, meddle in ipairs {
       local thread
       local task = spawn(function()
         thread = coroutine.running()
-        if has_child then spawn(sleep, 0.002) end -- its end is awaited behind the results
+        if has_child then spawn(sleep, 0.002) end -- the task ends after this child
         if fails then error({ "failed" }, 0) end
         return function() return "called" end, "two", nil, {}
       end)
@@ -300,7 +300,7 @@ for _, meddle in ipairs {
     end
   end
 end
--- The same where a failure is handed on to the parent, and in groups.
+-- The same if a failure is passed to the parent, and in groups.
 do
   local threads = {}
   local function ending(...)
@@ -327,7 +327,7 @@ do
     meddle()
   end
 end
--- Of failures that nobody asks for, the first is the parent's; the others do not pile up in it.
+-- Of several failures of tasks that are not joined, the parent gets the first. The others are not kept.
 misuse("first", function()
   spawn(function()
     spawn(function() sleep(0.002) error("second", 0) end)

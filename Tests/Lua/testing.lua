@@ -1,10 +1,10 @@
--- nightjar.testing: asserts, hooks, files, reports. Needs no server.
+-- nightjar.testing: assertions, hooks, files, reports. Needs no server.
 local nightjar = require "nightjar"
 local testing = require "nightjar.testing"
 local check = require "check"
 local equal, misuse = check.equal, check.misuse
 
--- Runs tests that `define` registers; what came of each by its name.
+-- Runs the tests that `define` registers, and returns their results by name.
 local function run(define, options)
   define()
   options = options or {}
@@ -14,7 +14,7 @@ local function run(define, options)
   for _, result in ipairs(summary.tests) do named[result.name] = result end
   return named, summary
 end
--- The message of a test that does `f`, without its place; "" where it passes.
+-- The message of a test that runs `f`, without the location; "" if it passes.
 local function message(f)
   local named = run(function() testing.test("it", f) end)
   return (named.it.message or ""):gsub("^[^\n]-:%d+: ", "")
@@ -35,7 +35,7 @@ do
   equal(named.hangs.message, "the test exceeded its time limit of 0.05 seconds")
 end
 
--- Asserts.
+-- Assertions.
 equal(message(function(t) t:equal(1, 1.0) end), "")
 equal(message(function(t) t:equal({ 1, { a = nightjar.null } }, { 1, { a = nightjar.null } }) end), "")
 equal(message(function(t) t:equal("a", "b") end), 'got "a", expected "b"')
@@ -65,7 +65,7 @@ misuse('a test has no "eqal"; it has equal, truthy, falsy, raises, matches, near
     error(named.it.message, 0)
   end)
 
--- What a test came to.
+-- Results of tests.
 local order = {}
 local named, summary = run(function()
   testing.before(function(t) order[#order + 1] = "before " .. t.name end)
@@ -108,7 +108,7 @@ equal(summary.skipped, 2)
 equal(summary.exit, 1)
 equal(summary.ok, false)
 
--- Files have globals and modules of their own.
+-- Each file has its own globals and modules.
 local folder = os.tmpname()
 os.remove(folder)
 local function write(name, text)
@@ -142,7 +142,7 @@ equal(output:match "not ok 4 %- [^\n]*the file\n  %-%-%-\n  message: |\n" ~= nil
 equal(output:match "ok 6 %- [^\n]*# SKIP it contains no tests" ~= nil, true)
 equal(output:match "\n1%.%.6\n$" ~= nil, true)
 
--- A filter, and a report for people.
+-- A filter, and the human-readable report.
 output = {}
 _, summary = run(function() end, { files = { one, two }, filter = "its own", format = "readable", write = function(text) output[#output + 1] = text end })
 equal(summary.passed, 1)
@@ -155,7 +155,7 @@ _, summary = run(function() end, { files = { broken, one }, fail_fast = true })
 equal(#summary.tests, 1)
 for _, path in ipairs { one, two, broken, loose, empty } do os.remove(path) end
 
--- Cassettes in place of the network: each client has the next one, options that keep something elsewhere are left out.
+-- Cassettes instead of the network: each client has the next one. Options that use other storage are ignored.
 local function cassette(name, path, title)
   return write(name, nightjar.json.encode {
     format = "nightjar-cassette", version = 1,

@@ -10,7 +10,7 @@ do
   assert(time.monotonic() >= before)
 end
 
--- Moments are numbers, whole where they have no fraction.
+-- Times are numbers, and integers if they have no fraction.
 equal(time.parse "1970-01-01T00:00:00Z", 0)
 equal(math.type(time.parse "1970-01-01T00:00:00Z"), "integer")
 equal(time.parse "2024-02-29T23:59:59.5+02:00", 1709243999.5)
@@ -33,12 +33,12 @@ broken('"2024-02-30T00:00:00Z" is not an ISO 8601 time such as "2024-02-29T23:59
 broken('"a?b?" is not an ISO 8601 time such as "2024-02-29T23:59:59.5+02:00"', "a\nb\"")
 broken('"' .. ("x"):rep(57) .. '..." is not an ISO 8601 time such as "2024-02-29T23:59:59.5+02:00"', ("x"):rep(100))
 
--- Dates of HTTP.
+-- HTTP dates.
 equal(time.parse_http "Sun, 06 Nov 1994 08:49:37 GMT", 784111777)
 equal(time.format_http(784111777), "Sun, 06 Nov 1994 08:49:37 GMT")
 check.fails("decoding", '"yesterday" is not an HTTP date such as "Sun, 06 Nov 1994 08:49:37 GMT"', time.parse_http, "yesterday")
 
--- The calendar, there and back.
+-- The calendar in both directions.
 do
   local parts = time.parts(1709208000.5)
   equal(nightjar.json.encode(parts), '{"day":29,"hour":12,"minute":0,"month":2,"offset":0,"second":0.5,"weekday":4,"year":2024,"yearday":60}')
@@ -56,7 +56,7 @@ check.misuse("time.from_parts: 2023-02 has no day 29", time.from_parts, { year =
 check.misuse("time.from_parts: month must be between 1 and 12", time.from_parts, { year = 2023, month = 13 })
 check.misuse("time.from_parts: year is missing", time.from_parts, {})
 
--- Lengths of time.
+-- Durations.
 for text, seconds in pairs {
   ["1h30m"] = 5400, ["90s"] = 90, ["250ms"] = 0.25, ["1.5h"] = 5400, ["2d 3h"] = 183600, ["1w"] = 604800, ["-5m"] = -300, ["0s"] = 0,
   ["5us"] = 5e-6, ["5µs"] = 5e-6, PT1H30M = 5400, P1DT12H = 129600, ["PT0.5S"] = 0.5, P2W = 1209600, ["-PT5M"] = -300, ["PT1,5H"] = 5400,
@@ -82,7 +82,7 @@ for seconds, texts in pairs {
 end
 check.misuse('time.format_duration: the form must be "short" or "iso"', time.format_duration, 1, "long")
 
--- Arithmetic: months are of the calendar, all else is seconds.
+-- Arithmetic: months follow the calendar, everything else is in seconds.
 local function added(from, length, to, options) equal(time.format(time.add(time.parse(from), length, options)), to) end
 added("2024-01-31T12:00:00Z", { months = 1 }, "2024-02-29T12:00:00Z")
 added("2024-01-31T12:00:00Z", "P1M1DT1H", "2024-03-01T13:00:00Z")
@@ -100,7 +100,7 @@ check.misuse("time.add: unknown option 'month'; did you mean 'months'?", time.ad
 check.misuse("time.add: years and months must be integers", time.add, 0, { months = 0.5 })
 check.misuse("time.add: the result is outside of the years 0 to 9999", time.add, 0, { years = 9000 })
 
--- What lies closer to a bound than the fraction can tell is rounded to it, and never becomes 60 seconds or 24 hours.
+-- A value that is closer to a limit than the printed fraction is rounded towards it, and never becomes 60 seconds or 24 hours.
 do
   local parts = time.parts(-1e-12)
   equal(parts.year, 1970)

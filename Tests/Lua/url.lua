@@ -4,7 +4,7 @@ local check = require "check"
 local url, equal = nightjar.url, check.equal
 local function show(value) return nightjar.json.encode(value) end
 
--- Parts, there and back.
+-- Components, in both directions.
 equal(show(url.parse "HTTPS://ada:p%40ss@Example.org:8443/a/b%20c;d?q=1&r#top"),
   '{"fragment":"top","host":"example.org","password":"p@ss","path":"/a/b%20c;d","port":8443,"query":"q=1&r","scheme":"https","user":"ada"}')
 equal(show(url.parse "http://[2001:db8::1]:80/"), '{"host":"2001:db8::1","path":"/","port":80,"scheme":"http"}')
@@ -51,7 +51,7 @@ equal(url.resolve("http://a", "b"), "http://a/b")
 equal(url.resolve("urn:x:y", "#z"), "urn:x:y#z")
 broken("the base is not an absolute URL: it has no scheme", url.resolve, "/a", "b")
 
--- Escapes.
+-- Percent-encoding.
 equal(url.encode "a b/ü~-._1", "a%20b%2F%C3%BC~-._1")
 equal(url.decode "a%20b%2f%C3%BC+", "a b/ü+")
 equal(url.decode("a+b", { plus = true }), "a b")
@@ -66,7 +66,7 @@ equal(show(url.parse_query("a=1", { lists = true })), '{"a":["1"]}')
 equal(show(select(2, url.parse_query "b=1&a=2&b=3")), '[["b","1"],["a","2"],["b","3"]]')
 equal(show(url.parse_query ""), "{}")
 
--- What is http, as the client has it.
+-- http URLs in the form that the client uses.
 equal(url.canonical "HTTP://Example.ORG:80/a b?x=ü", "http://example.org/a%20b?x=%C3%BC")
 equal(url.redact "https://u:p@example.org/a?access_token=hunter2&page=1", "https://example.org/a?access_token=***&page=1")
 check.fails("invalid_url", "the scheme \"ftp\" is not http or https", url.canonical, "ftp://h/")

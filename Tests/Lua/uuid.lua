@@ -3,7 +3,7 @@ local nightjar = require "nightjar"
 local check = require "check"
 local uuid, equal = nightjar.uuid, check.equal
 
--- Each is another, and well formed.
+-- Each is unique and well-formed.
 local seen = {}
 for _, make in ipairs { uuid.v4, uuid.v7 } do
   for _ = 1, 5000 do
@@ -14,7 +14,7 @@ for _, make in ipairs { uuid.v4, uuid.v7 } do
   end
 end
 
--- Those with a time sort in the order in which they were made, also within a millisecond.
+-- UUIDs with a time sort in the order of their creation, also within a millisecond.
 do
   local last = ""
   for _ = 1, 20000 do
@@ -29,7 +29,7 @@ end
 equal(select(3, uuid.parse(uuid.v7(1709208000.123))), 1709208000.123)
 assert(uuid.v7(1) < uuid.v7(2))
 
--- Reading. The example is that of RFC 9562 appendix A.6.
+-- Parsing. The example is from RFC 9562 appendix A.6.
 do
   local text, version, moment = uuid.parse "017F22E2-79B0-7CC3-98C4-DC0C0C07398F"
   equal(text, "017f22e2-79b0-7cc3-98c4-dc0c0c07398f")

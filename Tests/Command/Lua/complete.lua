@@ -1,4 +1,4 @@
--- What Tab completes: nightjar Tests/Command/Lua/complete.lua
+-- Tab completion: nightjar Tests/Command/Lua/complete.lua
 local nightjar = require "nightjar"
 local complete = require "nightjar.command.complete"
 local check = require "check"
@@ -54,7 +54,7 @@ expect("-- dat", "")
 expect("'nightjar.ma", "")
 expect("whi", "while")
 
--- Nothing of a script runs
+-- Completion runs no code of the script
 local ran = false
 guarded = setmetatable({}, { __index = function() ran = true end, __pairs = function() ran = true end })
 expect("guarded.x.", "")
@@ -68,7 +68,7 @@ endless = setmetatable({}, looped)
 setmetatable(looped, looped)
 expect("endless.", "__index")
 
--- Any text is taken
+-- Any text is accepted
 for length = 0, 200 do
   local letters = {}
   for index = 1, length do letters[index] = string.char((index * 7919 + length * 31) % 256) end

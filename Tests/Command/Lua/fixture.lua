@@ -1,4 +1,4 @@
--- What .save and .save test write: nightjar Tests/Command/Lua/fixture.lua
+-- The output of .save and .save test: nightjar Tests/Command/Lua/fixture.lua
 local nightjar = require "nightjar"
 local check = require "check"
 local complete = require "nightjar.command.complete"
@@ -48,7 +48,7 @@ end
 equal(expected(7), "_ = 7")
 equal(expected(long), "#_ = 100000")
 equal(expected(nightjar.array(long)), "#_ = 100000")
-equal(expected(tostring {}), "") -- An address is another next time.
+equal(expected(tostring {}), "") -- The address differs in each run.
 equal(expected(print), "")
 local mocked = nightjar.client { base_url = "http://mock.test", mock = {
   { path = "/json", answer = { status = 201, json = { a = 1 } } }, { path = "/text", answer = { body = "text" } },
@@ -88,7 +88,7 @@ equal(variables "x = os.getenv('HOME') .. os.getenv \"NO_SUCH_TOKEN\"", "HOME os
 equal(variables "auth = { token = os.getenv 'HOME' }", "HOME os.getenv 'HOME' true")
 equal(variables "getenv 'HOME' x.getenv 'HOME' os.getenv(name)", "")
 
--- --- The rest ---
+-- --- Other tests ---
 
 equal(complete.candidates(".save te")[1].insert, "st ")
 equal(complete.candidates(".save ")[1].show, "test")

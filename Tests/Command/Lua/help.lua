@@ -1,4 +1,4 @@
--- help(x), and that the reference tells of all there is: nightjar Tests/Command/Lua/help.lua
+-- help(x), and the completeness of the reference: nightjar Tests/Command/Lua/help.lua
 local nightjar = require "nightjar"
 local help = require "nightjar.command.help"
 local reference = require "nightjar.command.reference"
@@ -16,7 +16,7 @@ equal(about "nosuch", 'no help for "nosuch"; help() shows an overview')
 equal(about(print):match "^a C function", "a C function")
 assert(about(function(a, b, ...) return a, b, ... end):find "^function%(a, b, %.%.%.%), from ")
 
--- A method whose client nobody has asked about.
+-- A method of a client that has not been used.
 do
   local other <close> = nightjar.client {}
   assert(about(other.get):find "^api:get%(", about(other.get))
@@ -29,7 +29,7 @@ assert(about(api.get):find "^api:get%(", about(api.get))
 equal(about(api.endpoints.article), tostring(api.endpoints.article))
 equal(help.name_of(nightjar.sleep), "nightjar.sleep")
 
--- Each member of the reference has a name, a type and a text; none is there twice.
+-- Each member of the reference has a unique name, a type and a text.
 for _, class in ipairs(reference) do
   local seen = {}
   assert(class.name and class.text and class.kind, class.name)
@@ -39,7 +39,7 @@ for _, class in ipairs(reference) do
   end
 end
 
--- All that nightjar has is in it, and nothing else.
+-- The reference contains exactly the members of nightjar.
 local function has(class, name) return help.member(help.class(class), name) ~= nil end
 for name, value in pairs(nightjar) do
   if type(value) == "function" then assert(has("nightjar", name), "the reference lacks nightjar." .. name) end
@@ -62,7 +62,7 @@ for _, object in ipairs { { "nightjar.client", api }, { "nightjar.cookies", api.
     assert(ok and (value ~= nil or member[2]:find "?$"), "there is no " .. object[1] .. "." .. member[1])
   end
 end
--- What an unknown option is told to be near to is known.
+-- The suggestion for an unknown option is a known option.
 for _, member in ipairs(help.class("nightjar.client_options").members) do
   local ok, message = pcall(nightjar.client, { [member[1]] = true })
   assert(ok or not tostring(message.message or message):find "unknown option", member[1] .. ": " .. tostring(message))

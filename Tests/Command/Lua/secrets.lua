@@ -1,4 +1,4 @@
--- Which texts hold secrets, and what .save makes of them: nightjar Tests/Command/Lua/secrets.lua
+-- Which texts contain secrets, and how .save replaces them: nightjar Tests/Command/Lua/secrets.lua
 local secrets = require "nightjar.command.secrets"
 local check = require "check"
 
@@ -12,7 +12,7 @@ holds("auth = { type = 'bearer', token = os.getenv 'T' }", false)
 holds("auth = { type = 'bearer', token = os.getenv('T') }", false)
 holds("auth = { type = 'bearer', store = 'file:x' }", false)
 holds("password = 'moonshine'", true)
-holds("it = 'moonshine'", true) -- seen before
+holds("it = 'moonshine'", true) -- a known value
 holds("x = { db_password = [[sunlight]] }", true)
 holds("headers = { ['X-Api-Key'] = \"k\" }", true)
 holds("headers = { Authorization = 'Bearer abc' }", true)

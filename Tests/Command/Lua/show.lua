@@ -1,4 +1,4 @@
--- How values look at the prompt: nightjar Tests/Command/Lua/show.lua
+-- The display of values at the prompt: nightjar Tests/Command/Lua/show.lua
 local nightjar = require "nightjar"
 local show = require "nightjar.command.show"
 local text = require "nightjar.command.text"
@@ -17,7 +17,7 @@ equal(shown(nightjar.null), "null")
 equal(shown "a \"b\" \\ c", [["a \"b\" \\ c"]])
 equal(shown "grüße", '"grüße"')
 
--- What could make a terminal do something is shown, not done
+-- Terminal control sequences are escaped
 equal(shown "\27[31mred\7\0", [["\x1b[31mred\a\x00"]])
 equal(shown "\xff\xfe", [["\xff\xfe"]])
 equal(shown "a\u{9b}31m", [["a\u{9b}31m"]])
@@ -25,7 +25,7 @@ equal(shown "a\u{202e}b\u{2066}", [["a\u{202e}b\u{2066}"]])
 equal(shown "two\nlines\27", "two\nlines\\x1b")
 equal(text.safe(("x"):rep(10) .. "\xe2\x80"), "xxxxxxxxxx\\xe2\\x80")
 
--- Tables: sorted keys, names as Lua has them
+-- Tables: sorted keys, and names in Lua syntax
 equal(shown {}, "{}")
 equal(shown { 1, 2, b = 1, a = { 2 } }, "{ 1, 2, a = { 2 }, b = 1 }")
 equal(shown { ["end"] = 1, ["a b"] = 2, [true] = 3, [0.5] = 4 }, '{ [0.5] = 4, ["a b"] = 2, ["end"] = 1, [true] = 3 }')
@@ -55,7 +55,7 @@ for index = 1, 100 do
 end
 assert(#shown(many) < 400000)
 
--- Nothing of a script runs but __tostring
+-- Displaying a value runs only __tostring of the script
 local ran = false
 equal(shown(setmetatable({ a = 1 }, { __index = function() ran = true end, __pairs = function() ran = true end,
   __len = function() ran = true return 1 end })), "{ a = 1 }")
@@ -72,7 +72,7 @@ local records = {}
 for index = 1, 500 do records[index] = { id = index } end
 assert(shown(records):find "… 440 more records$")
 
--- JSON keeps order and numbers, and is bounded
+-- JSON keeps its order and numbers, and its length is bounded
 equal(show.json('{"b":1.00,"a":[],"c":[{"x":null}],"e":{}}', text.painter(false)), [[
 {
   "b": 1.00,
@@ -87,7 +87,7 @@ equal(show.json('{"b":1.00,"a":[],"c":[{"x":null}],"e":{}}', text.painter(false)
 equal(show.json('{"a":', text.painter(false)), nil)
 equal(show.json("nonsense", text.painter(false)), nil)
 equal(show.json("[1}", text.painter(false)), nil)
-equal(show.json(("["):rep(5000), text.painter(false)) ~= nil, true) -- its beginning
+equal(show.json(("["):rep(5000), text.painter(false)) ~= nil, true) -- only its beginning
 assert(#show.json('["' .. ("x"):rep(100000) .. '"]', text.painter(false)) < 3000)
 assert(show.json("[" .. ("1,"):rep(10000) .. "1]", text.painter(false)):find "… 19.4 KB more$")
 
