@@ -76,16 +76,33 @@ let package = Package(
         .target(
             name: "CSimdjson", dependencies: ["CSimdjsonLibrary"], linkerSettings: [.linkedLibrary("simdjson")]),
 
+        // Errors, texts, moments and memory.
+        .target(
+            name: "NightjarBase", dependencies: ["CLinux", .product(name: "NIOCore", package: "swift-nio")]),
+        // JSON: values, pointers, schemas, Codable.
+        .target(
+            name: "NightjarJSON",
+            dependencies: ["CPCRE2", "CSimdjson", "NightjarBase", .product(name: "NIOCore", package: "swift-nio")]),
+        // The rules of HTTP, without I/O.
         .target(
             name: "NightjarHTTP",
             dependencies: [
-                "CIDN2", "CLinux", "CPCRE2", "CSimdjson",
+                "CIDN2", "NightjarBase", "NightjarJSON",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),
             ]
         ),
+        // Test doubles: mocks, cassettes, throttled networks.
+        .target(
+            name: "NightjarTesting", dependencies: ["NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")]),
         .target(name: "NightjarDates", dependencies: ["NightjarHTTP"]),
-        .target(name: "NightjarOpenAPI", dependencies: ["CSimdjson", "CYaml", "NightjarHTTP"]),
+        // Descriptions of APIs: endpoints, catalogs, OpenAPI, pagination.
+        .target(
+            name: "NightjarAPI",
+            dependencies: [
+                "CSimdjson", "CYaml", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio"),
+            ]
+        ),
         .target(
             name: "NightjarCoding",
             dependencies: [
@@ -118,8 +135,8 @@ let package = Package(
         .target(
             name: "Nightjar",
             dependencies: [
-                "CLinux", "CPSL", "NightjarCoding", "NightjarCrypto", "NightjarHTTP", "NightjarOpenAPI",
-                "NightjarStorage", "NightjarTransport",
+                "CLinux", "CPSL", "NightjarAPI", "NightjarCoding", "NightjarCrypto", "NightjarHTTP", "NightjarStorage",
+                "NightjarTesting", "NightjarTransport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),
@@ -162,14 +179,14 @@ let package = Package(
         .testTarget(
             name: "NightjarHTTPTests",
             dependencies: [
-                "NightjarHTTP", "NightjarTestSupport",
+                "NightjarAPI", "NightjarHTTP", "NightjarTesting", "NightjarTestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ]
         ),
         .testTarget(
-            name: "NightjarOpenAPITests", dependencies: ["NightjarOpenAPI", "NightjarHTTP"]),
+            name: "NightjarOpenAPITests", dependencies: ["NightjarAPI", "NightjarHTTP"]),
         .testTarget(name: "NightjarDatesTests", dependencies: ["NightjarDates", "NightjarHTTP"]),
         .testTarget(
             name: "NightjarCodingTests",
@@ -255,22 +272,22 @@ if Context.environment["NIGHTJAR_FUZZ"] != nil {
         .executableTarget(name: "FuzzSchema", dependencies: ["CLibFuzzer", "NightjarHTTP"], path: "Tests/Fuzz/Schema"),
         .executableTarget(
             name: "FuzzPages",
-            dependencies: ["CLibFuzzer", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
+            dependencies: ["CLibFuzzer", "NightjarAPI", .product(name: "NIOCore", package: "swift-nio")],
             path: "Tests/Fuzz/Pages"),
         .executableTarget(
-            name: "FuzzOpenAPI", dependencies: ["CLibFuzzer", "NightjarHTTP", "NightjarOpenAPI"],
+            name: "FuzzOpenAPI", dependencies: ["CLibFuzzer", "NightjarAPI", "NightjarHTTP"],
             path: "Tests/Fuzz/OpenAPI"),
         .executableTarget(
             name: "FuzzEndpoints",
-            dependencies: ["CLibFuzzer", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
+            dependencies: ["CLibFuzzer", "NightjarAPI", .product(name: "NIOCore", package: "swift-nio")],
             path: "Tests/Fuzz/Endpoints"),
         .executableTarget(
             name: "FuzzRedaction",
-            dependencies: ["CLibFuzzer", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
+            dependencies: ["CLibFuzzer", "NightjarTesting", .product(name: "NIOCore", package: "swift-nio")],
             path: "Tests/Fuzz/Redaction"),
         .executableTarget(
             name: "FuzzCassette",
-            dependencies: ["CLibFuzzer", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
+            dependencies: ["CLibFuzzer", "NightjarTesting", .product(name: "NIOCore", package: "swift-nio")],
             path: "Tests/Fuzz/Cassette"),
     ]
 }
@@ -285,10 +302,10 @@ if Context.environment["NIGHTJAR_MEASURE"] != nil {
             path: "Tests/Measure/Codec"),
         .executableTarget(
             name: "MeasureOpenAPI",
-            dependencies: ["NightjarHTTP", "NightjarOpenAPI", .product(name: "NIOCore", package: "swift-nio")],
+            dependencies: ["NightjarAPI", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
             path: "Tests/Measure/OpenAPI"),
         .executableTarget(
-            name: "MeasureAnswers", dependencies: ["NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
+            name: "MeasureAnswers", dependencies: ["NightjarAPI", .product(name: "NIOCore", package: "swift-nio")],
             path: "Tests/Measure/Answers"),
     ]
 }

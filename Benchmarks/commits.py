@@ -16,7 +16,7 @@ HTTP, HTTPS = os.environ["NIGHTJAR_HTTP_URL"], os.environ["NIGHTJAR_HTTPS_URL"]
 
 
 class Benchmark:
-    """One workload: a command line that takes a number of requests and prints a JSON line with `key`."""
+    """One workload: a command line with a number of requests that prints a JSON line with `key`."""
 
     def __init__(self, key, unit, count, counted, command):
         self.key, self.unit, self.count, self.counted, self.command = key, unit, count, counted, command
@@ -26,7 +26,7 @@ class Benchmark:
         return json.loads(result.stdout.strip().splitlines()[-1])[self.key]
 
     def instructions(self, prefix):
-        """Instructions of one request."""
+        """Instructions per request."""
         short, long = self.counted, self.counted * 3
         difference = self.collected(prefix, long) - self.collected(prefix, short)
         return round(difference / (long - short))
@@ -61,7 +61,7 @@ def compare(name, prefix, other, rounds):
     benchmark = BENCHMARKS[name]
     mine, others = [], []
     for turn in range(rounds):
-        # The order alternates: the first run of a round may find colder caches.
+        # The order alternates, because the first run of a round may have colder caches.
         for side, values in [(prefix, mine), (other, others)][:: 1 if turn % 2 == 0 else -1]:
             values.append(benchmark.measure(side))
     instructions, before = benchmark.instructions(prefix), benchmark.instructions(other)

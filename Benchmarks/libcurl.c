@@ -1,4 +1,5 @@
-/* The libcurl side: MODE URL COUNT, as nightjar.c. Multi runs on curl_multi_socket_action and epoll, its fastest form. */
+/* The libcurl side: MODE URL COUNT, like nightjar.c. Multi runs on curl_multi_socket_action and epoll, its fastest
+ * form. */
 #define _GNU_SOURCE
 #include "measure.h"
 #include <curl/curl.h>

@@ -1,4 +1,4 @@
-/* Milliseconds of dlopen: the library's path is the argument. */
+/* Prints the milliseconds of dlopen: the library's path is the argument. */
 #include "measure.h"
 #include <dlfcn.h>
 

@@ -1,4 +1,4 @@
-/* What both sides of a benchmark measure with: this process's CPU time, wall time and memory. */
+/* Measurements that both sides of a benchmark use: this process's CPU time, wall time and memory. */
 #ifndef MEASURE_H
 #define MEASURE_H
 
@@ -33,13 +33,13 @@ static inline double memory_kib(const char *field) {
   return kib;
 }
 
-/* One line: names and numbers, read by scripts/bench. */
+/* Prints one line of names and numbers, which scripts/bench reads. */
 static inline void report(double cpu, double wall) {
   printf("{\"cpu_us\": %.3f, \"wall_us\": %.3f, \"rss_kib\": %.0f, \"peak_kib\": %.0f}\n", cpu, wall,
          memory_kib("VmRSS:"), memory_kib("VmHWM:"));
 }
 
-/* Requests before the measurement begins. */
+/* Requests before the measurement. */
 #define WARM_UP 2000
 
 #endif

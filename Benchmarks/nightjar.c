@@ -1,4 +1,4 @@
-/* The Nightjar side: MODE URL COUNT. Prints the cost of a request (of all of it, for a download). */
+/* The Nightjar side: MODE URL COUNT. Prints the cost per request, or of the whole download. */
 #define _GNU_SOURCE
 #include "measure.h"
 #include <fcntl.h>
@@ -10,7 +10,7 @@ static nj_queue *queue;
 static nj_request *request;
 static long total, started, finished, failed;
 
-/* All that a cautious program switches on: none of it has anything to do while all goes well. */
+/* All policies that a careful program enables. None of them acts while all calls succeed. */
 static const char policies[] =
   "{\"retry\":{\"attempts\":3},\"rate_limit\":{\"requests\":1000000,\"per\":1},\"concurrency\":1000,"
   "\"circuit_breaker\":true,\"coalesce\":false,"
@@ -47,7 +47,7 @@ static void start(void) {
   nj_task_release(nj_client_start(client, request, queue, done, NULL, NULL));
 }
 
-/* 64 in flight; each completion starts the next. */
+/* 64 in flight; each completion starts the next request. */
 static void many(void) {
   double cpu = 0, wall = 0;
   total += WARM_UP;
@@ -60,7 +60,7 @@ static void many(void) {
   report((cpu_us() - cpu) / (double)(finished - from), (wall_us() - wall) / (double)(finished - from));
 }
 
-/* All at once and all alike, so that one exchange serves them. */
+/* All requests are concurrent and identical, so that they share one exchange. */
 static void coalesce(void) {
   double cpu = cpu_us(), wall = wall_us();
   while (started < total) start();
@@ -81,7 +81,7 @@ static void blocking(void) {
   report((cpu_us() - cpu) / (double)total, (wall_us() - wall) / (double)total);
 }
 
-/* A connection for each request: the server is told to close. */
+/* One connection per request: the server closes the connection. */
 static void handshake(void) {
   for (int i = 0; i < 20; i++) send_one();
   double cpu = cpu_us(), wall = wall_us();

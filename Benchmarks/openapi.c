@@ -1,4 +1,4 @@
-/* Loads an OpenAPI document: PATH. Prints milliseconds, and how much memory that took at most, over the document's size. */
+/* Loads an OpenAPI document: PATH. Prints milliseconds, and the peak memory relative to the document's size. */
 #include "measure.h"
 #include <malloc.h>
 #include <nightjar.h>

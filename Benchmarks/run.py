@@ -1,4 +1,4 @@
-"""Runs the two sides of each benchmark in turns and compares their medians. Called by scripts/bench."""
+"""Runs both sides of each benchmark alternately and compares their medians. Called by scripts/bench."""
 
 import http.server
 import json
@@ -17,7 +17,7 @@ WWW = os.environ["NIGHTJAR_WWW"]
 
 
 def measure(command, **environment):
-    """The JSON line that a side prints."""
+    """Returns the JSON line of one side."""
     result = subprocess.run(
         [str(word) for word in command], env={**os.environ, **environment}, stdout=subprocess.PIPE, check=True, text=True
     )
@@ -25,7 +25,7 @@ def measure(command, **environment):
 
 
 def compare(name, key, unit, budget, ours, theirs, peer):
-    """Interleaves both sides, so that a change of the machine's mood meets both."""
+    """Interleaves both sides, so that changes of the machine's load affect both."""
     mine, others = [], []
     for _ in range(ROUNDS):
         mine.append(measure(ours)[key])
@@ -48,14 +48,14 @@ def http1():
 
 
 def http1_policies():
-    """With retry, a login, a rate, a concurrency limit and a circuit switched on."""
+    """With retry, a login, a rate limit, a concurrency limit and a circuit breaker."""
     ours, theirs = sides("many", f"{HTTP}/1k", 100_000)
     ours[1] = "policies"
     compare("http1-policies", "cpu_us", "cpu_us_per_request", 0.65, ours, theirs, "libcurl-multi")
 
 
 class Slow(http.server.BaseHTTPRequestHandler):
-    """Answers when all who ask have come."""
+    """Responds when all requests have arrived."""
 
     protocol_version = "HTTP/1.1"
     asked = 0
@@ -73,7 +73,7 @@ class Slow(http.server.BaseHTTPRequestHandler):
 
 
 def coalesce():
-    """10,000 calls that are alike, from the first start to the last answer."""
+    """10,000 identical calls, from the first start to the last response."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Slow)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_port}/1k"
@@ -84,7 +84,7 @@ def coalesce():
 
 
 def cache_hit():
-    """A fresh answer of the memory cache: from C on one thread, and from Lua one call after the other."""
+    """Fresh hits of the memory cache: from C on one thread, and from Lua one call after the other."""
     mine = [measure([f"{PREFIX}/nightjar-side", "cached", f"{HTTP}/cached", 300_000])["wall_us"] for _ in range(ROUNDS)]
     report("cache-hit", statistics.median(mine), None, None, "wall_us_per_call", 3)
     script = os.path.join("Benchmarks", "lua", "cached.lua")
@@ -93,7 +93,7 @@ def cache_hit():
 
 
 def http1_cache():
-    """Calls whose answers cannot be stored, with the cache on and off."""
+    """Calls with uncacheable responses, with the cache on and off."""
     ours, _ = sides("many", f"{HTTP}/uncached", 100_000)
     compare("http1-cache", "cpu_us", "cpu_us_per_request", 1.05, [ours[0], "uncached", *ours[2:]], ours, "cache off")
 
@@ -117,7 +117,7 @@ def download():
     target = f"{WWW}/downloaded"
     ours, theirs = sides("download", f"{HTTP}/1g", 1, target)
     mine, others = [], []
-    for _ in range(3):  # in turns: what the disk is busy with costs either side
+    for _ in range(3):  # alternately, so that disk activity affects both sides
         mine.append(measure(ours))
         others.append(measure(theirs))
     same = subprocess.run(["cmp", f"{WWW}/1g", target]).returncode == 0
@@ -140,7 +140,7 @@ def memory():
 
 def lua():
     script = lambda name: os.path.join("Benchmarks", "lua", name)
-    # Debian files lua-http, and what it needs, under 5.3 and 5.2; it is all Lua.
+    # Debian installs lua-http and its dependencies for 5.3 and 5.2; all of it is plain Lua.
     os.environ["LUA_PATH"] = ";".join(f"/usr/share/lua/{v}/{name}" for v in ("5.4", "5.3", "5.2") for name in ("?.lua", "?/init.lua"))
     ours = [f"{PREFIX}/bin/nightjar", script("nightjar.lua"), HTTP, 50_000]
     compare("lua", "cpu_us", "cpu_us_per_request", 0.25, ours, ["lua5.4", script("lua_http.lua"), HTTP, 5_000], "lua-http")
@@ -164,7 +164,7 @@ def json_decode():
 
 
 class Holder:
-    """A server that accepts connections and never answers."""
+    """A server that accepts connections and never responds."""
 
     def __enter__(self):
         import resource
@@ -202,7 +202,7 @@ class Demo:
         for line in self.process.stdout:
             if "http://" in line:
                 return "http://" + line.split("http://")[1].split()[0].rstrip("/")
-        sys.exit("bench: the demo API does not start")
+        sys.exit("bench: the demo API did not start")
 
     def __exit__(self, *_):
         self.process.kill()
@@ -210,14 +210,14 @@ class Demo:
 
 
 def prefetch():
-    """50 pages, 20 ms on their way and 20 ms of work each: with the next page loaded meanwhile, and without."""
+    """50 pages with 20 ms of latency and 20 ms of work each, with and without prefetching."""
     with Demo() as url:
         side = lambda ahead: [f"{PREFIX}/pages", "work", f"{url}/v1/lists/bench/cursor?count=500&limit=10&delay=20", 50, ahead]
         compare("prefetch", "wall_us", "wall_us", 0.6, side(1), side(0), "nightjar without prefetch")
 
 
 def pages_memory():
-    """A million items, item by item: what is resident in the end over what was after a tenth of them."""
+    """A million items, read one by one: the resident memory at the end relative to that after a tenth."""
     with Demo() as url:
         list = f"{url}/v1/lists/million/cursor?count=1000000&limit=1000"
         seen = measure([f"{PREFIX}/pages", "memory", list, 1_000_000, 1])
@@ -228,10 +228,10 @@ def pages_memory():
 
 
 def openapi():
-    """Published documents, beside the libraries that people read them with elsewhere."""
+    """Published documents, compared with common libraries."""
     folder = os.path.join("..", "shared", "openapi")
     if not os.path.isdir(folder):
-        return print("bench: ../shared/openapi is not there; openapi is left out", file=sys.stderr)
+        return print("bench: ../shared/openapi does not exist; skipping openapi", file=sys.stderr)
     readers = {
         "openai.yaml": ("PyYAML over libyaml", "import yaml; read = lambda f: yaml.load(f, Loader=yaml.CSafeLoader)", 500),
         "discord.json": ("Python's json", "import json; read = json.load", 100),
@@ -257,6 +257,6 @@ BENCHES = {
 chosen = list(BENCHES) if NAMES == ["all"] else NAMES
 for name in chosen:
     if name not in BENCHES:
-        sys.exit(f"bench: no benchmark is called {name}; there are {', '.join(BENCHES)}")
+        sys.exit(f"bench: there is no benchmark {name}; known are {', '.join(BENCHES)}")
 for name in chosen:
     BENCHES[name]()

@@ -1,26 +1,98 @@
-/* nightjar.h - embeddable API client. What is not declared here is not part of the interface.
+/* nightjar.h - the C interface of Nightjar, an embeddable API client.
  *
- * Threads. Every function may be called from any thread unless its comment says otherwise. Our threads never run your
- * code: callbacks run inside nj_queue_poll, on the thread that calls it, or inside the blocking call that they belong
- * to. Configurations, requests, forms and scripts are for one thread at a time; responses and errors never change.
+ * This file is the specification of the library. Anything that is not declared here is not part of the interface.
  *
- * Ownership. What a _new, _send or _start returns is yours: free it with the function named after its type. A getter's
- * pointer is borrowed and lives as long as its handle. Arguments are copied before the call returns, except where a
- * comment says otherwise. Every _free and _release accepts NULL.
+ * Overview
+ * --------
+ * A program fills an nj_config, makes an nj_client from it, and sends nj_request objects with the client. It either
+ * blocks until the response has arrived (nj_client_send) or starts a task and receives the result in a callback that
+ * runs inside nj_queue_poll (nj_client_start).
  *
- * Results. A function that fails returns NULL or a status other than NJ_OK and, where it takes an `out_error` that is
- * not NULL, leaves an error there that you free. On success it sets *out_error to NULL. A getter that is given NULL returns 0 or NULL. Nothing sets errno,
- * prints, or ends the process, except as the next paragraph says.
+ * @code
+ *     nj_request *request = nj_request_new("GET", "/v1/articles/1");
+ *     nj_response *response = nj_client_send(client, request, &error);
+ *     if (response) {
+ *       printf("%d %s\n", nj_response_status(response), nj_response_body(response, NULL));
+ *     } else {
+ *       fprintf(stderr, "%s: %s\n", nj_status_name(nj_error_kind(error)), nj_error_message(error));
+ *     }
+ *     nj_response_release(response);
+ *     nj_request_free(request);
+ * @endcode
  *
- * Memory. Bodies, JSON documents and files that need more memory than the process has fail with NJ_NO_MEMORY. Allocations of up to
- * 64 KiB cannot fail in this way: the Swift runtime ends the process with a signal. Limits such as nj_config_set_max_body keep
- * the memory that a server can use small.
+ * Handles and ownership
+ * ---------------------
+ * All types are opaque. Each handle that a function in the second column returns is released exactly once, with the
+ * function in the last column. That function accepts NULL and then does nothing.
  *
- * Text is UTF-8; NUL ends it, except where a length goes with it. Durations are doubles in seconds, sizes are bytes.
+ *   type              obtained from                                              threads      released with
+ *   ----------------  ---------------------------------------------------------  -----------  -----------------------
+ *   nj_config         nj_config_new                                              one at once  nj_config_free
+ *   nj_client         nj_client_new                                              any          nj_client_free
+ *   nj_request        nj_request_new, _copy, _from_endpoint                      one at once  nj_request_free
+ *   nj_form           nj_form_new                                                one at once  nj_form_free
+ *   nj_queue          nj_queue_new                                               any          nj_queue_free
+ *   nj_task           nj_client_start, _start_log_in, _start_sign_out, _retain   any          nj_task_release
+ *   nj_batch          nj_client_start_batch, nj_batch_retain                     any          nj_batch_release
+ *   nj_response       nj_client_send, _cached, _send_batch, nj_response_retain   any          nj_response_release
+ *   nj_error          an `out_error` parameter, nj_error_retain                  any          nj_error_free
+ *   nj_cookies        nj_cookies_new, nj_cookies_open, nj_client_cookies         any          nj_cookies_free
+ *   nj_cookie_list    nj_cookies_list                                            any          nj_cookie_list_free
+ *   nj_cache          nj_cache_new, nj_cache_open, nj_client_cache               any          nj_cache_free
+ *   nj_catalog        nj_catalog_new, _load_file, nj_client_load_catalog,        any          nj_catalog_free
+ *                     nj_client_catalog
+ *   nj_pagination     nj_pagination_new                                          one at once  nj_pagination_free
+ *   nj_pager          nj_pager_new                                               one at once  nj_pager_free
+ *   nj_page           nj_pager_next_page, nj_page_retain                         any          nj_page_free
+ *   nj_token_question nj_token_question_retain                                   any          nj_token_question_release
+ *   nj_script         nj_script_new                                              one at once  nj_script_free
+ *   char *            nj_pager_state, nj_client_limits_json and others           any          nj_text_free
  *
- * Signals, fork, exit. Our threads take none of the process's signals, and the disposition of SIGPIPE stays as it was.
- * After fork the child's handles from before answer NJ_FORKED; what the child makes anew works. The library stays
- * mapped after dlclose.
+ * nj_outgoing, nj_hop, nj_retry_question, nj_login_prompt, nj_script_call and nj_progress are lent to a callback.
+ * They are valid until the callback returns and are never released.
+ *
+ * A pointer that a getter returns is borrowed: it is valid until the handle is released, unless the function's
+ * comment gives another lifetime. A handle that a callback receives is borrowed until the callback returns. Arguments
+ * are copied before a function returns, unless its comment says otherwise. A `context` pointer is passed to the
+ * callback and never dereferenced.
+ *
+ * Threads
+ * -------
+ * A handle that is marked "any" may be used by several threads at the same time. A handle that is marked "one at
+ * once" may be used by any thread, but not by two at the same time. The library's own threads never call the host's
+ * code. A callback runs inside nj_queue_poll, on the thread that calls it, or inside the blocking function that it
+ * belongs to. A callback must not leave through longjmp or a C++ exception.
+ *
+ * Errors
+ * ------
+ * A function that can fail returns nj_status, or a pointer that is NULL on failure. A function with an `out_error`
+ * parameter stores an error there on failure and NULL on success. `out_error` may be NULL. The caller releases the
+ * error with nj_error_free. The following errors are common to all functions and are not repeated in their comments:
+ *
+ *   NJ_INVALID_ARGUMENT  a required handle, text or callback is NULL, a text is not valid UTF-8, a number is out of
+ *                        range, or an enumeration has a value that is not one of its members
+ *   NJ_FORKED            the handle belongs to the parent of this forked process; see "Fork"
+ *   NJ_NO_MEMORY         the process has no memory for content of this size: a body, a JSON document, a file
+ *
+ * A setter that fails changes nothing. A getter that is given NULL returns the value that its comment gives for
+ * "none": NULL, false, 0, or -1 where 0 is a valid value. No function changes errno, writes to standard output or
+ * standard error, or ends the process, with two exceptions: a script without a client logs to standard error
+ * (nj_script_new), and the Swift runtime ends the process with a signal if an allocation of up to 64 KiB fails.
+ *
+ * Strings and numbers
+ * -------------------
+ * Text is UTF-8 and ends with NUL, except where a length goes with it. Sizes are in bytes. Durations are in seconds,
+ * as a double from 0 to 3153600000 (100 years). NJ_NO_LIMIT, which is 0, means "no limit" for every timeout and limit
+ * whose comment names it; INFINITY means the same there. NaN and negative durations are rejected.
+ *
+ * Fork, signals, exit
+ * -------------------
+ * After fork, handles from before the fork that have threads, locks or files behind them belong to the parent:
+ * clients, queues, tasks, batches, caches, cookie jars, pagers, token questions and scripts. In the child, their
+ * functions fail with NJ_FORKED, or return their value for "none" if they return no status. They can be freed there,
+ * which does not affect the parent. Configurations, requests, forms, pagination rules, catalogs, cookie lists,
+ * responses, pages and errors still work in the child. Everything that the child creates itself works. The library's
+ * threads block all signals. The disposition of SIGPIPE is not changed. The library stays mapped after dlclose.
  */
 #ifndef NIGHTJAR_H
 #define NIGHTJAR_H
@@ -28,6 +100,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* ==================================================================================================================
+ * Version
+ * ================================================================================================================== */
+
+#define NJ_VERSION_MAJOR 0
+#define NJ_VERSION_MINOR 1
+#define NJ_VERSION_PATCH 0
+
+/* ==================================================================================================================
+ * Visibility
+ * ================================================================================================================== */
 
 #if defined(__GNUC__) || defined(__clang__)
 #define NJ_API __attribute__((visibility("default")))
@@ -39,1607 +123,1922 @@
 extern "C" {
 #endif
 
-/* ---------------------------------------------------------------------------------------------------- version --- */
-
-#define NJ_VERSION_MAJOR 0
-#define NJ_VERSION_MINOR 1
-#define NJ_VERSION_PATCH 0
-
-/** The version of the library that is loaded, "0.1.0"; the macros above tell the one that was compiled against. */
+/**
+ * Returns the version of the loaded library, such as "0.1.0". The macros above are the version of this header.
+ * Static.
+ */
 NJ_API const char *nj_version(void);
 
-/** The same as one number for comparing: major * 1000000 + minor * 1000 + patch. */
+/** Returns the version of the loaded library as major * 1000000 + minor * 1000 + patch. */
 NJ_API uint32_t nj_version_number(void);
 
-/* ----------------------------------------------------------------------------------------------------- values --- */
+/* ==================================================================================================================
+ * Basic types
+ * ================================================================================================================== */
 
-/** How a call ended. Made for a switch. Members may be added: keep a default branch. */
+/** The result of a function or of a call. Members may be added: a switch needs a default branch. */
 typedef enum nj_status {
   NJ_OK = 0,
-  NJ_INVALID_ARGUMENT = 1, /* an argument breaks its documented bounds: NULL, bad UTF-8, a number out of range */
+  NJ_INVALID_ARGUMENT = 1, /* an argument is NULL, not UTF-8 or out of range */
   NJ_FORKED = 2,           /* the handle belongs to the parent of this forked process */
-  NJ_CLOSED = 3,           /* the client or queue was closed */
-  NJ_REENTRANT = 4,        /* called from inside a callback of the object that it would wait for */
-  NJ_NO_MEMORY = 5,        /* the system has no memory for content of this size: a body, a JSON document, a file */
+  NJ_CLOSED = 3,           /* the client or the queue has been closed */
+  NJ_REENTRANT = 4,        /* the function was called from inside a callback that it would wait for */
+  NJ_NO_MEMORY = 5,        /* the process has no memory for content of this size */
 
-  NJ_CANCELLED = 10,       /* by nj_task_cancel, or because the client or queue was freed */
-  NJ_TIMEOUT = 11,         /* nj_error_phase says which limit ran out: connect, idle or total */
+  NJ_CANCELLED = 10,       /* by nj_task_cancel, or because the client or the queue was freed */
+  NJ_TIMEOUT = 11,         /* nj_error_phase says which timeout expired: connect, idle or total */
   NJ_INVALID_URL = 12,
-  NJ_INVALID_REQUEST = 13, /* a header, body or option that cannot be sent */
-  NJ_OFFLINE = 14,         /* no network is there */
-  NJ_DNS = 15,             /* the host's name has no address */
+  NJ_INVALID_REQUEST = 13, /* the request has a header, body or option that cannot be sent */
+  NJ_OFFLINE = 14,         /* the system has no network */
+  NJ_DNS = 15,             /* the host name has no address */
   NJ_CONNECT = 16,         /* no address accepted the connection, or the system has no thread or descriptor left */
-  NJ_TLS = 17,             /* handshake or certificate */
-  NJ_PIN_MISMATCH = 18,
-  NJ_CONNECTION_LOST = 19, /* the connection ended before the answer did */
-  NJ_PROTOCOL = 20,        /* the server broke the rules of HTTP */
-  NJ_TOO_LARGE = 21,       /* a head or body beyond its limit */
+  NJ_TLS = 17,             /* the handshake failed, or the certificate is not trusted */
+  NJ_PIN_MISMATCH = 18,    /* reserved */
+  NJ_CONNECTION_LOST = 19, /* the connection ended before the response was complete */
+  NJ_PROTOCOL = 20,        /* the server violated HTTP, or a redirect cannot be followed */
+  NJ_TOO_LARGE = 21,       /* a head or a body exceeds its limit */
 
-  NJ_UNAUTHORIZED = 30, /* 401 */
-  NJ_FORBIDDEN = 31,    /* 403 */
-  NJ_NOT_FOUND = 32,    /* 404 */
-  NJ_RATE_LIMITED = 33, /* 429 */
+  NJ_UNAUTHORIZED = 30, /* status 401, or the login has ended */
+  NJ_FORBIDDEN = 31,    /* status 403 */
+  NJ_NOT_FOUND = 32,    /* status 404 */
+  NJ_RATE_LIMITED = 33, /* status 429, or a limit of the client that the call cannot wait for */
   NJ_CLIENT = 34,       /* any other unexpected status below 500 */
-  NJ_SERVER = 35,       /* 5xx */
+  NJ_SERVER = 35,       /* status 500 and above, or an open circuit breaker */
 
-  NJ_DECODING = 40,
-  NJ_CACHE_MISS = 41, /* the server was not to be asked, and the cache has no answer */
-  NJ_STORAGE = 42,
-  NJ_SCRIPT = 43 /* an error in a Lua script */
+  NJ_DECODING = 40,   /* content is not JSON, or not of the expected shape */
+  NJ_CACHE_MISS = 41, /* the cache has no response, and the policy forbids a request */
+  NJ_STORAGE = 42,    /* a file or a credential store cannot be read or written */
+  NJ_SCRIPT = 43      /* a Lua script failed */
 } nj_status;
 
-/** The name that Lua and logs use: "connection_lost". "unknown" for a number that is none. Static. */
+/**
+ * Returns the name of a status as Lua and the log use it: "connection_lost". "unknown" for any other number. Static.
+ */
 NJ_API const char *nj_status_name(nj_status status);
 
-/** Where in the call it went wrong; for NJ_TIMEOUT, which limit ran out. */
+/** The step of a call in which it failed. For NJ_TIMEOUT, the timeout that expired. */
 typedef enum nj_phase {
-  NJ_PHASE_NONE = 0,
-  NJ_PHASE_DNS = 1,
-  NJ_PHASE_CONNECT = 2,
-  NJ_PHASE_TLS = 3,
-  NJ_PHASE_SEND = 4,
-  NJ_PHASE_RECEIVE = 5,
-  NJ_PHASE_IDLE = 6,
-  NJ_PHASE_TOTAL = 7
+  NJ_PHASE_NONE = 0,    /* the error belongs to no step */
+  NJ_PHASE_DNS = 1,     /* resolving the host name */
+  NJ_PHASE_CONNECT = 2, /* opening the connection; the connect timeout */
+  NJ_PHASE_TLS = 3,     /* the TLS handshake */
+  NJ_PHASE_SEND = 4,    /* sending the request */
+  NJ_PHASE_RECEIVE = 5, /* waiting for or receiving the response */
+  NJ_PHASE_IDLE = 6,    /* the idle timeout */
+  NJ_PHASE_TOTAL = 7    /* the total timeout */
 } nj_phase;
 
-/** Where an answer came from. Members may be added. */
+/** Where a response came from. Members may be added. */
 typedef enum nj_source {
   NJ_SOURCE_NETWORK = 0,
-  NJ_SOURCE_COALESCED = 1,   /* the exchange of another call that was alike: nj_config_set_coalesce, or a cache */
-  NJ_SOURCE_CACHE = 2,       /* the cache, fresh */
-  NJ_SOURCE_REVALIDATED = 3, /* the cache, after the server has said that it still holds (304) */
-  NJ_SOURCE_STALE = 4        /* the cache, stale, where the policy, the request or the answer allow it */
+  NJ_SOURCE_COALESCED = 1,   /* the exchange of another, identical call: nj_config_set_coalesce, or the cache */
+  NJ_SOURCE_CACHE = 2,       /* a fresh cache entry */
+  NJ_SOURCE_REVALIDATED = 3, /* a cache entry that the server has confirmed (304) */
+  NJ_SOURCE_STALE = 4        /* a stale cache entry, as the policy, the request or the response allows */
 } nj_source;
 
-/** How much the log tells, from least to most. */
+/** The verbosity of the log, from least to most. */
 typedef enum nj_log_level {
   NJ_LOG_OFF = 0,
   NJ_LOG_ERROR = 1,
   NJ_LOG_WARNING = 2,
-  NJ_LOG_INFO = 3, /* a line a call */
-  NJ_LOG_DEBUG = 4
+  NJ_LOG_INFO = 3, /* one line for each call */
+  NJ_LOG_DEBUG = 4 /* also connections and decisions */
 } nj_log_level;
 
-typedef struct nj_error nj_error;       /* immutable; kind, messages, HTTP status, number of the OS or of TLS */
-typedef struct nj_config nj_config;     /* how a client will behave; mutable until a client is made of it */
-typedef struct nj_client nj_client;     /* pool, policies, and the loop they live on */
-typedef struct nj_request nj_request;   /* mutable; sending copies it, so one can be sent any number of times */
-typedef struct nj_form nj_form;         /* multipart/form-data; mutable, and copied into requests */
-typedef struct nj_response nj_response; /* immutable, reference counted */
-typedef struct nj_task nj_task;         /* one call or login, in progress or finished; reference counted */
-typedef struct nj_batch nj_batch;       /* many calls, a few at a time; reference counted */
-typedef struct nj_pagination nj_pagination; /* how a list goes on from page to page; mutable */
-typedef struct nj_pager nj_pager;       /* a list that a server gives in pages; for one thread at a time */
-typedef struct nj_page nj_page;         /* one of its pages; immutable, reference counted */
-typedef struct nj_outgoing nj_outgoing; /* a request on its way to the wire; valid while your callback runs */
-typedef struct nj_hop nj_hop;           /* a redirect; valid while your callback runs */
-typedef struct nj_token_question nj_token_question; /* a client asks for a token; reference counted */
-typedef struct nj_login_prompt nj_login_prompt; /* what a person is to be shown; valid while your callback runs */
-typedef struct nj_retry_question nj_retry_question; /* an attempt has failed; valid while your callback runs */
-typedef struct nj_cookies nj_cookies;   /* a jar; any number of clients may share it */
-typedef struct nj_catalog nj_catalog;   /* what an API can do: endpoints by name */
-typedef struct nj_cache nj_cache;       /* answers that are kept; any number of clients may share it */
-typedef struct nj_queue nj_queue;       /* where events of tasks wait for the thread that polls */
-typedef struct nj_script nj_script;     /* a Lua interpreter; for one thread at a time */
-typedef struct nj_script_call nj_script_call; /* one call of a function of yours by a script; valid while it runs */
+/** "No limit", for every timeout and limit whose comment names it. */
+#define NJ_NO_LIMIT (0.0)
 
-/* --------------------------------------------------------------------------------------------------- log sink --- */
+typedef struct nj_error nj_error;                   /* why something failed; immutable */
+typedef struct nj_config nj_config;                 /* how a client behaves */
+typedef struct nj_client nj_client;                 /* connections, policies and the event loop that runs them */
+typedef struct nj_request nj_request;               /* what to send, and the callbacks of its calls */
+typedef struct nj_form nj_form;                     /* the parts of a multipart/form-data body */
+typedef struct nj_response nj_response;             /* a status, headers and a body; immutable */
+typedef struct nj_task nj_task;                     /* one call, login or logout, in progress or finished */
+typedef struct nj_batch nj_batch;                   /* many calls, a few at a time */
+typedef struct nj_queue nj_queue;                   /* events that wait for the thread that polls */
+typedef struct nj_cookies nj_cookies;               /* a cookie jar, which clients can share */
+typedef struct nj_cookie_list nj_cookie_list;       /* a snapshot of a cookie jar; immutable */
+typedef struct nj_cache nj_cache;                   /* an HTTP cache, which clients can share */
+typedef struct nj_catalog nj_catalog;               /* the endpoints of an API, by name */
+typedef struct nj_pagination nj_pagination;         /* how a list continues from page to page */
+typedef struct nj_pager nj_pager;                   /* reads a list page by page */
+typedef struct nj_page nj_page;                     /* one page of a list; immutable */
+typedef struct nj_script nj_script;                 /* a Lua interpreter */
+typedef struct nj_outgoing nj_outgoing;             /* lent: the request in a before hook */
+typedef struct nj_hop nj_hop;                       /* lent: a redirect that is about to be followed */
+typedef struct nj_retry_question nj_retry_question; /* lent: an attempt that has failed */
+typedef struct nj_login_prompt nj_login_prompt;     /* lent: what an interactive login shows to a person */
+typedef struct nj_script_call nj_script_call;       /* lent: a script's call of a host function */
+typedef struct nj_token_question nj_token_question; /* a decision request for a token */
+
+/** Frees a text that the caller owns, as the comment of the function that returned it says. NULL is ignored. */
+NJ_API void nj_text_free(char *text);
+
+/* ==================================================================================================================
+ * nj_error: why something failed
+ *
+ *   Created by   functions with an `out_error` parameter; nj_error_retain adds an owner
+ *   Released by  nj_error_free
+ *   Threads      any; an error is immutable
+ * ================================================================================================================== */
+
+/** Adds an owner to an error, for example one that a callback has borrowed. NULL for NULL. */
+NJ_API nj_error *nj_error_retain(const nj_error *error);
+
+/** Releases one owner of an error. NULL is ignored. */
+NJ_API void nj_error_free(nj_error *error);
+
+/** Returns the kind of the error. Never NJ_OK; NJ_INVALID_ARGUMENT for NULL. */
+NJ_API nj_status nj_error_kind(const nj_error *error);
+
+/** Returns the step of the call in which it failed; NJ_PHASE_NONE if it belongs to no step, and for NULL. */
+NJ_API nj_phase nj_error_phase(const nj_error *error);
+
+/** Returns the message for the developer: what failed, why, and what to do. NULL for NULL. */
+NJ_API const char *nj_error_message(const nj_error *error);
 
 /**
- * One line of the log, secrets removed.
+ * Returns the message for the person at the screen: a sentence without technical terms. NULL for NJ_CANCELLED and
+ * NULL.
+ */
+NJ_API const char *nj_error_user_message(const nj_error *error);
+
+/** Returns the URL of the call without user info and with secrets in its query masked. NULL if no call has failed. */
+NJ_API const char *nj_error_url(const nj_error *error);
+
+/** Returns the status of the response that was not expected; 0 if no response arrived. */
+NJ_API int nj_error_http_status(const nj_error *error);
+
+/** Returns the response that was not expected, with its body. Borrowed. NULL if no response arrived. */
+NJ_API const nj_response *nj_error_response(const nj_error *error);
+
+/**
+ * Returns one member of the error that the server describes in the response body. The library understands RFC 9457
+ * problem details, the common JSON shapes ({"error": ...}, {"message": ...}, {"errors": [...]}) and XML error
+ * documents, up to 256 KiB.
+ *
+ *   title    the kind of problem
+ *   message  what the server says about it
+ *   detail   this occurrence of the problem
+ *   code     an identifier for programs
+ *   type     a URI or a word that names the kind of problem
+ *
+ * @return the text, truncated to 1000 characters, or NULL if the server does not give it. The text is the server's:
+ *         escape it before displaying it.
+ */
+NJ_API const char *nj_error_details_title(const nj_error *error);
+NJ_API const char *nj_error_details_message(const nj_error *error);
+NJ_API const char *nj_error_details_detail(const nj_error *error);
+NJ_API const char *nj_error_details_code(const nj_error *error);
+NJ_API const char *nj_error_details_type(const nj_error *error);
+
+/** Returns the number of fields that the server has rejected, at most 32. 0 if the server names none, and for NULL. */
+NJ_API size_t nj_error_details_field_count(const nj_error *error);
+
+/** Returns the name of a rejected field. NULL for the request as a whole, and if `index` is out of range. */
+NJ_API const char *nj_error_details_field_name_at(const nj_error *error, size_t index);
+
+/** Returns the server's message about a rejected field. NULL if `index` is out of range. */
+NJ_API const char *nj_error_details_field_message_at(const nj_error *error, size_t index);
+
+/** Reports whether the same call may succeed later without a change. False for NULL. */
+NJ_API bool nj_error_is_retryable(const nj_error *error);
+
+/**
+ * Reports whether the server may have processed the request although no response arrived. If true, a write must not
+ * be repeated without an idempotency key. False for NULL.
+ */
+NJ_API bool nj_error_may_have_been_processed(const nj_error *error);
+
+/** Returns the seconds that the server asked to wait (Retry-After); -1 if it did not ask, and for NULL. */
+NJ_API double nj_error_retry_after(const nj_error *error);
+
+/** Returns how many times the request was put on a connection; 0 if it never was, and for NULL. */
+NJ_API int nj_error_attempts(const nj_error *error);
+
+/** Returns the number of attempts that failed before the last one. 0 for NULL. */
+NJ_API size_t nj_error_earlier_count(const nj_error *error);
+
+/** Returns the error of an earlier attempt, the first one at index 0. Borrowed. NULL if `index` is out of range. */
+NJ_API const nj_error *nj_error_earlier(const nj_error *error, size_t index);
+
+/** Explains the course of the call to a person; see nj_response_explain. NULL for NULL. */
+NJ_API const char *nj_error_explain(const nj_error *error);
+
+/** Explains the course of the call to a program; see nj_response_explain_json. NULL for NULL. */
+NJ_API const char *nj_error_explain_json(const nj_error *error, size_t *out_length);
+
+/**
+ * Returns the Idempotency-Key that was sent. NULL if none was sent. A server that supports idempotency keys processes
+ * a request with the same key once, even if another process repeats it.
+ */
+NJ_API const char *nj_error_idempotency_key(const nj_error *error);
+
+/** Returns the error number of the operating system or of TLS that caused the error; 0 if there is none. */
+NJ_API int nj_error_code(const nj_error *error);
+
+/**
+ * Returns the index in its batch of the request that failed. -1 if the error does not belong to one request of a
+ * batch.
+ */
+NJ_API int64_t nj_error_batch_index(const nj_error *error);
+
+/** Returns the curl command line that sends the failed request; see nj_response_curl. NULL if no request was made. */
+NJ_API const char *nj_error_curl(const nj_error *error, bool show_secrets);
+
+/* ==================================================================================================================
+ * nj_queue: events that wait for the thread that polls
+ *
+ *   Constructor  nj_queue_new
+ *   Destructor   nj_queue_free
+ *   Threads      any
+ *
+ * Tasks, batches, pagers and the log deliver their events to a queue. nj_queue_poll calls the host's callbacks for
+ * them. Any number of clients may share a queue.
+ * ================================================================================================================== */
+
+/** Creates a queue. Never NULL. */
+NJ_API nj_queue *nj_queue_new(void);
+
+/**
+ * Cancels the tasks, batches and page requests that deliver to the queue, runs their remaining callbacks on this
+ * thread, frees the queue, and returns when no callback is left. If it is called from a callback of the same queue,
+ * this happens when the surrounding nj_queue_poll returns. NULL is ignored.
+ */
+NJ_API void nj_queue_free(nj_queue *queue);
+
+/**
+ * Returns a descriptor that is readable while an event is due. The program watches it with epoll, poll or an event
+ * library and calls nj_queue_poll when it is readable.
+ *
+ * @return a descriptor that the queue owns: the program must neither read nor close it. -1 if the system has no
+ *         descriptor left, for NULL, and after fork.
+ */
+NJ_API int nj_queue_fd(nj_queue *queue);
+
+/**
+ * Calls the callbacks that are due, on this thread and in the order of their events. Only one thread at a time calls
+ * the callbacks of a queue.
+ *
+ * The function starts no callback after 1,024 events or 10 ms. The remaining events stay due: nj_queue_fd stays
+ * readable, and the next nj_queue_poll returns without waiting.
+ *
+ * @param timeout seconds to wait for the first event. 0 and NaN: does not wait. Negative, or more than 3153600000:
+ *                waits without a limit. NJ_NO_LIMIT has no meaning here.
+ * @return the number of events handled; 0 if none came in time, from inside a callback of the same queue, for NULL,
+ *         and after fork
+ */
+NJ_API size_t nj_queue_poll(nj_queue *queue, double timeout);
+
+/** Makes the current or the next nj_queue_poll return. */
+NJ_API void nj_queue_wake(nj_queue *queue);
+
+/* ==================================================================================================================
+ * nj_config: how a client behaves
+ *
+ *   Constructor  nj_config_new
+ *   Destructor   nj_config_free
+ *   Threads      one at once
+ *
+ * nj_client_new copies the configuration: changing it later does not change the client. One configuration can make
+ * any number of clients. nj_config_merge_json sets all options from JSON; most of them also have a setter. Further
+ * setters are in the sections "Authentication", "Retries", "Limits", "Testing without a network", "nj_cookies",
+ * "nj_cache" and "nj_catalog".
+ * ================================================================================================================== */
+
+/** Creates a configuration with the defaults that the setters below state. Never NULL. */
+NJ_API nj_config *nj_config_new(void);
+
+/** Frees a configuration. Clients that were made from it are not affected. NULL is ignored. */
+NJ_API void nj_config_free(nj_config *config);
+
+/**
+ * Sets the options that a JSON object names. Options that it does not name keep their values. Lua's option table has
+ * the same keys:
+ *
+ *   key                          value
+ *   ---------------------------  ------------------------------------------------------------------------------------
+ *   base_url                     nj_config_set_base_url
+ *   path_scope                   nj_config_set_path_scope
+ *   headers                      an object of names and values: nj_config_set_header
+ *   user_agent                   text; false sends none
+ *   timeout                      seconds (total), or {"connect", "idle", "total"}; 0 and false: no limit
+ *   max_body                     bytes, or "64KB", "20MB", "1GB" with a factor of 1024; 0 to "2GB"
+ *   max_connections_per_host     1 to 65536
+ *   idle_connection_lifetime     seconds
+ *   redirect                     true, false, a number, or {"max", "allow_downgrade"}
+ *   sensitive_headers            names of further headers that hold credentials. The library recognizes others by their
+ *                                names (X-JWT, Api_Key, X-Passwd and others) and by their values (JSON Web Tokens, long
+ *                                random tokens)
+ *   forward_headers              names of headers that are also sent to other origins: with redirects, next pages and
+ *                                absolute URLs. Without it, other origins get only headers that describe the client and
+ *                                the wanted response (Accept, Accept-Language, User-Agent, Content-Type, Range,
+ *                                conditions). Must not contain Authorization, Cookie or Host. Another origin gets a
+ *                                Referer without path and query
+ *   decompress                   true or false
+ *   cookies                      true (in memory), false, a policy ("all", "first_party", "none"), or
+ *                                {"file", "policy", "keep_session"}
+ *   cache                        true (20 MB in memory), false, or {"memory", "disk", "path", "policy",
+ *                                "login_cookies"}
+ *   ephemeral                    true or false
+ *   proxy                        a URL, true (the environment), false (none), or {"url", "no_proxy"}
+ *   unix_socket                  a path
+ *   tls                          {"ca_file", "verify"}
+ *   lenient_line_endings         true or false
+ *   auth                         nj_config_set_auth_json
+ *   retry                        true, false, a number of attempts, or {"attempts", "base", "cap", "max_wait",
+ *                                "budget"}
+ *   respect_retry_after          true or false
+ *   coalesce                     true or false
+ *   rate_limit                   true, false, or {"requests", "per", "burst"}
+ *   concurrency                  1 to 1000000; null: none
+ *   circuit_breaker              true, false, or {"failure_rate", "minimum_calls", "window", "rest"}
+ *   max_waiting                  0 to 10000000
+ *   limit_groups                 an object of group names, each with rate_limit, concurrency, circuit_breaker and
+ *                                max_waiting
+ *   endpoints                    an object of endpoint names: nj_catalog_add_json
+ *   openapi                      the path of an OpenAPI document, which nj_client_new reads
+ *   openapi_folder               the folder whose files the document may refer to; the document's own folder by default
+ *   response_validation          what happens if a response does not match its endpoint: "off" (default), "warn" or
+ *                                "error"
+ *   mock, cassette, network      see "Testing without a network"
+ *
+ * @param json   need not end with NUL
+ * @param length bytes of `json`
+ * @return NJ_OK; NJ_INVALID_ARGUMENT for an unknown key (the message names the nearest known key), or a value of the
+ *         wrong type or out of range; NJ_DECODING if `json` is not JSON; NJ_INVALID_URL, NJ_INVALID_REQUEST and
+ *         NJ_STORAGE as the setters of the keys. On failure no option has changed.
+ */
+NJ_API nj_status nj_config_merge_json(nj_config *config, const char *json, size_t length, nj_error **out_error);
+
+/**
+ * Sets the URL to which relative request targets are joined. None by default.
+ *
+ * @param url an absolute http or https URL without a query, or the socket of a local daemon: "unix:/run/docker.sock"
+ *            or "http+unix://%2Frun%2Fdocker.sock/v1.40". Only a base URL can name a socket. Host names outside ASCII
+ *            are converted (IDNA 2008). A user name and password in the URL become Basic credentials for its origin.
+ *            nj_client_new checks the URL and fails with NJ_INVALID_URL.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_config_set_base_url(nj_config *config, const char *url);
+
+/**
+ * Restricts calls to the base URL's origin to a path and the paths below it, including redirects. Calls whose path
+ * has dot segments (also encoded, or after an encoded slash or a backslash) fail with NJ_INVALID_REQUEST.
+ *
+ * @param path an encoded path without a query, such as "/v1". NULL, the default: any path. nj_client_new fails with
+ *             NJ_INVALID_ARGUMENT if there is a path scope and no base URL.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT if `path` is not an encoded path without a query
+ */
+NJ_API nj_status nj_config_set_path_scope(nj_config *config, const char *path);
+
+/**
+ * Sets a header for all requests that do not set the same name themselves. Replaces an earlier value of the name.
+ * Headers that carry credentials are sent to the base URL's origin only.
+ *
+ * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST if the name or the value cannot be sent in a header, for
+ *         example because it contains CR or LF
+ */
+NJ_API nj_status nj_config_set_header(nj_config *config, const char *name, const char *value);
+
+/**
+ * Sets the User-Agent header. "nightjar/" and the version by default. NULL: none.
+ *
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_config_set_user_agent(nj_config *config, const char *user_agent);
+
+/**
+ * Sets a timeout of all calls.
+ *
+ *   timeout  default  limits
+ *   -------  -------  -----------------------------------------------------------------------------------------
+ *   connect  5 s      opening a connection, including TLS
+ *   idle     30 s     the time without a byte in either direction while the request is sent or the response is awaited
+ *   total    300 s    the whole call with all its attempts and waits
+ *
+ * @param seconds 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY: no limit
+ * @return NJ_OK; NJ_INVALID_ARGUMENT for NaN, negative and larger numbers
+ */
+NJ_API nj_status nj_config_set_connect_timeout(nj_config *config, double seconds);
+NJ_API nj_status nj_config_set_idle_timeout(nj_config *config, double seconds);
+NJ_API nj_status nj_config_set_total_timeout(nj_config *config, double seconds);
+
+/**
+ * Limits the size of a response body that is collected in memory. A call with a larger body fails with NJ_TOO_LARGE.
+ * A body that is streamed with nj_request_on_body is not limited.
+ *
+ * @param bytes 0 to 2147483648 (2 GiB); 67108864 (64 MiB) by default. 0 accepts empty bodies only.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT for more than 2 GiB
+ */
+NJ_API nj_status nj_config_set_max_body(nj_config *config, size_t bytes);
+
+/**
+ * Limits the connections to one origin that are open at the same time. Further calls wait in the order of their
+ * arrival.
+ *
+ * @param count 1 to 65536; 64 by default
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_config_set_max_connections_per_host(nj_config *config, size_t count);
+
+/**
+ * Sets how long an unused connection is kept open.
+ *
+ * @param seconds 0 to 3153600000; 60 by default. NJ_NO_LIMIT has no meaning here: 0 closes a connection when it
+ *                becomes unused.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_config_set_idle_connection_lifetime(nj_config *config, double seconds);
+
+/**
+ * Limits the redirects that one call follows. A further redirect fails the call with NJ_PROTOCOL. So does a loop: a
+ * redirect to a URL that the call has already requested with the same method, unless a cookie or a Retry-After has
+ * made the request different. The client waits for the Retry-After of a redirect first.
+ *
+ * @param count 0 to 100; 10 by default. 0: a redirect is returned like any other response, and fails the call unless
+ *              its status is expected (nj_request_expect_status).
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_config_set_max_redirects(nj_config *config, int count);
+
+/**
+ * Sets whether a redirect may lead from https to http. False by default: such a redirect fails the call with
+ * NJ_PROTOCOL.
+ *
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_config_set_allow_downgrade(nj_config *config, bool allow);
+
+/**
+ * Sets whether LF without CR ends the lines of a response head, as some embedded devices send it (RFC 9112 section
+ * 2.2). False by default: such a response fails the call with NJ_PROTOCOL.
+ *
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_config_set_lenient_line_endings(nj_config *config, bool lenient);
+
+/**
+ * Sets whether the client accepts compressed responses (gzip, deflate, br, zstd) and decompresses them. True by
+ * default.
+ *
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_config_set_decompress(nj_config *config, bool decompress);
+
+/**
+ * Sets the proxy for all origins except those of nj_config_set_no_proxy. Requests to https origins go through a
+ * tunnel, and certificates are checked against the origin's name.
+ *
+ * By default, nj_client_new reads http_proxy, https_proxy, all_proxy and no_proxy from the environment, as curl does.
+ * Addresses of this machine are no exception unless no_proxy names them.
+ *
+ * @param url "http://user:password@host:3128", or the same with https, socks5 (this machine resolves the names) or
+ *            socks5h (the proxy resolves them). NULL: no proxy.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_INVALID_URL if `url` is not the URL of a proxy
+ */
+NJ_API nj_status nj_config_set_proxy(nj_config *config, const char *url);
+
+/**
+ * Sets the hosts that are reached without a proxy. Replaces the environment's no_proxy.
+ *
+ * @param hosts domain names, which include their subdomains, addresses and networks: "example.com,10.0.0.0/8,[::1]".
+ *              "*": all hosts. NULL, the default: no hosts for a proxy that was set with nj_config_set_proxy;
+ *              otherwise no_proxy.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_config_set_no_proxy(nj_config *config, const char *hosts);
+
+/**
+ * Sets whether the environment chooses the proxy (true, the default) or no proxy is used (false). Replaces a proxy
+ * that was set with nj_config_set_proxy.
+ *
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_config_use_environment_proxy(nj_config *config, bool use);
+
+/**
+ * Connects to a unix socket for every URL. TLS is used for https. No proxy is used. This is for daemons whose Host
+ * header must not be localhost; otherwise a base URL can name the socket.
+ *
+ * @param path an absolute path of at most 107 bytes. NULL, the default: none.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_INVALID_URL if `path` is relative or too long
+ */
+NJ_API nj_status nj_config_set_unix_socket(nj_config *config, const char *path);
+
+/**
+ * Sets a PEM file of certificate authorities that are trusted instead of the system's. RSA keys in certificates may
+ * currently have fewer than 2048 bits.
+ *
+ * @param path nj_client_new reads the file and fails with NJ_TLS if it cannot
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_config_set_ca_file(nj_config *config, const char *path);
+
+/**
+ * Sets whether certificates are verified. True by default. False accepts any certificate, so that every connection
+ * can be intercepted. The client then logs one warning, and the decisions of each call contain unverified_tls.
+ *
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_config_set_verify_certificates(nj_config *config, bool verify);
+
+/**
+ * Sets whether the client must leave nothing on disk. False by default. If true, nj_client_new fails with
+ * NJ_INVALID_ARGUMENT for a configuration with a cookie file or a cache on disk.
+ *
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_config_set_ephemeral(nj_config *config, bool ephemeral);
+
+/* --- Log --- */
+
+/**
+ * Receives one line of the log. Secrets are masked.
  *
  * @param message borrowed until the callback returns
  */
 typedef void (*nj_log_fn)(void *context, nj_log_level level, const char *message);
 
 /**
- * Sends the log of clients made from `config` to `log`, inside nj_queue_poll of `queue`.
+ * Sets where clients log. They do not log by default.
  *
- * A queue that is not polled holds at most 1,024 lines of this log, of 1 MiB together. Further lines are dropped. The next line
- * that is delivered follows a warning with the number of dropped lines.
+ * A queue that is not polled holds at most 1,024 lines, and at most 1 MiB, of this log. Further lines are dropped.
+ * The next line that is delivered follows a warning with the number of dropped lines.
  *
- * @param queue   retained by the clients
- * @param context passed to `log`, never read; must live until the clients and the queue are freed
- * @return NJ_INVALID_ARGUMENT for a NULL handle or callback, or a level that is none
+ * @param level   the most verbose level that is logged; NJ_LOG_OFF: nothing
+ * @param queue   the queue on which `log` is called; the clients keep it alive
+ * @param log     called from nj_queue_poll
+ * @param context passed to `log` unchanged; must stay valid until the clients and the queue are freed
+ * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_FORKED for a queue of the parent process
  */
 NJ_API nj_status nj_config_set_log(nj_config *config, nj_log_level level, nj_queue *queue, nj_log_fn log,
                                    void *context);
 
-/* ------------------------------------------------------------------------------------------------------ error --- */
-
-/** Never NJ_OK; NJ_INVALID_ARGUMENT for NULL. */
-NJ_API nj_status nj_error_kind(const nj_error *error);
-NJ_API nj_phase nj_error_phase(const nj_error *error);
-
-/** For the developer: what happened, to what, what to do. */
-NJ_API const char *nj_error_message(const nj_error *error);
-
-/** For the person at the screen: a sentence without technical words. NULL for a cancelled call. */
-NJ_API const char *nj_error_user_message(const nj_error *error);
-
-/** The URL of the call without user info and with credentials in the query masked; NULL when there is none. */
-NJ_API const char *nj_error_url(const nj_error *error);
-
-/** The status of the answer that was not expected; 0 when there was no answer. */
-NJ_API int nj_error_http_status(const nj_error *error);
-
-/** That answer with its body, borrowed (nj_response_retain keeps it); NULL when there was none. */
-NJ_API const nj_response *nj_error_response(const nj_error *error);
+/* --- Hooks --- */
 
 /**
- * What the server says in the body of that answer, where it is understood: RFC 9457 problem details and the common
- * shapes ({"error": ...}, {"message": ...}, {"errors": [...]}). NULL where it does not say it. Texts are cut at 1000
- * characters; they are the server's words, so escape them before they are printed.
- */
-NJ_API const char *nj_error_details_title(const nj_error *error);   /* the kind of problem */
-NJ_API const char *nj_error_details_message(const nj_error *error);
-NJ_API const char *nj_error_details_detail(const nj_error *error);  /* what it was this time */
-NJ_API const char *nj_error_details_code(const nj_error *error);    /* for programs */
-NJ_API const char *nj_error_details_type(const nj_error *error);    /* a URI, or a word */
-
-/** What is wrong with what was sent, one by one, 32 at most. A name is NULL where the message is about all of it. */
-NJ_API size_t nj_error_details_field_count(const nj_error *error);
-NJ_API const char *nj_error_details_field_name_at(const nj_error *error, size_t index);
-NJ_API const char *nj_error_details_field_message_at(const nj_error *error, size_t index);
-
-/** Whether the same call may succeed later without a change. */
-NJ_API bool nj_error_is_retryable(const nj_error *error);
-
-/** Whether the server may have acted on the request although no answer came: do not blindly repeat a write. */
-NJ_API bool nj_error_may_have_been_processed(const nj_error *error);
-
-/** Seconds that the server asked to wait (Retry-After); negative when it did not say. */
-NJ_API double nj_error_retry_after(const nj_error *error);
-
-/** How many times the request was tried. */
-NJ_API int nj_error_attempts(const nj_error *error);
-
-/**
- * What the attempts before the last one failed with, first to last: the last is often the least telling. Borrowed
- * (nj_error_retain keeps one); NULL for an index that is not below the count.
- */
-NJ_API size_t nj_error_earlier_count(const nj_error *error);
-NJ_API const nj_error *nj_error_earlier(const nj_error *error, size_t index);
-
-/** Why the call went as it did: see nj_response_explain and nj_response_explain_json. */
-NJ_API const char *nj_error_explain(const nj_error *error);
-NJ_API const char *nj_error_explain_json(const nj_error *error, size_t *out_length);
-
-/**
- * The Idempotency-Key that was sent; NULL when there was none. Whoever sends the same request with the same key again, from
- * another process too, does not do it twice where the server knows such keys.
- */
-NJ_API const char *nj_error_idempotency_key(const nj_error *error);
-
-/** The number of the operating system beneath this error; 0 when there is none. */
-NJ_API int nj_error_code(const nj_error *error);
-
-/** Which of a batch's requests failed, from 0; -1 for an error that is of no batch, or of all of it. */
-NJ_API int64_t nj_error_batch_index(const nj_error *error);
-
-/** The command line with which curl sends the request that failed, as nj_response_curl has it; NULL when there was none. */
-NJ_API const char *nj_error_curl(const nj_error *error, bool show_secrets);
-
-/** Keeps a borrowed error: another owner of the same. NULL for NULL. */
-NJ_API nj_error *nj_error_retain(const nj_error *error);
-
-/** Frees what an `out_error` received or nj_error_retain returned. */
-NJ_API void nj_error_free(nj_error *error);
-
-/* ----------------------------------------------------------------------------------------------------- config --- */
-
-/** The defaults: no base URL, timeouts of 5 s (connect), 30 s (idle) and 300 s (total), 64 connections a host. */
-NJ_API nj_config *nj_config_new(void);
-NJ_API void nj_config_free(nj_config *config);
-
-/**
- * What relative targets are joined to: absolute, http or https, without a query; or the socket of a local daemon,
- * "unix:/run/docker.sock" or "http+unix://%2Frun%2Fdocker.sock/v1.40", which only a base URL can name. A host with other
- * letters than ASCII's is converted (IDNA 2008). User name and password in a URL become Basic credentials for its origin.
- * Checked by nj_client_new.
- */
-NJ_API nj_status nj_config_set_base_url(nj_config *config, const char *url);
-
-/**
- * Limits calls to the base URL's origin to a path and the paths below it, redirects included. Calls to that origin fail with
- * NJ_INVALID_REQUEST if their path has dot segments (also encoded, or after an encoded slash or a backslash).
+ * Runs before each call and may change its request. Runs inside nj_queue_poll of the call's queue or inside the
+ * blocking call. The call waits for it, at most until the total timeout expires.
  *
- * @param path encoded, without a query: "/v1". NULL, the default: any path.
- * @return NJ_INVALID_ARGUMENT if `path` is not an encoded path without a query
- */
-NJ_API nj_status nj_config_set_path_scope(nj_config *config, const char *path);
-
-/**
- * Sent with every request that does not set the same name itself, in place of what was set before; credentials
- * (Authorization, Cookie and the like) go to the base URL's origin only.
- *
- * @return NJ_INVALID_REQUEST when name or value cannot stand in a header (CR and LF among others)
- */
-NJ_API nj_status nj_config_set_header(nj_config *config, const char *name, const char *value);
-
-/** "nightjar/0.1.0" by default; NULL sends none. */
-NJ_API nj_status nj_config_set_user_agent(nj_config *config, const char *user_agent);
-
-/**
- * Sets limits of time in seconds, between 0 and 3153600000 (100 years). NJ_NO_LIMIT, which is 0, switches a limit off;
- * INFINITY does the same.
- *
- *   connect  until a connection is open, TLS included; 5 by default
- *   idle     without a byte in either direction while the request is sent or the response awaited; 30 by default
- *   total    the whole call with all attempts; 300 by default
- *
- * @return NJ_INVALID_ARGUMENT for NaN, negative numbers and more than 3153600000 seconds
- */
-NJ_API nj_status nj_config_set_connect_timeout(nj_config *config, double seconds);
-NJ_API nj_status nj_config_set_idle_timeout(nj_config *config, double seconds);
-NJ_API nj_status nj_config_set_total_timeout(nj_config *config, double seconds);
-#define NJ_NO_LIMIT (0.0)
-
-/** Limits the bytes of a collected response body. A larger one fails with NJ_TOO_LARGE. 64 MiB by default, 2 GiB at most; larger
- * bodies can be streamed (nj_request_on_body). A body for which the process has no memory fails with NJ_NO_MEMORY. */
-NJ_API nj_status nj_config_set_max_body(nj_config *config, size_t bytes);
-
-/** Connections open at once to one origin, 1 to 65536; further calls wait in order of arrival. 64 by default. */
-NJ_API nj_status nj_config_set_max_connections_per_host(nj_config *config, size_t count);
-
-/**
- * Redirects of one call that are followed; one more is NJ_PROTOCOL, and so is a loop: a redirect back to a URL that was asked
- * by the same method, unless a cookie or a Retry-After makes the request another one. A Retry-After is waited for first. 0: a
- * redirect is an answer like any other. 10 by default. Only headers that are known to be safe are sent to another
- * origin, see forward_headers of nj_config_merge_json.
- *
- * @return NJ_INVALID_ARGUMENT for a number that is not from 0 to 100
- */
-NJ_API nj_status nj_config_set_max_redirects(nj_config *config, int count);
-
-/** Whether a redirect may lead from https to http. False by default: it is then NJ_PROTOCOL. */
-NJ_API nj_status nj_config_set_allow_downgrade(nj_config *config, bool allow);
-
-/**
- * Sets whether LF without CR ends the lines of a response, as some embedded devices send them (RFC 9112 section 2.2). False by
- * default: such a response fails with NJ_PROTOCOL.
- */
-NJ_API nj_status nj_config_set_lenient_line_endings(nj_config *config, bool lenient);
-
-/** Whether answers may come compressed (gzip, deflate, br, zstd), and are decompressed. True by default. */
-NJ_API nj_status nj_config_set_decompress(nj_config *config, bool decompress);
-
-/** Seconds that a connection is kept open without use; 60 by default. */
-NJ_API nj_status nj_config_set_idle_connection_lifetime(nj_config *config, double seconds);
-
-/**
- * The proxy for all origins but those of nj_config_set_no_proxy: "http://user:password@host:3128", https, socks5 (names
- * are looked up here) or socks5h (by the proxy); NULL for none. Over it, https goes through a tunnel, and certificates
- * are checked against the origin's name.
- *
- * Without this the environment decides, read by nj_client_new as curl reads it: http_proxy, https_proxy, all_proxy,
- * no_proxy. Addresses of this machine are no exception unless no_proxy makes them one.
- *
- * @return NJ_INVALID_URL when it is none
- */
-NJ_API nj_status nj_config_set_proxy(nj_config *config, const char *url);
-
-/**
- * The hosts that are reached without a proxy, in place of the environment's no_proxy: names with all beneath them,
- * addresses, networks ("example.com,10.0.0.0/8,[::1]"), or "*". NULL: with a proxy that was set there are none, otherwise
- * the environment decides.
- */
-NJ_API nj_status nj_config_set_no_proxy(nj_config *config, const char *text);
-
-/** Whether the environment decides about proxies (true, the default), or there is none. Replaces a proxy that was set. */
-NJ_API nj_status nj_config_use_environment_proxy(nj_config *config, bool use);
-
-/**
- * Every connection goes to the socket at `path`, whatever the URL's host is, with TLS for https; no proxy is asked. For
- * a daemon whose Host must be another than localhost; otherwise a base URL can name the socket. NULL for none.
- *
- * @return NJ_INVALID_URL for a path that is not absolute or longer than 107 bytes
- */
-NJ_API nj_status nj_config_set_unix_socket(nj_config *config, const char *path);
-
-/**
- * A PEM file of the certificate authorities to trust in place of the system's. Read by nj_client_new. RSA keys of fewer than
- * 2048 bits in certificates are accepted at present.
- */
-NJ_API nj_status nj_config_set_ca_file(nj_config *config, const char *path);
-
-/** False accepts any certificate: every connection is then open to interception. The client logs one warning, and the decisions
- * of each call contain unverified_tls. True by default. */
-NJ_API nj_status nj_config_set_verify_certificates(nj_config *config, bool verify);
-
-/** Whether the client leaves nothing on disk: nj_client_new then refuses a cookie file and a cache on disk. False by
- * default. */
-NJ_API nj_status nj_config_set_ephemeral(nj_config *config, bool ephemeral);
-
-/**
- * Sets what a JSON object names: the same keys as Lua's option table (base_url, path_scope, headers, user_agent, timeout, max_body,
- * max_connections_per_host, idle_connection_lifetime, redirect, sensitive_headers, forward_headers, decompress, cookies,
- * ephemeral, proxy, unix_socket, tls, auth, retry, cache, coalesce, rate_limit, concurrency, circuit_breaker, max_waiting,
- * limit_groups, endpoints (each as nj_catalog_add_json takes it, by name), openapi (the path of a document), openapi_folder (the
- * folder whose files documents may refer to; the document's own folder by default), response_validation (the handling of responses
- * that do not conform to their endpoint: "off", "warn" in the log, or "error"), mock, cassette and network, see there).
- *
- * `sensitive_headers` is a list of further header names that hold credentials. The library recognizes others by the words in
- * their names (X-JWT, Api_Key, X-Passwd and so on) and by their values (JSON Web Tokens, long random tokens).
- *
- * `forward_headers` is a list of header names that are also sent to other origins, with redirects, next pages and absolute URLs.
- * Without it, other origins get only headers that describe the client or the response that it accepts: Accept, Accept-Language,
- * Accept-Encoding, User-Agent, Content-Type, Range, conditions and the like. `forward_headers` must not contain Authorization,
- * Cookie or Host (NJ_INVALID_ARGUMENT). Another origin gets a Referer without its path and query.
- *
- * Options that the object does not name keep their values. `cache` is false, true (20 MB in memory), or an object of which each may be left out:
- *
- *     {"cache": {"memory": "20MB", "disk": "100MB", "path": "/home/me/.cache/app", "policy": "offline_first",
- *                "login_cookies": ["session"]}}
- *
- * @param length of `json` in bytes, which need not end in NUL
- * @return NJ_INVALID_ARGUMENT for an unknown key (the error names the nearest known one) or a wrong type (it names the
- *         key, what was wanted and what came); NJ_DECODING when it is not JSON. Then nothing has changed.
- */
-NJ_API nj_status nj_config_merge_json(nj_config *config, const char *json, size_t length, nj_error **out_error);
-
-/* ------------------------------------------------------------------------------------------------------ hooks --- */
-
-/**
- * Runs before each call of clients made from `config`, inside nj_queue_poll of the call's queue or inside the blocking call;
- * the call waits for it, no longer than its total timeout. May change the request.
- *
- * @return NJ_OK to go on; any other status fails the call with it, and nothing is sent
+ * @param request borrowed until the hook returns
+ * @return NJ_OK: the call continues. Any other status: the call fails with it, and nothing is sent.
  */
 typedef nj_status (*nj_before_fn)(void *context, nj_outgoing *request);
+
+/**
+ * Sets the hook before each call.
+ *
+ * @param before  NULL, the default: none
+ * @param context passed to `before` unchanged; must stay valid until the clients are freed
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
 NJ_API nj_status nj_config_on_request(nj_config *config, nj_before_fn before, void *context);
 
 /**
- * Runs after each call, there too, just before nj_done_fn or the return of the blocking call. Exactly one of `response` and
- * `error` is non-NULL; both are borrowed until it returns.
+ * Runs after each call, immediately before nj_done_fn or the return of the blocking call, on the same thread. Exactly
+ * one of `response` and `error` is not NULL. Both are borrowed until the hook returns.
  */
 typedef void (*nj_after_fn)(void *context, const nj_response *response, const nj_error *error);
+
+/**
+ * Sets the hook after each call.
+ *
+ * @param after   NULL, the default: none
+ * @param context passed to `after` unchanged; must stay valid until the clients are freed
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
 NJ_API nj_status nj_config_on_response(nj_config *config, nj_after_fn after, void *context);
 
-/** Of the request as it is, secrets included. Borrowed until it is changed or the callback returns. */
+/* nj_outgoing: the request in a before hook. Lent until the hook returns; for the thread of the hook only. */
+
+/** Returns the method. Valid until the hook returns. NULL for NULL. */
 NJ_API const char *nj_outgoing_method(nj_outgoing *request);
+
+/** Returns the URL with its credentials. Valid until the hook returns. NULL for NULL. */
 NJ_API const char *nj_outgoing_url(nj_outgoing *request);
-/** NULL when there is none of that name. */
+
+/**
+ * Returns the value of the first header of this name, secrets included. Valid until the hook returns. NULL if none
+ * exists.
+ */
 NJ_API const char *nj_outgoing_header(nj_outgoing *request, const char *name);
 
 /**
- * Sets a header in place of those of the same name; NULL removes them.
+ * Replaces all headers of a name by one value.
  *
- * @return NJ_INVALID_REQUEST when it cannot stand in a header or is not for callers to set
+ * @param value NULL: removes the headers of this name
+ * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST if the name or the value cannot be sent in a header, or the
+ *         header is set by the client alone (Content-Length, Transfer-Encoding and others)
  */
 NJ_API nj_status nj_outgoing_set_header(nj_outgoing *request, const char *name, const char *value);
 
-/* ---------------------------------------------------------------------------------------------------- cookies --- */
-
-/** Whose cookies are kept and sent. */
-typedef enum nj_cookie_policy {
-  NJ_COOKIES_ALL = 0,
-  NJ_COOKIES_FIRST_PARTY = 1, /* only those of the site that was asked: none of where a redirect leads */
-} nj_cookie_policy;
-
-/** An empty jar (RFC 6265bis, public suffixes by Debian's list), in memory. NULL for a policy that is none. */
-NJ_API nj_cookies *nj_cookies_new(nj_cookie_policy policy);
+/* ==================================================================================================================
+ * Authentication
+ *
+ * A client has one credential, or one for each security scheme (OpenAPI) that it knows by name. Each setter of this
+ * section replaces the credential that was set before, unless its comment says otherwise. Credentials are sent to the base URL's origin only,
+ * also after redirects. nj_client_new therefore fails with NJ_INVALID_ARGUMENT if there are credentials and no base
+ * URL, or a second credential in the headers or in the URL. A request with its own Authorization header keeps that
+ * header. Errors, log lines and explanations contain no secret.
+ * ================================================================================================================== */
 
 /**
- * The jar in an SQLite file, which is read now and made when there is none, for its owner's eyes alone. Processes may share
- * the file, cookie by cookie: the last change wins. It is written in the background about once a second, when a client
- * that uses it is freed, and when nobody has it any more; cookies of the session are not written (in JSON options
- * `cookies` may ask for it: {"file": "...", "policy": "all", "keep_session": true}). All jars of one process for one file
- * share its cookies.
+ * Sets a bearer token (RFC 6750), which is sent as it is.
  *
- * A file of garbage is moved aside, to `path`.damaged-TIME. When the disk is full or may not be written, the cookies are
- * in memory and saved later. The logs of the clients tell of both.
- *
- * @return NULL: NJ_STORAGE when the file can never serve (no such folder, another program's database), NJ_FORKED in the
- *         child of a process that had it open, or NJ_INVALID_ARGUMENT
+ * @param token nj_client_new fails with NJ_INVALID_ARGUMENT if it cannot be sent in a header
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
-NJ_API nj_cookies *nj_cookies_open(const char *path, nj_cookie_policy policy, nj_error **out_error);
-
-/**
- * Writes what is not in the file yet, and returns when it is there. NJ_OK for a jar in memory.
- *
- * @return NJ_STORAGE when the disk does not take it; it is tried again all the same
- */
-NJ_API nj_status nj_cookies_flush(nj_cookies *cookies, nj_error **out_error);
-
-/** Clients that were made with it keep it alive. */
-NJ_API void nj_cookies_free(nj_cookies *cookies);
-
-/** Clients made from `config` keep cookies here; NULL: they keep none, which is the default. */
-NJ_API nj_status nj_config_set_cookies(nj_config *config, nj_cookies *cookies);
-
-/** The jar of a client, yours to free; NULL: it keeps no cookies. */
-NJ_API nj_cookies *nj_client_cookies(nj_client *client);
-
-/**
- * Stores what a Set-Cookie field says, as if `url` had sent it: "name=value; Path=/; Secure".
- *
- * @return NJ_INVALID_ARGUMENT for a cookie that the rules refuse (the error says why); NJ_INVALID_URL
- */
-NJ_API nj_status nj_cookies_set(nj_cookies *cookies, const char *url, const char *set_cookie, nj_error **out_error);
-
-/** Deletes the cookies that match all that is not NULL; a domain matches itself alone. @return how many there were */
-NJ_API size_t nj_cookies_delete(nj_cookies *cookies, const char *name, const char *domain, const char *path);
-
-/** Deletes all cookies, also those that another process has in the same file. */
-NJ_API void nj_cookies_clear(nj_cookies *cookies);
-
-/**
- * Adds the cookies of a cookies.txt, as curl and browsers' exports have it. Lines that are wrong are skipped.
- *
- * @param out_skipped receives how many were; may be NULL
- * @return NJ_STORAGE if the file cannot be read, or is a pipe or a device, which could block this thread
- */
-NJ_API nj_status nj_cookies_import(nj_cookies *cookies, const char *path, size_t *out_skipped, nj_error **out_error);
-
-/**
- * Writes the cookies as a cookies.txt that only its owner may read. If this fails, an existing file is unchanged.
- *
- * @return NJ_STORAGE if the file cannot be written, or is a pipe or a device
- */
-NJ_API nj_status nj_cookies_export(const nj_cookies *cookies, const char *path, nj_error **out_error);
-
-/** The cookies as they are now, by domain, path and name. */
-typedef struct nj_cookie_list nj_cookie_list;
-NJ_API nj_cookie_list *nj_cookies_list(const nj_cookies *cookies);
-NJ_API void nj_cookie_list_free(nj_cookie_list *list);
-NJ_API size_t nj_cookie_list_count(const nj_cookie_list *list);
-
-/** Of the cookie at `index`; NULL, 0 or false for an index that is not below the count. A value may be secret. */
-NJ_API const char *nj_cookie_list_name_at(const nj_cookie_list *list, size_t index);
-NJ_API const char *nj_cookie_list_value_at(const nj_cookie_list *list, size_t index);
-NJ_API const char *nj_cookie_list_domain_at(const nj_cookie_list *list, size_t index);
-NJ_API const char *nj_cookie_list_path_at(const nj_cookie_list *list, size_t index);
-/** Seconds since 1970; 0 for a cookie of the session. */
-NJ_API double nj_cookie_list_expires_at(const nj_cookie_list *list, size_t index);
-/** Sent by https alone; not for scripts in pages. */
-NJ_API bool nj_cookie_list_secure_at(const nj_cookie_list *list, size_t index);
-NJ_API bool nj_cookie_list_http_only_at(const nj_cookie_list *list, size_t index);
-/** "none", "lax", "strict", or "unspecified" where the server said nothing. */
-NJ_API const char *nj_cookie_list_same_site_at(const nj_cookie_list *list, size_t index);
-
-/* ------------------------------------------------------------------------------------------------------ cache --- */
-
-/* Answers that are given again as long as they are good (RFC 9111), for GET and HEAD. The response to a POST is stored for later
- * GET and HEAD requests if the server gives it a lifetime and its Content-Location is the URL of the request (RFC 9110 section
- * 9.3.3); a POST itself always goes to the server. A private cache: what was asked for with
- * one credential is never given to who comes with another, or with none. Answers carry Age and Cache-Status (RFC 9211);
- * nj_response_source and nj_response_explain tell where they came from and why. It never fails a call: a disk that is full,
- * slow, damaged or not to be written costs hits, and the logs of the clients tell of it. */
-
-/** What a call wants of the cache. */
-typedef enum nj_cache_policy {
-  NJ_CACHE_PROTOCOL = 0,      /* RFC 9111: what is fresh is answered, what is stale is validated. The default. */
-  NJ_CACHE_RELOAD = 1,        /* the server answers, and what it answers is stored */
-  NJ_CACHE_REVALIDATE = 2,    /* what is stored is answered once the server has said that it still holds */
-  NJ_CACHE_ELSE_LOAD = 3,     /* what is stored is answered whatever its age; otherwise the server is asked */
-  NJ_CACHE_ONLY = 4,          /* the same, and otherwise the call fails with NJ_CACHE_MISS */
-  NJ_CACHE_OFFLINE_FIRST = 5, /* what is stored is answered at once, and fetched anew meanwhile unless it is fresh */
-  NJ_CACHE_OFF = 6            /* of a request: nothing is looked up, and nothing stored */
-} nj_cache_policy;
-
-/** A cache in memory, of so many bytes with all that belongs to the responses. A response larger than 1 MiB, or than an eighth
- * of `memory_bytes`, is not stored in memory. */
-NJ_API nj_cache *nj_cache_new(size_t memory_bytes);
-
-/**
- * The same with a disk, for what is to outlive the process and for large answers. Processes may share the folder at the same
- * time. It is made, for its owner's eyes alone, when it is first used; nothing here waits for it. A folder that a newer version
- * has written is left alone. A response larger than an eighth of `disk_bytes` is not stored on disk.
- *
- * @param folder     NULL: `nightjar` in the user's folder for caches (XDG_CACHE_HOME, else ~/.cache)
- * @param disk_bytes of content that may be there, above 0
- * @return NULL: NJ_INVALID_ARGUMENT, also when `folder` is NULL and the environment names no home
- */
-NJ_API nj_cache *nj_cache_open(size_t memory_bytes, const char *folder, size_t disk_bytes, nj_error **out_error);
-
-/** Clients that were made with it keep it alive. */
-NJ_API void nj_cache_free(nj_cache *cache);
-
-/** Clients made from `config` keep answers here; NULL: they keep none, which is the default. nj_client_new fails with NJ_FORKED
- * for the cache of a forked process's parent. */
-NJ_API nj_status nj_config_set_cache(nj_config *config, nj_cache *cache);
-
-/**
- * How the calls of a client use its cache, and one request in place of that. Of no effect without a cache.
- *
- * @return NJ_INVALID_ARGUMENT for a policy that is none; NJ_CACHE_OFF is none of a configuration
- */
-NJ_API nj_status nj_config_set_cache_policy(nj_config *config, nj_cache_policy policy);
-NJ_API nj_status nj_request_set_cache_policy(nj_request *request, nj_cache_policy policy);
-
-/**
- * Sets the cookies that identify a login. The cache stores the responses to requests with different login cookies apart, so
- * that a login never gets what another was given. The other cookies do not matter, unless the server names Cookie in Vary.
- *
- * By default all cookies identify a login, except those that are known to come from load balancers, bot filters and analytics
- * (AWSALB, ARRAffinity, __cf_bm, _ga and others). A cookie that changes while the login stays, for example with each response,
- * keeps its login if the response that replaces it is itself reusable (max-age or Expires in the future), because such a
- * response sets its cookies only once. Any other new value is another login. This is remembered until the cache is freed.
- *
- * Clients that share a cache should use the same names: what a client stores without a login cookie is found by all clients
- * that send none.
- *
- * @param names  cookie names, compared case-sensitively, and NULL after the last one; copied. "*": all cookies, each by its
- *               value. No name: no cookie identifies a login, for a cache that a single user has. NULL: the default.
- * @return NJ_INVALID_ARGUMENT if a name is not UTF-8
- */
-NJ_API nj_status nj_config_set_login_cookies(nj_config *config, const char *const *names);
-
-/**
- * What came of fetching anew an answer of the cache that a call was given meanwhile. Exactly one of `response` and `error` is
- * non-NULL; both are borrowed until this function returns (nj_response_retain and nj_error_retain keep them).
- */
-typedef void (*nj_refreshed_fn)(void *context, const nj_response *response, const nj_error *error);
-
-/**
- * Runs inside nj_queue_poll of `queue` when an answer that a call of this request was given (NJ_CACHE_OFFLINE_FIRST, or a
- * stale-while-revalidate of the server's) has been fetched anew: exactly once for each response of which
- * nj_response_is_being_refreshed is true, and not for any other. Where another call fetches the same already, this one does
- * not, and hears of nothing. An unexpected status is an error here too; by then the new answer is stored, if it may be.
- *
- * After `done` of nj_client_start where that has the same queue. Otherwise the thread that polls `queue` may be there before
- * nj_client_send returns or `done` runs. The call's total timeout counts anew for it; without one it has five minutes.
- * nj_task_cancel does not end it; freeing the client or `queue` does, with NJ_CANCELLED.
- *
- * @param queue     retained by the request and by its calls; NULL only with a NULL `refreshed`
- * @param refreshed NULL: nobody hears, and stale answers are fetched anew all the same
- * @param context   passed to `refreshed`, never read; must live until the calls of this request have ended, and `refreshed`
- *                  has run for each such response
- */
-NJ_API nj_status nj_request_on_refresh(nj_request *request, nj_queue *queue, nj_refreshed_fn refreshed, void *context);
-
-/** The cache of a client, yours to free; NULL: it has none. */
-NJ_API nj_cache *nj_client_cache(nj_client *client);
-
-/**
- * The stored answer that `request` would get, whatever its age and status, without asking a server. Waits for the disk at most,
- * and for a login's token that is being renewed. The callbacks of the request do not run; the client's hooks do, inside this call.
- *
- * @return the response, yours to release; NULL without an error when nothing is stored. NULL with NJ_INVALID_REQUEST for a
- *         client without a cache, another method than GET and HEAD, and a body; with the error of its status where the
- *         request says what it expects
- */
-NJ_API nj_response *nj_client_cached(nj_client *client, const nj_request *request, nj_error **out_error);
-
-/**
- * Stores an answer as if a server had just sent it for `request`, a GET: its headers say how long it is good for. Where they do
- * not, one below 400 is for the policies that take an answer of any age.
- *
- * @param headers name, value, name, value, and NULL behind the last; NULL: there are none
- * @param body    copied; may be NULL when `length` is 0
- * @return NJ_INVALID_ARGUMENT when the rules do not allow to keep it (RFC 9111 section 3; the error says why), or its status is
- *         not from 100 to 999; NJ_INVALID_REQUEST for a client without a cache and for what cannot stand in a header;
- *         NJ_TOO_LARGE if the cache cannot store a body of this size, or has no room on disk
- */
-NJ_API nj_status nj_client_insert(nj_client *client, const nj_request *request, int status, const char *const *headers,
-                                  const void *body, size_t length, nj_error **out_error);
-
-/**
- * Removes the stored responses of one absolute URL (nj_cache_remove), those whose URL begins with `prefix` byte by byte, such as
- * "https://api.example/v1/" (nj_cache_remove_prefix), or all (nj_cache_clear): whoever requested them, in memory and on disk.
- * On disk, secrets in queries are masked, and only what precedes them is compared. A response whose request was sent before
- * the removal is not stored after it. Other processes and other caches of the same folder return none of them from one second
- * later at the latest.
- *
- * Waits up to 5 seconds for another process that holds the index on disk.
- *
- * @param out_count may be NULL; the number of removed responses, 0 on failure
- * @param out_error may be NULL; on failure, an error that the caller owns (nj_error_free)
- * @return NJ_OK; NJ_STORAGE if the responses could not be removed from the disk: they are gone from memory, and the removal is
- *         tried again as long as the cache exists; NJ_INVALID_URL or NJ_INVALID_ARGUMENT for an invalid `url`, an empty
- *         `prefix` and NULL; NJ_FORKED for the cache of a forked process's parent
- */
-NJ_API nj_status nj_cache_remove(nj_cache *cache, const char *url, size_t *out_count, nj_error **out_error);
-NJ_API nj_status nj_cache_remove_prefix(nj_cache *cache, const char *prefix, size_t *out_count, nj_error **out_error);
-NJ_API nj_status nj_cache_clear(nj_cache *cache, size_t *out_count, nj_error **out_error);
-
-/**
- * Waits until all responses, invalidations and removals are on disk. nj_client_free does the same and reports a failure to the
- * client's log.
- *
- * @return NJ_OK, also for a cache without a disk, and if the disk did not take a response (the log reports that); NJ_STORAGE if
- *         an invalidation or a removal could not be written, because the disk fails or another process has held the index for 5
- *         seconds: other processes may return responses that are no longer valid; NJ_INVALID_ARGUMENT for NULL; NJ_FORKED
- */
-NJ_API nj_status nj_cache_flush(nj_cache *cache);
-
-/** Since the cache was made, or as it is now. Members may be added. */
-typedef enum nj_cache_statistic {
-  NJ_CACHE_STATISTIC_HITS = 0,           /* calls that were answered without asking a server */
-  NJ_CACHE_STATISTIC_STALE = 1,          /* those of them that were answered with what was stale */
-  NJ_CACHE_STATISTIC_MISSES = 2,         /* calls that a server had to answer */
-  NJ_CACHE_STATISTIC_VALIDATIONS = 3,    /* calls whose stored answer a server said to hold still */
-  NJ_CACHE_STATISTIC_BYTES_SAVED = 4,    /* of content that came from here and from no server */
-  NJ_CACHE_STATISTIC_MEMORY_ENTRIES = 5, /* answers in memory now */
-  NJ_CACHE_STATISTIC_MEMORY_BYTES = 6,   /* with all that belongs to them */
-  NJ_CACHE_STATISTIC_DISK_ENTRIES = 7,   /* answers on disk now, of all processes; waits for the disk */
-  NJ_CACHE_STATISTIC_DISK_BYTES = 8      /* of their content; waits for the disk */
-} nj_cache_statistic;
-
-/** One number of many; -1 for a statistic that is none. */
-NJ_API int64_t nj_cache_statistics(const nj_cache *cache, nj_cache_statistic statistic);
-
-/* ------------------------------------------------------------------------------------------------------- auth --- */
-
-/* A client has one way to show who it is, or several by the names of security schemes; each of these functions takes the place of
- * what was set before. Credentials go to the base URL's origin and to no other, redirects included, so nj_client_new refuses them without a base URL, and beside
- * others in its headers or its URL (NJ_INVALID_ARGUMENT). A request that has an Authorization header of its own keeps it.
- * No secret is in an error, a log line or an explanation. */
-
-/** Authorization: Bearer (RFC 6750), as it is. nj_client_new refuses a token that cannot stand in a header. */
 NJ_API nj_status nj_config_set_bearer(nj_config *config, const char *token);
 
-/** Basic (RFC 7617), sent unasked. nj_client_new refuses a user name with a colon. */
+/**
+ * Sets a user name and a password for Basic authentication (RFC 7617). They are sent with each request, without a
+ * challenge.
+ *
+ * @param user nj_client_new fails with NJ_INVALID_ARGUMENT if it contains a colon
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
 NJ_API nj_status nj_config_set_basic_auth(nj_config *config, const char *user, const char *password);
 
-/** Digest (RFC 7616; SHA-256, SHA-512/256 and MD5, as the server asks): answers its challenges. Where the server gives a proof
- * of its own (rspauth of Authentication-Info, with qop=auth) and it is wrong, whoever answers does not know the password: the
- * call fails with NJ_PROTOCOL. */
+/**
+ * Sets a user name and a password for Digest authentication (RFC 7616; SHA-256, SHA-512/256 and MD5, as the server
+ * chooses). If the server proves that it knows the password (rspauth in Authentication-Info, with qop=auth) and the
+ * proof is wrong, the call fails with NJ_PROTOCOL.
+ *
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
 NJ_API nj_status nj_config_set_digest_auth(nj_config *config, const char *user, const char *password);
 
 /**
- * A key in a header, in the query or in a cookie of each request, masked wherever a URL or a header is shown.
+ * Sets an API key that is sent in a header, in the query or in a cookie of each request. The key is masked wherever a
+ * URL or a header is shown. The cookie is added to the client's cookies and replaces one of the same name; a request
+ * with its own Cookie header is sent without it.
  *
- * @return NJ_INVALID_ARGUMENT also for an empty key, and for what the header cannot hold
+ * @return NJ_OK; NJ_INVALID_ARGUMENT, also for an empty key and for a name or key that cannot be sent there
  */
 NJ_API nj_status nj_config_set_api_key_header(nj_config *config, const char *name, const char *key);
 NJ_API nj_status nj_config_set_api_key_query(nj_config *config, const char *name, const char *key);
-/** In a cookie, beside those that the client keeps, of which one of that name gives way. A request with a Cookie header of
- * its own goes without. */
 NJ_API nj_status nj_config_set_api_key_cookie(nj_config *config, const char *name, const char *key);
 
 /**
- * What the option `auth` of nj_config_merge_json takes: false for no credentials, or an object with a type: bearer (token),
- * basic and digest (user, password), api_key (key; header, query or cookie; prefix), and the two whose token runs out:
+ * Sets credentials from JSON, as the option `auth` of nj_config_merge_json does: false for none, or an object with a
+ * type.
+ *
+ *   type     members
+ *   -------  --------------------------------------------------------------------------------------------------------
+ *   bearer   token
+ *   basic    user, password
+ *   digest   user, password
+ *   api_key  key; header, query or cookie (the name); prefix
+ *   oauth2   RFC 6749: token_url, client_id, client_secret, client_auth ("basic", "post"), scope, issuer (RFC 9207),
+ *            and grant: "refresh_token", "client_credentials", "device_code" with device_url, or "authorization_code"
+ *            with authorize_url
+ *   login    a login call of the API: url, method, json or form; JSON Pointers (RFC 6901) into its response: access,
+ *            renewal, lifetime (seconds) or expiry (a date), token_type; refresh: {url, method, json or form, token},
+ *            where token is the place of the refresh token. Without refresh, the client logs in again
  *
  *     {"type": "oauth2", "token_url": "/oauth/token", "client_id": "app", "client_secret": "...",
  *      "grant": "client_credentials", "store": "file:/home/me/.config/app/login"}
  *     {"type": "login", "url": "/auth/login", "json": {"email": "...", "password": "..."}, "access": "/access_token",
  *      "renewal": "/refresh_token", "lifetime": "/expires_in", "refresh": {"url": "/auth/refresh"}}
  *
- * oauth2 (RFC 6749): token_url, client_id, client_secret, client_auth (basic, post), grant (refresh_token, client_credentials,
- * device_code with device_url, authorization_code with authorize_url), scope, issuer (RFC 9207). login, a call of the API's
- * own: url, method, json or form; where its answer has what, by JSON Pointers (RFC 6901): access, renewal, lifetime in seconds
- * or expiry as a moment, token_type; refresh: url, method, json or form, and token, where the refresh token is put. Without
- * refresh it logs in anew.
+ * Tokens of oauth2 and login expire. The client refreshes a token shortly before it expires and when a server rejects
+ * it: once for all waiting calls of the client, and once for all clients and processes with the same store. A call
+ * that was rejected (401) is sent once more; a second rejection is NJ_UNAUTHORIZED. Members of both types:
  *
- * The token is renewed shortly before it runs out, and when a server refuses it: once for all calls of the client, which wait
- * for that, and once for all clients and processes with the same store: "memory", "file:PATH", "sqlite:PATH",
- * "keyring:SERVICE", or an object of file, sqlite or keyring, account, and key_file or key_env, which encrypts (AES-GCM) for
- * this path and account: a copy elsewhere is refused. A client never saves an older login over a newer one: it adopts a login
- * that another client has made since, and fails with NJ_UNAUTHORIZED when another client has logged out. A new
- * token is in its store before it is used. A call that was refused (401) is sent once more; the second refusal is
- * NJ_UNAUTHORIZED. Both types take access_token, refresh_token and expires_in to begin with where the store has nothing, and
- * skew, refresh_timeout (30 seconds each; a refresh_timeout of 0 is no limit) and refresh_limit (5 in 30 seconds). Servers report
- * a lifetime of 0 seconds for tokens that never expire and for tokens in their last second. Such a token is used until a server
+ *   member           default     meaning
+ *   ---------------  ----------  ------------------------------------------------------------------------------------
+ *   store            "memory"    "memory", "file:PATH", "sqlite:PATH", "keyring:SERVICE", or an object of file, sqlite
+ *                                or keyring, account, and key_file or key_env, with which the token is encrypted
+ *                                (AES-GCM) for this path and account
+ *   access_token,    none        the first token, if the store has none
+ *   refresh_token,
+ *   expires_in
+ *   skew             30 s        how long before its expiry a token is refreshed
+ *   refresh_timeout  30 s        the timeout of a refresh; 0: no limit
+ *   refresh_limit    5           refreshes in 30 seconds, after which calls fail
+ *
+ * A new token is in its store before it is used. A client never replaces a newer login in the store by an older one:
+ * it adopts a login that another client has made since, and fails with NJ_UNAUTHORIZED if another client has logged
+ * out. Some servers report a lifetime of 0 seconds for tokens that never expire. Such a token is used until a server
  * rejects it, and the client logs a warning.
  *
- * Several credentials have the names of security schemes:
+ * Several credentials are named by their security schemes:
  *
- *     {"schemes": {"apiKey": {"type": "api_key", "header": "X-Key", "key": "..."}, "oauth": {"type": "oauth2", ...}}}
+ *     {"schemes": {"apiKey": {"type": "api_key", "header": "X-Key", "key": "..."},
+ *                  "oauth": {"type": "oauth2", "token_url": "/oauth/token"}}}
  *
- * Each request from an endpoint is then sent with those of the first of its ways in (`security`) for which there are all, and
- * refused before it is sent, with NJ_INVALID_REQUEST, where there is none such; `{"auth": "apiKey"}` of nj_request_merge_json
- * names others, and what names none goes without. Each login has a token, a store and a refresh of its own.
+ * Each endpoint uses the first security requirement (`security`) for which credentials are configured. If there is
+ * none, the request fails with NJ_INVALID_REQUEST before it is sent. {"auth": "apiKey"} of nj_request_merge_json
+ * chooses other schemes. A request without an endpoint and without that option is sent without credentials. Each
+ * login has its own token, store and refresh.
  *
- * With a catalog whose document says how to log in (nj_config_set_catalog, before) no type is needed, and oauth2 asks for the
- * scopes that all endpoints of its scheme name together, as `scopes` of nj_catalog_json shows, unless `scope` says which. A
- * refresh names none, which stands for those that were granted (RFC 6749 section 6).
+ * If nj_config_set_catalog was called before with an API description that says how to log in, the type may be
+ * omitted. oauth2 then requests the scopes of all endpoints of its scheme, unless `scope` is given. A refresh names
+ * no scope, which means the granted ones (RFC 6749 section 6).
  *
- * @param length of `json` in bytes, which need not end in NUL
- * @return NJ_INVALID_ARGUMENT for an unknown key or a wrong value, NJ_DECODING when it is not JSON, NJ_STORAGE when a key_file
- *         of a store cannot be read. Then nothing has changed.
+ * @param json   need not end with NUL
+ * @param length bytes of `json`
+ * @return NJ_OK; NJ_INVALID_ARGUMENT for an unknown key or a wrong value; NJ_DECODING if `json` is not JSON;
+ *         NJ_STORAGE if a key_file of a store cannot be read. On failure the credentials have not changed.
  */
 NJ_API nj_status nj_config_set_auth_json(nj_config *config, const char *json, size_t length, nj_error **out_error);
 
 /**
- * Asks for a token when a call needs one and there is none, or it has run out, or the server has refused it: once for all
- * calls of the client, which wait. Runs inside nj_queue_poll of a call that waits, or inside its blocking call, whichever comes
- * first: a queue that nobody polls, or that is freed, holds up no others. It answers
- * now, or keeps the question (nj_token_question_retain) and answers later, from any thread: a question whose last owner
- * leaves without an answer fails. A call of the same client that needs a token would wait for itself here: send what fetches the
- * token with nj_request_set_use_auth(request, false). Without an answer the calls fail with NJ_TIMEOUT after 30 seconds.
+ * Must provide a token, because a call needs one and none exists, it has expired, or the server has rejected it.
+ * Called once for all waiting calls of the client, inside nj_queue_poll or the blocking call of one of them,
+ * whichever comes first.
+ *
+ * The callback answers with nj_token_question_answer or nj_token_question_fail. It may keep the question with
+ * nj_token_question_retain and answer later, from any thread. The waiting calls fail with NJ_TIMEOUT after 30 seconds
+ * without an answer, and with NJ_UNAUTHORIZED if the last owner releases the question without an answer. A call of
+ * the same client that fetches the token must not need one itself: nj_request_set_use_auth(request, false).
  *
  * @param question borrowed until the callback returns
  */
 typedef void (*nj_token_fn)(void *context, nj_token_question *question);
 
-/** @param context passed to `provide`, never read; must live until the clients are freed. A NULL `provide`: no credentials. */
-NJ_API nj_status nj_config_set_token_provider(nj_config *config, const char *scheme, nj_token_fn provide, void *context);
+/**
+ * Sets a callback that provides tokens.
+ *
+ * @param scheme  the security scheme whose tokens it provides, in addition to the schemes of nj_config_set_auth_json
+ *                and in place of the one of this name, before or after that call. NULL: all calls; replaces all other
+ *                credentials.
+ * @param provide NULL: removes the provider of the scheme; with a NULL `scheme`, all credentials
+ * @param context passed to `provide` unchanged; must stay valid until the clients are freed
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_config_set_token_provider(nj_config *config, const char *scheme, nj_token_fn provide,
+                                              void *context);
 
+/**
+ * Runs when a login has ended and a new login is needed: once each time, inside nj_queue_poll or the blocking call of
+ * a call that waited for the token. It may start calls and log in.
+ */
+typedef void (*nj_login_required_fn)(void *context);
 
-/** Whether the server has refused the last token, rather than its time being over. */
+/**
+ * Sets the callback for the end of any login of the clients.
+ *
+ * @param required NULL, the default: none
+ * @param context  passed to `required` unchanged; must stay valid until the clients are freed
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_config_set_on_login_required(nj_config *config, nj_login_required_fn required, void *context);
+
+/* ==================================================================================================================
+ * nj_token_question: a decision request for a token
+ *
+ *   Lent to      nj_token_fn; nj_token_question_retain adds an owner
+ *   Released by  nj_token_question_release, once for each nj_token_question_retain
+ *   Threads      any
+ * ================================================================================================================== */
+
+/** Adds an owner, so that the question can be answered after the callback has returned. NULL for NULL. */
+NJ_API nj_token_question *nj_token_question_retain(nj_token_question *question);
+
+/**
+ * Releases one owner. When the last owner releases a question without an answer, the waiting calls fail. NULL is
+ * ignored.
+ */
+NJ_API void nj_token_question_release(nj_token_question *question);
+
+/** Reports whether the server has rejected the last token, as opposed to its expiry. False for NULL. */
 NJ_API bool nj_token_question_was_refused(const nj_token_question *question);
 
 /**
- * Gives the token to the calls that wait.
+ * Gives the token to the waiting calls.
  *
- * @param expires_in_seconds how long it serves, from now; NJ_NO_LIMIT where that is not known: a 401 will tell
- * @return NJ_INVALID_ARGUMENT for a token that cannot stand in a header, a number that is none (the question stays open), and
- *         for a question that has its answer; NJ_FORKED
+ * @param expires_in_seconds the token's lifetime from now, 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY if it is not
+ *                           known: the token is then used until a server rejects it
+ * @return NJ_OK; NJ_INVALID_ARGUMENT for a token that cannot be sent in a header or a lifetime out of range (the
+ *         question stays open), and for a question that has been answered; NJ_FORKED
  */
 NJ_API nj_status nj_token_question_answer(nj_token_question *question, const char *access_token,
                                           double expires_in_seconds);
 
 /**
- * There is no token: the calls that wait fail with NJ_UNAUTHORIZED.
+ * Reports that there is no token. The waiting calls fail with NJ_UNAUTHORIZED.
  *
- * @param ends_login true: somebody has to log in (nj_config_set_on_login_required), and until nj_client_sign_in all calls
- *                   fail so; false: the next call asks again
- * @param message    for the developer, in the errors of the calls or, when the login ends, in the log; NULL for none
- * @return as nj_token_question_answer
+ * @param ends_login true: a new login is needed (nj_config_set_on_login_required), and all calls fail until
+ *                   nj_client_sign_in. False: the next call asks again.
+ * @param message    for the developer, in the errors of the calls or in the log; NULL: none
+ * @return NJ_OK; NJ_INVALID_ARGUMENT for a question that has been answered; NJ_FORKED
  */
 NJ_API nj_status nj_token_question_fail(nj_token_question *question, bool ends_login, const char *message);
 
-/** One more owner of the same question; NULL for NULL. */
-NJ_API nj_token_question *nj_token_question_retain(nj_token_question *question);
-NJ_API void nj_token_question_release(nj_token_question *question);
+/* ==================================================================================================================
+ * Retries
+ *
+ * The client repeats attempts that fail temporarily: connection failures and the statuses 408, 425, 429, 500, 502,
+ * 503 and 504. It repeats a request only if that cannot process it twice: the server has not seen the request, the
+ * method is idempotent (RFC 9110 section 9.2.2), or the request carries an idempotency key. It waits at least as long
+ * as the server asks (Retry-After). The total timeout covers all attempts and waits. If many calls fail, at most a
+ * tenth of the client's calls is repeated.
+ * ================================================================================================================== */
 
 /**
- * Runs when the login has ended and somebody has to log in: once each time it ends, inside nj_queue_poll of a call that
- * waited for the token, or inside its blocking call. It may start calls and log in.
- */
-typedef void (*nj_login_required_fn)(void *context);
-
-/** For whatever logins the clients made from `config` have; NULL: nobody is told. `context` as for a token provider. */
-NJ_API nj_status nj_config_set_on_login_required(nj_config *config, nj_login_required_fn required, void *context);
-
-/** False: the request is sent without the client's credentials, those in its headers and URL among them. */
-NJ_API nj_status nj_request_set_use_auth(nj_request *request, bool use);
-
-/**
- * Begins to use a token that a login has brought, in place of the one there is, and keeps it in the store.
+ * Limits the attempts of one call, including the first.
  *
- * @param json   {"access_token": "...", "refresh_token": "...", "expires_in": 3600}, of which the first alone must be there;
- *               token_type and scope may be (RFC 6749 section 5.1)
- * @param length of `json` in bytes, which need not end in NUL
- * @return NJ_INVALID_REQUEST for a client that has no login; NJ_INVALID_ARGUMENT, NJ_DECODING as nj_config_merge_json;
- *         NJ_FORKED
- */
-NJ_API nj_status nj_client_sign_in(nj_client *client, const char *scheme, const char *json, size_t length, nj_error **out_error);
-
-/**
- * Forgets the token, in the store too: calls fail with NJ_UNAUTHORIZED from now on, in every client of the store and after a
- * restart, until nj_client_sign_in or nj_client_log_in; access_token and refresh_token of the configuration and the client's
- * own credentials are not used before that. What the cache has of answers to this login goes, in memory and on disk; what was
- * answered to nobody in particular stays. The server is not told.
- *
- * Waits until the store and the cache on disk have been changed. The client is logged out even if this fails. nj_client_free
- * also waits for the store.
- *
- * @return NJ_STORAGE if the store or the cache could not be changed: another client may still use the login; NJ_INVALID_REQUEST
- *         if the client has no login; NJ_FORKED
- */
-NJ_API nj_status nj_client_sign_out(nj_client *client, const char *scheme, nj_error **out_error);
-
-/** Shows a person what to do, to let the program in. */
-typedef void (*nj_login_prompt_fn)(void *context, const nj_login_prompt *prompt);
-
-/** The page to open; without a code, in a browser of this machine. Borrowed until the callback returns, as the next two. */
-NJ_API const char *nj_login_prompt_url(const nj_login_prompt *prompt);
-
-/** The code to enter there, on whatever device; NULL: there is none. */
-NJ_API const char *nj_login_prompt_user_code(const nj_login_prompt *prompt);
-
-/** The page with the code entered already, for a link or a QR code; NULL: there is none. */
-NJ_API const char *nj_login_prompt_complete_url(const nj_login_prompt *prompt);
-
-/**
- * Logs in and waits for the end on this thread, where `prompt` runs. With the grant device_code a person enters a code on
- * another device (RFC 8628); with authorization_code one lets the program in with the browser, which is led back to a socket
- * of this machine (RFC 8252, with PKCE, RFC 7636). Any other login does what a call would wait for, and asks nobody. The
- * token is in its store when this returns.
- *
- * @param seconds how long it may take, 0 to 100 years; the server's own limit for a code may be shorter
- * @param context passed to `prompt`, never read
- * @return NJ_INVALID_REQUEST for a client that has no login, or whose tokens a callback provides; NJ_UNAUTHORIZED when the
- *         server or the person has refused; NJ_TIMEOUT
- */
-NJ_API nj_status nj_client_log_in(nj_client *client, const char *scheme, double seconds, nj_login_prompt_fn prompt, void *context,
-                                  nj_error **out_error);
-
-/** Called once for each login that was started. `error` is NULL when the client is logged in, and borrowed otherwise. */
-typedef void (*nj_login_done_fn)(void *context, const nj_error *error);
-
-/**
- * The same without waiting: `prompt` and `done` run inside nj_queue_poll of `queue`.
- *
- * @param context passed to both, never read; must live until `done` has run
- * @return the login, yours to release; nj_task_cancel ends it. NULL: an argument was wrong, the client has no login, or is of
- *         a forked process's parent.
- */
-NJ_API nj_task *nj_client_start_log_in(nj_client *client, const char *scheme, double seconds, nj_queue *queue, nj_login_prompt_fn prompt,
-                                       nj_login_done_fn done, void *context, nj_error **out_error);
-
-/**
- * Logs out as nj_client_sign_out_of does, without waiting. The client is logged out when this function returns. `done` is called
- * from nj_queue_poll of `queue` when the store and the cache on disk have been changed, or with NJ_STORAGE if this failed.
- *
- * @param scheme  the security scheme of the login; NULL: the only login
- * @param context passed to `done` unchanged and never read; must stay valid until `done` has returned
- * @return a task owned by the caller (release it with nj_task_release), or NULL as nj_client_start_log_in. nj_task_cancel ends
- *         the wait and does not undo the logout.
- */
-NJ_API nj_task *nj_client_start_sign_out(nj_client *client, const char *scheme, nj_queue *queue, nj_login_done_fn done,
-                                         void *context, nj_error **out_error);
-
-/* ------------------------------------------------------------------------------------------------------ retry --- */
-
-/* What fails for a while is tried again: 408, 425, 429, 500, 502, 503 and 504, and connections that fail. Only where that
- * cannot do twice what was asked for once: the server has not seen the request, its method is idempotent (RFC 9110 section
- * 9.2.2), or it carries an idempotency key. Never sooner than the server asks (Retry-After, section 10.2.3). The total
- * timeout bounds all attempts and waits together, and a tenth of the client's calls is what it repeats at most when many
- * fail. */
-
-/**
- * Attempts of one call, the first among them; 3 by default, 1 repeats nothing.
- *
- * @return NJ_INVALID_ARGUMENT for a number that is not from 1 to 100
+ * @param count 1 to 100; 3 by default. 1: no retries.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_config_set_retry_attempts(nj_config *config, int count);
 
 /**
- * The wait before an attempt is chosen between nothing and `base` seconds, before each later one from a range twice as long,
- * and never beyond `cap`, so that those who failed together do not come back together. 0.5 and 30 by default.
+ * Sets the waits between attempts. The first wait is random between 0 and `base`. The upper bound doubles with each
+ * further attempt, up to `cap`.
  *
- * @return NJ_INVALID_ARGUMENT for what is not from 0 to 100 years
+ * @param base seconds, 0 to 3153600000; 0.5 by default
+ * @param cap  seconds, 0 to 3153600000; 30 by default. NJ_NO_LIMIT has no meaning for either: 0 does not wait.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_config_set_retry_backoff(nj_config *config, double base, double cap);
 
-/** Seconds that a server may ask to wait; where it asks for more, the call fails at once and nj_error_retry_after says how
- * long. 60 by default. */
+/**
+ * Limits how long a server may make a call wait. If it asks for more, the call fails at once, and
+ * nj_error_retry_after returns what it asked for.
+ *
+ * @param seconds 0 to 3153600000; 60 by default. NJ_NO_LIMIT has no meaning here: 0 does not wait.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
 NJ_API nj_status nj_config_set_retry_max_wait(nj_config *config, double seconds);
 
 /**
- * Sets whether the Retry-After of a response (RFC 9110 section 10.2.3) is respected; true by default. If it is:
+ * Sets whether the Retry-After of a response (RFC 9110 section 10.2.3) is respected. True by default. If it is:
  *
- *   - a retry and a redirect wait at least as long as it asks;
- *   - a 429 that asks for up to nj_config_set_retry_max_wait holds back all calls to the origin;
- *   - a 429 that asks for more, and a 503, hold back the calls for the same URL, until one of them succeeds.
+ *   - a retry and a redirect wait at least as long as it asks
+ *   - a 429 that asks for at most nj_config_set_retry_max_wait holds back all calls to the origin
+ *   - a 429 that asks for more, and a 503, hold back the calls for the same URL until one of them succeeds
  *
- * A call that is held back for longer than nj_config_set_retry_max_wait, or beyond its deadline, fails at once with
- * NJ_RATE_LIMITED. Invalid values, and more than 30 days, are ignored. False: the field is only reported
- * (nj_error_retry_after), and a request neither waits for such a pause nor starts one. The second function is for one request,
- * in place of the client's setting.
+ * A call that is held back for longer than nj_config_set_retry_max_wait, or beyond its total timeout, fails at once
+ * with NJ_RATE_LIMITED. Invalid values and values above 30 days are ignored. If Retry-After is not respected, it is
+ * only reported (nj_error_retry_after). The second function sets this for one request, in place of the client's
+ * setting.
+ *
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_config_set_respect_retry_after(nj_config *config, bool respect);
 NJ_API nj_status nj_request_set_respect_retry_after(nj_request *request, bool respect);
 
-/** For this request, with the default backoff and longest wait, in place of all of the client's settings. 1 to 100. */
+/**
+ * Limits the attempts of the request's calls in place of the client's limit. The other retry settings of the client
+ * still apply.
+ *
+ * @param count 1 to 100
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
 NJ_API nj_status nj_request_set_retry_attempts(nj_request *request, int count);
 
-/** What becomes of an attempt that has failed. */
+/** A decision about an attempt that has failed. */
 typedef enum nj_retry {
-  NJ_RETRY_AS_DECIDED = 0, /* what the client would do */
-  NJ_RETRY_AGAIN = 1,      /* another attempt, whatever the settings say; the server may then do twice what it was asked once */
-  NJ_RETRY_STOP = 2,       /* the failure is the call's */
-  NJ_RETRY_LATER = 3       /* nj_task_retry will say it */
+  NJ_RETRY_AS_DECIDED = 0, /* do what the client's settings say */
+  NJ_RETRY_AGAIN = 1,      /* retry in any case; the server may then process the request twice */
+  NJ_RETRY_STOP = 2,       /* fail the call */
+  NJ_RETRY_LATER = 3       /* nj_task_retry will decide */
 } nj_retry;
 
 /**
- * Asked about each attempt that brought no answer, or one of the statuses above and not an expected one, inside nj_queue_poll or
- * nj_client_send; the call waits for it, no longer than its total timeout. Not asked when part of the answer is with you
- * already: that is never repeated, and neither is a streamed body that cannot begin anew.
+ * Decides about a failed attempt: one without a response, or with one of the statuses above that the request does not
+ * expect. Runs inside nj_queue_poll or the blocking call. The call waits for the decision, at most until the total
+ * timeout expires. Not called if a part of the response has been delivered, or a streamed request body cannot be
+ * rewound: such an attempt is never repeated.
+ *
+ * @param question borrowed until the callback returns
  */
 typedef nj_retry (*nj_retry_fn)(void *context, nj_task *task, nj_retry_question *question);
 
-/** @param context passed to `retry`, never read; must live as long as calls of this request run. A NULL `retry`: the settings
- * decide. */
+/**
+ * Sets the callback that decides about failed attempts.
+ *
+ * @param retry   NULL, the default: the settings decide
+ * @param context passed to `retry` unchanged; must stay valid until all calls of the request have ended
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
 NJ_API nj_status nj_request_on_retry(nj_request *request, nj_retry_fn retry, void *context);
 
-/** What the attempt failed with, as the call would; borrowed until the callback returns (nj_error_retain keeps it). */
+/* nj_retry_question: lent until nj_retry_fn returns; for the thread of the callback only. */
+
+/** Returns the error that the call would fail with. Borrowed until the callback returns; nj_error_retain keeps it. */
 NJ_API const nj_error *nj_retry_question_error(const nj_retry_question *question);
 
-/** 1 for the first. */
+/** Returns the number of the failed attempt, 1 for the first. 0 for NULL. */
 NJ_API int nj_retry_question_attempt(const nj_retry_question *question);
 
-/** Seconds after which the client would try again; negative where it would not, and the sentence that says why not. */
+/** Returns the seconds after which the client would retry. -1 if it would not retry, and for NULL. */
 NJ_API double nj_retry_question_after(const nj_retry_question *question);
+
+/** Returns why the client would not retry, as a sentence. NULL if it would. */
 NJ_API const char *nj_retry_question_reason(const nj_retry_question *question);
 
 /**
- * How long NJ_RETRY_AGAIN waits; without it, as long as the client would, or not at all where it would not try again.
+ * Sets how long NJ_RETRY_AGAIN waits. By default, as long as the client would wait, or 0 if it would not retry.
  *
- * @return NJ_INVALID_ARGUMENT for what is not from 0 to 100 years
+ * @param seconds 0 to 3153600000
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_retry_question_set_after(nj_retry_question *question, double seconds);
 
 /**
- * Answers what NJ_RETRY_LATER has put off, from any thread: once for each time. For a call that has ended nothing happens.
+ * Decides what NJ_RETRY_LATER has put off, once for each time it was returned. Does nothing if the call has ended.
+ * Any thread.
  *
- * @param seconds for NJ_RETRY_AGAIN: how long it waits
- * @return NJ_INVALID_ARGUMENT for NJ_RETRY_LATER, an answer that is none, and seconds that are not from 0 to 100 years
+ * @param decision not NJ_RETRY_LATER
+ * @param seconds  how long NJ_RETRY_AGAIN waits, 0 to 3153600000; ignored for other answers
+ * @return NJ_OK; NJ_INVALID_ARGUMENT, also for a task that is not a call; NJ_FORKED
  */
-NJ_API nj_status nj_task_retry(nj_task *task, nj_retry answer, double seconds);
+NJ_API nj_status nj_task_retry(nj_task *task, nj_retry decision, double seconds);
 
 /**
- * The Idempotency-Key field (draft-ietf-httpapi-idempotency-key-header), the same on every attempt, so that a write may be
- * repeated where no answer came. NULL: a new key for each call; nj_response_idempotency_key and nj_error_idempotency_key tell
- * which. The server must know such keys.
+ * Sets the Idempotency-Key header (draft-ietf-httpapi-idempotency-key-header). It is the same in all attempts, so
+ * that a write can be repeated after a lost response. The server must support such keys.
  *
- * @param key 1 to 255 printable ASCII characters without spaces, otherwise NJ_INVALID_ARGUMENT
+ * @param key 1 to 255 printable ASCII characters without spaces. NULL: the client generates a key for each call,
+ *            which nj_response_idempotency_key and nj_error_idempotency_key return.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_request_set_idempotency_key(nj_request *request, const char *key);
 
-/** Bytes of a key that nj_idempotency_key_new makes, NUL among them. */
+/** The size of the buffer of nj_idempotency_key_new, including NUL. */
 #define NJ_IDEMPOTENCY_KEY_SIZE 37
 
 /**
- * Writes a new random key (a UUID, RFC 9562 section 5.4) and NUL to `buffer`. For programs that keep it before they send, and
- * finish the call after a crash.
+ * Generates an idempotency key: a random UUID (RFC 9562 section 5.4). This is for programs that store the key before
+ * they send the request, and repeat the call after a crash.
  *
- * @param capacity of `buffer` in bytes
- * @return NJ_INVALID_ARGUMENT for one below NJ_IDEMPOTENCY_KEY_SIZE
+ * @param buffer   receives the key and NUL
+ * @param capacity bytes of `buffer`, at least NJ_IDEMPOTENCY_KEY_SIZE
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_idempotency_key_new(char *buffer, size_t capacity);
 
-/* ----------------------------------------------------------------------------------------------------- limits --- */
-
-/* What a client spares each origin. Calls that must wait do so in order of their arrival, and their total timeout runs: one
- * that it would not let begin fails at once with NJ_RATE_LIMITED. A group with limits of its own, whatever the origins of its
- * calls, is declared by JSON alone: nj_config_merge_json with
- * {"limit_groups": {"search": {"rate_limit": {"requests": 10, "per": 1}, "concurrency": 4}}}. */
+/* ==================================================================================================================
+ * Limits
+ *
+ * A client can limit its calls to each origin. Calls wait in the order of their arrival while their total timeout
+ * runs. A call that cannot begin before its total timeout expires fails at once with NJ_RATE_LIMITED. Limit groups
+ * have limits of their own, which apply to calls to any origin. They are set with nj_config_merge_json:
+ *
+ *     {"limit_groups": {"search": {"rate_limit": {"requests": 10, "per": 1}, "concurrency": 4}}}
+ * ================================================================================================================== */
 
 /**
- * How many requests may begin in how many seconds, evenly; what servers tell of their own limits (RateLimit, RateLimit-Policy,
- * X-RateLimit-*: draft-ietf-httpapi-ratelimit-headers) slows down further, before they refuse. For Retry-After see
- * nj_config_set_respect_retry_after.
+ * Limits how many requests to an origin begin in a period, evenly distributed. The client then also follows what
+ * servers report about their own limits (RateLimit, RateLimit-Policy and X-RateLimit-* headers:
+ * draft-ietf-httpapi-ratelimit-headers). No limit by default.
  *
- * @param requests    1 to 1000000000; 0: only what servers tell, the other two numbers are then not read
- * @param per_seconds above 0, to 100 years
- * @param burst       requests that may begin at once after a pause, 1 to 1000000000; 0: as many as `requests`
+ * @param requests    1 to 1000000000. 0: only what servers report; the other parameters are ignored.
+ * @param per_seconds the period, more than 0 and at most 3153600000
+ * @param burst       requests that may begin at the same time after a pause, 1 to 1000000000. 0: `requests`.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_config_set_rate_limit(nj_config *config, size_t requests, double per_seconds, size_t burst);
 
-/** Requests that may be under way at once, 1 to 1000000; 0: as many as there are connections for, which is the default. */
+/**
+ * Limits the requests to an origin that are in flight at the same time.
+ *
+ * @param count 1 to 1000000. 0, the default: only nj_config_set_max_connections_per_host limits them.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
 NJ_API nj_status nj_config_set_concurrency(nj_config *config, size_t count);
 
 /**
- * Leaves a server alone that does not work: when `failure_rate` of the calls in the last `window` seconds failed (no answer, or
- * 5xx), calls fail at once with NJ_SERVER for `rest` seconds; then one goes as a probe, and its end decides.
+ * Sets a circuit breaker for each origin. The circuit opens when `failure_rate` of the calls in the last `window`
+ * seconds have failed (no response, or a status of 500 and above). While it is open, for `rest` seconds, calls fail
+ * at once with NJ_SERVER. Then it is half-open: one call is sent as a probe. Its success closes the circuit, and its
+ * failure opens it again.
  *
- * @param failure_rate  above 0, to 1; 0: none, which is the default, and the other numbers are not read
- * @param minimum_calls fewer in the window prove nothing; 1 to 1000000
- * @param window        seconds, above 0, to 100 years
- * @param rest          seconds, 0 to 100 years
+ * @param failure_rate  more than 0, up to 1. 0, the default: no circuit breaker; the other parameters are ignored.
+ * @param minimum_calls the calls in the window below which the circuit stays closed, 1 to 1000000
+ * @param window        seconds, more than 0 and at most 3153600000
+ * @param rest          seconds, 0 to 3153600000
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_config_set_circuit_breaker(nj_config *config, double failure_rate, size_t minimum_calls,
                                                double window, double rest);
 
-/** Calls of one origin or group that may wait for its limits, 0 to 10000000; one more fails at once with NJ_RATE_LIMITED.
- * 1000 by default. */
+/**
+ * Limits the calls of one origin or group that wait for its limits. A further call fails at once with
+ * NJ_RATE_LIMITED.
+ *
+ * @param count 0 to 10000000; 1000 by default. 0: no call waits.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
 NJ_API nj_status nj_config_set_max_waiting(nj_config *config, size_t count);
 
 /**
- * The group whose limits hold for this request in place of its origin's; NULL: its origin's. A client that has no such group
- * refuses it with NJ_INVALID_REQUEST.
+ * Sets the group whose limits apply to the request in place of its origin's.
+ *
+ * @param group a name from limit_groups; a client without this group fails the call with NJ_INVALID_REQUEST. NULL,
+ *              the default: the origin's limits.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_request_set_limit_group(nj_request *request, const char *group);
 
 /**
- * Whether safe calls without a body that are alike (URL, headers, credentials) share one exchange while it lasts, and the
- * memory of its answer. Each has its own timeout and cancel; the last that leaves ends the exchange. Not a cache: what has been
- * answered is forgotten. Requests with callbacks for head, body, redirects, retries or refreshes never share. An exchange takes
- * no more requests after one of its requests has timed out, and after a request of the client with an unsafe method (such as
- * PUT) to its origin has ended: a GET after a completed PUT never gets a response from before it. False by default; the second
- * is in place of the client's setting.
+ * Sets whether identical calls share one exchange while it is in flight, and the memory of its response. Calls are
+ * identical if they have a safe method, no body, and the same URL, headers and credentials. False by default. The
+ * second function sets this for one request, in place of the client's setting.
+ *
+ * Each call has its own timeouts and can be cancelled. The exchange is cancelled with its last call. Nothing is
+ * stored when it has ended: this is not a cache. Requests with callbacks for head, body, redirects, retries or
+ * refreshes never share. An exchange accepts no more calls after one of its calls has timed out, and after a call of
+ * the client with an unsafe method (such as PUT) to its origin has ended, so that a GET after a completed PUT never
+ * receives an older response.
+ *
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_config_set_coalesce(nj_config *config, bool coalesce);
 NJ_API nj_status nj_request_set_coalesce(nj_request *request, bool coalesce);
 
 /**
- * How the origins and groups stand that have a limit now, or were asked by their server to be left alone:
+ * Describes the origins and groups that have a limit now, or whose server has asked for a pause:
  *
  *     [{"name": "https://api.example.com", "inside": 3, "waiting": 0, "circuit": "closed"}]
  *
- * `circuit` is closed, open or half_open; `pause`, where the server has asked for one (Retry-After), its remaining seconds. A
- * pause of one resource is an entry of its own, with the URL as its name.
+ *   inside   the requests in flight
+ *   waiting  the calls that wait
+ *   circuit  "closed", "open" or "half_open"
+ *   pause    the remaining seconds of a Retry-After, if there is one. A pause of one URL has its own entry, with the
+ *            URL as its name
  *
- * @param out_length may be NULL
- * @return text with NUL behind it, yours to free with nj_text_free; "[]" also for the handle of a forked process's parent;
- *         NULL for NULL
+ * @param out_length receives the length without NUL; may be NULL
+ * @return JSON text that the caller frees with nj_text_free; "[]" after fork; NULL for NULL
  */
 NJ_API char *nj_client_limits_json(nj_client *client, size_t *out_length);
 
-/** Frees a text that a function has said is yours. */
-NJ_API void nj_text_free(char *text);
-
-/* ----------------------------------------------------------------------------------------------------- client --- */
+/* ==================================================================================================================
+ * Testing without a network
+ *
+ * A mock, a cassette and a network profile replace or change the network below all other parts of the client. Their
+ * responses are retried, redirected, cached and authenticated like those of a server. All functions here are for the
+ * configuration, except those that inspect a client's mock.
+ * ================================================================================================================== */
 
 /**
- * Makes a client, with a thread of its own for its event loop.
+ * Makes clients answer requests from a list of routes in place of the network. The JSON is a list of routes, or
+ * {"routes": [...], "passthrough": true}, which sends unmatched requests to the network. The first route that matches
+ * a request answers it. Without passthrough, an unmatched request fails with NJ_INVALID_REQUEST, and the message
+ * names the nearest route.
  *
- * @param config copied; NULL for the defaults
- * @return NULL when the configuration cannot work (NJ_INVALID_URL, NJ_TLS, NJ_STORAGE, ...) or there is no thread or
- *         descriptor left
- */
-NJ_API nj_client *nj_client_new(const nj_config *config, nj_error **out_error);
-
-/**
- * Cancels what is in flight, hands its completions to their queues, closes the connections and returns when nothing of
- * the client runs any more, but for a look-up of an address that the system's resolver has not answered: that thread ends
- * with the answer and touches nothing of the client. May be called from a callback.
- */
-NJ_API void nj_client_free(nj_client *client);
-
-/**
- * Sends `request` and waits for the whole answer on this thread, which meanwhile runs the request's own callbacks.
+ *   member of a route  value
+ *   -----------------  ----------------------------------------------------------------------------------------------
+ *   name               for nj_client_mock_uses
+ *   method             any by default
+ *   path               "/articles/{id}", or "/files/" and two asterisks for all paths below; relative to the base URL,
+ *                      or absolute
+ *   query, headers,    an object: "value", a list of values, true (any) or false (absent) for each name
+ *   form
+ *   json               what the JSON of the body must contain
+ *   body               the whole body
+ *   times              how often the route answers; unlimited by default
+ *   optional           true: nj_client_mock_verify does not require it
+ *   answer, answers    a response, or a list of responses in their order
+ *   used_up            what follows the last of `answers`: "last" (default), "first" or "error"
  *
- * @return the response, yours to release; NULL for a failure, an unexpected status among them (nj_request_expect_status)
- */
-NJ_API nj_response *nj_client_send(nj_client *client, const nj_request *request, nj_error **out_error);
-
-/**
- * Called once for each started task, whatever happens to it: never zero times, never twice. Exactly one of `response`
- * and `error` is non-NULL; both are borrowed until this function returns (nj_response_retain and nj_error_retain keep
- * them). It may start, cancel and free anything. It must not unwind (no exception, no longjmp) through us.
- */
-typedef void (*nj_done_fn)(void *context, nj_task *task, const nj_response *response, const nj_error *error);
-
-/**
- * Starts `request` without waiting; `done` never runs inside this call. A thread that polls the queue may run it before
- * this returns.
+ * A response is a status, or an object:
  *
- * @param queue   where `done` and the other events of this task are delivered
- * @param context passed to `done`, never read; must live until `done` has run
- * @return the task, yours to release (which does not cancel), or NULL: an argument was wrong. What goes wrong on the
- *         network arrives in `done`, never here.
- */
-NJ_API nj_task *nj_client_start(nj_client *client, const nj_request *request, nj_queue *queue, nj_done_fn done,
-                                void *context, nj_error **out_error);
-
-/* -------------------------------------------------------------------------------------------------------- mocks --- */
-
-/* Tests without a network. All three stand where the network is, below everything else of the client: what they bring is
- * retried, followed, cached and logged in for as a server's answers are. */
-
-/**
- * Answers in place of servers, for clients made from `config`: a JSON list of routes, the schema of Lua's nightjar.mock, or an
- * object {"routes": [...], "passthrough": true} whose other calls go to the network. The first route that fits a request
- * answers it; a call that none fits fails with NJ_INVALID_REQUEST, which names the nearest. A route has any of
+ *   status                 100 to 599; 200 by default
+ *   headers                an object of names and values
+ *   json, body, base64,    the body; a file is read at once
+ *   file
+ *   delay                  seconds before the response
+ *   rate                   bytes per second
+ *   pieces                 the bytes of each part of the body that is received at a time
+ *   fault                  "offline", "dns", "connect", "tls", "connect_timeout", "timeout", "hang", "connection_lost",
+ *                          "malformed", or {"kind": "connection_lost", "after": 100}: after 100 bytes of the body
  *
- *     name, method, path ("/articles/{id}", "/files/" and two stars for all below; relative to the base URL, or absolute),
- *     query, headers, form ({"name": "value" | ["several"] | true for any | false for none}), json (what the body's JSON must
- *     have), body (just that), times (how often it answers), optional (for nj_client_mock_verify), and
- *     answer, or answers in their order, and then used_up: "last" (the default), "first" or "error".
- *
- * An answer is a status or an object of
- *
- *     status, headers, json | body | base64 | file (a path, read at once), delay (seconds), rate (bytes a second), pieces
- *     (bytes of each), fault ("offline", "dns", "connect", "tls", "connect_timeout", "timeout", "hang", "connection_lost",
- *     "malformed"; {"kind": "connection_lost", "after": 100} breaks off behind so many bytes of the body).
- *
- * @param json NULL: the network answers, which is the default
- * @return NJ_DECODING when it is not JSON, NJ_INVALID_ARGUMENT for what the schema has not, NJ_STORAGE for a file that cannot
- *         be read; then nothing has changed
+ * @param json text that ends with NUL; NULL, the default: no mock
+ * @return NJ_OK; NJ_INVALID_ARGUMENT for an unknown member or a wrong value; NJ_DECODING if `json` is not JSON;
+ *         NJ_STORAGE if a file cannot be read. On failure the mock has not changed.
  */
 NJ_API nj_status nj_config_set_mock(nj_config *config, const char *json, nj_error **out_error);
 
-/** How often the route of this name, or else of this method and path ("GET /articles"), has answered; NULL: all of them. -1
- * where the client has no mock, or no such route. */
+/**
+ * Returns how often a route has answered.
+ *
+ * @param route the name of a route, or its method and path as the route has them: "GET /articles". NULL: all routes
+ *              together.
+ * @return -1 if the client has no mock or no such route, for NULL, and after fork
+ */
 NJ_API int64_t nj_client_mock_uses(nj_client *client, const char *route);
 
-/** NJ_INVALID_REQUEST where a route that is not optional was not asked, or not as often as its times, or a call had none. */
+/**
+ * Checks that each route that is not optional has answered, as often as its `times` says, and that every request
+ * matched a route.
+ *
+ * @return NJ_OK; NJ_INVALID_REQUEST if that is not so; NJ_INVALID_ARGUMENT, also if the client has no mock; NJ_FORKED
+ */
 NJ_API nj_status nj_client_mock_verify(nj_client *client, nj_error **out_error);
 
-/** Nothing was asked, and each sequence of answers begins anew. */
+/**
+ * Resets the counts of a client's mock and restarts its sequences of responses. Does nothing without a mock and after
+ * fork.
+ */
 NJ_API void nj_client_mock_reset(nj_client *client);
 
+/** What a cassette does. */
 typedef enum nj_cassette_mode {
-  NJ_CASSETTE_AUTO = 0,   /* what the file has comes from it; what it has not, from the network, and is added */
-  NJ_CASSETTE_RECORD = 1, /* all comes from the network and becomes the file */
-  NJ_CASSETTE_REPLAY = 2, /* all comes from the file; what it has not fails with NJ_INVALID_REQUEST */
+  NJ_CASSETTE_AUTO = 0,   /* replays exchanges that the file has; sends the others and adds them to the file */
+  NJ_CASSETTE_RECORD = 1, /* sends all requests; their exchanges replace the file's content */
+  NJ_CASSETTE_REPLAY = 2, /* replays; a request without a recorded exchange fails with NJ_INVALID_REQUEST */
 } nj_cassette_mode;
 
 /**
- * Records each exchange with a server, redirects and refreshes of tokens among them, to a file of JSON, or replays it. Secrets
- * are replaced by names that tell nothing of them, the same for the same secret, which replayed calls may send. Each exchange
- * is replayed once, in the order of recording among those alike: of the same method, URL and body, but for their secrets.
- * `cassette` of nj_config_merge_json has more ways: {"file", "mode", "repeats": true (the last one again and again), "timing":
- * true (as slow as it was), "headers": [names to compare too], "ignore": {"query": [names], "json": [pointers], "body": true,
- * "origin": true}, "secrets": [further names], "secret_values": [texts]}.
+ * Records exchanges to a JSON file, including redirects and token refreshes, or replays them. Secrets are replaced by
+ * placeholders, which are the same for the same secret. Each exchange is replayed once, in the order of recording
+ * among those with the same method, URL and body (without secrets).
  *
- * nj_client_new reads it: NJ_STORAGE where there is none to replay, NJ_DECODING for a damaged one. It is written within a
- * second or so, and by nj_client_free; the log tells where that fails. One client records to a file at a time.
+ * The option `cassette` of nj_config_merge_json has more settings: {"file", "mode", "repeats": true (the last
+ * exchange again and again), "timing": true (with the recorded delays), "headers": [names to compare], "ignore":
+ * {"query": [names], "json": [pointers], "body": true, "origin": true}, "secrets": [further names], "secret_values":
+ * [texts]}.
  *
- * @param path NULL: none, which is the default
+ * nj_client_new reads the file: it fails with NJ_STORAGE if there is none to replay, and with NJ_DECODING if it is
+ * damaged. The file is written about once a second and by nj_client_free; a failure is logged. Only one client at a
+ * time may record to a file.
+ *
+ * @param path NULL, the default: no cassette; `mode` is then ignored
+ * @return NJ_OK; NJ_INVALID_ARGUMENT, also for an empty path
  */
 NJ_API nj_status nj_config_set_cassette(nj_config *config, const char *path, nj_cassette_mode mode);
 
 /**
- * Makes the network, or the mock, worse than it is: "3g", "edge", "lossy" or "offline". `network` of nj_config_merge_json
- * takes such a name or {"profile", "latency", "jitter" (seconds), "down", "up" (bytes a second), "loss" (the share of
- * exchanges that break off), "offline", "seed"}.
+ * Makes the network, or the mock, slower or less reliable. The option `network` of nj_config_merge_json takes a name
+ * or {"profile", "latency", "jitter" (seconds), "down", "up" (bytes per second), "loss" (the share of exchanges that
+ * fail, 0 to 1), "offline", "seed"}.
  *
- * @param name NULL: as it is, which is the default
- * @param seed of chance: the same seed, the same course
- * @return NJ_INVALID_ARGUMENT for another name
+ *   profile  latency          down      up        loss
+ *   -------  ---------------  --------  --------  ----
+ *   3g       0.3 s            200 kB/s   96 kB/s  0
+ *   edge     0.84 s            30 kB/s   25 kB/s  0
+ *   lossy    0.3 s + 0-0.2 s  200 kB/s   96 kB/s  0.1
+ *   offline  all requests fail with NJ_OFFLINE
+ *
+ * @param name a profile; NULL, the default: none
+ * @param seed of the random numbers: the same seed has the same result
+ * @return NJ_OK; NJ_INVALID_ARGUMENT for an unknown name
  */
 NJ_API nj_status nj_config_set_network_profile(nj_config *config, const char *name, uint64_t seed);
 
-/* ---------------------------------------------------------------------------------------------------- request --- */
+/* ==================================================================================================================
+ * nj_client: connections, policies and the event loop that runs them
+ *
+ *   Constructor  nj_client_new
+ *   Destructor   nj_client_free
+ *   Threads      any
+ * ================================================================================================================== */
 
 /**
- * @param method a token, in its case: "GET"
- * @param target an absolute http or https URL, or a path to be joined to the base URL; checked when it is sent
- * @return NULL when `method` is not a token, or either is NULL or not UTF-8
+ * Creates a client with an event loop on a thread of its own.
+ *
+ * @param config copied; NULL: the defaults
+ * @return a client that the caller frees with nj_client_free, or NULL: NJ_INVALID_ARGUMENT for options that
+ *         contradict each other; NJ_INVALID_URL for the base URL; NJ_TLS for the file of certificate authorities;
+ *         NJ_STORAGE for a file that an option names; NJ_DECODING for its content; NJ_CONNECT if the system has no
+ *         thread or descriptor left; NJ_FORKED if the configuration has a cache or a cookie jar of the parent process
+ */
+NJ_API nj_client *nj_client_new(const nj_config *config, nj_error **out_error);
+
+/**
+ * Cancels all calls of the client, posts their completions to their queues, closes the connections and frees the
+ * client. NULL is ignored. May be called from a callback.
+ *
+ * The function returns when nothing of the client runs any more. It waits up to 15 seconds for a token refresh that
+ * is in progress, and up to 5 seconds for another process that holds the cache on disk. A host name lookup that the
+ * system's resolver has not finished continues on a thread of its own, without access to the client.
+ */
+NJ_API void nj_client_free(nj_client *client);
+
+/**
+ * Sends a request and blocks until the response is complete. The request's callbacks run on this thread.
+ *
+ * @param request copied; it can be sent any number of times
+ * @return a response that the caller releases with nj_response_release, or NULL. `out_error` then receives any kind
+ *         of error from NJ_CANCELLED to NJ_SCRIPT that applies: the kind of an unexpected status
+ *         (nj_request_expect_status), a network error, NJ_TIMEOUT, NJ_TOO_LARGE, NJ_DECODING, NJ_CACHE_MISS, the
+ *         status that a before hook has returned; or NJ_INVALID_URL, NJ_INVALID_REQUEST, NJ_CLOSED, NJ_FORKED
+ */
+NJ_API nj_response *nj_client_send(nj_client *client, const nj_request *request, nj_error **out_error);
+
+/**
+ * Receives the result of a task. Called exactly once for each started task. Exactly one of `response` and `error` is
+ * not NULL. `task` and both of them are borrowed until the callback returns; nj_task_retain, nj_response_retain and
+ * nj_error_retain keep them. The callback may start, cancel and free anything.
+ */
+typedef void (*nj_done_fn)(void *context, nj_task *task, const nj_response *response, const nj_error *error);
+
+/**
+ * Starts a request without blocking.
+ *
+ * @code
+ *     static void done(void *context, nj_task *task, const nj_response *response, const nj_error *error) {
+ *       (void)task;
+ *       if (response) printf("%d\n", nj_response_status(response));
+ *       if (error) fprintf(stderr, "%s\n", nj_error_message(error));
+ *       *(int *)context += 1;
+ *     }
+ *
+ *     static void fetch(nj_client *client, nj_error **error) {
+ *       int count = 0;
+ *       nj_queue *queue = nj_queue_new();
+ *       nj_request *request = nj_request_new("GET", "/v1/articles");
+ *       nj_task *task = nj_client_start(client, request, queue, done, &count, error);
+ *       while (task && count == 0) nj_queue_poll(queue, 10);
+ *       nj_task_release(task);
+ *       nj_request_free(request);
+ *       nj_queue_free(queue);
+ *     }
+ * @endcode
+ *
+ * @param request copied; it can be sent any number of times
+ * @param queue   the queue on which `done` and all other events of this task are delivered
+ * @param done    called exactly once, from nj_queue_poll. It is never called from inside this function, but another
+ *                thread that polls the queue may call it before this function returns
+ * @param context passed to `done` unchanged; must stay valid until `done` has returned
+ * @return a task that the caller releases with nj_task_release (releasing does not cancel), or NULL:
+ *         NJ_INVALID_ARGUMENT, NJ_INVALID_URL or NJ_INVALID_REQUEST for the request, NJ_CLOSED, NJ_FORKED. Network
+ *         failures are reported to `done`, never here.
+ */
+NJ_API nj_task *nj_client_start(nj_client *client, const nj_request *request, nj_queue *queue, nj_done_fn done,
+                                void *context, nj_error **out_error);
+
+/* --- Logins of a client. `scheme` names the security scheme of a login, for a client that has several. NULL: the only
+ * login. --- */
+
+/**
+ * Installs a token that the program has obtained, in place of the current one, and saves it in the store.
+ *
+ * @param json   {"access_token": "...", "refresh_token": "...", "expires_in": 3600}; only access_token is required;
+ *               token_type and scope are allowed (RFC 6749 section 5.1). Need not end with NUL.
+ * @param length bytes of `json`
+ * @return NJ_OK; NJ_INVALID_ARGUMENT for an unknown key, a wrong value, and a token that cannot be sent in a header;
+ *         NJ_DECODING if `json` is not JSON; NJ_INVALID_REQUEST if the client has no such login, or several and
+ *         `scheme` is NULL; NJ_CLOSED; NJ_FORKED
+ */
+NJ_API nj_status nj_client_sign_in(nj_client *client, const char *scheme, const char *json, size_t length,
+                                   nj_error **out_error);
+
+/**
+ * Logs out and blocks until the store and the cache on disk have been changed: removes the token, also from the
+ * store, and the cached responses that only this login may see. From then on calls fail with NJ_UNAUTHORIZED, in
+ * every client of the store and after a restart, until nj_client_sign_in or nj_client_log_in. The access_token and
+ * refresh_token of the configuration are not used before that. The server is not notified. The client is logged out
+ * even if the function fails.
+ *
+ * @return NJ_OK; NJ_STORAGE if the store or the cache could not be changed, so that another client may still use the
+ *         login; NJ_TIMEOUT after 180 seconds; NJ_INVALID_REQUEST if the client has no such login, or several and
+ *         `scheme` is NULL; NJ_CLOSED; NJ_FORKED
+ */
+NJ_API nj_status nj_client_sign_out(nj_client *client, const char *scheme, nj_error **out_error);
+
+/** Shows a person what to do. `prompt` is borrowed until the callback returns. */
+typedef void (*nj_login_prompt_fn)(void *context, const nj_login_prompt *prompt);
+
+/**
+ * Obtains a token and blocks until it is in the store. With the grant device_code, a person enters a code on another
+ * device (RFC 8628). With authorization_code, a person allows the access in a browser, which is redirected to a
+ * socket of this machine (RFC 8252, with PKCE, RFC 7636). Any other login obtains the token as a waiting call would,
+ * without a prompt.
+ *
+ * @param seconds how long the login may take, 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY: no limit, except the
+ *                server's own for a code
+ * @param prompt  called on this thread
+ * @param context passed to `prompt` unchanged
+ * @return NJ_OK; NJ_UNAUTHORIZED if the server or the person refused; NJ_TIMEOUT; NJ_STORAGE; NJ_INVALID_REQUEST if
+ *         the client has no such login, several and `scheme` is NULL, or a token provider; a network error;
+ *         NJ_CLOSED; NJ_FORKED
+ */
+NJ_API nj_status nj_client_log_in(nj_client *client, const char *scheme, double seconds, nj_login_prompt_fn prompt,
+                                  void *context, nj_error **out_error);
+
+/**
+ * Receives the result of a login or logout. Called exactly once. `error` is NULL on success, and borrowed until the
+ * return.
+ */
+typedef void (*nj_login_done_fn)(void *context, const nj_error *error);
+
+/**
+ * Obtains a token as nj_client_log_in does, without blocking. `prompt` and `done` are called from nj_queue_poll.
+ *
+ * @param context passed to both unchanged; must stay valid until `done` has returned
+ * @return a task that the caller releases with nj_task_release; nj_task_cancel cancels the login. NULL:
+ *         NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST as nj_client_log_in; NJ_CLOSED; NJ_FORKED
+ */
+NJ_API nj_task *nj_client_start_log_in(nj_client *client, const char *scheme, double seconds, nj_queue *queue,
+                                       nj_login_prompt_fn prompt, nj_login_done_fn done, void *context,
+                                       nj_error **out_error);
+
+/**
+ * Logs out as nj_client_sign_out does, without blocking. The client is logged out when this function returns. `done`
+ * is called from nj_queue_poll when the store and the cache on disk have been changed, or with NJ_STORAGE if that
+ * failed.
+ *
+ * @param context passed to `done` unchanged; must stay valid until `done` has returned
+ * @return a task that the caller releases with nj_task_release; nj_task_cancel ends the wait and does not undo the
+ *         logout. NULL: NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST as nj_client_sign_out; NJ_CLOSED; NJ_FORKED
+ */
+NJ_API nj_task *nj_client_start_sign_out(nj_client *client, const char *scheme, nj_queue *queue, nj_login_done_fn done,
+                                         void *context, nj_error **out_error);
+
+/* nj_login_prompt: lent until nj_login_prompt_fn returns; for the thread of the callback only. */
+
+/**
+ * Returns the page to open: on any device if there is a code, otherwise in a browser of this machine. NULL for NULL.
+ */
+NJ_API const char *nj_login_prompt_url(const nj_login_prompt *prompt);
+
+/** Returns the code to enter on the page. NULL if there is none. */
+NJ_API const char *nj_login_prompt_user_code(const nj_login_prompt *prompt);
+
+/** Returns the page with the code already entered, for a link or a QR code. NULL if there is none. */
+NJ_API const char *nj_login_prompt_complete_url(const nj_login_prompt *prompt);
+
+/* ==================================================================================================================
+ * nj_task: one call, login or logout, in progress or finished
+ *
+ *   Created by   nj_client_start, nj_client_start_log_in, nj_client_start_sign_out; nj_task_retain adds an owner
+ *   Released by  nj_task_release
+ *   Threads      any
+ * ================================================================================================================== */
+
+/** Adds an owner. NULL for NULL. */
+NJ_API nj_task *nj_task_retain(nj_task *task);
+
+/** Releases one owner. The task continues and its callbacks are still called. NULL is ignored. */
+NJ_API void nj_task_release(nj_task *task);
+
+/** Cancels the task, which then ends with NJ_CANCELLED. Does nothing if it has ended, for NULL, and after fork. */
+NJ_API void nj_task_cancel(nj_task *task);
+
+/** Reports whether the task's completion has been delivered or is due at its queue. True for NULL and after fork. */
+NJ_API bool nj_task_is_finished(const nj_task *task);
+
+/* ==================================================================================================================
+ * nj_request: what to send, and the callbacks of its calls
+ *
+ *   Constructor  nj_request_new, nj_request_copy, nj_request_from_endpoint
+ *   Destructor   nj_request_free
+ *   Threads      one at once
+ *
+ * Sending copies the request: it can be changed, sent again or freed at any time. All callbacks run inside
+ * nj_queue_poll of the call's queue, or inside the blocking call. Their `task` is borrowed until they return.
+ * ================================================================================================================== */
+
+/**
+ * Creates a request.
+ *
+ * @param method a method in its exact case: "GET"
+ * @param target an absolute http or https URL, or a path that is joined to the base URL. It is checked when the
+ *               request is sent (NJ_INVALID_URL).
+ * @return a request, or NULL if `method` is not a token (RFC 9110 section 5.6.2), or either is NULL or not UTF-8
  */
 NJ_API nj_request *nj_request_new(const char *method, const char *target);
+
+/** Frees a request. Its calls continue. NULL is ignored. */
 NJ_API void nj_request_free(nj_request *request);
 
-/** Another request that is the same as this one now, callbacks and their contexts included. */
+/** Creates a copy of a request, with its callbacks and their contexts. NULL for NULL. */
 NJ_API nj_request *nj_request_copy(const nj_request *request);
 
-/** Adds a pair to the query, in order, percent-encoded from plain text; a name may repeat. */
+/**
+ * Sets the options that a JSON object names. Options that it does not name keep their values.
+ *
+ *   key                                   value
+ *   ------------------------------------  ---------------------------------------------------------------------------
+ *   headers                               an object of names and values
+ *   expect                                a status, or a list of statuses: nj_request_expect_status
+ *   schema                                nj_request_set_schema
+ *   timeout                               seconds (total), or {"connect", "idle", "total"}; 0 and false: no limit
+ *   max_body                              bytes, or "64KB", "20MB", "1GB"; 0 to "2GB"
+ *   redirect                              true, false, a number, or {"max", "allow_downgrade"}
+ *   decompress, compress,                 true or false
+ *   expect_continue, body_on_get,
+ *   cookies, coalesce,
+ *   respect_retry_after
+ *   auth                                  true, false, the name of a security scheme, or a list of names
+ *   retry                                 true, false, a number of attempts, or {"attempts", "base", "cap", "max_wait"}
+ *   idempotency_key                       a key, true (generated) or false (none)
+ *   cache                                 "protocol", "reload", "revalidate", "cache_else_load", "cache_only",
+ *                                         "offline_first"; false: NJ_CACHE_OFF; true: the client's policy
+ *   limit_group                           a name
+ *
+ * @param json   need not end with NUL
+ * @param length bytes of `json`
+ * @return NJ_OK; NJ_INVALID_ARGUMENT for an unknown key (the message names the nearest known key), or a value of the
+ *         wrong type or out of range; NJ_DECODING if `json` is not JSON; NJ_INVALID_REQUEST for a header that cannot
+ *         be sent. On failure no option has changed.
+ */
+NJ_API nj_status nj_request_merge_json(nj_request *request, const char *json, size_t length, nj_error **out_error);
+
+/**
+ * Adds a name and a value to the query. Both are plain text, which is percent-encoded. Names may repeat; their order
+ * is kept.
+ *
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
 NJ_API nj_status nj_request_add_query(nj_request *request, const char *name, const char *value);
 
 /**
- * The value of a variable of the target, which is then a URI template (RFC 6570 to level 3): "/users/{id}{?page}". The call
- * is refused with NJ_INVALID_REQUEST when a variable of the path has no value, or a value leaves a segment empty.
+ * Sets a variable of the target, which is then a URI template (RFC 6570 up to level 3): "/users/{id}{?page}". The
+ * call fails with NJ_INVALID_REQUEST if a variable of the path has no value, or a value leaves a path segment empty.
+ *
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_request_set_parameter(nj_request *request, const char *name, const char *value);
 
 /**
- * Sets a header in place of those of the same name, or adds one beside them.
+ * Sets a header, in place of the headers of the same name (set), or adds one (add).
  *
- * @return NJ_INVALID_REQUEST when name or value cannot stand in a header (CR and LF among others)
+ * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST if the name or the value cannot be sent in a header, for
+ *         example because it contains CR or LF
  */
 NJ_API nj_status nj_request_set_header(nj_request *request, const char *name, const char *value);
 NJ_API nj_status nj_request_add_header(nj_request *request, const char *name, const char *value);
 
-/** The body, copied. `bytes` may be NULL when `length` is 0. */
-NJ_API nj_status nj_request_set_body(nj_request *request, const void *bytes, size_t length);
-
 /**
- * Sets the body to a copy of this JSON text, which is sent as it is. Its Content-Type is application/json unless the request or
- * the client sets one.
- */
-NJ_API nj_status nj_request_set_body_json(nj_request *request, const char *json, size_t length);
-
-/**
- * The body is the file's content, read while it is sent and never held in memory; with the Content-Type that its name tells,
- * unless the request or the client sets one. Sending fails with NJ_INVALID_REQUEST when there is no such file to read, or it
- * is a folder, a pipe or a device; and when it gets shorter while it is sent: the connection is then closed, so that the
- * server cannot take half a body for a whole one. What it grows by meanwhile is not sent.
- */
-NJ_API nj_status nj_request_set_body_file(nj_request *request, const char *path);
-
-/**
- * The body is this form as it is now, with Content-Type: multipart/form-data; NULL: it has none. Files are read as with
- * nj_request_set_body_file.
+ * Adds a range of expected statuses. A response with an expected status is returned; any other becomes an error.
+ * Without a call of this function, the expected statuses are 200 to 299 and 304.
  *
- * @return NJ_INVALID_REQUEST for a part without a name, or with a control character in its name, file name or type
- */
-NJ_API nj_status nj_request_set_body_form(nj_request *request, const nj_form *form, nj_error **out_error);
-
-/**
- * Adds a field to a body that is application/x-www-form-urlencoded, in order, encoded from plain text; a name may repeat. The
- * first one takes the place of another body. The Content-Type is that of such a form unless the request or the client sets one.
- */
-NJ_API nj_status nj_request_add_form_field(nj_request *request, const char *name, const char *value);
-
-/**
- * True: the body is sent with Content-Encoding: gzip. One in memory only if that makes it smaller; files, forms and streams as
- * they go, so that their length is not announced. The server must be known to understand it: none can be asked before.
- */
-NJ_API nj_status nj_request_set_compress(nj_request *request, bool compress);
-
-/**
- * Whether the server is asked before the body is sent (Expect: 100-continue). If it does not answer within a second, the
- * body is sent all the same. Without this call: for bodies of 1 MiB or more, or of unknown length.
- */
-NJ_API nj_status nj_request_set_expect_continue(nj_request *request, bool expect);
-
-/** True: a GET or a HEAD may have a body, which is otherwise NJ_INVALID_REQUEST, as servers and caches may drop it. */
-NJ_API nj_status nj_request_set_allow_body_on_get(nj_request *request, bool allow);
-
-/**
- * Asked for the next part of a streamed body, inside nj_queue_poll or nj_client_send.
- *
- * @return bytes written to `buffer`; 0 at the end; NJ_READ_FAILED when the source is broken: the call then fails and
- *         the connection is closed, so that the server cannot take half a body for a whole one
- */
-typedef int64_t (*nj_read_fn)(void *context, nj_task *task, void *buffer, size_t capacity);
-#define NJ_READ_FAILED ((int64_t)-1)
-
-/**
- * A body that is read while it is sent, and so is never sent twice, unless nj_request_set_body_rewind says that it can be.
- *
- * @param length  of the body in bytes; -1 when it is not known (it is then sent in chunks)
- * @param context passed to `read`, never read; must live as long as calls of this request run
- */
-NJ_API nj_status nj_request_set_body_stream(nj_request *request, int64_t length, nj_read_fn read, void *context);
-
-/**
- * The streamed body can begin anew: `rewind` is called, where `read` is, before `read` is asked for the first part again, by a
- * retry, a redirect or a login. Its context is that of nj_request_set_body_stream, which comes first and forgets it. NULL: it
- * cannot.
- *
- * @return NJ_INVALID_ARGUMENT also for a request without a streamed body
- */
-typedef void (*nj_rewind_fn)(void *context, nj_task *task);
-NJ_API nj_status nj_request_set_body_rewind(nj_request *request, nj_rewind_fn rewind);
-
-/**
- * The head of the answer, before its body: `head` has the status and the headers and an empty body, borrowed until the
- * callback returns. Not called for an answer that becomes an error.
- */
-typedef void (*nj_head_fn)(void *context, nj_task *task, const nj_response *head);
-NJ_API nj_status nj_request_on_head(nj_request *request, nj_head_fn head, void *context);
-
-/**
- * The body in parts as it comes; the response's own body is then empty. Reading from the network pauses while more than
- * 256 KiB wait for this callback, so memory stays flat however slow it is. The body of an answer that becomes an error
- * goes to the error and not here. `bytes` is borrowed until the callback returns. NULL: the body is collected again.
- */
-typedef void (*nj_body_fn)(void *context, nj_task *task, const void *bytes, size_t length);
-NJ_API nj_status nj_request_on_body(nj_request *request, nj_body_fn body, void *context);
-
-/** How far the bodies of a call's present attempt have come, in bytes; -1: not known. */
-typedef struct nj_progress {
-  int64_t sent;           /* of the request's content, what has left for the server */
-  int64_t sent_total;     /* -1 before all is sent, where nobody knows its length */
-  int64_t received;       /* of the answer's content, as it comes: still coded */
-  int64_t received_total; /* as the answer announces it */
-} nj_progress;
-
-/**
- * Told of the progress, inside nj_queue_poll or nj_client_send: about ten times a second while it moves, and once more before the
- * end of a call that succeeds. What is not handled in time is passed over, so a slow host hears less often. `progress` is
- * borrowed until the callback returns. NULL: nobody is, which costs nothing.
- */
-typedef void (*nj_progress_fn)(void *context, nj_task *task, const nj_progress *progress);
-NJ_API nj_status nj_request_on_progress(nj_request *request, nj_progress_fn progress, void *context);
-
-/**
- * Statuses from `lowest` to `highest` are an answer and not an error; may be called several times. Without it: 200 to 299
- * and 304.
+ * @param lowest  100 to 999
+ * @param highest `lowest` to 999
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_request_expect_status(nj_request *request, int lowest, int highest);
 
-/** Sets limits for this request in place of the client's: see nj_config_set_connect_timeout, NJ_NO_LIMIT included, and
- * nj_config_set_max_body. */
+/**
+ * Sets a timeout or the largest body in place of the client's: see nj_config_set_connect_timeout and
+ * nj_config_set_max_body, whose ranges apply.
+ *
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
 NJ_API nj_status nj_request_set_connect_timeout(nj_request *request, double seconds);
 NJ_API nj_status nj_request_set_idle_timeout(nj_request *request, double seconds);
 NJ_API nj_status nj_request_set_total_timeout(nj_request *request, double seconds);
 NJ_API nj_status nj_request_set_max_body(nj_request *request, size_t bytes);
 
 /**
- * Whether redirects are followed for this request, and how many; 0: a redirect is an answer like any other. In place of the
- * client's settings.
+ * Sets whether the client's credentials are sent, including those in its headers and in its base URL. True by
+ * default.
  *
- * @return NJ_INVALID_ARGUMENT for a number that is not from 0 to 100
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_request_set_use_auth(nj_request *request, bool use);
+
+/**
+ * Sets whether the client's cookies are sent and the response's cookies are stored. True by default. A request with
+ * its own Cookie header does neither; cookie parameters of its endpoint are added to that header.
+ *
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_request_set_use_cookies(nj_request *request, bool use);
+
+/**
+ * Sets whether the response may be compressed and is decompressed, in place of the client's setting. If false, the
+ * client does not send its Accept-Encoding, and the body is returned as it arrives.
+ *
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_request_set_decompress(nj_request *request, bool decompress);
+
+/**
+ * Sets a JSON Schema for the response body. A response that does not match fails the call with NJ_DECODING, and the
+ * message names the path, what was expected and what was found. A response without a body matches. A call with a
+ * schema and nj_request_on_body fails with NJ_INVALID_REQUEST.
+ *
+ * @param json   a schema of these keywords: type, required, properties, additionalProperties, items, enum, const,
+ *               format (date-time, date, uuid, uri, email), nullable, minimum, maximum, minLength, maxLength,
+ *               minItems, maxItems. Need not end with NUL. NULL with a `length` of 0: no schema.
+ * @param length bytes of `json`
+ * @return NJ_OK; NJ_INVALID_ARGUMENT for another keyword or a wrong value (the message names the place); NJ_DECODING
+ *         if `json` is not JSON
+ */
+NJ_API nj_status nj_request_set_schema(nj_request *request, const char *json, size_t length, nj_error **out_error);
+
+/* --- The body. Each function replaces the body that was set before. A GET or HEAD request with a body fails with
+ * NJ_INVALID_REQUEST unless nj_request_set_allow_body_on_get allows it. --- */
+
+/**
+ * Sets the body to a copy of some bytes.
+ *
+ * @param bytes may be NULL if `length` is 0
+ * @return NJ_OK; NJ_INVALID_ARGUMENT, also for more than 2 GiB; NJ_NO_MEMORY
+ */
+NJ_API nj_status nj_request_set_body(nj_request *request, const void *bytes, size_t length);
+
+/**
+ * Sets the body to a copy of a JSON text, which is sent without being checked. Its Content-Type is application/json,
+ * unless the request or the client sets another.
+ *
+ * @param length bytes of `json`
+ * @return NJ_OK; NJ_INVALID_ARGUMENT, also for more than 2 GiB; NJ_NO_MEMORY
+ */
+NJ_API nj_status nj_request_set_body_json(nj_request *request, const char *json, size_t length);
+
+/**
+ * Sets the body to the content of a file, which is read while it is sent. The Content-Type follows from the file's
+ * name, unless the request or the client sets one. The call fails with NJ_INVALID_REQUEST if the file cannot be read
+ * or is a folder, a pipe or a device, and if it becomes shorter while it is sent. The connection is then closed, so
+ * that the server cannot take an incomplete body for a complete one. Bytes that are appended while it is sent are not
+ * sent.
+ *
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_request_set_body_file(nj_request *request, const char *path);
+
+/**
+ * Sets the body to a copy of a form, sent as multipart/form-data. Files are read as by nj_request_set_body_file.
+ *
+ * @param form NULL: no body
+ * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST for a part without a name, and for control characters in the
+ *         name, the file name or the type of a part
+ */
+NJ_API nj_status nj_request_set_body_form(nj_request *request, const nj_form *form, nj_error **out_error);
+
+/**
+ * Adds a field to an application/x-www-form-urlencoded body. Name and value are plain text, which is encoded. Names
+ * may repeat; their order is kept. The first field replaces another body. The Content-Type is that of such a form,
+ * unless the request or the client sets one.
+ *
+ * @return NJ_OK; NJ_INVALID_ARGUMENT, also for more than 2 GiB of fields; NJ_NO_MEMORY
+ */
+NJ_API nj_status nj_request_add_form_field(nj_request *request, const char *name, const char *value);
+
+/** nj_read_fn returns this if its source has failed. */
+#define NJ_READ_FAILED ((int64_t)-1)
+
+/**
+ * Must write the next part of a streamed body to `buffer`. Runs inside nj_queue_poll or the blocking call, and may
+ * block it.
+ *
+ * @param capacity bytes of `buffer`, more than 0
+ * @return the number of bytes written, at most `capacity`; 0 at the end of the body; NJ_READ_FAILED if the source has
+ *         failed. The call then fails with NJ_INVALID_REQUEST and the connection is closed, so that the server cannot
+ *         take an incomplete body for a complete one. So does any other number.
+ */
+typedef int64_t (*nj_read_fn)(void *context, nj_task *task, void *buffer, size_t capacity);
+
+/**
+ * Sets a body that is read while it is sent. It can be sent only once, unless nj_request_set_body_rewind is used: the
+ * call is then not retried, redirected with its body or repeated after a login.
+ *
+ * @param length  bytes of the body; -1 if the length is not known: the body is then sent in chunks
+ * @param context passed to `read` unchanged; must stay valid until all calls of the request have ended
+ * @return NJ_OK; NJ_INVALID_ARGUMENT, also for a length below -1
+ */
+NJ_API nj_status nj_request_set_body_stream(nj_request *request, int64_t length, nj_read_fn read, void *context);
+
+/**
+ * Restarts a streamed body. Runs where `read` runs, before the next call of `read`, which must return the first part.
+ */
+typedef void (*nj_rewind_fn)(void *context, nj_task *task);
+
+/**
+ * Sets the callback that restarts the streamed body for a retry, a redirect or a login. It receives the context of
+ * nj_request_set_body_stream, which must be called first and removes an earlier `rewind`.
+ *
+ * @param rewind NULL, the default: the body cannot be restarted
+ * @return NJ_OK; NJ_INVALID_ARGUMENT, also for a request without a streamed body
+ */
+NJ_API nj_status nj_request_set_body_rewind(nj_request *request, nj_rewind_fn rewind);
+
+/**
+ * Sets whether the body is sent with Content-Encoding: gzip. False by default. A body in memory is compressed only if
+ * that makes it smaller. Files, forms and streams are compressed while they are sent, so that their length is not
+ * announced. The server must support it.
+ *
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_request_set_compress(nj_request *request, bool compress);
+
+/**
+ * Sets whether the server is asked before the body is sent (Expect: 100-continue). The body is sent after one second
+ * without an answer. By default the server is asked for bodies of 1 MiB and more and for bodies of unknown length.
+ *
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_request_set_expect_continue(nj_request *request, bool expect);
+
+/**
+ * Sets whether a GET or a HEAD request may have a body. False by default, because servers and caches may ignore such
+ * a body.
+ *
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_request_set_allow_body_on_get(nj_request *request, bool allow);
+
+/* --- Callbacks of a call. Their contexts must stay valid until all calls of the request have ended. A NULL callback,
+ * the default, removes it. --- */
+
+/**
+ * Receives the head of the response before its body: `head` has the status, the headers and an empty body, and is
+ * borrowed until the callback returns. Not called for a response that becomes an error.
+ */
+typedef void (*nj_head_fn)(void *context, nj_task *task, const nj_response *head);
+
+/** Sets the callback for the head of the response. @return NJ_OK; NJ_INVALID_ARGUMENT */
+NJ_API nj_status nj_request_on_head(nj_request *request, nj_head_fn head, void *context);
+
+/** Receives a part of the response body. `bytes` is borrowed until the callback returns. */
+typedef void (*nj_body_fn)(void *context, nj_task *task, const void *bytes, size_t length);
+
+/**
+ * Sets the callback for the response body. The response itself then has an empty body. The client stops reading from
+ * the network while more than 256 KiB wait for the callback. The body of a response that becomes an error goes to the
+ * error and not to the callback.
+ *
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_request_on_body(nj_request *request, nj_body_fn body, void *context);
+
+/** The progress of the current attempt, in bytes of content. -1: not known. */
+typedef struct nj_progress {
+  int64_t sent;           /* of the request body, what has been sent */
+  int64_t sent_total;     /* the length of the request body; -1 while it is not known */
+  int64_t received;       /* of the response body, what has been received, before decompression */
+  int64_t received_total; /* the length that the response announces; -1 if it announces none */
+} nj_progress;
+
+/** Receives the progress of a call. `progress` is borrowed until the callback returns. */
+typedef void (*nj_progress_fn)(void *context, nj_task *task, const nj_progress *progress);
+
+/**
+ * Sets the callback for the progress of a call. It is called about ten times a second while the progress changes, and
+ * once before the end of a successful call. Reports that could not be delivered in time are skipped.
+ *
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_request_on_progress(nj_request *request, nj_progress_fn progress, void *context);
+
+/**
+ * Limits the redirects that the request follows, in place of the client's redirect settings. The request then does
+ * not follow redirects from https to http.
+ *
+ * @param count 0 to 100. 0: a redirect is returned like any other response.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_request_set_max_redirects(nj_request *request, int count);
 
-/** What becomes of a redirect. */
+/** A decision about a redirect. */
 typedef enum nj_redirect {
   NJ_REDIRECT_FOLLOW = 0,
-  NJ_REDIRECT_STOP = 1,  /* the answer that redirects is the answer */
+  NJ_REDIRECT_STOP = 1,  /* the redirect is the response of the call */
   NJ_REDIRECT_REFUSE = 2 /* the call fails with NJ_CANCELLED */
 } nj_redirect;
 
 /**
- * Asked before each redirect is followed, inside nj_queue_poll or nj_client_send; the call waits for it, no longer than its
- * total timeout. NULL: they are followed by the settings alone.
+ * Decides about a redirect before it is followed. Any value that is not a member of nj_redirect refuses it. The call
+ * waits for the decision, at most until the total timeout expires. `hop` is borrowed until the callback returns.
  */
 typedef nj_redirect (*nj_redirect_fn)(void *context, nj_task *task, nj_hop *hop);
+
+/**
+ * Sets the callback that decides about redirects. Without one, the settings decide.
+ *
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
 NJ_API nj_status nj_request_on_redirect(nj_request *request, nj_redirect_fn redirect, void *context);
 
-/** The status of the answer that redirects, the URL that answered, where it leads and how that will be asked: the URLs with
- * their credentials. Borrowed until the callback returns. */
+/* nj_hop: lent until nj_redirect_fn returns; for the thread of the callback only. Its texts have the same lifetime. */
+
+/** Returns the status of the redirect. 0 for NULL. */
 NJ_API int nj_hop_status(const nj_hop *hop);
+
+/** Returns the URL that redirects, with its credentials. NULL for NULL. */
 NJ_API const char *nj_hop_from(const nj_hop *hop);
+
+/** Returns the URL that the redirect leads to, with its credentials. NULL for NULL. */
 NJ_API const char *nj_hop_url(const nj_hop *hop);
+
+/** Returns the method of the next request. NULL for NULL. */
 NJ_API const char *nj_hop_method(const nj_hop *hop);
 
 /**
- * Leads elsewhere: to an absolute URL, or to one relative to the URL that redirects. What credentials go along is decided by
- * it. A URL that cannot be followed fails the call with NJ_PROTOCOL.
+ * Replaces the URL that the redirect leads to. The credentials that are sent depend on the new URL.
+ *
+ * @param url an absolute URL, or one relative to the URL that redirects. The call fails with NJ_PROTOCOL if it cannot
+ *            be followed.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_hop_set_url(nj_hop *hop, const char *url);
 
-/** False: the answer comes as the server sends it, and the client's Accept-Encoding is not sent. */
-NJ_API nj_status nj_request_set_decompress(nj_request *request, bool decompress);
-
-/** False: none of the client's cookies are sent, and none are kept. A request with a Cookie header of its own is so too;
- * cookies that are parameters of its endpoint go beside them. */
-NJ_API nj_status nj_request_set_use_cookies(nj_request *request, bool use);
-
-/**
- * What the JSON of the answer must look like; where it does not, the call fails with NJ_DECODING, which names the path,
- * what was expected and what was found. Answers without a body pass; with nj_request_on_body the call is refused.
+/* ==================================================================================================================
+ * nj_form: the parts of a multipart/form-data body (RFC 7578)
  *
- * @param json   a JSON Schema: type, required, properties, additionalProperties, items, enum, const, format (date-time,
- *               date, uuid, uri, email), nullable, minimum, maximum, minLength, maxLength, minItems, maxItems. NULL:
- *               none again
- * @param length of `json` in bytes
- * @return NJ_INVALID_ARGUMENT for a schema with other keywords or mistakes (the error names the place)
- */
-NJ_API nj_status nj_request_set_schema(nj_request *request, const char *json, size_t length, nj_error **out_error);
+ *   Constructor  nj_form_new
+ *   Destructor   nj_form_free
+ *   Threads      one at once
+ *
+ * Parts are sent in their order. Names may repeat and may be any UTF-8 text. nj_request_set_body_form checks them.
+ * ================================================================================================================== */
 
-/**
- * Sets what a JSON object names, as Lua's options of a call have it: headers, expect, schema, timeout, max_body, redirect,
- * decompress, cookies, compress, expect_continue, body_on_get, auth, retry, idempotency_key, cache, coalesce, limit_group.
- * What it does not name stays. `cache` is the name of a policy ("protocol", "reload", "revalidate", "cache_else_load",
- * "cache_only", "offline_first"), false for NJ_CACHE_OFF, or true for what the client does. See nj_config_merge_json.
- */
-NJ_API nj_status nj_request_merge_json(nj_request *request, const char *json, size_t length, nj_error **out_error);
-
-/* ------------------------------------------------------------------------------------------------------- form --- */
-
-/** A form of parts, sent in their order as multipart/form-data (RFC 7578). Names may repeat, and be any UTF-8. */
+/** Creates an empty form. Never NULL. */
 NJ_API nj_form *nj_form_new(void);
+
+/** Frees a form. Requests have their own copies. NULL is ignored. */
 NJ_API void nj_form_free(nj_form *form);
 
-/** Adds a part that is plain text. */
+/** Adds a text part. @return NJ_OK; NJ_INVALID_ARGUMENT */
 NJ_API nj_status nj_form_add_text(nj_form *form, const char *name, const char *text);
 
 /**
- * Adds a part of these bytes, copied.
+ * Adds a part with a copy of some bytes.
  *
- * @param filename     what the server is told the file is called; NULL: the part is none
- * @param content_type NULL: what `filename` tells
+ * @param filename     the file name that is sent; NULL: the part is not a file
+ * @param content_type NULL: the type that follows from `filename`
+ * @param bytes        may be NULL if `length` is 0
+ * @return NJ_OK; NJ_INVALID_ARGUMENT, also for more than 2 GiB; NJ_NO_MEMORY
  */
 NJ_API nj_status nj_form_add_bytes(nj_form *form, const char *name, const char *filename, const char *content_type,
                                    const void *bytes, size_t length);
 
 /**
- * Adds a part that is the content of a file, read while the form is sent.
+ * Adds a part with the content of a file, which is read while the form is sent.
  *
- * @param filename     what the server is told it is called; NULL: the last part of `path`
- * @param content_type NULL: what that name tells
+ * @param filename     the file name that is sent; NULL: the last component of `path`
+ * @param content_type NULL: the type that follows from the file name that is sent
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_form_add_file(nj_form *form, const char *name, const char *path, const char *filename,
                                   const char *content_type);
 
-/* -------------------------------------------------------------------------------------------------- endpoints --- */
-
-/* An API described once: its endpoints by name, each with its path, parameters, bodies and answers. A request made of one
- * takes values by the names of its parameters. They are checked when it is sent, before anything leaves: what is missing,
- * unknown or of a wrong type is NJ_INVALID_REQUEST, and the message names endpoint, parameter and the nearest name there is.
+/* ==================================================================================================================
+ * nj_response: a status, headers and a body
  *
- * A catalog may be read by several threads while none adds to it. */
-
-/** An empty catalog. */
-NJ_API nj_catalog *nj_catalog_new(void);
-
-/**
- * Reads an OpenAPI document (3.0 or 3.1, JSON or YAML) and the files in the document's folder and below that it refers to. Parts
- * that refer to other files are skipped, with a note. A client's option openapi_folder names another folder, for its option
- * openapi and for nj_client_load_catalog.
+ *   Created by   nj_client_send, nj_client_send_batch, nj_client_cached; nj_response_retain adds an owner
+ *   Released by  nj_response_release
+ *   Threads      any; a response is immutable
  *
- * @param path of a file; what lies behind a URL nj_client_load_catalog loads
- * @return NULL: NJ_STORAGE for a file that cannot be read, NJ_DECODING with the place for what is no such document
- */
-NJ_API nj_catalog *nj_catalog_load_file(const char *path, nj_error **out_error);
+ * Pointers that the getters return are valid until the response is released by its last owner.
+ * ================================================================================================================== */
 
-/**
- * The same with the documents behind URLs, asked for as any call of the client is: with its cache, so that what has not
- * changed is not sent again, and with its credentials where they belong. Waits; callbacks of the client's config run on this
- * thread meanwhile.
- *
- * @param location the path of a file, an absolute URL, or `url:` and what is joined to the base URL: "url:/openapi.json"
- */
-NJ_API nj_catalog *nj_client_load_catalog(nj_client *client, const char *location, nj_error **out_error);
-NJ_API void nj_catalog_free(nj_catalog *catalog);
+/** Adds an owner, for example of a response that a callback has borrowed. NULL for NULL. */
+NJ_API nj_response *nj_response_retain(const nj_response *response);
 
-/**
- * Adds an endpoint that a JSON object describes, as Lua's option tables do:
- *
- *     {"path": "/articles/{id}", "method": "GET",
- *      "parameters": {"id": "integer", "page": {"type": "integer", "default": 1}, "X-Trace": {"in": "header"}},
- *      "body": {a JSON Schema}, "answer": {a JSON Schema}, "response_validation": "off" | "warn" | "error",
- *      "requires_auth": false, "security": ["apiKey", {"oauth": ["read"]}], "idempotent": true, "cache": "reload", "timeout": 5,
- *      "pagination": {"style": "cursor", "items": "/results", "next": "/next_cursor", "key": "/id"},
- *      "summary": "One article", "documentation": "...", "deprecated": true, "tags": ["articles"]}
- *
- * Only the path is needed. A parameter is the name of a type, or an object of words of JSON Schema and of `in` ("path",
- * "query", "header", "cookie"), `required`, `default`, `style` and `explode` (OpenAPI 3.1 section 4.8.12), `allow_reserved`,
- * `documentation`, `deprecated` and `example`. It is in the path where that has its name in braces, and else in the query.
- * `requires_auth`: true, it is not asked without credentials; false, it is asked without the client's. `security`: the ways
- * in by the names of schemes, of which one is enough, as OpenAPI has them.
- * A body that is described is needed; `{"schema": ..., "content_type": ..., "required": false}` says otherwise.
- *
- * @return NJ_INVALID_ARGUMENT for an unknown key (the error names the nearest known one), a wrong type, and a name that is
- *         there already; NJ_DECODING for what is no JSON
- */
-NJ_API nj_status nj_catalog_add_json(nj_catalog *catalog, const char *name, const char *json, size_t length,
-                                     nj_error **out_error);
+/** Releases one owner. NULL is ignored. */
+NJ_API void nj_response_release(nj_response *response);
 
-/**
- * The endpoints of clients made from `config`, copied; NULL: none. The first server of the catalog is the base URL where none
- * is set. With a catalog whose document says how to log in, the `auth` of nj_config_merge_json needs no type:
- * {"auth": {"token": "..."}}, or {"auth": {"scheme": "ApiKeyAuth", "key": "..."}} where there are several ways, or
- * {"auth": {"schemes": {"ApiKeyAuth": {"key": "..."}, ...}}} for several of them.
- */
-NJ_API nj_status nj_config_set_catalog(nj_config *config, nj_catalog *catalog);
-
-/** A copy of the endpoints of a client, yours to free; NULL: it has none. */
-NJ_API nj_catalog *nj_client_catalog(nj_client *client);
-
-NJ_API size_t nj_catalog_count(const nj_catalog *catalog);
-/** The name of the endpoint at `index`, in the order of the description; NULL: there are fewer. */
-NJ_API const char *nj_catalog_name_at(const nj_catalog *catalog, size_t index);
-/** An endpoint as a JSON object: name, method, path, summary, documentation, tags, deprecated, idempotent, parameters (each
- * with name, in, required, type, default, example, documentation), security (scopes by scheme, one way in after the other),
- * body (with an example, the document's or one that is made), answers, and unchecked: what of its schemas no value is checked
- * against. NULL: there is none of that name. */
-NJ_API const char *nj_catalog_endpoint_json(const nj_catalog *catalog, const char *name);
-/** All of it as a JSON object: title, version, documentation, servers, tags, security (names of schemes), scopes (what the
- * endpoints ask of OAuth 2.0, by scheme), endpoints (names), and notes: what of a document was passed over, and why. */
-NJ_API const char *nj_catalog_json(const nj_catalog *catalog);
-
-/**
- * A request for an endpoint, which takes values by nj_request_set_argument and a body by that or by the functions that any
- * request has; so for headers, query, timeouts. Its method, target and template values are the endpoint's.
- *
- * @return NULL: NJ_INVALID_REQUEST where there is no endpoint of that name; the error names the nearest
- */
-NJ_API nj_request *nj_request_from_endpoint(const nj_catalog *catalog, const char *name, nj_error **out_error);
-
-/**
- * The value of a parameter, in the place of the one before. Where names of several places are alike, "query.id" and "path.id"
- * tell them apart. A text becomes the number, boolean, array or object that the parameter asks for where it is written as one
- * in JSON; nothing else is converted.
- *
- * @param value NULL: none again
- * @return NJ_INVALID_ARGUMENT also for a request of no endpoint. Whether the name is known shows when it is sent.
- */
-NJ_API nj_status nj_request_set_argument(nj_request *request, const char *name, const char *value);
-NJ_API nj_status nj_request_set_argument_json(nj_request *request, const char *name, const char *json, size_t length,
-                                              nj_error **out_error);
-
-/** The body as a value, written as the endpoint takes it: as JSON, as a form or as its parts; checked against its schema. */
-NJ_API nj_status nj_request_set_argument_body_json(nj_request *request, const char *json, size_t length,
-                                                   nj_error **out_error);
-
-/* --------------------------------------------------------------------------------------------------- response --- */
-
-/** 100 to 999. */
+/** Returns the status, 100 to 999. 0 for NULL. */
 NJ_API int nj_response_status(const nj_response *response);
 
-/** The words behind the status, often empty; never for programs to read. */
+/** Returns the reason phrase after the status, which is often empty and not for programs. NULL for NULL. */
 NJ_API const char *nj_response_reason(const nj_response *response);
 
-/** 10 for HTTP/1.0, 11 for HTTP/1.1. */
+/** Returns the HTTP version: 10 for HTTP/1.0, 11 for HTTP/1.1. 0 for NULL. */
 NJ_API int nj_response_http_version(const nj_response *response);
 
 /**
- * The value of the first header of that name, compared without case; NULL when there is none. Values of headers and
- * trailers are the server's bytes: they hold no control characters but may be no UTF-8.
+ * Returns the value of the first header of a name, which is compared case-insensitively. Header and trailer values
+ * are the server's bytes. They contain no control characters but may not be UTF-8.
+ *
+ * @return NULL if there is no such header, and for NULL
  */
 NJ_API const char *nj_response_header(const nj_response *response, const char *name);
 
-/** All headers in the order they came. NULL for an index that is not below the count. */
+/** Returns the number of headers. 0 for NULL. */
 NJ_API size_t nj_response_header_count(const nj_response *response);
+
+/** Returns the name or the value of a header, in the order of arrival. NULL if `index` is out of range. */
 NJ_API const char *nj_response_header_name_at(const nj_response *response, size_t index);
 NJ_API const char *nj_response_header_value_at(const nj_response *response, size_t index);
 
-/** The value of the first trailer of that name: a field that came behind the body. */
+/** Returns the value of the first trailer (a field after the body) of a name. NULL if there is none, and for NULL. */
 NJ_API const char *nj_response_trailer(const nj_response *response, const char *name);
 
 /**
- * The body, never NULL; there is a NUL behind its last byte.
+ * Returns the body, followed by NUL.
  *
- * @param out_length may be NULL
+ * @param out_length receives the length without NUL; may be NULL
+ * @return never NULL for a response; NULL, with a length of 0, for NULL
  */
 NJ_API const char *nj_response_body(const nj_response *response, size_t *out_length);
 
 /**
- * The body as UTF-8, from the charset of its byte order mark or Content-Type (UTF-8, ISO-8859-1, windows-1252, UTF-16).
- * One that is not known is read as UTF-8; what is not in the charset is U+FFFD. Never NULL.
+ * Returns the body as UTF-8, followed by NUL. Its charset follows from its byte order mark or its Content-Type
+ * (UTF-8, ISO-8859-1, windows-1252, UTF-16); an unknown charset is read as UTF-8. Invalid bytes become U+FFFD.
  *
- * @param out_length may be NULL
+ * @param out_length receives the length without NUL; may be NULL
+ * @return never NULL for a response; NULL, with a length of 0, for NULL
  */
 NJ_API const char *nj_response_text(const nj_response *response, size_t *out_length);
 
-/** The URL that answered, without user info and with credentials in the query masked. */
+/** Returns the URL that responded, without user info and with secrets in its query masked. NULL for NULL. */
 NJ_API const char *nj_response_url(const nj_response *response);
+
+/** Returns where the response came from. NJ_SOURCE_NETWORK for NULL. */
 NJ_API nj_source nj_response_source(const nj_response *response);
 
 /**
- * Whether this answer of the cache is fetched anew by its call, so that the function of nj_request_on_refresh runs: once. If
- * false, also without such a function, it does not run.
+ * Reports whether this call refreshes the cache entry that it returned, so that the callback of nj_request_on_refresh
+ * will be called once. False without such a callback, and for NULL.
  */
 NJ_API bool nj_response_is_being_refreshed(const nj_response *response);
 
-/**
- * The redirects that led to this answer, first to last: the status of each, and the URL that answered with it. 0 and NULL for
- * an index that is not below the count.
- */
+/** Returns the number of redirects that led to the response. 0 for NULL. */
 NJ_API size_t nj_response_redirect_count(const nj_response *response);
+
+/** Returns the status of a redirect, the first one at index 0. 0 if `index` is out of range. */
 NJ_API int nj_response_redirect_status_at(const nj_response *response, size_t index);
+
+/** Returns the URL that responded with a redirect, masked as by nj_response_url. NULL if `index` is out of range. */
 NJ_API const char *nj_response_redirect_url_at(const nj_response *response, size_t index);
 
-/** How many times the request was put on a connection, redirects and retries included; 0 for an answer of the cache that no
- * server was asked about, and for a look-up. */
+/**
+ * Returns how many times the request was put on a connection, including redirects and retries. 0 if the cache
+ * responded without a request, and for NULL.
+ */
 NJ_API int nj_response_attempts(const nj_response *response);
 
 /**
- * Why the call went as it did: each retry and its cause, or why there was none, how long it waited for which limit or for a new
- * token, whom it shared an exchange with, each redirect. Sentences, one a line, for people; one sentence says so when nothing
- * had to be decided. As JSON for programs: an array of objects with decision, attempt, at (seconds since the call began), text,
- * and what belongs to the decision. No secret is in them.
+ * Explains the course of the call to a person: each retry and its reason, or why there was none, waits for limits and
+ * tokens, shared exchanges and redirects. One sentence on each line; a single sentence if nothing had to be decided.
+ * It contains no secret.
  *
- * @param out_length may be NULL
+ * @return NULL for NULL
  */
 NJ_API const char *nj_response_explain(const nj_response *response);
+
+/**
+ * Explains the course of the call to a program: a JSON array of objects with decision, attempt, at (seconds since the
+ * start of the call), text, and members that depend on the decision. It contains no secret.
+ *
+ * @param out_length receives the length without NUL; may be NULL
+ * @return NULL for NULL
+ */
 NJ_API const char *nj_response_explain_json(const nj_response *response, size_t *out_length);
 
-/** The Idempotency-Key that was sent; NULL when there was none. */
+/** Returns the Idempotency-Key that was sent. NULL if none was sent, and for NULL. */
 NJ_API const char *nj_response_idempotency_key(const nj_response *response);
 
 /**
- * The command line with which curl sends the same request, for a POSIX shell. Content that is no text, or more than 4 KiB of
- * it, is left for curl's standard input. Credentials appear as *** unless `show_secrets`. NULL for what no call has brought.
+ * Returns the curl command line, for a POSIX shell, that sends the same request. Binary content, and content above 4
+ * KiB, is read from curl's standard input.
+ *
+ * @param show_secrets false: credentials are shown as ***
+ * @return NULL if the response does not belong to a call, and for NULL
  */
 NJ_API const char *nj_response_curl(const nj_response *response, bool show_secrets);
 
-/** Seconds from the start of the call until it ended, was put on a connection, had its head; negative if it was not. */
+/**
+ * Returns the seconds from the start of the call until it ended (total), its request was put on a connection (sent),
+ * and the response head arrived (first_byte). -1 if that did not happen, and for NULL.
+ */
 NJ_API double nj_response_time_total(const nj_response *response);
 NJ_API double nj_response_time_sent(const nj_response *response);
 NJ_API double nj_response_time_first_byte(const nj_response *response);
 
 /**
- * Seconds that it took to look the host's name up, to open the connection, and for the handshake of TLS, where the
- * connection was made for this call; negative for what did not occur.
+ * Returns the seconds that the name lookup, the connection and the TLS handshake took, if a connection was opened for
+ * this call. -1 if that did not happen, and for NULL.
  */
 NJ_API double nj_response_time_dns(const nj_response *response);
 NJ_API double nj_response_time_connect(const nj_response *response);
 NJ_API double nj_response_time_tls(const nj_response *response);
 
-/** The address and port that answered, "127.0.0.1:8080" or "[::1]:8080"; NULL where there is none. */
+/** Returns the address and port of the peer: "127.0.0.1:8080", "[::1]:8080". NULL if there is none, and for NULL. */
 NJ_API const char *nj_response_peer_address(const nj_response *response);
 
-/** Whether the connection had served another call before. */
+/** Reports whether the connection had served another call before. False for NULL. */
 NJ_API bool nj_response_reused_connection(const nj_response *response);
 
-/* The body as JSON, read when first asked for. A part of it is named by a JSON Pointer (RFC 6901): "/results/0/title"; ""
- * is the whole. */
+/* --- The body as JSON. The first function that needs it parses the body. A JSON Pointer (RFC 6901) names a part of it:
+ * "/results/0/title"; "" names the whole.
+ *
+ * @code
+ *     nj_request *request = nj_request_new("GET", "/v1/articles/1");
+ *     nj_response *response = nj_client_send(client, request, &error);
+ *     const char *title;
+ *     if (response && nj_response_json_string(response, "/title", &title, NULL, &error) == NJ_OK) puts(title);
+ *     nj_response_release(response);
+ *     nj_request_free(request);
+ * @endcode
+ * --- */
 
+/** The type of a JSON value. */
 typedef enum nj_json_type {
-  NJ_JSON_NONE = 0, /* nothing is there, or the body is no JSON */
+  NJ_JSON_NONE = 0, /* the pointer names nothing, or the body is not JSON */
   NJ_JSON_NULL = 1,
   NJ_JSON_BOOLEAN = 2,
-  NJ_JSON_INTEGER = 3, /* of 64 bits, signed or not */
-  NJ_JSON_NUMBER = 4,  /* any other */
+  NJ_JSON_INTEGER = 3, /* signed or unsigned, 64 bits */
+  NJ_JSON_NUMBER = 4,  /* any other number */
   NJ_JSON_STRING = 5,
   NJ_JSON_ARRAY = 6,
   NJ_JSON_OBJECT = 7
 } nj_json_type;
 
+/** Returns the type of a value. NJ_JSON_NONE for NULL and for an invalid pointer. */
 NJ_API nj_json_type nj_response_json_type(const nj_response *response, const char *pointer);
 
 /**
- * Reads a value; `out` is as before where it fails. No number is cut: 3.0 is an integer, 3.5 and what is out of range are
- * not.
+ * Reads a value. Numbers are not truncated: 3.0 is an integer; 3.5, and a number that is out of range, are not.
  *
- * @param out_length may be NULL; the string is borrowed as long as the response, and NUL is behind it (and may be in it)
- * @return NJ_DECODING for a body that is no JSON and for a value of another type or none, whose path, type and the one
- *         that was wanted the error names; NJ_INVALID_ARGUMENT for NULL and for what is no JSON Pointer
+ * @param out        receives the value; unchanged on failure. A string is borrowed from the response and ends with
+ *                   NUL.
+ * @param out_length receives the length of the string, which may contain NUL; may be NULL
+ * @return NJ_OK; NJ_DECODING if the body is not JSON, or the value does not exist or has another type (the message
+ *         names the path and both types); NJ_INVALID_ARGUMENT, also if `pointer` is not a JSON Pointer
  */
 NJ_API nj_status nj_response_json_bool(const nj_response *response, const char *pointer, bool *out,
                                        nj_error **out_error);
@@ -1652,430 +2051,1084 @@ NJ_API nj_status nj_response_json_double(const nj_response *response, const char
 NJ_API nj_status nj_response_json_string(const nj_response *response, const char *pointer, const char **out,
                                          size_t *out_length, nj_error **out_error);
 
-/** How many elements an array has, or members an object. */
+/**
+ * Reads the number of elements of an array or of members of an object. Parameters and errors as
+ * nj_response_json_int64.
+ */
 NJ_API nj_status nj_response_json_count(const nj_response *response, const char *pointer, size_t *out,
                                         nj_error **out_error);
 
-/** The name of a member of an object, in order; NULL for an index that is not below the count, and for no object. */
+/**
+ * Returns the name of a member of an object, in the order of the text.
+ *
+ * @param out_length receives the length of the name, which may contain NUL; may be NULL
+ * @return NULL, with a length of 0, if `index` is out of range or the value is not an object
+ */
 NJ_API const char *nj_response_json_key_at(const nj_response *response, const char *pointer, size_t index,
                                            size_t *out_length);
 
-/** The JSON text of any part, for a library of yours to read. */
+/** Reads a value of any type as JSON text. Parameters and errors as nj_response_json_string. */
 NJ_API nj_status nj_response_json_text(const nj_response *response, const char *pointer, const char **out,
                                        size_t *out_length, nj_error **out_error);
 
-/** One more owner of the same response; NULL for NULL. */
-NJ_API nj_response *nj_response_retain(const nj_response *response);
-NJ_API void nj_response_release(nj_response *response);
+/* ==================================================================================================================
+ * nj_batch: many calls, a few at a time
+ *
+ *   Created by   nj_client_start_batch; nj_batch_retain adds an owner
+ *   Released by  nj_batch_release
+ *   Threads      any
+ * ================================================================================================================== */
 
-/* ------------------------------------------------------------------------------------------------------- task --- */
-
-/** Ends the call with NJ_CANCELLED unless it has ended already. Again, later, or for NULL: nothing happens. */
-NJ_API void nj_task_cancel(nj_task *task);
-
-/** Whether the task's completion has been delivered or is due at its queue. True for NULL. */
-NJ_API bool nj_task_is_finished(const nj_task *task);
-
-NJ_API nj_task *nj_task_retain(nj_task *task);
-/** Does not cancel. */
-NJ_API void nj_task_release(nj_task *task);
-
-/* ------------------------------------------------------------------------------------------------------ batch --- */
+/** The number of concurrent calls to one host that browsers use, for the `concurrency` of a batch. */
+#define NJ_BATCH_CONCURRENCY 6
 
 /**
- * Sends `count` requests, `concurrency` at a time and in their order, and waits on this thread for all of them to end; it runs
- * their callbacks meanwhile. One nj_request may be there several times.
+ * Sends requests, `concurrency` at a time and in their order, and blocks until all have ended. The requests'
+ * callbacks run on this thread. A request may occur several times.
  *
- * With `collect_errors` each request has its own end: `out_responses[i]` or `out_errors[i]` is set and the other NULL. Without
- * it the first failure ends the batch: what is under way is cancelled, nothing more is started, `out_error` has that failure
- * (nj_error_batch_index) and all of `out_responses` is NULL.
+ * If `collect_errors` is true, each request has its own result: either `out_responses[i]` or `out_errors[i]` is set,
+ * and the other is NULL. If it is false, the first failure ends the batch: calls in flight are cancelled, no further
+ * call is started, `out_error` receives the failure (see nj_error_batch_index), and all of `out_responses` is NULL.
  *
- * @param requests      not changed until this returns, by a callback either
- * @param concurrency   from 1; NJ_BATCH_CONCURRENCY is what browsers do
- * @param out_responses `count` places, written in the order of the requests; each response is yours to release
- * @param out_errors    `count` places, each error yours to free; NULL unless `collect_errors`
- * @return NJ_OK, with `collect_errors` whatever the calls came to; the kind of the first failure; or that of a mistake in the
- *         arguments (NJ_INVALID_ARGUMENT, NJ_FORKED, NJ_REENTRANT), after which every place is NULL
+ * @param requests      `count` requests, which must not change before this function returns
+ * @param concurrency   1 or more, such as NJ_BATCH_CONCURRENCY
+ * @param out_responses an array of `count` elements, in the order of the requests; the caller releases each response
+ * @param out_errors    an array of `count` elements; the caller frees each error. Required if `collect_errors` is
+ *                      true.
+ * @return NJ_OK; with `collect_errors` also if calls have failed; the kind of the first failure; NJ_INVALID_ARGUMENT,
+ *         NJ_FORKED. After the last two, every element is NULL.
  */
 NJ_API nj_status nj_client_send_batch(nj_client *client, const nj_request *const *requests, size_t count,
                                       size_t concurrency, bool collect_errors, nj_response **out_responses,
                                       nj_error **out_errors, nj_error **out_error);
-#define NJ_BATCH_CONCURRENCY 6
 
 /**
- * Called once for each request of a started batch, as they end, with its index. Exactly one of `response` and `error` is
- * non-NULL, borrowed until this returns. Those that were not started any more fail with NJ_CANCELLED.
+ * Receives the result of one request of a batch. Called exactly once for each request, in the order in which they
+ * end. Exactly one of `response` and `error` is not NULL. Both are borrowed until the callback returns. Requests that
+ * are not started any more fail with NJ_CANCELLED.
  */
 typedef void (*nj_batch_done_fn)(void *context, nj_batch *batch, size_t index, const nj_response *response,
                                  const nj_error *error);
 
 /**
- * Called once, after all of these, whatever happened. `error` is NULL, or borrowed: without `collect_errors` the failure that
- * ended the batch, otherwise NJ_CANCELLED where nj_batch_cancel or nj_queue_free did.
+ * Reports the end of a batch. Called exactly once, after all calls of nj_batch_done_fn.
+ *
+ * @param error borrowed until the callback returns. Without `collect_errors`, the failure that ended the batch.
+ *              NJ_CANCELLED if nj_batch_cancel or nj_queue_free ended it. Otherwise NULL.
  */
 typedef void (*nj_batch_finished_fn)(void *context, nj_batch *batch, const nj_error *error);
 
 /**
- * The same without waiting: `done` and `finished` run inside nj_queue_poll of `queue`, one at a time, and may start, cancel and
- * free anything. Of what has ended nothing is kept: memory is that of the requests and of `concurrency` calls.
+ * Starts a batch without blocking; see nj_client_send_batch. Both callbacks are called from nj_queue_poll, one at a
+ * time, and may start, cancel and free anything. The batch keeps the requests and the calls in flight in memory, and
+ * no results.
  *
- * @param requests copied, callbacks and their contexts included
- * @param done     NULL where only the end of all is of interest
- * @param context  passed to both, never read; must live until `finished` has run
- * @return the batch, yours to release (which does not cancel), or NULL: an argument was wrong, and nothing is called
+ * @param requests copied, with their callbacks and contexts
+ * @param done     NULL: only the end of the batch is reported
+ * @param context  passed to both callbacks unchanged; must stay valid until `finished` has returned
+ * @return a batch that the caller releases with nj_batch_release (releasing does not cancel), or NULL:
+ *         NJ_INVALID_ARGUMENT, NJ_CLOSED, NJ_FORKED. No callback is called then.
  */
 NJ_API nj_batch *nj_client_start_batch(nj_client *client, const nj_request *const *requests, size_t count,
                                        size_t concurrency, bool collect_errors, nj_queue *queue, nj_batch_done_fn done,
                                        nj_batch_finished_fn finished, void *context, nj_error **out_error);
 
-/** Cancels what is under way and starts nothing more. Nothing happens when it has ended. */
-NJ_API void nj_batch_cancel(nj_batch *batch);
-
-/** Whether all of its calls have ended. True for NULL. */
-NJ_API bool nj_batch_is_finished(const nj_batch *batch);
-
-/** One more owner of the same batch; NULL for NULL. */
+/** Adds an owner. NULL for NULL. */
 NJ_API nj_batch *nj_batch_retain(nj_batch *batch);
+
+/** Releases one owner. The batch continues. NULL is ignored. */
 NJ_API void nj_batch_release(nj_batch *batch);
 
-/* ------------------------------------------------------------------------------------------------------ queue --- */
+/**
+ * Cancels the calls in flight and starts no further call. Does nothing if the batch has ended, for NULL, and after
+ * fork.
+ */
+NJ_API void nj_batch_cancel(nj_batch *batch);
 
-NJ_API nj_queue *nj_queue_new(void);
+/** Reports whether all calls have ended. True for NULL and after fork. */
+NJ_API bool nj_batch_is_finished(const nj_batch *batch);
+
+/* ==================================================================================================================
+ * nj_cookies: a cookie jar (RFC 6265bis)
+ *
+ *   Constructor  nj_cookies_new, nj_cookies_open; nj_client_cookies returns another handle of a client's jar
+ *   Destructor   nj_cookies_free, once for each handle
+ *   Threads      any; clients may share a jar
+ *
+ * Domains are checked against Debian's public suffix list.
+ * ================================================================================================================== */
+
+/** Which cookies are stored and sent. */
+typedef enum nj_cookie_policy {
+  NJ_COOKIES_ALL = 0,
+  NJ_COOKIES_FIRST_PARTY = 1, /* only those of the site of the first request, not of sites that a redirect leads to */
+} nj_cookie_policy;
+
+/** Creates an empty jar in memory. NULL for a policy that is not a member of nj_cookie_policy. */
+NJ_API nj_cookies *nj_cookies_new(nj_cookie_policy policy);
 
 /**
- * Cancels the tasks and batches that deliver here and runs their completions on this thread; returns when none is left.
- * From inside a callback of the same queue that happens as soon as the nj_queue_poll around it ends.
+ * Opens a jar in an SQLite file, which is created if it does not exist and is readable by its owner only. Processes
+ * may share the file; the last change of a cookie wins. All jars of a process for one file share its cookies.
+ *
+ * The file is written about once a second, when a client that uses the jar is freed, and when the last handle of the
+ * jar is freed. Session cookies are not written, unless the option `cookies` of nj_config_merge_json asks for it:
+ * {"file": "...", "keep_session": true}. A damaged file is renamed to `path`.damaged-TIME. If the disk is full or
+ * read-only, the cookies stay in memory and are written later. The clients log both.
+ *
+ * @return a jar that the caller frees with nj_cookies_free, or NULL: NJ_STORAGE if the file can never be used (its
+ *         folder does not exist, or it is another program's database); NJ_FORKED in the child of a process that has
+ *         the file open; NJ_INVALID_ARGUMENT
  */
-NJ_API void nj_queue_free(nj_queue *queue);
+NJ_API nj_cookies *nj_cookies_open(const char *path, nj_cookie_policy policy, nj_error **out_error);
+
+/** Frees a handle of a jar. The jar lives as long as a client or another handle uses it. NULL is ignored. */
+NJ_API void nj_cookies_free(nj_cookies *cookies);
 
 /**
- * Readable while something is due: watch it with epoll, poll or an event library and call nj_queue_poll. Owned by the
- * queue: neither read nor close it. -1 when the system has no descriptor left.
+ * Sets the jar in which clients keep cookies.
+ *
+ * @param cookies NULL, the default: clients keep no cookies. nj_client_new fails with NJ_FORKED for a jar of the
+ *                parent process.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
-NJ_API int nj_queue_fd(nj_queue *queue);
+NJ_API nj_status nj_config_set_cookies(nj_config *config, nj_cookies *cookies);
+
+/** Returns a handle of a client's jar, for nj_cookies_free. NULL if it has none, for NULL, and after fork. */
+NJ_API nj_cookies *nj_client_cookies(nj_client *client);
 
 /**
- * Runs due callbacks on this thread, in the order of their events, and waits up to `timeout` seconds for the first one (0: does
- * not wait; negative: waits without limit). One thread runs a queue's callbacks at a time.
+ * Writes the cookies that are not in the file yet, and blocks until they are written.
  *
- * The function starts no callback after 1,024 events or 10 ms. The remaining events stay due: nj_queue_fd stays readable, and the
- * next nj_queue_poll returns without waiting.
- *
- * @return events handled; 0 from inside a callback of the same queue
+ * @return NJ_OK, also for a jar in memory; NJ_STORAGE if the file cannot be written; it is tried again later;
+ *         NJ_INVALID_ARGUMENT; NJ_FORKED
  */
-NJ_API size_t nj_queue_poll(nj_queue *queue, double timeout);
+NJ_API nj_status nj_cookies_flush(nj_cookies *cookies, nj_error **out_error);
 
-/** Makes the nj_queue_poll that waits, or the next one, return. */
-NJ_API void nj_queue_wake(nj_queue *queue);
-
-/* ------------------------------------------------------------------------------------------------- pagination --- */
-
-/* Lists that a server gives in pages, item by item or page by page, with the next page loaded while the one before is used. Made
- * for a loop:
+/**
+ * Stores the cookie of a Set-Cookie header as if `url` had sent it.
  *
- *     nj_pager *pager = nj_pager_new(client, request, NULL, NULL, &err);
- *     const char *item;
- *     while (pager && nj_pager_next_item(pager, &item, NULL, &err) == NJ_NEXT_FOUND) puts(item);
- *     if (err) fprintf(stderr, "%s\n", nj_error_message(err));
- *
- * A list never ends silently before its end: what does not fit the style, a page that repeats, and more pages or items than the
- * bounds allow are errors. After an error the loop may be begun again: the page that failed is loaded again. */
+ * @param set_cookie the header's value: "name=value; Path=/; Secure"
+ * @return NJ_OK; NJ_INVALID_ARGUMENT, also for a cookie that RFC 6265bis rejects (the message says why);
+ *         NJ_INVALID_URL; NJ_FORKED
+ */
+NJ_API nj_status nj_cookies_set(nj_cookies *cookies, const char *url, const char *set_cookie, nj_error **out_error);
 
-/** How a list goes on from one answer to the next. Members may be added. */
+/**
+ * Deletes the cookies that match all given parameters. NULL matches everything. A domain does not match its
+ * subdomains.
+ *
+ * @return the number of deleted cookies; 0 for a NULL jar, for text that is not UTF-8, and after fork
+ */
+NJ_API size_t nj_cookies_delete(nj_cookies *cookies, const char *name, const char *domain, const char *path);
+
+/**
+ * Deletes all cookies, also those that other processes have written to the file. Does nothing for NULL and after
+ * fork.
+ */
+NJ_API void nj_cookies_clear(nj_cookies *cookies);
+
+/**
+ * Adds the cookies of a cookies.txt file, as curl and browser exports write it. Invalid lines are skipped.
+ *
+ * @param path        a file of at most 32 MiB
+ * @param out_skipped receives the number of skipped lines on success; may be NULL
+ * @return NJ_OK; NJ_STORAGE if the file cannot be read, or is a pipe or a device; NJ_INVALID_ARGUMENT; NJ_FORKED
+ */
+NJ_API nj_status nj_cookies_import(nj_cookies *cookies, const char *path, size_t *out_skipped, nj_error **out_error);
+
+/**
+ * Writes the cookies to a cookies.txt file that only its owner may read. On failure an existing file is unchanged.
+ *
+ * @return NJ_OK; NJ_STORAGE if the file cannot be written, or is a pipe or a device; NJ_INVALID_ARGUMENT; NJ_FORKED
+ */
+NJ_API nj_status nj_cookies_export(const nj_cookies *cookies, const char *path, nj_error **out_error);
+
+/* ==================================================================================================================
+ * nj_cookie_list: a snapshot of a cookie jar
+ *
+ *   Constructor  nj_cookies_list
+ *   Destructor   nj_cookie_list_free
+ *   Threads      any; a list is immutable
+ * ================================================================================================================== */
+
+/**
+ * Creates a list of the cookies that have not expired, ordered by domain, path and name. NULL for NULL and after
+ * fork.
+ */
+NJ_API nj_cookie_list *nj_cookies_list(const nj_cookies *cookies);
+
+/** Frees a list and the texts that its getters have returned. NULL is ignored. */
+NJ_API void nj_cookie_list_free(nj_cookie_list *list);
+
+/** Returns the number of cookies. 0 for NULL. */
+NJ_API size_t nj_cookie_list_count(const nj_cookie_list *list);
+
+/** Returns a property of a cookie. NULL if `index` is out of range. The value may be secret. */
+NJ_API const char *nj_cookie_list_name_at(const nj_cookie_list *list, size_t index);
+NJ_API const char *nj_cookie_list_value_at(const nj_cookie_list *list, size_t index);
+NJ_API const char *nj_cookie_list_domain_at(const nj_cookie_list *list, size_t index);
+NJ_API const char *nj_cookie_list_path_at(const nj_cookie_list *list, size_t index);
+
+/** Returns the expiry in seconds since 1970. 0 for a session cookie, and if `index` is out of range. */
+NJ_API double nj_cookie_list_expires_at(const nj_cookie_list *list, size_t index);
+
+/** Reports whether the cookie is sent over https only. False if `index` is out of range. */
+NJ_API bool nj_cookie_list_secure_at(const nj_cookie_list *list, size_t index);
+
+/** Reports whether the cookie is hidden from scripts in web pages. False if `index` is out of range. */
+NJ_API bool nj_cookie_list_http_only_at(const nj_cookie_list *list, size_t index);
+
+/**
+ * Returns "none", "lax", "strict", or "unspecified" if the server sent no SameSite. NULL if `index` is out of range.
+ */
+NJ_API const char *nj_cookie_list_same_site_at(const nj_cookie_list *list, size_t index);
+
+/* ==================================================================================================================
+ * nj_cache: an HTTP cache (RFC 9111)
+ *
+ *   Constructor  nj_cache_new, nj_cache_open; nj_client_cache returns another handle of a client's cache
+ *   Destructor   nj_cache_free, once for each handle
+ *   Threads      any; clients may share a cache
+ *
+ * The cache stores responses to GET and HEAD. The response to a POST is stored for later GET and HEAD requests if it
+ * has an explicit lifetime and its Content-Location is the URL of the request (RFC 9110 section 9.3.3); a POST itself
+ * always goes to the server. It is a private cache: a response to a request with one credential is never returned to
+ * a request with another or none. Responses from the cache have the headers Age and Cache-Status (RFC 9211). A cache
+ * never fails a call: a disk that is full, slow, damaged or read-only only costs hits, and the clients log it.
+ * ================================================================================================================== */
+
+/**
+ * Creates a cache in memory.
+ *
+ * @param memory_bytes the size of all entries with their metadata; 0: the cache stores nothing in memory. A response
+ *                     above 1 MiB, or above an eighth of `memory_bytes`, is not stored in memory.
+ * @return never NULL
+ */
+NJ_API nj_cache *nj_cache_new(size_t memory_bytes);
+
+/**
+ * Creates a cache in memory and on disk. Processes may share the folder. The folder is created, readable by its owner
+ * only, when the cache is first used; this function does not access the disk. A folder that a newer version of the
+ * library has written is not used.
+ *
+ * @param memory_bytes as nj_cache_new
+ * @param folder       NULL: "nightjar" in the user's cache folder (XDG_CACHE_HOME, otherwise ~/.cache)
+ * @param disk_bytes   the size of all bodies on disk, more than 0. A response above an eighth of it is not stored on
+ *                     disk.
+ * @return a cache that the caller frees with nj_cache_free, or NULL: NJ_INVALID_ARGUMENT, also if `folder` is NULL
+ *         and the environment names no home folder
+ */
+NJ_API nj_cache *nj_cache_open(size_t memory_bytes, const char *folder, size_t disk_bytes, nj_error **out_error);
+
+/** Frees a handle of a cache. The cache lives as long as a client or another handle uses it. NULL is ignored. */
+NJ_API void nj_cache_free(nj_cache *cache);
+
+/**
+ * Sets the cache of clients.
+ *
+ * @param cache NULL, the default: clients have no cache. nj_client_new fails with NJ_FORKED for a cache of the parent
+ *              process.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_config_set_cache(nj_config *config, nj_cache *cache);
+
+/** Returns a handle of a client's cache, for nj_cache_free. NULL if it has none, for NULL, and after fork. */
+NJ_API nj_cache *nj_client_cache(nj_client *client);
+
+/** How a call uses the cache. */
+typedef enum nj_cache_policy {
+  NJ_CACHE_PROTOCOL = 0,      /* RFC 9111: returns fresh entries and revalidates stale ones. The default. */
+  NJ_CACHE_RELOAD = 1,        /* sends the request and stores the response */
+  NJ_CACHE_REVALIDATE = 2,    /* revalidates the entry even if it is fresh */
+  NJ_CACHE_ELSE_LOAD = 3,     /* returns an entry of any age; otherwise sends the request */
+  NJ_CACHE_ONLY = 4,          /* returns an entry of any age; otherwise fails with NJ_CACHE_MISS */
+  NJ_CACHE_OFFLINE_FIRST = 5, /* returns an entry of any age at once; refreshes a stale one in the background */
+  NJ_CACHE_OFF = 6            /* of a request only: neither reads nor writes the cache */
+} nj_cache_policy;
+
+/**
+ * Sets how the calls of clients use the cache, or how the calls of one request use it in place of that. Without a
+ * cache the policy has no effect.
+ *
+ * @param policy NJ_CACHE_PROTOCOL by default; NJ_CACHE_OFF is for requests only
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_config_set_cache_policy(nj_config *config, nj_cache_policy policy);
+NJ_API nj_status nj_request_set_cache_policy(nj_request *request, nj_cache_policy policy);
+
+/**
+ * Sets the cookies that identify a login. The cache stores responses to requests with different login cookies apart,
+ * so that one login never receives another's responses. Other cookies are ignored, unless the server names Cookie in
+ * Vary.
+ *
+ * By default all cookies identify a login, except those known to come from load balancers, bot filters and analytics
+ * (AWSALB, ARRAffinity, __cf_bm, _ga and others). A login cookie that a response replaces still identifies the same
+ * login if that response is itself reusable (max-age or Expires in the future), because such a response sets its
+ * cookies only once. Any other new value is another login. The cache remembers this until it is freed.
+ *
+ * Clients that share a cache should use the same names, because a client without login cookies reads what other
+ * clients have stored without one.
+ *
+ * @param names cookie names, compared case-sensitively, followed by NULL; copied. "*": all cookies, each by its
+ *              value. An empty list: no cookie identifies a login, for a cache of a single user. NULL: the default.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_config_set_login_cookies(nj_config *config, const char *const *names);
+
+/**
+ * Receives the result of a background refresh. Exactly one parameter is not NULL; both are borrowed until the return.
+ */
+typedef void (*nj_refreshed_fn)(void *context, const nj_response *response, const nj_error *error);
+
+/**
+ * Sets the callback for background refreshes. It is called from nj_queue_poll of `queue`, exactly once for each
+ * response of this request's calls for which nj_response_is_being_refreshed is true (NJ_CACHE_OFFLINE_FIRST, or
+ * stale-while-revalidate of the server). A call does not refresh an entry that another call is refreshing. An
+ * unexpected status is an error here too; the new response has then already been stored, if it may be.
+ *
+ * With the queue of nj_client_start, `refreshed` is called after `done`. With another queue it may be called before
+ * `done`, or before nj_client_send returns. The refresh has the call's total timeout of its own, or five minutes if
+ * there is none. nj_task_cancel does not end it. Freeing the client or the queue does, with NJ_CANCELLED.
+ *
+ * @param queue     kept alive by the request and its calls; may be NULL if `refreshed` is NULL
+ * @param refreshed NULL, the default: stale entries are refreshed without a callback
+ * @param context   passed to `refreshed` unchanged; must stay valid until the calls have ended and `refreshed` has
+ *                  returned for each such response
+ * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_FORKED for a queue of the parent process
+ */
+NJ_API nj_status nj_request_on_refresh(nj_request *request, nj_queue *queue, nj_refreshed_fn refreshed, void *context);
+
+/**
+ * Returns the cached response that a request would receive, of any age and status, without sending it. Blocks for the
+ * disk and for a token refresh that is in progress. The request's callbacks are not called; the client's hooks are,
+ * inside this function.
+ *
+ * @param request a GET or HEAD without a body
+ * @return a response that the caller releases with nj_response_release. NULL without an error if nothing is stored.
+ *         NULL with an error: NJ_INVALID_REQUEST if the client has no cache or the request is another; the kind of
+ *         the response's status if the request expects other statuses (nj_request_expect_status); NJ_INVALID_URL;
+ *         NJ_CLOSED; NJ_FORKED
+ */
+NJ_API nj_response *nj_client_cached(nj_client *client, const nj_request *request, nj_error **out_error);
+
+/**
+ * Stores a response as if a server had just sent it. Its headers determine how long it is fresh. Without such
+ * headers, a response below status 400 is stored for policies that accept entries of any age.
+ *
+ * @param request a GET without a body
+ * @param status  100 to 999
+ * @param headers name, value, name, value, ..., NULL. NULL: no headers.
+ * @param body    copied; may be NULL if `length` is 0
+ * @return NJ_OK; NJ_INVALID_ARGUMENT, also if the response must not be stored (RFC 9111 section 3; the message says
+ *         why); NJ_INVALID_REQUEST if the client has no cache or a header cannot be sent; NJ_TOO_LARGE if the cache
+ *         cannot store a body of this size or the disk is full; NJ_INVALID_URL; NJ_CLOSED; NJ_FORKED
+ */
+NJ_API nj_status nj_client_insert(nj_client *client, const nj_request *request, int status, const char *const *headers,
+                                  const void *body, size_t length, nj_error **out_error);
+
+/**
+ * Removes stored responses of all callers from memory and disk: those of one absolute URL (nj_cache_remove), those
+ * whose URL begins with the bytes of `prefix`, such as "https://api.example/v1/" (nj_cache_remove_prefix), or all
+ * (nj_cache_clear). On disk, secrets in queries are masked, and only the part before them is compared. A response
+ * whose request was sent before the removal is not stored after it. Other processes and other caches of the same
+ * folder return none of them after one second.
+ *
+ * Blocks for up to 5 seconds if another process holds the index on disk.
+ *
+ * @param out_count receives the number of removed responses, 0 on failure; may be NULL
+ * @return NJ_OK; NJ_STORAGE if the responses could not be removed from the disk: they are removed from memory, and
+ *         the removal is tried again while the cache exists; NJ_INVALID_URL for `url`; NJ_INVALID_ARGUMENT, also for
+ *         an empty `prefix`; NJ_FORKED
+ */
+NJ_API nj_status nj_cache_remove(nj_cache *cache, const char *url, size_t *out_count, nj_error **out_error);
+NJ_API nj_status nj_cache_remove_prefix(nj_cache *cache, const char *prefix, size_t *out_count, nj_error **out_error);
+NJ_API nj_status nj_cache_clear(nj_cache *cache, size_t *out_count, nj_error **out_error);
+
+/**
+ * Blocks until all responses, invalidations and removals are on disk. nj_client_free does the same and logs a
+ * failure.
+ *
+ * @return NJ_OK, also for a cache without a disk, and if the disk did not accept a response (which is logged);
+ *         NJ_STORAGE if an invalidation or a removal could not be written, because the disk fails or another process
+ *         has held the index for 5 seconds: other processes may then return responses that are no longer valid;
+ *         NJ_INVALID_ARGUMENT; NJ_FORKED
+ */
+NJ_API nj_status nj_cache_flush(nj_cache *cache);
+
+/** A number of a cache. The first five count since the cache was created. Members may be added. */
+typedef enum nj_cache_statistic {
+  NJ_CACHE_STATISTIC_HITS = 0,           /* calls that received an entry without a request */
+  NJ_CACHE_STATISTIC_STALE = 1,          /* those of them that received a stale entry */
+  NJ_CACHE_STATISTIC_MISSES = 2,         /* calls that received the server's response */
+  NJ_CACHE_STATISTIC_VALIDATIONS = 3,    /* calls whose entry the server has confirmed (304) */
+  NJ_CACHE_STATISTIC_BYTES_SAVED = 4,    /* bytes of content that came from the cache */
+  NJ_CACHE_STATISTIC_MEMORY_ENTRIES = 5, /* entries in memory now */
+  NJ_CACHE_STATISTIC_MEMORY_BYTES = 6,   /* their size with metadata */
+  NJ_CACHE_STATISTIC_DISK_ENTRIES = 7,   /* entries on disk now, of all processes; blocks for the disk */
+  NJ_CACHE_STATISTIC_DISK_BYTES = 8      /* the size of their bodies; blocks for the disk */
+} nj_cache_statistic;
+
+/**
+ * Returns a statistic. -1 for a number that is not a member of nj_cache_statistic, for a NULL cache, and after fork.
+ */
+NJ_API int64_t nj_cache_statistics(const nj_cache *cache, nj_cache_statistic statistic);
+
+/* ==================================================================================================================
+ * nj_catalog: the endpoints of an API, by name
+ *
+ *   Constructor  nj_catalog_new, nj_catalog_load_file, nj_client_load_catalog, nj_client_catalog
+ *   Destructor   nj_catalog_free
+ *   Threads      any
+ *
+ * An endpoint has a path, parameters, request bodies and responses. A request of an endpoint takes arguments by the
+ * names of its parameters. They are checked when the request is sent: a missing, unknown or ill-typed argument fails
+ * the call with NJ_INVALID_REQUEST before anything is sent, and the message names the endpoint, the parameter and the
+ * nearest known name.
+ *
+ * @code
+ *     nj_catalog *catalog = nj_client_load_catalog(client, "url:/openapi.json", &error);
+ *     nj_request *request = nj_request_from_endpoint(catalog, "list_users", &error);
+ *     nj_request_set_argument(request, "per_page", "3");
+ *     nj_response *response = request ? nj_client_send(client, request, &error) : NULL;
+ *     if (response) puts(nj_response_url(response));
+ *     nj_response_release(response);
+ *     nj_request_free(request);
+ *     nj_catalog_free(catalog);
+ * @endcode
+ * ================================================================================================================== */
+
+/** Creates an empty catalog. Never NULL. */
+NJ_API nj_catalog *nj_catalog_new(void);
+
+/**
+ * Reads an OpenAPI document (3.0 or 3.1, JSON or YAML) and the files that it refers to in its folder and below. Parts
+ * that refer to other files are skipped with a note (nj_catalog_json). The option openapi_folder of
+ * nj_config_merge_json names another folder, for the option openapi and for nj_client_load_catalog.
+ *
+ * @param path of a file
+ * @return a catalog that the caller frees with nj_catalog_free, or NULL: NJ_STORAGE if the file cannot be read;
+ *         NJ_DECODING, with the place, if it is not such a document; NJ_INVALID_ARGUMENT; NJ_NO_MEMORY
+ */
+NJ_API nj_catalog *nj_catalog_load_file(const char *path, nj_error **out_error);
+
+/**
+ * Reads an OpenAPI document from a file or a URL, and the documents that it refers to. They are requested like any
+ * call of the client: with its cache and its credentials. Blocks; the callbacks of the client's configuration run on
+ * this thread.
+ *
+ * @param location the path of a file, an absolute URL, or "url:" and a target that is joined to the base URL:
+ *                 "url:/openapi.json"
+ * @return a catalog that the caller frees with nj_catalog_free, or NULL: any error of nj_client_send and
+ *         nj_catalog_load_file
+ */
+NJ_API nj_catalog *nj_client_load_catalog(nj_client *client, const char *location, nj_error **out_error);
+
+/** Returns a copy of a client's catalog, for nj_catalog_free. NULL if it has none, for NULL, and after fork. */
+NJ_API nj_catalog *nj_client_catalog(nj_client *client);
+
+/**
+ * Frees a catalog and the texts that its getters have returned. Requests and clients have their own copies. NULL is
+ * ignored.
+ */
+NJ_API void nj_catalog_free(nj_catalog *catalog);
+
+/**
+ * Adds an endpoint from a JSON object, of which only the path is required:
+ *
+ *     {"path": "/articles/{id}", "method": "GET",
+ *      "parameters": {"id": "integer", "page": {"type": "integer", "default": 1}, "X-Trace": {"in": "header"}},
+ *      "body": {"type": "object"}, "answer": {"type": "object"}, "response_validation": "off",
+ *      "requires_auth": false, "security": ["apiKey", {"oauth": ["read"]}], "idempotent": true, "cache": "reload",
+ *      "timeout": 5, "pagination": {"style": "cursor", "items": "/results", "next": "/next_cursor", "key": "/id"},
+ *      "summary": "One article", "documentation": "...", "deprecated": true, "tags": ["articles"]}
+ *
+ *   parameters           for each name, the name of a type, or an object of JSON Schema keywords and of: in ("path",
+ *                        "query", "header", "cookie"), required, default, style and explode (OpenAPI 3.1 section
+ *                        4.8.12), allow_reserved, documentation, deprecated, example. A parameter is in the path if the
+ *                        path has its name in braces, otherwise in the query
+ *   body                 a JSON Schema; the body is then required. Also {"schema", "content_type", "required": false}
+ *   answer               the JSON Schema of the response
+ *   response_validation  "off" (default), "warn" (logged) or "error" (NJ_DECODING)
+ *   requires_auth        true: the call fails without credentials. false: it is sent without the client's credentials
+ *   security             the names of security schemes, of which one is enough, as in OpenAPI
+ *
+ * @param json   need not end with NUL
+ * @param length bytes of `json`
+ * @return NJ_OK; NJ_INVALID_ARGUMENT for an unknown key (the message names the nearest known key), a wrong type, and
+ *         a name that is in use; NJ_DECODING if `json` is not JSON
+ */
+NJ_API nj_status nj_catalog_add_json(nj_catalog *catalog, const char *name, const char *json, size_t length,
+                                     nj_error **out_error);
+
+/**
+ * Sets the endpoints of clients to a copy of a catalog. The catalog's first server is the base URL if none is set. If
+ * its document says how to log in, the credentials of nj_config_set_auth_json need no type: {"token": "..."},
+ * {"scheme": "ApiKeyAuth", "key": "..."} if there are several schemes, or {"schemes": {"ApiKeyAuth": {"key": "..."}}}
+ * for several of them.
+ *
+ * @param catalog NULL, the default: no endpoints
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_config_set_catalog(nj_config *config, nj_catalog *catalog);
+
+/** Returns the number of endpoints. 0 for NULL. */
+NJ_API size_t nj_catalog_count(const nj_catalog *catalog);
+
+/** Returns the name of an endpoint, in the order of the description. NULL if `index` is out of range. */
+NJ_API const char *nj_catalog_name_at(const nj_catalog *catalog, size_t index);
+
+/**
+ * Returns an endpoint as a JSON object: name, method, path, summary, documentation, tags, deprecated, idempotent,
+ * parameters (each with name, in, required, type, default, example, documentation), security (a list of alternatives:
+ * scopes by scheme), body (with an example), answers, and unchecked (the parts of its schemas that values are not
+ * checked against).
+ *
+ * @return text that is valid until the catalog is freed. NULL if there is no such endpoint, and for NULL.
+ */
+NJ_API const char *nj_catalog_endpoint_json(const nj_catalog *catalog, const char *name);
+
+/**
+ * Returns the catalog as a JSON object: title, version, documentation, servers, tags, security (names of schemes),
+ * scopes (the OAuth 2.0 scopes of the endpoints, by scheme), endpoints (names), and notes (the parts of a document
+ * that were skipped, and why).
+ *
+ * @return text that is valid until the catalog is freed. NULL for NULL.
+ */
+NJ_API const char *nj_catalog_json(const nj_catalog *catalog);
+
+/**
+ * Creates a request of an endpoint, with the endpoint's method and target. Arguments are set with
+ * nj_request_set_argument. The body and all other properties can be set as for any request.
+ *
+ * @return a request that the caller frees with nj_request_free, or NULL: NJ_INVALID_REQUEST if there is no such
+ *         endpoint (the message names the nearest); NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_request *nj_request_from_endpoint(const nj_catalog *catalog, const char *name, nj_error **out_error);
+
+/**
+ * Sets the argument of a parameter, in place of an earlier one. The name is checked when the request is sent. If
+ * several places have a parameter of this name, "query.id" and "path.id" name one of them.
+ *
+ * @param value text. It becomes a number, a boolean, an array or an object if the parameter has that type and the
+ *              text is its JSON. NULL: removes the argument.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT, also for a request without an endpoint
+ */
+NJ_API nj_status nj_request_set_argument(nj_request *request, const char *name, const char *value);
+
+/**
+ * Sets the argument of a parameter to a JSON value, in place of an earlier one.
+ *
+ * @param json   need not end with NUL; null removes the argument
+ * @param length bytes of `json`
+ * @return NJ_OK; NJ_INVALID_ARGUMENT, also for a request without an endpoint; NJ_DECODING if `json` is not JSON
+ */
+NJ_API nj_status nj_request_set_argument_json(nj_request *request, const char *name, const char *json, size_t length,
+                                              nj_error **out_error);
+
+/**
+ * Sets the body to a value that is encoded as the endpoint requires: as JSON, as a form or as multipart. It is
+ * checked against the endpoint's schema when the request is sent.
+ *
+ * @param json   need not end with NUL
+ * @param length bytes of `json`
+ * @return NJ_OK; NJ_INVALID_ARGUMENT, also for a request without an endpoint; NJ_DECODING if `json` is not JSON
+ */
+NJ_API nj_status nj_request_set_argument_body_json(nj_request *request, const char *json, size_t length,
+                                                   nj_error **out_error);
+
+/* ==================================================================================================================
+ * nj_pagination: how a list continues from page to page
+ *
+ *   Constructor  nj_pagination_new
+ *   Destructor   nj_pagination_free
+ *   Threads      one at once
+ * ================================================================================================================== */
+
+/** How the request for the next page is made. Members may be added. */
 typedef enum nj_pagination_style {
-  NJ_PAGINATION_GUESS = 0,  /* found out from the first answer, and said: nj_pager_explanation */
+  NJ_PAGINATION_GUESS = 0,  /* detected from the first response; nj_pager_explanation describes the result */
   NJ_PAGINATION_PAGE = 1,   /* ?page=2 */
-  NJ_PAGINATION_OFFSET = 2, /* ?offset=20; what is deleted meanwhile lets items slip by unseen */
-  NJ_PAGINATION_CURSOR = 3, /* ?cursor=..., an opaque text that the answer before gives */
-  NJ_PAGINATION_LINK = 4,   /* a Link field with rel=next, RFC 8288 */
+  NJ_PAGINATION_OFFSET = 2, /* ?offset=20. Items can be missed if others are deleted between two pages. */
+  NJ_PAGINATION_CURSOR = 3, /* ?cursor=..., an opaque text from the previous response */
+  NJ_PAGINATION_LINK = 4,   /* a Link header with rel=next (RFC 8288) */
   NJ_PAGINATION_NEXT = 5,   /* the URL of the next page in the body */
-  NJ_PAGINATION_HEADER = 6, /* a token, or the next URL, in a header field of the response */
-  NJ_PAGINATION_CUSTOM = 7  /* nj_pager_go_on says, after each page */
+  NJ_PAGINATION_HEADER = 6, /* a token, or the URL of the next page, in a response header */
+  NJ_PAGINATION_CUSTOM = 7  /* nj_pager_go_on gives the next page after each page */
 } nj_pagination_style;
 
-/** NULL for a style that is none. */
+/** Creates pagination rules. NULL for a style that is not a member of nj_pagination_style. */
 NJ_API nj_pagination *nj_pagination_new(nj_pagination_style style);
+
+/** Frees pagination rules. Pagers have their own copies. NULL is ignored. */
 NJ_API void nj_pagination_free(nj_pagination *pagination);
 
 /**
- * Where in an answer the items are, and the cursor or URL of the next page; and where in an item is what tells it from others,
- * so that none is given twice: JSON Pointers (RFC 6901), "/results", "/next_cursor", "/id". NULL: found out; no key.
+ * Sets where the response has its items (items), where it has the cursor or URL of the next page (next), and where an
+ * item has its unique key (key), by which repeated items are skipped.
  *
- * @return NJ_INVALID_ARGUMENT for what is no JSON Pointer
+ * @param pointer a JSON Pointer (RFC 6901): "/results", "/next_cursor", "/id". NULL, the default: detected (items,
+ *                next), or no key.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT if `pointer` is not a JSON Pointer
  */
 NJ_API nj_status nj_pagination_set_items(nj_pagination *pagination, const char *pointer);
 NJ_API nj_status nj_pagination_set_next(nj_pagination *pagination, const char *pointer);
 NJ_API nj_status nj_pagination_set_key(nj_pagination *pagination, const char *pointer);
 
 /**
- * Sets what a JSON object names: style ("guess", "page", "offset", "cursor", "link", "next", "header", "custom"), items, next,
- * key, param (the query item that asks for a page), size_param and size, first (the number of the first page), header and
- * request_header (of a token), more and total (pointers to what the answer says of more items and their number), prefetch (pages
- * loaded ahead, 1), max_pages (100,000), max_items (10,000,000), allow_origins (others that a next page may be of; they get no
- * credentials). What it does not name stays.
+ * Limits how long the list may take, from the request for its first page. Without a limit, only each call has its own
+ * timeout. A server that asks for a pause (429 or 503 with Retry-After) is waited for within the limit, or within an
+ * hour without one.
  *
- * @param length of `json` in bytes, which need not end in NUL
- * @return NJ_INVALID_ARGUMENT for an unknown key or a wrong value, NJ_DECODING when it is not JSON. Then nothing has changed.
- */
-NJ_API nj_status nj_pagination_merge_json(nj_pagination *pagination, const char *json, size_t length,
-                                          nj_error **out_error);
-
-/**
- * Seconds that the list may be read, all in all, from the first page that is asked for; NJ_NO_LIMIT, the default, leaves each
- * call its own limit. A server that asks for time in the middle (429 or 503 with Retry-After) is waited for within it, or within
- * an hour.
- *
- * @return NJ_INVALID_ARGUMENT for what nj_config_set_total_timeout does not take either
+ * @param seconds 0 to 3153600000; NJ_NO_LIMIT (0, the default) and INFINITY: no limit
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_pagination_set_total_timeout(nj_pagination *pagination, double seconds);
 
 /**
- * A list, of which nothing is loaded yet. For one thread at a time, but for nj_pager_cancel.
+ * Sets the rules that a JSON object names. Rules that it does not name keep their values.
  *
- * @param request    of the first page, copied; those of the others are made of it. Callbacks of it are not called.
- * @param pagination copied; NULL: as the request's endpoint says, and found out where it does not
- * @param state      where to go on, of nj_pager_state or nj_page_state, perhaps of another process; NULL: at the beginning
- * @return NULL: options that make no sense together, a state that is none of this list (NJ_INVALID_ARGUMENT), or a request
- *         that cannot be sent
+ *   key               value
+ *   ----------------  -----------------------------------------------------------------------------------------------
+ *   style             "guess", "page", "offset", "cursor", "link", "next", "header" or "custom"
+ *   items, next, key  JSON Pointers, as the setters above
+ *   param             the query parameter that selects a page
+ *   size_param, size  the query parameter for the page size, and its value (1 to 10000000)
+ *   first             the number of the first page, 0 to 2147483647
+ *   header            the response header with the token or the URL
+ *   request_header    the request header for the token
+ *   more, total       JSON Pointers to whether there are more items, and to the number of items
+ *   prefetch          pages that are loaded ahead, 0 to 64; 1 by default
+ *   max_pages         1 or more; 100000 by default
+ *   max_items         1 or more; 10000000 by default
+ *   allow_origins     other origins that a next page may have; they receive no credentials
+ *
+ * @param json   need not end with NUL
+ * @param length bytes of `json`
+ * @return NJ_OK; NJ_INVALID_ARGUMENT for an unknown key or a wrong value; NJ_DECODING if `json` is not JSON. On
+ *         failure no rule has changed.
+ */
+NJ_API nj_status nj_pagination_merge_json(nj_pagination *pagination, const char *json, size_t length,
+                                          nj_error **out_error);
+
+/* ==================================================================================================================
+ * nj_pager: reads a list page by page
+ *
+ *   Constructor  nj_pager_new
+ *   Destructor   nj_pager_free
+ *   Threads      one at once, except nj_pager_cancel: any
+ *
+ * The next page is loaded while the current one is used. A list never ends silently before its end: a response that
+ * does not fit the style, a repeated page, and more pages or items than the limits allow are errors. After an error
+ * the program may continue: the page that failed is requested again.
+ *
+ * @code
+ *     nj_request *request = nj_request_new("GET", "/v1/articles");
+ *     nj_pager *pager = nj_pager_new(client, request, NULL, NULL, &error);
+ *     const char *item;
+ *     int count = 0;
+ *     while (pager && count < 30 && nj_pager_next_item(pager, &item, NULL, &error) == NJ_NEXT_FOUND) {
+ *       puts(item);
+ *       count++;
+ *     }
+ *     nj_pager_free(pager);
+ *     nj_request_free(request);
+ * @endcode
+ * ================================================================================================================== */
+
+/**
+ * Creates a pager. Nothing is requested yet.
+ *
+ * @param request    the request for the first page, copied; the others are derived from it. Its callbacks are not
+ *                   called.
+ * @param pagination copied; NULL: the rules of the request's endpoint, otherwise NJ_PAGINATION_GUESS
+ * @param state      where to continue: a text of nj_pager_state or nj_page_state for the same request and rules, also
+ *                   from another process. NULL: at the beginning.
+ * @return a pager that the caller frees with nj_pager_free, or NULL: NJ_INVALID_ARGUMENT for rules that contradict
+ *         each other and for a state of another list; NJ_INVALID_URL or NJ_INVALID_REQUEST for the request; NJ_FORKED
  */
 NJ_API nj_pager *nj_pager_new(nj_client *client, const nj_request *request, const nj_pagination *pagination,
                               const char *state, nj_error **out_error);
 
-/** Gives up what is loaded; a nj_next_page_fn that is due still runs. */
+/**
+ * Frees a pager and cancels its requests. Pending callbacks of nj_pager_start_next_page are still called. NULL is
+ * ignored.
+ */
 NJ_API void nj_pager_free(nj_pager *pager);
 
-/** What asking for the next came to. */
+/** The result of a request for the next item or page. */
 typedef enum nj_next {
-  NJ_NEXT_FAILED = -1, /* `out_error` says why */
-  NJ_NEXT_END = 0,     /* of the list */
+  NJ_NEXT_FAILED = -1, /* `out_error` has the error */
+  NJ_NEXT_END = 0,     /* the list has ended */
   NJ_NEXT_FOUND = 1
 } nj_next;
 
 /**
- * The next item, waiting on this thread for its page where it is not there yet.
+ * Returns the next item. Blocks until its page has been loaded.
  *
- * @param out_json   the item's JSON text, with NUL behind it; borrowed until the next call for this pager. NULL unless found.
- * @param out_length may be NULL
+ * @param out_json   receives the item's JSON text, followed by NUL and valid until the next call for this pager. NULL
+ *                   unless the result is NJ_NEXT_FOUND. May be NULL.
+ * @param out_length receives the length without NUL; may be NULL
+ * @return NJ_NEXT_FAILED with any error of nj_client_send, with NJ_DECODING or NJ_PROTOCOL for a response that does
+ *         not fit the rules, with NJ_TOO_LARGE beyond max_pages or max_items, with NJ_TIMEOUT, or with NJ_FORKED
  */
 NJ_API nj_next nj_pager_next_item(nj_pager *pager, const char **out_json, size_t *out_length, nj_error **out_error);
 
 /**
- * The next page, waiting on this thread for it; where items of one were taken one by one, the page behind that: what was left
- * of it is passed over. Pages without items are given too, for their responses; two kinds are not: the empty page by which a
- * list of style page or offset ends, and a last page that the server repeats.
+ * Returns the next page. Blocks until it has been loaded. Items of the current page that nj_pager_next_item has not
+ * returned are skipped. Pages without items are returned too, except the empty page that ends a list of style page or
+ * offset, and a last page that the server repeats.
  *
- * @param out_page yours to free; NULL unless found
+ * @param out_page receives a page that the caller frees with nj_page_free. NULL unless the result is NJ_NEXT_FOUND.
+ *                 Required.
+ * @return as nj_pager_next_item
  */
 NJ_API nj_next nj_pager_next_page(nj_pager *pager, nj_page **out_page, nj_error **out_error);
 
-/** Called once for each nj_pager_start_next_page: with a page, an error, or, at the end, neither; borrowed until it returns. */
+/**
+ * Receives a page, an error, or neither at the end of the list. Called exactly once for each nj_pager_start_next_page
+ * that has returned NJ_OK. All handles are borrowed until the callback returns.
+ */
 typedef void (*nj_next_page_fn)(void *context, nj_pager *pager, nj_page *page, const nj_error *error);
 
 /**
- * The same without waiting: `done` runs inside nj_queue_poll of `queue`. Asked for again before it has run, the next calls get
- * the pages behind, in order; one is loaded at a time.
+ * Requests the next page without blocking. `done` is called from nj_queue_poll. The function may be called again
+ * before that: the calls receive the following pages in order. One page is loaded at a time.
  *
- * @param context passed to `done`, never read; must live until `done` has run
- * @return NJ_OK; NJ_INVALID_ARGUMENT, NJ_FORKED, or NJ_CLOSED for the queue, after which `done` is never called
+ * @param context passed to `done` unchanged; must stay valid until `done` has returned
+ * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_CLOSED for the queue; NJ_FORKED. `done` is called only after NJ_OK.
  */
 NJ_API nj_status nj_pager_start_next_page(nj_pager *pager, nj_queue *queue, nj_next_page_fn done, void *context);
 
 /**
- * How a list of NJ_PAGINATION_CUSTOM goes on behind the page given last: at a URL, relative to the one that answered; by query
- * items (name, value, name, value, and NULL behind them), in place of those of the same names; or, with NULL, not at all.
+ * Gives the next page of a list of style NJ_PAGINATION_CUSTOM, after a page has been returned: by its URL
+ * (nj_pager_go_on), or by query parameters that replace those of the same names (nj_pager_go_on_query). NULL ends the
+ * list.
  *
- * What cannot be done, whoever asks for the next page is told: NJ_INVALID_ARGUMENT where there is nothing to decide, NJ_PROTOCOL
- * for a URL of an origin that is not allowed.
+ * The next request for a page fails with NJ_INVALID_ARGUMENT if there was nothing to decide, and with NJ_PROTOCOL for
+ * a URL of an origin that is not allowed.
  *
- * @return NJ_INVALID_ARGUMENT for NULL, bad UTF-8, and a last name without a value
+ * @param url   absolute, or relative to the URL of the last page
+ * @param items name, value, name, value, ..., NULL
+ * @return NJ_OK; NJ_INVALID_ARGUMENT, also for a last name without a value; NJ_FORKED
  */
 NJ_API nj_status nj_pager_go_on(nj_pager *pager, const char *url);
 NJ_API nj_status nj_pager_go_on_query(nj_pager *pager, const char *const *items);
 
-/** Begins anew with the first page; what was met and found out is forgotten. */
+/**
+ * Restarts the list with its first page and discards what was detected and loaded. Does nothing for NULL and after
+ * fork.
+ */
 NJ_API void nj_pager_refresh(nj_pager *pager);
 
-/** Ends what is loaded: who waits for it is told NJ_CANCELLED. The place stays: whoever asks later has the same page loaded
- * again. From any thread. */
+/**
+ * Cancels the requests in flight. Functions and callbacks that wait for a page receive NJ_CANCELLED. The position is
+ * kept: a later request loads the same page again. Any thread. Does nothing for NULL and after fork.
+ */
 NJ_API void nj_pager_cancel(nj_pager *pager);
 
 /**
- * Where the list is, for nj_pager_new: behind the item or the page that was given last. Without secrets.
+ * Returns the position after the last item or page that was returned, for nj_pager_new. It contains no secrets.
  *
- * @return yours to free with nj_text_free; NULL for NULL
+ * @return text that the caller frees with nj_text_free; NULL for NULL and after fork
  */
 NJ_API char *nj_pager_state(nj_pager *pager);
 
-/** What was found out about the list, as a sentence: "guessed: style cursor, ..."; empty: nothing had to be. Yours to free with
- * nj_text_free. */
+/**
+ * Returns what was detected about the list, as a sentence: "guessed: style cursor, ...". Empty if nothing had to be
+ * detected.
+ *
+ * @return text that the caller frees with nj_text_free; NULL for NULL and after fork
+ */
 NJ_API char *nj_pager_explanation(nj_pager *pager);
 
-/** Counts from 1. */
-NJ_API int64_t nj_page_number(const nj_page *page);
+/* ==================================================================================================================
+ * nj_page: one page of a list
+ *
+ *   Created by   nj_pager_next_page; nj_page_retain adds an owner
+ *   Released by  nj_page_free
+ *   Threads      any; a page is immutable
+ * ================================================================================================================== */
 
-/** Items that are given: without those that were given before, by their keys. */
-NJ_API size_t nj_page_count(const nj_page *page);
-
-/** The JSON text of an item, with NUL behind it, borrowed from the page; NULL for an index that is not below the count. */
-NJ_API const char *nj_page_item(const nj_page *page, size_t index, size_t *out_length);
-
-/** The answer that it came with, borrowed from the page. */
-NJ_API const nj_response *nj_page_response(const nj_page *page);
-
-/** Where the list is behind the first `consumed` items of this page. Yours to free with nj_text_free. */
-NJ_API char *nj_page_state(const nj_page *page, size_t consumed);
-
-/** Keeps a page that a callback borrowed; each of them is freed once. NULL for NULL. */
+/** Adds an owner, for example of a page that a callback has borrowed. NULL for NULL. */
 NJ_API nj_page *nj_page_retain(nj_page *page);
+
+/** Releases one owner. NULL is ignored. */
 NJ_API void nj_page_free(nj_page *page);
 
-/* ----------------------------------------------------------------------------------------------------- script --- */
+/** Returns the number of the page, 1 for the first. 0 for NULL. */
+NJ_API int64_t nj_page_number(const nj_page *page);
+
+/** Returns the number of items, without those whose key an earlier page has had. 0 for NULL. */
+NJ_API size_t nj_page_count(const nj_page *page);
 
 /**
- * An embedded Lua 5.4 with the module `nightjar` in it (`require "nightjar"`) and the full standard library. Its calls
- * and coroutines run on the thread that calls nj_script_run. Files and descriptors that it waits for are looked after by
- * threads of its own, which begin with the first and end with it; the processes that it starts (`nightjar.process`) are
- * ended with it, and it never waits for another child of yours.
+ * Returns the JSON text of an item, followed by NUL and valid until the page is freed.
  *
- * @param client what `nightjar.client()` without options gives to the script; the script keeps it. NULL: it makes its own.
- *               What the script logs by `nightjar.log` goes to the log of that client (nj_config_set_log); without one, to
- *               standard error, or nowhere in a sandbox.
+ * @param out_length receives the length without NUL; may be NULL
+ * @return NULL, with a length of 0, if `index` is out of range
+ */
+NJ_API const char *nj_page_item(const nj_page *page, size_t index, size_t *out_length);
+
+/** Returns the response of the page. Borrowed. NULL for NULL. */
+NJ_API const nj_response *nj_page_response(const nj_page *page);
+
+/**
+ * Returns the position after the first `consumed` items of the page, for nj_pager_new. It contains no secrets.
+ *
+ * @param consumed a number above nj_page_count means all items
+ * @return text that the caller frees with nj_text_free; NULL for NULL
+ */
+NJ_API char *nj_page_state(const nj_page *page, size_t consumed);
+
+/* ==================================================================================================================
+ * nj_script: a Lua 5.4 interpreter
+ *
+ *   Constructor  nj_script_new
+ *   Destructor   nj_script_free
+ *   Threads      one at once, except nj_script_interrupt: any
+ *
+ * The interpreter has the standard library and the module `nightjar` (require "nightjar"). A script's calls and
+ * coroutines run on the thread that calls nj_script_run. Threads of the script wait for files and descriptors; they
+ * start with the first wait and end with the script. Processes that it starts (nightjar.process) end with it. It
+ * never waits for other child processes of the host.
+ *
+ * @code
+ *     static void twice(void *context, nj_script_call *call) {
+ *       (void)context;
+ *       nj_script_call_return_integer(call, 2 * nj_script_call_integer(call, 0));
+ *     }
+ *
+ *     static void evaluate(nj_client *client, nj_error **error) {
+ *       static const char source[] = "assert(twice(21) == 42)";
+ *       nj_script *script = nj_script_new(client);
+ *       nj_script_set_time_limit(script, 10);
+ *       if (nj_script_register(script, "twice", twice, NULL, error) == NJ_OK)
+ *         nj_script_run(script, source, sizeof source - 1, "example", error);
+ *       nj_script_free(script);
+ *     }
+ * @endcode
+ * ================================================================================================================== */
+
+/**
+ * Creates a script.
+ *
+ * @param client what `nightjar.client()` without options returns; the script keeps it alive. NULL: the script creates
+ *               its own. nightjar.log writes to the log of this client (nj_config_set_log); without one, to standard
+ *               error, or nowhere in a sandbox.
+ * @return never NULL
  */
 NJ_API nj_script *nj_script_new(nj_client *client);
 
-/** Not while it runs. */
+/** Frees a script. Must not be called while it runs. NULL is ignored. */
 NJ_API void nj_script_free(nj_script *script);
 
+/* --- Limits and sandbox. These functions must be called before the script is used: before its first run, registered
+ * function or global. Afterwards they fail with NJ_INVALID_ARGUMENT.
+ *
+ * A limit or nj_script_interrupt ends a script between two instructions of the Lua machine and while it waits. In a
+ * sandbox they also end it inside library functions written in C, whose work counts as instructions. Without a
+ * sandbox, such a call can take any time: string.find and similar functions take exponential time for some patterns.
+ * --- */
+
 /**
- * Makes the script a sandbox, for scripts that you did not write. Must be called before the script is used.
+ * Makes the script a sandbox, for scripts that the host does not trust. False by default.
  *
- * - Lua: io, os, debug, package, print and the modules of `nightjar` for files, processes and standard input are absent.
- *   `load` accepts text only. Finalizers (`__gc`) are rejected.
- * - Client: the script cannot create clients and uses the one that it was given. Its calls go to the origin of the client's base URL,
- *   at or below the path of that URL (nj_script_set_path_scope), and to the origins of nj_script_allow_origin. Redirects and
- *   next pages to other origins or paths fail. TRACE, TRACK, CONNECT and the headers Host and X-Forwarded-Host are rejected.
- * - State: the script has its own cookies and its own cache in memory, both empty at first. It neither reads nor changes those of
- *   the client. The cache uses at most a sixteenth of the memory limit, in addition to the limit.
- * - Secrets: the script does not see Set-Cookie and other response headers that carry credentials, nor the secrets in the URLs of
- *   redirects, nor request headers that it has not set. A server that echoes requests in its responses can still reveal them.
- * - Options of a call (timeout, max_body, retry, redirect, respect_retry_after) can tighten the client's options and not loosen
- *   them.
- * - Log: a script that floods its log is stopped: beyond 10,000 lines or 4 MiB, and 100 lines or 64 KiB a second since then.
+ * - Lua: io, os, debug, package, print and the modules of `nightjar` for files, processes and standard input are
+ *   absent. `load` accepts text only. Finalizers (`__gc`) are rejected.
+ * - Client: the script uses the client that it was given and cannot create others. Its calls go to the origin of the
+ *   client's base URL, at or below the path of that URL (nj_script_set_path_scope), and to the origins of
+ *   nj_script_allow_origin. Redirects and next pages to other origins or paths fail. TRACE, TRACK, CONNECT and the
+ *   headers Host and X-Forwarded-Host are rejected.
+ * - State: the script has its own cookies and its own cache in memory, both empty at first. The cache uses at most a
+ *   sixteenth of the memory limit, in addition to the limit.
+ * - Secrets: the script does not see Set-Cookie and other response headers that carry credentials, the secrets in the
+ *   URLs of redirects, or request headers that it has not set. A server that echoes requests in its responses can
+ *   still reveal them.
+ * - Options of a call (timeout, max_body, retry, redirect, respect_retry_after) can be stricter than the client's,
+ *   not looser.
+ * - Log: a script that logs more than 10,000 lines or 4 MiB, and since then more than 100 lines or 64 KiB a second,
+ *   is stopped.
  *
- * A sandboxed script ends within about a second when a limit below is reached or nj_script_interrupt is called. This also holds
- * inside message handlers and closers of `<close>` variables. After a stop, each coroutine has 1000 instructions for its closers,
- * or none if a C function was interrupted. The host must bound the run time of the functions that it registers.
+ * A sandboxed script ends within about a second after a limit was reached or nj_script_interrupt was called, also
+ * inside message handlers and closers of `<close>` variables. After a stop, each coroutine has 1000 instructions for
+ * its closers, or none if a C function was interrupted. The host must bound the run time of the functions that it
+ * registers.
  *
- * @return NJ_INVALID_ARGUMENT when the script has been used already
+ * @return NJ_OK; NJ_INVALID_ARGUMENT, also if the script has been used; NJ_FORKED
  */
 NJ_API nj_status nj_script_set_sandboxed(nj_script *script, bool sandboxed);
 
-/* "Before it is used" below: before the first run, function or global. A script has limits unless you take them off.
- *
- * The limits and nj_script_interrupt end a script between steps of the Lua machine and while it waits. In a sandbox they also end
- * it inside the library functions written in C, whose work counts as steps. Without a sandbox, one such call can take any time:
- * string.find and similar functions take exponential time on some patterns. */
-
 /**
- * Before it is used, of a sandboxed script: allows it calls to the origin of this URL. It may ask that of its client's base
- * URL, those so allowed and no other; redirects and next pages lead it to no other either.
+ * Allows a sandboxed script to call the origin of a URL, in addition to the origin of its client's base URL. At most
+ * 10,000 origins.
  *
- * @return NJ_INVALID_URL for a URL that is none; what a script that is not sandboxed was allowed, its first run refuses
+ * @return NJ_OK; NJ_INVALID_URL if `url` is not a URL; NJ_INVALID_ARGUMENT, also if the script has been used;
+ *         NJ_FORKED. The first run fails with NJ_INVALID_ARGUMENT if the script is not sandboxed.
  */
 NJ_API nj_status nj_script_allow_origin(nj_script *script, const char *url);
 
 /**
- * Before it is used, of a sandboxed script: limits its calls to the base URL's origin to this path and the paths below it, as
- * nj_config_set_path_scope does for all calls of a client. The path of the base URL unless set; "/": all paths.
+ * Restricts the calls of a sandboxed script to the base URL's origin to a path and the paths below it: see
+ * nj_config_set_path_scope.
  *
- * @return NJ_INVALID_ARGUMENT if `path` is not an encoded path. If the script has no sandbox or its client has no base URL, the
- *         first run fails with NJ_INVALID_ARGUMENT.
+ * @param path an encoded path; the path of the base URL by default. "/": all paths.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT, also if `path` is not an encoded path or the script has been used; NJ_FORKED.
+ *         The first run fails with NJ_INVALID_ARGUMENT if the script is not sandboxed or its client has no base URL.
  */
 NJ_API nj_status nj_script_set_path_scope(nj_script *script, const char *path);
 
 /**
- * Before it is used: limits the bytes that Lua and its JSON parser may have allocated at a time. 256 MiB unless set; 0: no limit.
- * In a sandbox, memory for its calls counts too: request bodies that are not sent yet, response bodies that the script still
- * holds, and 8 KiB for each call. In addition to the limit, freed blocks of at most a sixteenth of it and at most 256 KiB are kept
- * for later allocations.
+ * Limits the memory of Lua and of its JSON parser. In a sandbox it also limits the memory for the script's calls:
+ * request bodies that have not been sent, response bodies that the script refers to, and 8 KiB for each call. In
+ * addition, freed blocks of at most a sixteenth of the limit and at most 256 KiB are kept for reuse.
+ *
+ * @param bytes 268435456 (256 MiB) by default; 0: no limit
+ * @return NJ_OK; NJ_INVALID_ARGUMENT, also if the script has been used; NJ_FORKED
  */
 NJ_API nj_status nj_script_set_memory_limit(nj_script *script, size_t bytes);
 
 /**
- * Before it is used: steps of the Lua machine that one run may take, to the nearest 1000; each coroutine and task counts
- * for 100 more. 100,000,000,000 unless set, some ten minutes of computing; 0: no limit.
+ * Limits the instructions of the Lua machine of one run, to the nearest 1000. Each coroutine and task counts for 100
+ * more.
+ *
+ * @param count 100000000000 by default, which is about ten minutes of computation; 0: no limit
+ * @return NJ_OK; NJ_INVALID_ARGUMENT, also if the script has been used; NJ_FORKED
  */
 NJ_API nj_status nj_script_set_instruction_limit(nj_script *script, uint64_t count);
 
-/** Before it is used: the same, without waiting in between. 1,000,000,000 unless set, some seconds; 0: no limit. */
+/**
+ * Limits the instructions between two waits.
+ *
+ * @param count 1000000000 by default, which is a few seconds; 0: no limit
+ * @return NJ_OK; NJ_INVALID_ARGUMENT, also if the script has been used; NJ_FORKED
+ */
 NJ_API nj_status nj_script_set_burst_limit(nj_script *script, uint64_t count);
 
-/** Before it is used: seconds that one run may take, waiting included; NJ_NO_LIMIT: no limit. 3600 unless set. */
+/**
+ * Limits the duration of one run, including waits.
+ *
+ * @param seconds 0 to 3153600000; 3600 by default. NJ_NO_LIMIT (0) and INFINITY: no limit.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT, also if the script has been used; NJ_FORKED
+ */
 NJ_API nj_status nj_script_set_time_limit(nj_script *script, double seconds);
 
+/* --- Running --- */
+
 /**
- * Runs a chunk of Lua to its end, and the tasks that it has spawned to theirs. Globals stay for the next run.
+ * Runs a chunk of Lua and all tasks that it spawns to their end. Globals are kept for the next run.
  *
- * @param length of `source` in bytes; bytecode is refused
- * @param name   what messages call the chunk; NULL for "script"
- * @return NJ_SCRIPT for a syntax error, an error that nothing caught (its message with a traceback), a limit that was
- *         reached or an interrupt
+ * @param source Lua text; need not end with NUL. Bytecode is rejected.
+ * @param length bytes of `source`
+ * @param name   the name of the chunk in messages; NULL: "script"
+ * @return NJ_OK; NJ_SCRIPT for a syntax error, an error that the script has not caught (the message has a traceback),
+ *         a limit or an interrupt; NJ_REENTRANT from inside a function that this script has called;
+ *         NJ_INVALID_ARGUMENT; NJ_FORKED
  */
 NJ_API nj_status nj_script_run(nj_script *script, const char *source, size_t length, const char *name,
                                nj_error **out_error);
-NJ_API nj_status nj_script_run_file(nj_script *script, const char *path, nj_error **out_error);
-
-/** What a script and its host can exchange. */
-typedef enum nj_value_kind {
-  NJ_VALUE_NIL = 0, /* also for an argument that was not given */
-  NJ_VALUE_BOOLEAN = 1,
-  NJ_VALUE_INTEGER = 2,
-  NJ_VALUE_NUMBER = 3, /* one with a fraction */
-  NJ_VALUE_STRING = 4,
-  NJ_VALUE_OTHER = 5 /* a table, a function, a response and so on: stays inside */
-} nj_value_kind;
 
 /**
- * A function of yours that scripts call. Runs inside nj_script_run, on its thread. It reads its arguments and leaves its
- * results with the functions below; it must not run this script, and must not unwind (no exception, no longjmp) through us.
+ * Runs a file as nj_script_run does.
+ *
+ * @return as nj_script_run; NJ_SCRIPT also if the file cannot be read
+ */
+NJ_API nj_status nj_script_run_file(nj_script *script, const char *path, nj_error **out_error);
+
+/**
+ * Ends the current run with an error that the script cannot catch. Any thread. Does nothing without a run, and after
+ * fork.
+ */
+NJ_API void nj_script_interrupt(nj_script *script);
+
+/**
+ * Sets a global of the script.
+ *
+ * @param bytes a Lua string, which may contain NUL; may be NULL if `length` is 0
+ * @return NJ_OK; NJ_SCRIPT if the memory limit is reached; NJ_INVALID_ARGUMENT, also if the sandbox has no valid path
+ *         scope or origin; NJ_FORKED
+ */
+NJ_API nj_status nj_script_set_boolean(nj_script *script, const char *name, bool value);
+NJ_API nj_status nj_script_set_integer(nj_script *script, const char *name, int64_t value);
+NJ_API nj_status nj_script_set_number(nj_script *script, const char *name, double value);
+NJ_API nj_status nj_script_set_string(nj_script *script, const char *name, const void *bytes, size_t length);
+
+/**
+ * A host function that scripts call. Runs inside nj_script_run, on its thread. It reads its arguments and adds its
+ * results with the functions below. It must not run this script.
+ *
+ * @param call borrowed until the function returns
  */
 typedef void (*nj_script_fn)(void *context, nj_script_call *call);
 
 /**
- * Makes `function` a global of the script.
+ * Sets a global of the script to a host function.
  *
- * @param context passed to `function`, never read; must live as long as the script
+ * @param context passed to `function` unchanged; must stay valid until the script is freed
+ * @return NJ_OK; NJ_SCRIPT if the memory limit is reached; NJ_INVALID_ARGUMENT, also if the sandbox has no valid path
+ *         scope or origin; NJ_FORKED
  */
 NJ_API nj_status nj_script_register(nj_script *script, const char *name, nj_script_fn function, void *context,
                                     nj_error **out_error);
 
-/** Arguments, counted from 0. A getter answers 0, false or NULL for an argument of another kind. */
+/* ==================================================================================================================
+ * nj_script_call: a script's call of a host function
+ *
+ *   Lent to  nj_script_fn, until it returns; for the thread of the function only
+ *
+ * Arguments have indexes from 0. Their getters return the value for "none" if the argument has another kind or does
+ * not exist.
+ * ================================================================================================================== */
+
+/** The kind of a Lua value that a host function can exchange. */
+typedef enum nj_value_kind {
+  NJ_VALUE_NIL = 0, /* also an argument that was not given */
+  NJ_VALUE_BOOLEAN = 1,
+  NJ_VALUE_INTEGER = 2,
+  NJ_VALUE_NUMBER = 3, /* a floating-point number */
+  NJ_VALUE_STRING = 4,
+  NJ_VALUE_OTHER = 5 /* a table, a function, a response and so on, which the host cannot read */
+} nj_value_kind;
+
+/** Returns the number of arguments. 0 for NULL. */
 NJ_API size_t nj_script_call_count(const nj_script_call *call);
+
+/** Returns the kind of an argument. NJ_VALUE_NIL if `index` is out of range. */
 NJ_API nj_value_kind nj_script_call_kind(const nj_script_call *call, size_t index);
+
+/** Returns a boolean argument. False if it has another kind. */
 NJ_API bool nj_script_call_boolean(const nj_script_call *call, size_t index);
+
+/** Returns a numeric argument as an integer. 0 if it has another kind or no exact integer value. */
 NJ_API int64_t nj_script_call_integer(const nj_script_call *call, size_t index);
+
+/** Returns a numeric argument as a double. 0 if it has another kind. */
 NJ_API double nj_script_call_number(const nj_script_call *call, size_t index);
-/** Borrowed until the function returns; there is a NUL behind the last byte. `out_length` may be NULL. */
+
+/**
+ * Returns a string argument, followed by NUL and valid until the function returns.
+ *
+ * @param out_length receives the length without NUL; may be NULL
+ * @return NULL, with a length of 0, if the argument has another kind
+ */
 NJ_API const char *nj_script_call_string(const nj_script_call *call, size_t index, size_t *out_length);
 
-/** Adds a result behind those before it. */
+/**
+ * Adds a result after the earlier ones. `bytes` is copied and may be NULL if `length` is 0; otherwise NULL adds
+ * nothing.
+ */
 NJ_API void nj_script_call_return_nil(nj_script_call *call);
 NJ_API void nj_script_call_return_boolean(nj_script_call *call, bool value);
 NJ_API void nj_script_call_return_integer(nj_script_call *call, int64_t value);
 NJ_API void nj_script_call_return_number(nj_script_call *call, double value);
 NJ_API void nj_script_call_return_string(nj_script_call *call, const void *bytes, size_t length);
 
-/** Raises an error in the script when the function returns; its results are dropped. */
+/**
+ * Makes the call raise an error in the script when the function returns. Its results are discarded.
+ *
+ * @param message copied; NULL and text that is not UTF-8 are replaced by a general message
+ */
 NJ_API void nj_script_call_fail(nj_script_call *call, const char *message);
-
-/** Sets a global of the script. */
-NJ_API nj_status nj_script_set_boolean(nj_script *script, const char *name, bool value);
-NJ_API nj_status nj_script_set_integer(nj_script *script, const char *name, int64_t value);
-NJ_API nj_status nj_script_set_number(nj_script *script, const char *name, double value);
-NJ_API nj_status nj_script_set_string(nj_script *script, const char *name, const void *bytes, size_t length);
-
-/** Ends the run in progress with an error that the script cannot catch. Any thread; without a run, nothing happens. */
-NJ_API void nj_script_interrupt(nj_script *script);
 
 #ifdef __cplusplus
 }

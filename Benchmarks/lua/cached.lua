@@ -1,4 +1,4 @@
--- Fresh answers of the memory cache, one after the other: URL COUNT. Prints calls a second.
+-- Fresh hits of the memory cache, one after the other: URL COUNT. Prints calls per second.
 local nightjar = require "nightjar"
 local url, count = arg[1], tonumber(arg[2])
 local api = nightjar.client { base_url = url, cache = true }

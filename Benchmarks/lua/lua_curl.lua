@@ -1,4 +1,4 @@
--- lua-curl (Lua 5.2 is the newest that Debian builds it for): one easy handle, one request after the other.
+-- lua-curl (Debian builds it for Lua up to 5.2): one easy handle, one request after the other.
 local curl = require "curl"
 local url, count = arg[1], tonumber(arg[2])
 local easy = curl.new and curl.new() or curl.easy_init()

@@ -1,4 +1,4 @@
--- The same with lua-http on cqueues: 64 coroutines, each with a connection that is kept.
+-- The same with lua-http on cqueues: 64 coroutines, each with a persistent connection.
 local cqueues = require "cqueues"
 local client = require "http.client"
 local headers = require "http.headers"

@@ -1,4 +1,4 @@
--- 64 coroutines in one script: URL COUNT. Prints CPU microseconds a request, of all threads.
+-- 64 coroutines in one script: URL COUNT. Prints CPU microseconds per request, of all threads.
 local nightjar = require "nightjar"
 local url, count = arg[1], tonumber(arg[2])
 local api = nightjar.client { base_url = url }

@@ -128,7 +128,8 @@ public func nj_response_is_being_refreshed(_ response: OpaquePointer?) -> Bool {
 
 @_cdecl("nj_client_cache") @implementation
 public func nj_client_cache(_ client: OpaquePointer?) -> OpaquePointer? {
-    Handle<Client>.borrow(client)?.cache.map(Handle.make)
+    guard let client = Handle<Client>.borrow(client), !client.isOfParent else { return nil }
+    return client.cache.map(Handle.make)
 }
 
 @_cdecl("nj_client_cached") @implementation

@@ -113,7 +113,8 @@ public func nj_config_set_catalog(_ config: OpaquePointer?, _ catalog: OpaquePoi
 
 @_cdecl("nj_client_catalog") @implementation
 public func nj_client_catalog(_ client: OpaquePointer?) -> OpaquePointer? {
-    Handle<Client>.borrow(client)?.catalog.map { Handle.make(CatalogBox($0)) }
+    guard let client = Handle<Client>.borrow(client), !client.isOfParent else { return nil }
+    return client.catalog.map { Handle.make(CatalogBox($0)) }
 }
 
 // MARK: Reading

@@ -60,7 +60,8 @@ public func nj_cookies_flush(
 
 @_cdecl("nj_client_cookies") @implementation
 public func nj_client_cookies(_ client: OpaquePointer?) -> OpaquePointer? {
-    Handle<Client>.borrow(client)?.cookies.map(Handle.make)
+    guard let client = Handle<Client>.borrow(client), !client.isOfParent else { return nil }
+    return client.cookies.map(Handle.make)
 }
 
 @_cdecl("nj_cookies_clear") @implementation

@@ -9,7 +9,7 @@ public func nj_task_cancel(_ task: OpaquePointer?) {
 
 @_cdecl("nj_task_is_finished") @implementation
 public func nj_task_is_finished(_ task: OpaquePointer?) -> Bool {
-    Handle<ClientWork>.borrow(task)?.isFinished ?? true
+    Handle<ClientWork>.borrow(task).map { $0.isOfParent || $0.isFinished } ?? true
 }
 
 @_cdecl("nj_task_retain") @implementation

@@ -1,8 +1,8 @@
 import CBrotli
 import NightjarHTTP
 
-/// `br`, RFC 7932. Its window is at most 16 MiB and grows with what is decoded; the larger ones that the library also
-/// knows are not part of the coding and stay off.
+/// Decodes `br`, RFC 7932. The window is at most 16 MiB and grows with the decoded data. The library's larger windows
+/// are not part of the content coding and stay disabled.
 final class BrotliDecoder: LayerDecoder {
     private let state: OpaquePointer
     private var isEmpty = true
@@ -21,7 +21,7 @@ final class BrotliDecoder: LayerDecoder {
         _ input: UnsafeRawBufferPointer, _ output: UnsafeMutableRawBufferPointer
     ) throws(NightjarError) -> LayerProgress {
         if input.isEmpty, isWhole { return LayerProgress(taken: 0, made: 0) }
-        guard !hasEnded else { throw ContentCoding.brotli.damaged("something follows its end") }
+        guard !hasEnded else { throw ContentCoding.brotli.damaged("unexpected data after the end") }
         isEmpty = false
 
         var availableIn = input.count
@@ -39,7 +39,7 @@ final class BrotliDecoder: LayerDecoder {
                 throw ContentCoding.brotli.outOfMemory
             }
             let name = BrotliDecoderErrorString(code).map { String(cString: $0) } ?? String(code.rawValue)
-            throw ContentCoding.brotli.damaged("its decoder says \(name)", code: code.rawValue)
+            throw ContentCoding.brotli.damaged("the decoder reports \(name)", code: code.rawValue)
         case BROTLI_DECODER_RESULT_SUCCESS:
             hasEnded = true
         default:

@@ -1,21 +1,21 @@
 import NIOCore
 import NightjarHTTP
 
-/// Takes the content codings off a body while it arrives. RFC 9110 section 8.4.
+/// Removes the content codings from a body while it arrives. RFC 9110 section 8.4.
 ///
-/// It is pulled: ``add(_:)`` what came, and ask for the ``next()`` part until there is none. So a reader that has enough
-/// stops asking, and a few bytes that stand for gigabytes wait as those few bytes. The last coding of the list was put on
-/// last and comes off first; a layer is only asked for more when the one above it has used up what it made. Whatever a
-/// body grows to, the memory is that of the layers' windows (gzip and deflate 32 KiB, br up to 16 MiB, zstd up to 8 MiB)
-/// and 64 KiB for each.
+/// Decoding is pull-based: call ``add(_:)`` with received bytes, then ``next()`` until it returns nil. A reader that
+/// needs no more stops calling, so that a small body that expands to gigabytes is never decoded completely. The coding
+/// that was applied last is removed first. A layer is asked for more only after its output has been consumed. The
+/// memory does not depend on the size of the body: it is that of the layers' windows (gzip and deflate 32 KiB, br up to
+/// 16 MiB, zstd up to 8 MiB) and 64 KiB for each layer.
 ///
 ///     open ──add, next──▶ open ──finish──▶ finished
 ///       └──────fault──────▶ failed (the same error again)
 public struct CodingStack: ~Copyable {
-    /// Layers that are taken off; nobody means more.
+    /// The most content codings that are removed from one body.
     public static let maximumLayers = 4
 
-    /// Bytes of the largest part that is handed on.
+    /// The largest part that ``next()`` returns, in bytes.
     public static let maximumPart = 64 * 1024
 
     private enum State {
@@ -23,30 +23,30 @@ public struct CodingStack: ~Copyable {
         case failed(NightjarError)
     }
 
-    /// In the order of taking off.
+    /// In the order in which the codings are removed.
     private var layers: [Layer]
     private let limits: DecodingLimits
     private var state: State
-    /// What came and has not been taken by the first layer.
+    /// Received bytes that the first layer has not consumed.
     private var wire: ByteBuffer
-    /// Bytes that came.
+    /// The number of received bytes.
     private var received: Int
-    /// Whether ``next()`` has said that there is nothing left.
+    /// True if ``next()`` returned nil.
     private var isDrained: Bool
 
     private struct Layer {
         let coding: ContentCoding
         let decoder: any LayerDecoder
-        /// What it made for the next layer; nil for the last, which makes the parts.
+        /// The buffer for the next layer. Nil for the last layer, which produces the parts.
         let passage: Passage?
         var made = 0
-        /// It filled its room, and so may have more to say without being given anything.
+        /// The layer filled its output buffer and may have more output without further input.
         var mayHoldMore = false
     }
 
-    /// Nil where there is nothing to take off, or a coding that is not understood: the body is what it is.
+    /// Returns nil if no coding needs to be removed, or if a coding is not supported. The body is then used as it is.
     ///
-    /// - Parameter fieldValues: of all Content-Encoding fields, in their order.
+    /// - Parameter fieldValues: the values of all Content-Encoding fields, in order.
     /// - Throws: ``ErrorKind/decoding`` for more than ``maximumLayers`` codings.
     public init?(
         contentEncoding fieldValues: some Sequence<some StringProtocol>, limits: DecodingLimits
@@ -76,7 +76,7 @@ public struct CodingStack: ~Copyable {
         guard (1...maximumLayers).contains(codings.count) else {
             throw NightjarError.inBody(
                 .decoding,
-                "the body has \(codings.count) content codings on top of each other; 1 to \(maximumLayers) are taken off"
+                "the body has \(codings.count) content codings; the maximum is \(maximumLayers)"
             )
         }
         var layers: [Layer] = []
@@ -90,7 +90,7 @@ public struct CodingStack: ~Copyable {
 
     // MARK: Decoding
 
-    /// Takes what came; it is kept until ``next()`` has used it up.
+    /// Adds received bytes. They are kept until ``next()`` has consumed them.
     public mutating func add(_ bytes: ByteBuffer) throws(NightjarError) {
         try checkOpen()
         guard bytes.readableBytes > 0 else { return }
@@ -100,16 +100,16 @@ public struct CodingStack: ~Copyable {
         if wire.readableBytes == 0 {
             wire = bytes
         } else {
-            // What was used up would otherwise stay for as long as it never runs empty.
+            // Otherwise consumed bytes would stay until the buffer runs empty, which may never happen.
             wire.discardReadBytes()
             wire.writeImmutableBuffer(bytes)
         }
     }
 
-    /// The next 1 to ``maximumPart`` bytes that can be made of what came; nil when more has to come.
+    /// Returns the next 1 to ``maximumPart`` decoded bytes. Returns nil if more input is needed.
     ///
-    /// - Throws: ``ErrorKind/decoding`` for damaged data, ``ErrorKind/tooLarge`` for what breaks the limits. What was
-    ///   handed on before is sound.
+    /// - Throws: ``ErrorKind/decoding`` for invalid data, ``ErrorKind/tooLarge`` if a limit is exceeded. Parts returned
+    ///   before are valid.
     public mutating func next() throws(NightjarError) -> ByteBuffer? {
         try checkOpen()
         if isDrained { return nil }
@@ -133,9 +133,9 @@ public struct CodingStack: ~Copyable {
         }
     }
 
-    /// ``add(_:)``, and each ``next()`` part at once, for a receiver that takes all there is.
+    /// Adds bytes and passes each decoded part to `deliver`.
     ///
-    /// - Parameter deliver: must not touch this stack. An error of its own leaves the rest to be pulled.
+    /// - Parameter deliver: must not use this stack. If it throws, the remaining parts can be read with ``next()``.
     public mutating func decode(
         _ bytes: ByteBuffer, into deliver: (ByteBuffer) throws(NightjarError) -> Void
     ) throws(NightjarError) {
@@ -143,14 +143,13 @@ public struct CodingStack: ~Copyable {
         while let part = try next() { try deliver(part) }
     }
 
-    /// Says that the body has ended, when ``next()`` has nothing left. A body of no bytes at all is fine, whatever its
-    /// coding.
+    /// Reports the end of the body. Call it after ``next()`` has returned nil. An empty body is valid with any coding.
     ///
-    /// - Throws: ``ErrorKind/decoding`` where it ended too soon.
+    /// - Throws: ``ErrorKind/decoding`` if the body is truncated.
     public mutating func finish() throws(NightjarError) {
         try checkOpen()
         guard isDrained else {
-            throw NightjarError(.invalidArgument, "the body has parts left; ask for them before it is finished")
+            throw NightjarError(.invalidArgument, "the body has unread parts; read them before finishing")
         }
         if let layer = layers.first(where: { !$0.decoder.isWhole }) {
             let error = layer.coding.truncated
@@ -164,15 +163,15 @@ public struct CodingStack: ~Copyable {
         switch state {
         case .open: return
         case .failed(let error): throw error
-        case .finished: throw NightjarError(.invalidArgument, "the body has ended; nothing can be decoded after that")
+        case .finished: throw NightjarError(.invalidArgument, "decoding failed: the body has already ended")
         }
     }
 
     // MARK: Layers
 
-    /// Lets a layer fill `output`, and the layers below it work for it where it has nothing to do.
+    /// Fills `output` from a layer. Runs the layers below it as long as it lacks input.
     ///
-    /// - Returns: bytes made; 0 when more has to come.
+    /// - Returns: the number of bytes written. 0 if more input is needed.
     private mutating func pull(
         from index: Int, into output: UnsafeMutableRawBufferPointer
     ) throws(NightjarError) -> Int {
@@ -201,22 +200,23 @@ public struct CodingStack: ~Copyable {
                 return progress.made
             }
             guard progress.taken > 0 || isHungry else {
-                throw layers[index].coding.damaged("its decoder does not take it")
+                throw layers[index].coding.damaged("the decoder rejects the data")
             }
         }
     }
 
-    /// Room for the output of that many bytes: a small body does not cost a large part.
+    /// The size of an output buffer for `count` input bytes, so that a small body does not allocate a large part.
     private static func partSize(for count: Int) -> Int {
         count >= maximumPart / 8 ? maximumPart : max(2048, count * 8)
     }
 
-    /// Holds each layer to the limits, measured against the bytes received, so that ratios do not multiply.
+    /// Checks the output of a layer against the limits. The ratio is relative to the received bytes, so that the ratios
+    /// of several layers do not multiply.
     private mutating func count(_ made: Int, by index: Int) throws(NightjarError) {
         layers[index].made += made
         let total = layers[index].made
         let isLast = index == layers.count - 1
-        // What is still encoded may be a little larger than what it decodes to.
+        // The output of an inner layer may be slightly larger than the data it decodes to.
         let slack = isLast ? 0 : limits.maximumBytes / 8 + 65_536
         let (most, isEndless) = limits.maximumBytes.addingReportingOverflow(slack)
         guard isEndless || total <= most else {
@@ -228,13 +228,13 @@ public struct CodingStack: ~Copyable {
         guard isBoundless || total <= allowed else {
             throw NightjarError.inBody(
                 .tooLarge,
-                "the body grows to more than \(limits.maximumRatio) times its size when its \(layers[index].coding.name) "
-                    + "coding is taken off")
+                "decoding \(layers[index].coding.name) data expands the body to more than "
+                    + "\(limits.maximumRatio) times its size")
         }
     }
 }
 
-/// Bytes on their way from one layer to the next: filled when it is empty, then used up.
+/// A buffer between two layers. It is filled only when it is empty.
 private final class Passage {
     let room: UnsafeMutableRawBufferPointer
     private var start = 0
@@ -244,10 +244,10 @@ private final class Passage {
 
     deinit { room.deallocate() }
 
-    /// What has not been used.
+    /// The bytes that have not been consumed.
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: room[start..<end]) }
 
-    /// Notes that the first `count` bytes of the room were written.
+    /// Records that the first `count` bytes of the buffer were written.
     func fill(_ count: Int) {
         start = 0
         end = count

@@ -1,14 +1,14 @@
-/// A content coding that is understood here. RFC 9110 section 8.4.1; `br` is RFC 7932, `zstd` RFC 8878.
+/// A supported content coding. RFC 9110 section 8.4.1; `br` is RFC 7932, `zstd` RFC 8878.
 public enum ContentCoding: Sendable, CaseIterable {
     case gzip
     case deflate
     case brotli
     case zstd
 
-    /// All of them, for a request's Accept-Encoding; the order says nothing (RFC 9110 section 12.5.3).
+    /// All codings, for the Accept-Encoding field of a request. The order has no meaning (RFC 9110 section 12.5.3).
     public static let acceptEncoding = "gzip, deflate, br, zstd"
 
-    /// As Content-Encoding names it.
+    /// The name in a Content-Encoding field.
     public var name: String {
         switch self {
         case .gzip: "gzip"
@@ -18,7 +18,7 @@ public enum ContentCoding: Sendable, CaseIterable {
         }
     }
 
-    /// Names have no case; `x-gzip` is a name of old for `gzip`. Nil for a coding that is not understood.
+    /// Names are case-insensitive. `x-gzip` is an obsolete name for `gzip`. Nil for an unsupported coding.
     public init?(name: some StringProtocol) {
         switch name.lowercased() {
         case "gzip", "x-gzip": self = .gzip
@@ -29,15 +29,15 @@ public enum ContentCoding: Sendable, CaseIterable {
         }
     }
 
-    /// The codings of these Content-Encoding field values in the order in which they were applied, `identity` left out.
+    /// The codings of Content-Encoding field values in the order in which they were applied, without `identity`.
     ///
-    /// - Returns: nil where one of them is not understood, for then nothing of the body is.
+    /// - Returns: nil if any of the codings is not supported, because then the body cannot be decoded at all.
     public static func list(from fieldValues: some Sequence<some StringProtocol>) -> [ContentCoding]? {
         var codings: [ContentCoding] = []
         for value in fieldValues {
             for element in value.split(separator: ",") {
                 let name = element.trimmed
-                // An empty element means nothing (RFC 9110 section 5.6.1.2).
+                // Empty list elements are ignored (RFC 9110 section 5.6.1.2).
                 if name.isEmpty || name.lowercased() == "identity" { continue }
                 guard let coding = ContentCoding(name: name) else { return nil }
                 codings.append(coding)
@@ -48,7 +48,7 @@ public enum ContentCoding: Sendable, CaseIterable {
 }
 
 extension StringProtocol {
-    /// Without the spaces and tabs around it.
+    /// Without leading and trailing spaces and tabs.
     fileprivate var trimmed: SubSequence {
         let front = drop { $0 == " " || $0 == "\t" }
         guard let last = front.lastIndex(where: { $0 != " " && $0 != "\t" }) else { return front }

@@ -1,13 +1,13 @@
-/// What a body may grow to when it is decoded. A few kilobytes can stand for gigabytes (a bomb), so these are limits and
-/// not hints; what is beyond fails with ``ErrorKind/tooLarge``.
+/// Limits on the size of a decoded body. A few kilobytes can expand to gigabytes (a decompression bomb). A body that
+/// exceeds a limit fails with ``ErrorKind/tooLarge``.
 public struct DecodingLimits: Sendable {
-    /// Decoded bytes.
+    /// The most decoded bytes.
     public var maximumBytes: Int
-    /// Decoded bytes for each byte received, judged once ``ratioGrace`` bytes have been decoded. Text and JSON stay below
-    /// 50, a log of equal lines below 500.
+    /// The most decoded bytes for each received byte, checked after ``ratioGrace`` decoded bytes. Text and JSON stay
+    /// below 50, a log of equal lines below 500.
     public var maximumRatio: Int
 
-    /// What is decoded before the ratio counts, in bytes: a short body of equal bytes harms nobody.
+    /// The number of decoded bytes before the ratio is checked, so that short, highly compressible bodies are accepted.
     public static let ratioGrace = 1 << 20
 
     public init(maximumBytes: Int, maximumRatio: Int = 1000) {

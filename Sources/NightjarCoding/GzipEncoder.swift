@@ -2,35 +2,36 @@ import CZlib
 import NIOCore
 import NightjarHTTP
 
-/// Puts the gzip coding (RFC 1952) on a request body while it is sent. The same bytes make the same output: no time and
-/// no name go into it.
+/// Applies the gzip coding (RFC 1952) to a request body while it is sent. Equal input produces equal output: the header
+/// contains neither a time nor a name.
 public struct GzipEncoder: ~Copyable {
-    /// zlib's own default: the next levels take twice the time for a hundredth of the size.
+    /// zlib's default. Higher levels take twice the time and reduce the size by one percent.
     public static let defaultLevel = 6
 
     private let stream: Deflation
     private var isFinished = false
 
-    /// - Parameter level: 1 (fast) to 9 (small); what lies outside is taken as the nearer of the two.
+    /// - Parameter level: 1 (fast) to 9 (small). Values outside of this range are clamped.
     public init(level: Int = GzipEncoder.defaultLevel) throws(NightjarError) {
         stream = try Deflation(level: Int32(min(max(level, 1), 9)))
     }
 
-    /// Hands on what the encoder gives so far, in parts of 1 to ``CodingStack/maximumPart`` bytes; mostly it waits for more.
+    /// Passes the available output to `deliver` in parts of 1 to ``CodingStack/maximumPart`` bytes. The encoder usually
+    /// buffers the input at first.
     public mutating func encode(
         _ bytes: ByteBuffer, into deliver: (ByteBuffer) throws(NightjarError) -> Void
     ) throws(NightjarError) {
         try run(bytes, Z_NO_FLUSH, into: deliver)
     }
 
-    /// Hands on all that is held back, so that the peer can decode what it was given so far.
+    /// Passes all buffered output to `deliver`, so that the peer can decode everything encoded so far.
     public mutating func flush(
         into deliver: (ByteBuffer) throws(NightjarError) -> Void
     ) throws(NightjarError) {
         try run(ByteBuffer(), Z_SYNC_FLUSH, into: deliver)
     }
 
-    /// Ends the member; once.
+    /// Ends the gzip member. Call it once.
     public mutating func finish(
         into deliver: (ByteBuffer) throws(NightjarError) -> Void
     ) throws(NightjarError) {
@@ -42,7 +43,7 @@ public struct GzipEncoder: ~Copyable {
         _ bytes: ByteBuffer, _ flush: Int32, into deliver: (ByteBuffer) throws(NightjarError) -> Void
     ) throws(NightjarError) {
         guard !isFinished else {
-            throw NightjarError(.invalidArgument, "the body has ended; nothing can be encoded after that")
+            throw NightjarError(.invalidArgument, "encoding failed: the body has already ended")
         }
         var bytes = bytes
         repeat {
@@ -56,9 +57,9 @@ public struct GzipEncoder: ~Copyable {
     }
 }
 
-/// zlib's state, freed with this.
+/// Owns the state of zlib.
 private final class Deflation {
-    /// On the heap, because zlib keeps its address.
+    /// Allocated on the heap because zlib keeps its address.
     private let stream: UnsafeMutablePointer<z_stream>
 
     init(level: Int32) throws(NightjarError) {
@@ -68,12 +69,12 @@ private final class Deflation {
             stream, level, Z_DEFLATED, MAX_WBITS + 16, Deflation.memoryLevel, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
             Int32(MemoryLayout<z_stream>.size))
         guard status == Z_OK else {
-            throw NightjarError(.invalidRequest, "there is no memory to compress the body", code: status)
+            throw NightjarError(.invalidRequest, "not enough memory to compress the body", code: status)
         }
     }
 
     deinit {
-        // Says Z_STREAM_ERROR and does nothing where the initialisation failed.
+        // Returns Z_STREAM_ERROR and has no effect if the initialization failed.
         deflateEnd(stream)
         stream.deallocate()
     }
@@ -91,7 +92,7 @@ private final class Deflation {
                 let size = min(room.count, CodingStack.maximumPart)
                 stream.pointee.next_out = room.baseAddress?.assumingMemoryBound(to: UInt8.self)
                 stream.pointee.avail_out = UInt32(size)
-                // Its one other answer here is Z_BUF_ERROR: nothing was left to do.
+                // The only possible error is Z_BUF_ERROR: there was nothing to do.
                 deflate(stream, flush)
                 isRoomLeft = stream.pointee.avail_out > 0
                 return size - Int(stream.pointee.avail_out)
@@ -103,6 +104,6 @@ private final class Deflation {
     /// zlib's default: 256 KiB with the largest window.
     private static let memoryLevel: Int32 = 8
 
-    /// In bytes: what zlib gives at once is mostly the 16 to 32 KiB of a block.
+    /// In bytes. zlib usually produces a block of 16 to 32 KiB at once.
     private static let partSize = 16 * 1024
 }

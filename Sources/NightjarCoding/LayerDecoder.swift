@@ -1,19 +1,19 @@
 import NightjarHTTP
 
-/// Takes off one coding. It never holds more than its window: what it makes goes at once into the room it is given.
+/// Removes one coding. It buffers no more than its window: output goes directly to the given buffer.
 ///
-/// A class, because its state lies in C memory that is freed with it, once.
+/// Conforming types are classes, because they own C memory that must be freed exactly once.
 protocol LayerDecoder: AnyObject {
-    /// Takes some of `input` and fills some of `output`, which is not empty. Taking and making nothing means that it
-    /// needs more input.
+    /// Consumes some of `input` and writes to `output`, which is not empty. If it consumes and writes nothing, it needs
+    /// more input.
     ///
-    /// - Throws: ``ErrorKind/decoding`` for what is no such data, ``ErrorKind/tooLarge`` for what wants too much memory.
-    ///   It is not called again after that.
+    /// - Throws: ``ErrorKind/decoding`` for invalid data, ``ErrorKind/tooLarge`` if the data requires too much memory.
+    ///   It is not called again after an error.
     func step(
         _ input: UnsafeRawBufferPointer, _ output: UnsafeMutableRawBufferPointer
     ) throws(NightjarError) -> LayerProgress
 
-    /// Whether the data may end here: nothing came, or all of it was there.
+    /// True if the data may end here: there was no data, or it is complete.
     var isWhole: Bool { get }
 }
 
@@ -37,16 +37,16 @@ extension ContentCoding {
     }
 
     var truncated: NightjarError {
-        .inBody(.decoding, "the body ends in the middle of its \(name) data; it was cut off on the way")
+        .inBody(.decoding, "the body ends in the middle of its \(name) data; it was truncated")
     }
 
     var outOfMemory: NightjarError {
-        .inBody(.decoding, "there is no memory to decode \(name) data")
+        .inBody(.decoding, "not enough memory to decode \(name) data")
     }
 }
 
 extension NightjarError {
-    /// What is wrong with the body of an answer: the server has acted on the request when this comes to light.
+    /// An error in a response body. The server has processed the request by then.
     static func inBody(_ kind: ErrorKind, _ message: String, code: Int32 = 0) -> NightjarError {
         NightjarError(kind, message, phase: .receive, code: code, requestMayHaveBeenProcessed: true)
     }

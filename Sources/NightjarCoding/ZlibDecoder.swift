@@ -1,12 +1,12 @@
 import CZlib
 import NightjarHTTP
 
-/// What zlib decodes: gzip (RFC 1952), zlib's own wrapping (RFC 1950) and bare deflate (RFC 1951).
+/// Decodes the formats of zlib: gzip (RFC 1952), the zlib format (RFC 1950) and raw deflate (RFC 1951).
 final class ZlibDecoder: LayerDecoder {
     enum Wrapping {
         case gzip, zlib, none
 
-        /// zlib's way to say it, with the largest window there is, 32 KiB.
+        /// The `windowBits` argument of zlib for this format, with the largest window of 32 KiB.
         var windowBits: Int32 {
             switch self {
             case .gzip: MAX_WBITS + 16
@@ -16,13 +16,13 @@ final class ZlibDecoder: LayerDecoder {
         }
     }
 
-    /// Members of a gzip file may follow each other (RFC 1952 section 2.2); the others end once.
+    /// A gzip file may have several members (RFC 1952 section 2.2). The other formats end once.
     private enum State {
         case empty, inside, ended
     }
 
     private let wrapping: Wrapping
-    /// On the heap, because zlib keeps its address.
+    /// Allocated on the heap because zlib keeps its address.
     private let stream: UnsafeMutablePointer<z_stream>
     private var state = State.empty
     private var membersEnded = 0
@@ -36,7 +36,7 @@ final class ZlibDecoder: LayerDecoder {
     }
 
     deinit {
-        // Says Z_STREAM_ERROR and does nothing where the initialisation failed.
+        // Returns Z_STREAM_ERROR and has no effect if the initialization failed.
         inflateEnd(stream)
         stream.deallocate()
     }
@@ -50,7 +50,7 @@ final class ZlibDecoder: LayerDecoder {
     ) throws(NightjarError) -> LayerProgress {
         if input.isEmpty, state != .inside { return LayerProgress(taken: 0, made: 0) }
         if state == .ended {
-            guard wrapping == .gzip else { throw coding.damaged("something follows its end") }
+            guard wrapping == .gzip else { throw coding.damaged("unexpected data after the end") }
             inflateReset(stream)
         }
         state = .inside
@@ -77,16 +77,17 @@ final class ZlibDecoder: LayerDecoder {
         case Z_MEM_ERROR:
             throw coding.outOfMemory
         case Z_NEED_DICT:
-            throw coding.damaged("it wants a preset dictionary, which HTTP has none of", code: status)
+            throw coding.damaged("it requires a preset dictionary, which HTTP does not provide", code: status)
         default:
-            if membersEnded > 0 { throw coding.damaged("something other than a gzip member follows its end") }
-            throw coding.damaged(stream.pointee.msg.map { String(cString: $0) } ?? "zlib says \(status)", code: status)
+            if membersEnded > 0 { throw coding.damaged("unexpected data after the end that is not a gzip member") }
+            throw coding.damaged(
+                stream.pointee.msg.map { String(cString: $0) } ?? "zlib reports status \(status)", code: status)
         }
     }
 }
 
-/// `deflate`: zlib's wrapping, as RFC 9110 section 8.4.1.2 says, or bare deflate, as some servers send and browsers take.
-/// The first two bytes tell which.
+/// Decodes `deflate`: the zlib format, as RFC 9110 section 8.4.1.2 requires, or raw deflate, which some servers send
+/// and browsers accept. The first two bytes decide.
 final class DeflateDecoder: LayerDecoder {
     private var first: UInt8?
     private var decoder: ZlibDecoder?
@@ -104,13 +105,13 @@ final class DeflateDecoder: LayerDecoder {
         }
         let decoder = try ZlibDecoder(DeflateDecoder.isZlibHeader(first, next) ? .zlib : .none)
         self.decoder = decoder
-        // One byte makes no output in either form, so the whole room is still there for the rest.
+        // One byte produces no output in either format, so the whole buffer is still available.
         _ = try withUnsafeBytes(of: first) { (byte) throws(NightjarError) in try decoder.step(byte, output) }
         return try decoder.step(input, output)
     }
 
-    /// RFC 1950 section 2.2: the method is 8, the window at most 32 KiB, and the two bytes a multiple of 31. Bare deflate
-    /// would have to begin with a stored block whose padding is not zero.
+    /// RFC 1950 section 2.2: the method is 8, the window at most 32 KiB, and the two bytes are a multiple of 31. Raw
+    /// deflate matches only if it begins with a stored block with non-zero padding.
     private static func isZlibHeader(_ first: UInt8, _ second: UInt8) -> Bool {
         first & 0x0F == 8 && first >> 4 <= 7 && (UInt16(first) << 8 | UInt16(second)) % 31 == 0
     }

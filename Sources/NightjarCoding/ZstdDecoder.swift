@@ -1,9 +1,9 @@
 import CZstd
 import NightjarHTTP
 
-/// `zstd`, RFC 8878: frames, one after the other, skippable ones among them.
+/// Decodes `zstd`, RFC 8878: a sequence of frames, including skippable ones.
 final class ZstdDecoder: LayerDecoder {
-    /// RFC 9659: a sender keeps its window to 8 MiB, so a receiver need not hold more. As a power of two.
+    /// RFC 9659 limits the window to 8 MiB, so a receiver need not support more. The base-2 logarithm.
     private static let maximumWindowLog: Int32 = 23
 
     private let stream: OpaquePointer
@@ -25,13 +25,14 @@ final class ZstdDecoder: LayerDecoder {
         var offered = input.count
         if isBetweenFrames {
             guard let first = input.first else { return LayerProgress(taken: 0, made: 0) }
-            // The library also reads the formats from before RFC 8878, which are no part of the coding and heed no window.
+            // The library also reads the formats before RFC 8878, which are not part of the content coding and ignore
+            // the window limit.
             guard first == 0x28 || first & 0xF0 == 0x50 else {
-                throw ContentCoding.zstd.damaged("a frame does not begin as one")
+                throw ContentCoding.zstd.damaged("a frame has an invalid header")
             }
             isBetweenFrames = false
-            // A frame that it gets as a whole it would decode at once, whatever window that asks for. What a body decodes
-            // to must not depend on how it was cut on the way, so the first byte goes alone.
+            // The library decodes a complete frame at once, whatever its window size. Pass the first byte alone, so
+            // that the result does not depend on how the body was split.
             offered = 1
         }
         var source = ZSTD_inBuffer(src: input.baseAddress, size: offered, pos: 0)
@@ -47,15 +48,16 @@ final class ZstdDecoder: LayerDecoder {
         switch code {
         case ZSTD_error_frameParameter_windowTooLarge:
             return .inBody(
-                .tooLarge, "the body's zstd data wants a window of more than 8 MiB, which RFC 9659 does not allow",
+                .tooLarge, "the body's zstd data requires a window of more than 8 MiB, which RFC 9659 does not allow",
                 code: Int32(truncatingIfNeeded: code.rawValue))
         case ZSTD_error_memory_allocation:
             return ContentCoding.zstd.outOfMemory
         case ZSTD_error_dictionary_wrong:
-            return ContentCoding.zstd.damaged("it wants a dictionary", code: Int32(truncatingIfNeeded: code.rawValue))
+            return ContentCoding.zstd.damaged(
+                "it requires a dictionary", code: Int32(truncatingIfNeeded: code.rawValue))
         default:
             return ContentCoding.zstd.damaged(
-                "its decoder says \"\(String(cString: ZSTD_getErrorName(result)))\"",
+                "the decoder reports \"\(String(cString: ZSTD_getErrorName(result)))\"",
                 code: Int32(truncatingIfNeeded: code.rawValue))
         }
     }

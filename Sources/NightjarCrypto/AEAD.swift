@@ -1,16 +1,18 @@
 internal import CNIOBoringSSL
 
-/// AES-256 in Galois/counter mode: hides bytes and shows when somebody has changed them. NIST SP 800-38D.
+/// AES-256-GCM: encrypts bytes and detects modifications. NIST SP 800-38D.
 public enum AEAD {
-    /// Of a key.
+    /// The size of a key in bytes.
     public static let keySize = 32
-    /// Of a nonce, which with one key is used once: ``SecureRandom`` makes one that will not come again in 2³² messages.
+    /// The size of a nonce in bytes. A nonce must be used once per key. Nonces from ``SecureRandom`` are safe for 2³²
+    /// messages.
     public static let nonceSize = 12
-    /// By so much is what is sealed longer than what was.
+    /// The number of bytes that sealing adds.
     public static let tagSize = 16
 
-    /// - Parameter context: is not hidden and not in the result, and must be the same when it is opened.
-    /// - Returns: nil for a key or a nonce of another size.
+    /// - Parameter context: additional authenticated data. It is not part of the result, and
+    ///   ``open(_:key:nonce:context:)`` needs the same bytes.
+    /// - Returns: nil if the key or the nonce has the wrong size.
     public static func seal(
         _ bytes: [UInt8], key: [UInt8], nonce: [UInt8], context: [UInt8] = []
     ) -> [UInt8]? {
@@ -20,7 +22,7 @@ public enum AEAD {
         }
     }
 
-    /// - Returns: nil where a byte of `bytes`, the key, the nonce or the context is not as it was.
+    /// - Returns: nil if any of `bytes`, the key, the nonce and the context differs.
     public static func open(
         _ bytes: [UInt8], key: [UInt8], nonce: [UInt8], context: [UInt8] = []
     ) -> [UInt8]? {
@@ -45,7 +47,7 @@ public enum AEAD {
             succeeded = body(cipher, start, &written, capacity) == 1
             if !succeeded { written = 0 }
         }
-        // A failure leaves its reason in this thread's list, where the next one to use TLS would find it.
+        // A failure adds its reason to this thread's error queue, where the next user of TLS would find it.
         if !succeeded { ERR_clear_error() }
         return succeeded ? result : nil
     }

@@ -1,6 +1,6 @@
 internal import CNIOBoringSSL
 
-/// SHA-256 of bytes that come in pieces. FIPS 180-4. One thread at a time.
+/// Computes the SHA-256 digest of bytes that arrive in pieces. FIPS 180-4. Not thread-safe.
 public final class RunningDigest {
     private var context = SHA256_CTX()
 
@@ -11,7 +11,7 @@ public final class RunningDigest {
         _ = SHA256_Update(&context, start, bytes.count)
     }
 
-    /// 32 bytes. Nothing may follow.
+    /// Returns the 32 bytes of the digest. No other call may follow.
     public func finish() -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: 32) { buffer, written in
             guard let start = buffer.baseAddress else { return }

@@ -1,17 +1,16 @@
 internal import CNIOBoringSSL
 
-/// Which digest. SHA-1 and MD5 are there for peers that know no better: neither withstands whoever wants two texts with one
-/// digest.
+/// A hash function. SHA-1 and MD5 are provided for peers that support nothing better; they are not collision-resistant.
 public enum HashFunction: Int32, Sendable, CaseIterable {
     /// RFC 1321.
     case md5 = 0
-    /// FIPS 180-4, as are those below.
+    /// FIPS 180-4, as are the following ones.
     case sha1 = 1
     case sha256 = 2
     case sha384 = 3
     case sha512 = 4
 
-    /// Bytes of the longest digest.
+    /// The size of the longest digest in bytes.
     public static let longest = 64
 
     fileprivate var implementation: OpaquePointer? {
@@ -25,18 +24,18 @@ public enum HashFunction: Int32, Sendable, CaseIterable {
     }
 }
 
-/// The digest of bytes that come in pieces, or, with a key, their HMAC (RFC 2104). One thread at a time.
+/// Computes the digest of bytes that arrive in pieces or, with a key, their HMAC (RFC 2104). Not thread-safe.
 public final class RunningHash {
     private let digest: UnsafeMutablePointer<EVP_MD_CTX>?
     private let code: UnsafeMutablePointer<HMAC_CTX>?
 
-    /// - Parameter key: of any length; nil: a plain digest.
-    /// - Returns: nil when there is no memory left.
+    /// - Parameter key: of any length. Nil for a plain digest.
+    /// - Returns: nil if memory could not be allocated.
     public init?(_ function: HashFunction, key: UnsafeRawBufferPointer? = nil) {
         if let key {
             digest = nil
             code = HMAC_CTX_new()
-            // A NULL key would mean "as before".
+            // A NULL key would mean "use the previous key".
             let isReady = withUnsafeBytes(of: UInt8(0)) { nothing in
                 HMAC_Init_ex(code, key.baseAddress ?? nothing.baseAddress, key.count, function.implementation, nil)
             }
@@ -59,7 +58,7 @@ public final class RunningHash {
         if code != nil { _ = HMAC_Update(code, start, bytes.count) }
     }
 
-    /// 16 to 64 bytes. Nothing may follow.
+    /// Returns the 16 to 64 bytes of the result. No other call may follow.
     public func finish() -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: HashFunction.longest) { buffer, written in
             guard let start = buffer.baseAddress else { return }

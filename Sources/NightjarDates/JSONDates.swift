@@ -1,36 +1,37 @@
 import FoundationEssentials
 import NightjarHTTP
 
-// Foundation's Date in what is sent and received, for programs in Swift. It is no part of libnightjar, which has no
-// Foundation in it. Without a format here, Date's own Codable counts seconds from 2001, as no API does.
+// Encodes and decodes Foundation's Date, for Swift programs. Not part of libnightjar, which does not use Foundation.
+// Without a format, Date's own Codable conformance counts seconds from 2001, unlike any API.
 
 extension JSONDecodingOptions {
-    /// These, with each `Date` read from this format.
+    /// Returns a copy that decodes each `Date` from this format.
     public func dates(_ format: Timestamp.Format) -> JSONDecodingOptions {
         reading(Date.self) { Date(try Timestamp(from: $0, format)) }
     }
 
-    /// These, with each `Date` read by `read`, which finds in the decoder what stands in its place.
+    /// Returns a copy that decodes each `Date` with `read`.
     public func dates(_ read: @escaping @Sendable (any Decoder) throws -> Date) -> JSONDecodingOptions {
         reading(Date.self, read)
     }
 }
 
 extension JSONEncodingOptions {
-    /// These, with each `Date` written in this format.
+    /// Returns a copy that encodes each `Date` in this format.
     public func dates(_ format: Timestamp.Format) -> JSONEncodingOptions {
         writing(Date.self) { date, encoder in
             guard let moment = Timestamp(date) else {
                 throw EncodingError.invalidValue(
                     date,
                     EncodingError.Context(
-                        codingPath: encoder.codingPath, debugDescription: "the date is not in the years 0 to 9999"))
+                        codingPath: encoder.codingPath, debugDescription: "the year of the date is outside of 0 to 9999"
+                    ))
             }
             try moment.encode(to: encoder, format)
         }
     }
 
-    /// These, with each `Date` written by `write`.
+    /// Returns a copy that encodes each `Date` with `write`.
     public func dates(_ write: @escaping @Sendable (Date, any Encoder) throws -> Void) -> JSONEncodingOptions {
         writing(Date.self, write)
     }
@@ -41,6 +42,6 @@ extension Date {
 }
 
 extension Timestamp {
-    /// To the microsecond. Nil outside of the years 0 to 9999.
+    /// Rounded to microseconds. Nil outside of the years 0 to 9999.
     public init?(_ date: Date) { self.init(secondsSince1970: date.timeIntervalSince1970) }
 }

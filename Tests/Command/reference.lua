@@ -247,7 +247,7 @@ end
 -- --- Kinds of errors ---
 
 do
-  local file = assert(io.open "Sources/NightjarHTTP/Errors/ErrorKind.swift")
+  local file = assert(io.open "Sources/NightjarBase/Errors/ErrorKind.swift")
   local text = file:read "a"
   file:close()
   local found = {}

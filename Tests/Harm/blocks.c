@@ -1,4 +1,5 @@
-/* blocks.c - the memory that scripts keep: random calls, whose contents must stand, and what is of no use must go. */
+/* blocks.c - tests the memory pool of Lua states with random calls: contents must be preserved, and unused blocks
+ * freed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,7 @@ static void check(const piece *piece, const unsigned char *bytes, size_t size) {
   for (size_t at = 0; at < size; at += size > 64 ? 37 : 1) expect(bytes[at] == piece->content, "content is lost");
 }
 
-/* Sizes of three kinds in turn: small ones, all, and those of short answers. */
+/* Sizes of three kinds in turn: small, any, and typical of short responses. */
 static void random_calls(size_t most) {
   static const unsigned largest[] = {60, 20000, 1200};
   enum { PIECES = 600, CALLS = 60000 };
@@ -43,26 +44,26 @@ static void random_calls(size_t most) {
     check(one, moved, size < one->size ? size : one->size);
     *one = (piece){moved, (unsigned char)call, size};
     if (size > 0) memset(moved, one->content, size);
-    expect(blocks.bytes <= most, "more is kept than may be");
+    expect(blocks.bytes <= most, "the pool exceeds its limit");
   }
   for (int index = 0; index < PIECES; index++) njl_blocks_resize(&blocks, pieces[index].bytes, pieces[index].size, 0);
   njl_blocks_free(&blocks);
-  expect(blocks.bytes == 0, "something is left");
+  expect(blocks.bytes == 0, "the pool is not empty at the end");
 }
 
-/* Large blocks fill it once; small ones, asked for again and again, take their place. */
+/* Large blocks fill the pool once; small blocks that are requested repeatedly must then replace them. */
 static void idle_blocks_go(void) {
   enum { MOST = 256 * 1024, LARGE = 16 * 1024, COUNT = 1000 };
   njl_blocks blocks = {.most = MOST};
   void *pieces[COUNT];
   for (int index = 0; index < 32; index++) pieces[index] = njl_blocks_resize(&blocks, NULL, 0, LARGE);
   for (int index = 0; index < 32; index++) njl_blocks_resize(&blocks, pieces[index], LARGE, 0);
-  expect(blocks.bytes > MOST - 2 * LARGE, "large blocks are not kept");
+  expect(blocks.bytes > MOST - 2 * LARGE, "large blocks are not pooled");
   for (int round = 0; round < 2; round++) {
     for (int index = 0; index < COUNT; index++) pieces[index] = njl_blocks_resize(&blocks, NULL, 0, 56);
     for (int index = 0; index < COUNT; index++) njl_blocks_resize(&blocks, pieces[index], 56, 0);
   }
-  expect(blocks.bytes == COUNT * 56, "large blocks keep the place of small ones");
+  expect(blocks.bytes == COUNT * 56, "large blocks are not replaced by small ones");
   njl_blocks_free(&blocks);
 }
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Many calls that ask the same at the same time: Tests/Harm/coalesce.py NIGHTJAR [--long]"""
+"""Many identical concurrent calls: Tests/Harm/coalesce.py NIGHTJAR [--long]"""
 
 import time
 
 from demo import LONG, Demo, Script, check, eventually, finish, lua
 
 COUNT = 10_000 if LONG else 2000
-# In milliseconds: all have joined by then, on a slow machine too.
+# In milliseconds. All calls have joined by then, on a slow machine too.
 ANSWER = COUNT // 2 + 1000
 
 OPEN = """
@@ -42,11 +42,11 @@ def shared(demo):
     stats = demo.stats()
     seen = outcomes(lines)
     check(f"{COUNT} identical calls: one request", stats["requests"]["GET /v1/slow"] == 1, stats["requests"])
-    check("each gets the answer, and knows of whom", seen == {"200 all network": 1, "200 all coalesced": COUNT - 1}, seen)
+    check("each call gets the response and reports its source", seen == {"200 all network": 1, "200 all coalesced": COUNT - 1}, seen)
 
 
 def all_but_one_leave(demo):
-    """Among those who leave is the first, which began it."""
+    """The first call, which started the exchange, is among those that leave."""
     lines = lua(OPEN + """
         local tasks = {}
         for number = 1, count do tasks[number] = nightjar.spawn(get("one", answer)) end
@@ -58,7 +58,7 @@ def all_but_one_leave(demo):
         """, demo.url, str(COUNT), str(ANSWER))
     stats = demo.stats()
     seen = outcomes(lines)
-    check(f"{COUNT - 1} of {COUNT} cancelled: the last gets it, of the same request",
+    check(f"{COUNT - 1} of {COUNT} cancelled: the last gets the response of the same request",
           seen.get("stays") == 1 and sum(times for kind, times in seen.items() if kind.startswith("200 one")) == 1
           and stats["requests"]["GET /v1/slow"] == 1 and not stats["abandoned"], seen, stats["requests"], stats["abandoned"])
 
@@ -80,15 +80,15 @@ def all_leave(demo):
     script.wait()
     cancelled = next((moment for moment, text in script.lines if text == "cancelled"), moment)
     stats = demo.stats()
-    check(f"all {COUNT} cancelled: the server sees it abandoned", abandoned and moment - cancelled < 2, stats["abandoned"],
+    check(f"all {COUNT} cancelled: the server sees the abandoned request", abandoned and moment - cancelled < 2, stats["abandoned"],
           moment - cancelled)
     seen = outcomes(script.texts())
-    check("and who comes later asks anew", seen.get("200 none network") == 1
+    check("and a later call sends a new request", seen.get("200 none network") == 1
           and stats["requests"]["GET /v1/slow"] == 2, seen, stats["requests"], script.errors)
 
 
 def others(demo):
-    """What differs is asked for itself; a write is never shared."""
+    """Different requests are not shared, and writes never are."""
     lua(OPEN + """
         local tasks = {}
         for number = 1, 10 do

@@ -1,4 +1,4 @@
-"""What the programs of this folder share: the demo API, what it saw, scripts against it, and claims."""
+"""Helpers of the programs in this folder: the demo API, its statistics, Lua scripts, and checks."""
 
 import http.client
 import json
@@ -35,7 +35,7 @@ def finish():
 
 
 class Demo:
-    """A demo API of its own."""
+    """A demo API server of its own."""
 
     def __enter__(self):
         self.process = subprocess.Popen([NIGHTJAR, "demo", "--port", "0"], stdout=subprocess.PIPE, text=True, env=ENVIRONMENT)
@@ -50,7 +50,7 @@ class Demo:
         self.process.stdout.close()
 
     def ask(self, method, path, content=None, connection=None):
-        """What a plain client is answered: the JSON of it, or None."""
+        """Returns the JSON response to a plain client, or None."""
         own = connection or http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         try:
             body = None if content is None else json.dumps(content)
@@ -78,7 +78,7 @@ class Demo:
 
 
 class Script:
-    """A Lua script that runs beside, and what it has printed so far with the moment of each line."""
+    """A running Lua script and its output so far, with the time of each line."""
 
     def __init__(self, source, *words, environment=None):
         self.process = subprocess.Popen([NIGHTJAR, "-e", source, "-", *words], stdin=subprocess.DEVNULL,
@@ -119,16 +119,16 @@ class Script:
 
 
 def lua(source, *words, timeout=600):
-    """The lines of a script that ends well; one that does not is a failed claim."""
+    """Returns the output lines of a script that succeeds. A failing script is a failed check."""
     script = Script(source, *words)
     status = script.wait(timeout)
     if status != 0:
-        check("a script ends well", False, status, script.errors, script.texts()[-5:])
+        check("a script succeeds", False, status, script.errors, script.texts()[-5:])
     return script.texts()
 
 
 def eventually(claim, timeout=30.0):
-    """Whether it comes true in time."""
+    """Returns whether the condition becomes true in time."""
     deadline = time.monotonic() + timeout
     while not claim():
         if time.monotonic() > deadline:
@@ -138,7 +138,7 @@ def eventually(claim, timeout=30.0):
 
 
 def side_by_side(*works):
-    """Runs them at the same time; what one raises is a failed claim."""
+    """Runs functions concurrently. An exception is a failed check."""
     def run(work):
         try:
             work()

@@ -10,7 +10,7 @@ from demo import LONG, Demo, Script, check, eventually, finish, lua, side_by_sid
 
 WINDOWS = 10 if LONG else 3
 
-# As many callers as the server takes in a window, without a pause.
+# As many callers as the server accepts in a window, without a pause.
 LEARNING = """
 local nightjar = require "nightjar"
 local url, style, limit, per, calls = arg[1], arg[2], math.tointeger(arg[3]), math.tointeger(arg[4]), math.tointeger(arg[5])
@@ -40,15 +40,15 @@ def learned(style, per):
         stats = demo.stats()
         check(f"{name}: no 429 in {calls} calls", stats["limited"] == 0 and lines.count("ok") == calls,
               stats["limited"], lines.count("ok"), set(lines))
-        # WINDOWS windows are used up; what is more begins the next. Servers and clients round to whole seconds; where the
-        # moment itself is told (x), both ends of the time until then are rounded.
+        # WINDOWS windows are used up; the rest is in the next one. Servers and clients round to whole seconds. If the
+        # server sends an absolute time (x), both the start and the end are rounded.
         rounding = 2 if style == "x" else 1
-        check(f"{name}: and nearly as fast as it may be ({took:.1f} s)",
+        check(f"{name}: and nearly as fast as allowed ({took:.1f} s)",
               took >= per * WINDOWS - 0.1 and took < (per + rounding) * (WINDOWS + 1) + 1, took, stats["per_second"])
-        check(f"{name}: each call is one request", stats["requests"]["GET /v1/limited"] == calls, stats["requests"])
+        check(f"{name}: each call sends one request", stats["requests"]["GET /v1/limited"] == calls, stats["requests"])
 
 
-# The first calls fill a window; the next is refused, waits, and succeeds. Others come meanwhile.
+# The first calls fill a window. The next call is rejected, waits, and succeeds. Other calls start meanwhile.
 RETRY_AFTER = """
 local nightjar = require "nightjar"
 local url, form = arg[1], arg[2]
@@ -70,9 +70,9 @@ def retry_after(form):
     with Demo() as demo:
         lines = lua(RETRY_AFTER, demo.url, form)
         stats = demo.stats()
-        check(f"{name} is waited out, never too early", stats["limited"] == 1 and "refused\t2" in lines,
+        check(f"{name} is respected, never too early", stats["limited"] == 1 and "refused\t2" in lines,
               stats["limited"], lines)
-        check(f"{name} holds later calls back before they are sent", lines.count("later\t1") == 4
+        check(f"{name} delays later calls before they are sent", lines.count("later\t1") == 4
               and stats["requests"]["GET /v1/limited"] == 11, lines, stats["requests"])
 
 
@@ -95,10 +95,10 @@ def long_wait(form):
         began = time.monotonic()
         lines = [line.split("\t") for line in lua(LONG_WAIT, demo.url, form)]
         took = time.monotonic() - began
-        check(f"{name} fails at once with the time in the error", took < 2
+        check(f"{name} fails at once with the delay in the error", took < 2
               and [words[0] for words in lines] == ["ok", "rate_limited", "rate_limited"]
               and all(598 <= float(words[1]) <= 601 for words in lines[1:]), took, lines)
-        check(f"{name} is asked for once, and no later call is sent", demo.stats()["limited"] == 1, demo.stats()["limited"])
+        check(f"{name} is requested once, and no later call is sent", demo.stats()["limited"] == 1, demo.stats()["limited"])
 
 
 CONCURRENCY = """
@@ -114,7 +114,7 @@ def concurrency():
     with Demo() as demo:
         lua(CONCURRENCY, demo.url)
         stats = demo.stats()
-        check("a limit of 7 at once: 7 are the most that the server sees of 100",
+        check("a concurrency limit of 7: the server sees at most 7 of 100 calls",
               stats["in_progress_max"].get("/v1/slow") == 7 and stats["requests"]["GET /v1/slow"] == 100,
               stats["in_progress_max"])
 
@@ -138,8 +138,8 @@ def own_rate():
         script.kill()
         stats = demo.stats()
         whole = stats["per_second"][1:-1]
-        check("a rate of 20 a second is kept", all(15 <= count <= 25 for count in whole[1:]) and whole, stats["per_second"])
-        check("and a burst is its burst", stats["requests"]["GET /v1/articles/{id}"] <= 5 + 20 * (seconds + 0.5),
+        check("a rate of 20 per second is respected", all(15 <= count <= 25 for count in whole[1:]) and whole, stats["per_second"])
+        check("and the burst is respected", stats["requests"]["GET /v1/articles/{id}"] <= 5 + 20 * (seconds + 0.5),
               stats["requests"])
 
 

@@ -1,7 +1,7 @@
 /*
  * A host that runs out of memory: memory CASE URL [N]
  *
- * Each case ends with status 0 and a line "ok", or says what was not so. URL is that of the server in memory.py.
+ * Each case ends with status 0 and the line "ok", or reports what failed. URL is that of the server in memory.py.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -24,7 +24,7 @@
     }                                                                   \
   } while (0)
 
-/* --- Allocations that fail --- */
+/* --- Failing allocations --- */
 
 extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t),
     *__libc_memalign(size_t, size_t);
@@ -81,7 +81,7 @@ static void works(nj_client *from) {
   nj_response_release(response);
 }
 
-/* Leaves the process `bytes` of address space that it does not use yet. */
+/* Limits the process to `bytes` of further address space. */
 static void limit_memory(size_t bytes) {
   long pages = 0;
   FILE *file = fopen("/proc/self/statm", "r");
@@ -103,7 +103,7 @@ static void fails_with_no_memory(nj_client *from, const char *target) {
   nj_error_free(err);
 }
 
-/* A response of 300 MB fails, and the client works on. */
+/* A response of 300 MB fails, and the client stays usable. */
 static void response_body(void) {
   nj_client *made = client("{\"max_body\": \"500MB\", \"cache\": true}");
   works(made);
@@ -116,7 +116,7 @@ static void response_body(void) {
   nj_client_free(made);
 }
 
-/* The copy of a request's body fails where it is made. */
+/* Copying a request body fails when the body is set. */
 static void request_body(void) {
   nj_client *made = client("{}");
   works(made);
@@ -147,7 +147,7 @@ static void json(void) {
   nj_client_free(made);
 }
 
-/* The default: 64 MiB. */
+/* The default limit: 64 MiB. */
 static void default_limit(void) {
   nj_client *made = client("{}");
   nj_error *err = NULL;
@@ -156,7 +156,7 @@ static void default_limit(void) {
   nj_client_free(made);
 }
 
-/* Calls with large bodies while allocations fail. Returns the number of errors. */
+/* Runs calls with large bodies while allocations fail. Returns the number of errors. */
 static int use(nj_client *made, bool reads_json) {
   int errors = 0;
   const char *targets[] = {"/large", "/large-chunked", "/large-gzip", "/large-json"};
@@ -191,8 +191,8 @@ static int use(nj_client *made, bool reads_json) {
   return errors;
 }
 
-/* The N-th allocation of more than 64 KiB fails. Prints "clean" if there are fewer. JSON values are left out: Swift allocates
- * them after a check that there is memory for all. */
+/* The N-th allocation of more than 64 KiB fails. Prints "clean" if there are fewer. JSON values are excluded: Swift
+ * allocates them after a check that enough memory is available. */
 static void one_fails(long number) {
   nj_client *made = client("{\"cache\": true, \"max_body\": \"10MB\"}");
   works(made);
@@ -221,7 +221,7 @@ static void large_fail(long number) {
   if (errors == 0) puts("clean");
 }
 
-/* Every allocation after the N-th fails. Swift may end the process, but it does not hang. */
+/* Every allocation after the N-th fails. Swift may end the process, but the process must not hang. */
 static void all_fail(long number) {
   nj_client *made = client("{\"cache\": true, \"max_body\": \"10MB\"}");
   works(made);

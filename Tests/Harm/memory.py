@@ -17,7 +17,7 @@ HUGE, LARGE = 300 << 20, 3 << 20
 
 
 def gzip(size):
-    # Text that shrinks to a fiftieth: a hundredth part is an attack.
+    # Text that compresses to a fiftieth. A hundredth would be treated as an attack.
     encoder = zlib.compressobj(6, zlib.DEFLATED, 31)
     part = os.urandom(1024) + bytes(64 * 1024 - 1024)
     return b"".join(encoder.compress(part) for _ in range(size // len(part))) + encoder.flush()
@@ -76,7 +76,7 @@ class Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, *_):
-        pass  # a client that fails closes its connections in the middle of a response
+        pass  # a failing client closes its connections in the middle of a response
 
 
 def build(folder):
@@ -88,7 +88,7 @@ def build(folder):
 
 
 def run(*words):
-    """Status, output and errors; the status is None for a program that does not end."""
+    """Returns status, output and errors; the status is None if the program does not end."""
     try:
         result = subprocess.run([str(word) for word in words], env=ENVIRONMENT, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, text=True, timeout=60)
@@ -141,7 +141,8 @@ with tempfile.TemporaryDirectory() as folder:
         size += size // 4
     check("all allocations above a size fail", size > 1 << 20 and "clean" in output, size, status, output)
 
-    # Swift ends the process when a small allocation fails, often by SIGSEGV: its report of the failure needs memory, too.
+    # Swift ends the process when a small allocation fails, often with SIGSEGV, because reporting the failure needs
+    # memory, too.
     ends = {}
     number = 0
     while number < 20_000:

@@ -8,7 +8,7 @@ know says so.
 from demo import LONG, Demo, check, finish, lua
 
 COUNT = 10_000 if LONG else 1000
-# The demo API can be asked for so many orders back.
+# The maximum number of orders that the demo API returns at once.
 BATCH = 1000
 
 SCRIPT = """
@@ -35,7 +35,7 @@ end, { concurrency = 50 })
 
 
 def batch(demo, keys, number):
-    """What each call says of its order, and the numbers of those that the server has created."""
+    """Returns what each call reports of its order, and the numbers of the orders that the server has created."""
     demo.ask("DELETE", "/v1/orders")
     lines = lua(SCRIPT, demo.url, keys, str(number + 1), str(number * BATCH + 1), str(BATCH))
     said = {int(words[0]): words[1:] for words in (line.split("\t") for line in lines)}
@@ -54,11 +54,11 @@ def with_keys(demo):
         totals = {name: totals[name] + count[name] for name in totals}
     others = {number: words for number, words in said.items() if words[0] != "created"}
     dropped = demo.stats()["orders"]
-    check(f"{COUNT} orders with keys: each call succeeds", len(said) == COUNT and not others, len(said), others)
+    check(f"{COUNT} orders with keys: every call succeeds", len(said) == COUNT and not others, len(said), others)
     check(f"{COUNT} orders with keys: exactly {COUNT} are created",
           totals["created"] == COUNT and totals["keys"] == COUNT and totals["repeated_bodies"] == 0
           and sorted(created) == list(range(1, COUNT + 1)), totals)
-    check("the server dropped a third, and answered repetitions with what there was",
+    check("the server dropped a third of the requests, and returned the existing order for repeated keys",
           dropped["dropped"] > COUNT * 0.25 and dropped["replayed"] > COUNT * 0.1 and dropped["conflicts"] == 0, dropped)
     print(f"--      {totals['requests']} requests for {COUNT} orders, {dropped['dropped']} dropped")
 
@@ -82,14 +82,14 @@ def without_keys(demo):
                 odd.append((order, words))
         if not successes <= created or count["created"] != len(successes) + len(unknown & created):
             sums.append((count, len(successes), len(unknown & created)))
-        # Not all of the unknown ones were created, or they would not be unknown.
+        # If all unknown orders had been created, or none, the result would not be unknown.
         if not unknown & created or not unknown - created:
             sums.append(("unknown", len(unknown), len(unknown & created)))
     dropped = demo.stats()["orders"]
     check(f"{COUNT} orders without keys: none is created twice", repeated == 0 and several == 0, repeated, several)
-    check("those created are the successes and some of the unknown", not sums, sums)
-    check("no call says that nothing happened where an order was created", not wrong, wrong[:5], len(wrong))
-    check("each drop was a call whose outcome is unknown, or was provably not sent",
+    check("the created orders are the successful ones and some of the unknown ones", not sums, sums)
+    check("no call reports an unprocessed request for a created order", not wrong, wrong[:5], len(wrong))
+    check("each dropped call has an unknown outcome or was provably not sent",
           counts["unknown"] + counts["not processed"] == COUNT - counts["created"] and counts["unknown"] > COUNT * 0.25
           and not odd, counts, odd[:5])
     print(f"--      {counts}, {requests} requests, {dropped['dropped']} dropped")
@@ -101,6 +101,6 @@ with Demo() as demo:
     without_keys(demo)
     url = demo.url
 lines = lua(SCRIPT, url, "none", "1", "1", "20")
-check("where nobody listens no order can have been created, and the calls say so",
+check("without a server no order can be created, and the calls report that",
       len(lines) == 20 and all("\tnot processed\t" in line for line in lines), lines)
 finish()

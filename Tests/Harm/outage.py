@@ -34,7 +34,7 @@ nightjar.sleep(1e6)
 
 
 class Run:
-    """The load, and what the server saw of it in each phase."""
+    """Runs the load and returns what the server saw in each phase."""
 
     def __init__(self, demo, breaker):
         self.demo = demo
@@ -45,7 +45,7 @@ class Run:
         return sum(count for name, count in self.demo.stats()["requests"].items() if "/v1/" in name)
 
     def rate(self, seconds):
-        """Requests a second that the server sees, from now on."""
+        """Returns the requests per second that the server sees from now on."""
         first, began = self.requests(), time.monotonic()
         time.sleep(seconds)
         return (self.requests() - first) / (time.monotonic() - began)
@@ -70,7 +70,7 @@ def outage(mode, breaker, rest):
         late = run.rate(1)
         run.script.kill()
 
-        check(f"{name}: before it all calls succeed, at their rate",
+        check(f"{name}: before the outage all calls succeed at the configured rate",
               all(text == "ok" for _, text in quiet) and abs(normal - RATE) < RATE * 0.1, normal, quiet[-3:])
         if breaker == "none":
             check(f"{name}: at most 1.1 times the normal rate ({during:.1f} of {normal:.1f} a second)",
@@ -81,17 +81,17 @@ def outage(mode, breaker, rest):
         failures = [moment for moment, text in run.outcomes(over) if text != "ok"]
         successes = [moment for moment, text in run.outcomes(over) if text == "ok"]
         first = successes[0] - over if successes else None
-        check(f"{name}: the probe comes in time", first is not None and first <= rest + 0.5, first, rest)
-        # A call that had begun before may still fail by its retries' last failure.
+        check(f"{name}: the probe is sent in time", first is not None and first <= rest + 0.5, first, rest)
+        # A call that had started before may still fail with its last retry.
         last = failures[-1] - over if failures else 0
         bound = (first or 0) + 1
-        check(f"{name}: within a second of it all calls succeed again (last failure after {last:.2f} s)",
+        check(f"{name}: within a second all calls succeed again (last failure after {last:.2f} s)",
               last <= bound, last, first, [text for _, text in run.outcomes(over) if text != "ok"][-3:])
         settled = [text for _, text in run.outcomes(over + bound, end)]
         expected = (end - over - bound) * RATE
-        check(f"{name}: and as many as before", settled.count("ok") == len(settled) and len(settled) > 0.85 * expected
+        check(f"{name}: and at the same rate as before", settled.count("ok") == len(settled) and len(settled) > 0.85 * expected
               and abs(late - RATE) < RATE * 0.15, len(settled), expected, late)
-        check(f"{name}: the script sees no other error", not run.script.errors, run.script.errors)
+        check(f"{name}: the script reports no other error", not run.script.errors, run.script.errors)
 
 
 side_by_side(*(

@@ -16,8 +16,8 @@ from demo import LONG, Demo, Script, check, eventually, finish, temporary
 PROCESSES = 8
 KEY = "00112233445566778899aabbccddeeff" * 2
 
-# Calls in rounds of three at once. A line is written when a round has ended, so two more lines say that a whole round was
-# begun since the first of them.
+# Calls in rounds of three. A line is written at the end of each round, so two more lines mean that a whole round was
+# started after the first of them.
 WORKER = """
 local nightjar = require "nightjar"
 local url, token_url, store, access, refresh = table.unpack(arg)
@@ -45,7 +45,7 @@ end
 
 
 class Fleet:
-    """The processes, each of which begins with the tokens of the login as an application's configuration has them."""
+    """The processes. Each one starts with the login's tokens in its configuration."""
 
     def __init__(self, demo, kind, folder, delay=0.0):
         self.demo, self.kind = demo, kind
@@ -65,7 +65,7 @@ class Fleet:
         return sum(text == "round" for text in worker.texts())
 
     def passed_a_round(self, timeout=60):
-        """Waits until each process has begun and ended a round of calls since now, those too that take the place of others."""
+        """Waits until each process, including replacements, has started and finished a round of calls."""
         marks = {}
 
         def all_have():
@@ -73,7 +73,7 @@ class Fleet:
                 workers = list(self.workers)
             for worker in workers:
                 rounds = self.rounds(worker)
-                # The first round of a new process has begun since now.
+                # The first round of a new process has started since now.
                 if id(worker) not in marks:
                     marks[id(worker)] = (worker, rounds)
                 if rounds < marks[id(worker)][1] + 2:
@@ -86,7 +86,7 @@ class Fleet:
         return eventually(all_have, timeout)
 
     def kill(self, indices):
-        """Returns when none of them ran any more."""
+        """Returns when none of them runs any more."""
         with self.guard:
             for index in indices:
                 worker = self.workers[index]
@@ -99,14 +99,14 @@ class Fleet:
         return over
 
     def holder(self):
-        """The process that has the store's lock now, and so is about to spend the refresh token, or has spent it."""
+        """Returns the process that holds the store's lock, so it is about to redeem the refresh token, or has done so."""
         for index, worker in enumerate(list(self.workers)):
             for path in glob.glob(f"/proc/{worker.process.pid}/fdinfo/*"):
                 try:
                     with open(path) as file:
                         if "OFDLCK" not in file.read():
                             continue
-                    # SQLite has locks of its own on the data; the one of the login is a file beside it.
+                    # SQLite has its own locks on the data; the lock of the login is a separate file.
                     if os.readlink(path.replace("fdinfo", "fd")).endswith(".lock"):
                         return index
                 except OSError:
@@ -134,7 +134,7 @@ def report(name, fleet, expiries, before):
     check(f"{name}: no refresh token is redeemed twice, the login is never revoked",
           seen["refresh_reuses"] == 0 and seen["revoked_families"] == 0, seen)
     check(f"{name}: {expiries} expiries, as many refreshes", seen["refreshes"] == expiries, seen)
-    check(f"{name}: nobody logs in anew", seen["logins"] == 1, seen)
+    check(f"{name}: no process logs in again", seen["logins"] == 1, seen)
     return seen
 
 
@@ -154,7 +154,7 @@ def expiries(demo, kind, count):
 
 
 def kills(demo, kind, seconds, pause, delay):
-    """Expiries go on while the killer is at work: anyone, at any moment, and every other time whoever holds the lock."""
+    """Tokens expire while processes are killed: at random times, and every other time the one that holds the lock."""
     name = f"{PROCESSES} processes with one {kind} store, some killed"
     with temporary() as folder:
         before = demo.stats()["auth"]
@@ -174,7 +174,7 @@ def kills(demo, kind, seconds, pause, delay):
                     while holder is None and time.monotonic() < until:
                         holder = fleet.holder()
                     if holder is not None:
-                        # Before, in and after the exchange and the write.
+                        # Before, during and after the exchange and the save.
                         time.sleep(random.choice([0, 0, delay * random.random(), delay * random.uniform(0.9, 1.5)]))
                         index = holder
                         aimed.append(index)
@@ -192,7 +192,7 @@ def kills(demo, kind, seconds, pause, delay):
         thread.join()
         passes = fleet.passed_a_round() and passes
         fleet.end()
-        check(f"{name}: {done} expiries and {fleet.killed} kills ({len(aimed)} of who held the lock) stop nobody",
+        check(f"{name}: {done} expiries and {fleet.killed} kills ({len(aimed)} of lock holders) stop no process",
               passes and done > 2 and fleet.killed > 2 and aimed, done, fleet.killed, aimed)
         seen = report(name, fleet, done, before)
         print(f"--      {seen['refresh_replays']} exchanges were finished by another process")
@@ -200,7 +200,7 @@ def kills(demo, kind, seconds, pause, delay):
 
 
 def middle(demo, kind, count, delay):
-    """All are killed while the server holds back its answer: the old token is spent, and nobody has the new one."""
+    """All processes are killed while the server delays its response: the old token is redeemed, and nobody has the new one."""
     name = f"{PROCESSES} processes with one {kind} store, all killed in an exchange"
     with temporary() as folder:
         before = demo.stats()["auth"]
@@ -213,13 +213,13 @@ def middle(demo, kind, count, delay):
             demo.control(expire_access_tokens=True)
             done += 1
             eventually(lambda: demo.stats()["auth"]["refreshes"] > seen)
-            # On a busy machine the answer may have come before.
+            # On a busy machine the response may have arrived first.
             late += fleet.kill(range(PROCESSES)) - began >= delay
             if not fleet.passed_a_round():
                 break
         fleet.end()
         seen = report(name, fleet, done, before)
-        check(f"{name}: those who come after finish it with the same key ({late} kills came late)",
+        check(f"{name}: later processes complete the exchange with the same key ({late} kills came late)",
               max(count - late, 1) <= seen["refresh_replays"] <= count, seen, late)
 
 

@@ -1,7 +1,8 @@
 /*
  * A host without threads, or almost without descriptors: resources CASE URL FOLDER
  *
- * Each case ends with status 0 and a line "ok", or says what was not so. URL is that of the demo API, by the name of its host.
+ * Each case ends with status 0 and the line "ok", or reports what failed. URL is that of the demo API, with a host
+ * name.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -39,7 +40,7 @@ static double now(void) {
 
 static void *nothing(void *context) { return context; }
 
-/* From here on the system refuses this user's threads. Limits of processes do not hold for root. */
+/* From here on this user cannot create threads. Limits of processes do not apply to root. */
 static void forbid_threads(void) {
   if (getuid() == 0) REQUIRE(setgroups(0, NULL) == 0 && setgid(65534) == 0 && setuid(65534) == 0);
   struct rlimit limit = {1, 1};
@@ -70,7 +71,7 @@ static void end(nj_client *made) {
   REQUIRE(now() - start < 5);
 }
 
-/* No client can be made, and the error names the reason. */
+/* No client can be created, and the error contains the reason. */
 static void no_client(void) {
   forbid_threads();
   for (int round = 0; round < 3; round++) {
@@ -83,7 +84,7 @@ static void no_client(void) {
   }
 }
 
-/* A client that exists fails look-ups, is freed at once, and its loop serves the next client. */
+/* Name resolution fails for an existing client, the client is freed at once, and its loop serves the next client. */
 static void no_look_up(void) {
   nj_client *made = client(NULL, NULL);
   REQUIRE(made);
@@ -100,7 +101,7 @@ static void no_look_up(void) {
   }
 }
 
-/* A cache on disk costs no call, and says when it cannot remove anything. */
+/* A disk cache fails no call, and reports that it cannot remove entries. */
 static void no_disk_cache(void) {
   char own[4096];
   snprintf(own, sizeof own, "%s/cache", folder);
@@ -110,7 +111,7 @@ static void no_disk_cache(void) {
   REQUIRE(made);
   forbid_threads();
   nj_error *err = NULL;
-  /* By address: there is nothing to look up. */
+  /* By address, so that no name is resolved. */
   nj_response *response = get(made, getenv("NIGHTJAR_DEMO_ADDRESS"), &err);
   if (!response) printf("%s\n", nj_error_message(err));
   REQUIRE(response);
@@ -124,7 +125,7 @@ static void no_disk_cache(void) {
 
 static atomic_int busy = 1;
 
-/* Takes descriptors and gives them back, as fast as it can. */
+/* Opens and closes descriptors as fast as possible. */
 static void *take_descriptors(void *context) {
   int descriptors[64];
   while (atomic_load(&busy)) {
@@ -135,7 +136,7 @@ static void *take_descriptors(void *context) {
   return context;
 }
 
-/* A client is made or refused, whatever happens between a look and a creation. */
+/* A client is created or rejected, whatever happens between a check and a creation. */
 static void few_descriptors(void) {
   nj_client_free(client(NULL, NULL));
   struct rlimit limit = {64, 64};
@@ -160,7 +161,7 @@ static void few_descriptors(void) {
   printf("%d made, %d refused\n", made, refused);
 }
 
-/* Programs that the host starts inherit nothing. */
+/* Child processes of the host inherit no descriptors. */
 static void close_on_exec(void) {
   nj_client *made = client(NULL, NULL);
   nj_response *response = get(made, "/v1/articles/1", NULL);

@@ -37,12 +37,13 @@ def soak():
             time.sleep(1)
         eventually(lambda: script.process.poll() is not None)
         status = script.wait(60)
-        check(f"a script under load for {SECONDS} s ends well", status == 0, status, script.errors, script.texts()[-3:])
+        check(f"a script under load for {SECONDS} s succeeds", status == 0, status, script.errors, script.texts()[-3:])
         if status != 0:
             return
         lua = [int(line.split()[1]) for line in script.texts() if line.split()[1] != "ended"]
         print(f"        {script.texts()[-1:]}")
-        # What Lua holds is two or three times as much from one second to the next, by what the workers are at: its least is what stays.
+        # Lua's memory varies by a factor of two or three between seconds, depending on the workers. Its minimum is what
+        # stays.
         for name, series, extreme, slack, short in (
             ("resident memory, MiB", [sample[0] for sample in samples], max, 0.1, 0.5),
             ("descriptors", [sample[1] for sample in samples], max, 0.25, 0.5),
@@ -53,7 +54,7 @@ def soak():
             parts = (series[tenth:4 * tenth], series[-3 * tenth:]) if LONG else (series[1:half], series[half:])
             early, late = (extreme(part) for part in parts)
             print(f"        {name}: {extreme.__name__} {early:.1f} early, {late:.1f} late, median {statistics.median(series):.1f}")
-            # A few seconds tell of torrents alone.
+            # A few seconds only reveal large leaks.
             check(f"{name} is flat", late <= early * (1 + (slack if LONG else short)) + (0 if LONG else 8), early, late)
 
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import NightjarTransport
 
-/// A host with several addresses, of which some do not answer.
+/// A host with several addresses, some of which do not respond.
 @Suite struct AddressTests {
     private func client(port: Int, _ addresses: [String]) throws -> Client {
         var configuration = Configuration.loopback

@@ -5,14 +5,14 @@ import NightjarTestSupport
 import Synchronization
 import Testing
 
-/// Calls that want the same at the same time.
+/// Identical concurrent calls.
 @Suite struct CacheConcurrencyTests {
     private let demo: CacheDemo
     private let queue = CompletionQueue()
 
     init() throws { demo = try CacheDemo() }
 
-    /// Nobody waits for a reader who stops, longer than for a server that does.
+    /// A reader that stops reading delays other calls no longer than a server that stops responding.
     @Test func aSlowReaderHoldsUpNobodyForLong() throws {
         let client = try demo.client()
         let target = "/cache/a?control=max-age=600&length=\(4 << 20)"
@@ -38,7 +38,7 @@ import Testing
         #expect(task.withLock { $0 } == 4 << 20)
     }
 
-    /// The content was the server's before the write, though it came to its end after it.
+    /// The content is from before the write, although it was received completely after it.
     @Test(arguments: [false, true]) func whatIsReadWhileAWriteIsMadeIsValidated(byAnother: Bool) throws {
         let client = try demo.client()
         let writer = byAnother ? try demo.client(nil) { $0.cache = client.cache } : client
@@ -62,7 +62,8 @@ import Testing
         #expect(demo.requests("/cache/a") == 3 && demo.conditional("/cache/a") == 1)
     }
 
-    /// A HEAD that was asked before a write, and answered behind it, does not make the stored answer fresh again.
+    /// A HEAD request that was sent before a write, with its response after it, does not make the stored response fresh
+    /// again.
     @Test func aHeadFromBeforeAWriteSaysNothing() throws {
         let client = try demo.client()
         let target = "/cache/a?control=max-age=600&etag=strong&delay=0.5"
@@ -105,7 +106,7 @@ import Testing
         #expect(demo.requests("/cache/a") == 2 && demo.notModified("/cache/a") == 1)
     }
 
-    /// A thread that writes and reads finds what it has written, whoever reads the same meanwhile.
+    /// A thread that writes and reads finds what it has written, whichever threads read the same concurrently.
     @Test func aThreadReadsItsOwnWrites() throws {
         let client = try demo.client()
         let isOver = Atomic<Bool>(false)

@@ -7,7 +7,7 @@ import NightjarTestSupport
 import Synchronization
 import Testing
 
-/// A script of the `nightjar` program that was built beside the tests.
+/// A script of the `nightjar` executable that was built with the tests.
 enum CacheProcess {
     static func run(
         _ script: String, in folder: TemporaryDirectory, through shell: String? = nil
@@ -21,7 +21,7 @@ enum CacheProcess {
     }
 }
 
-/// A folder that several use, and folders that are of no use.
+/// Shared folders and unusable folders.
 @Suite struct CacheFolderTests {
     private let demo: CacheDemo
     private let parent: TemporaryDirectory
@@ -61,7 +61,7 @@ enum CacheProcess {
         let response = try second.get(target)
         #expect(response.source == .cache && response.bytes == bytes)
         #expect(demo.requests("/cache/a") == 1)
-        // What a write takes back of the folder, nobody finds there.
+        // Entries that a write invalidates are not used by other clients.
         try first.write(target)
         try first.cache?.flush()
         let third = try demo.client(settings)
@@ -79,7 +79,7 @@ enum CacheProcess {
         #expect(demo.requests("/cache/a") == 3)
     }
 
-    /// A 304 for an answer that another has taken the place of meanwhile leaves that one as it is, also on disk.
+    /// A 304 for an entry that was replaced meanwhile does not change the new entry, also on disk.
     @Test func whatAValidationBringsGoesToWhatWasValidated() throws {
         let client = try demo.client(settings)
         let target = "/cache/a?control=no-cache&etag=strong&delay=0.5"
@@ -101,7 +101,7 @@ enum CacheProcess {
         }
     }
 
-    /// What a 304 brings is on disk, too.
+    /// The update of a 304 is stored on disk, too.
     @Test func aValidationIsRememberedOnDisk() throws {
         let client = try demo.client(settings)
         let target = "/cache/a?control=max-age=3&etag=strong"
@@ -128,16 +128,16 @@ enum CacheProcess {
         #expect(DemoContent.isIntact(other) && demo.requests("/cache/a") == 2)
     }
 
-    // MARK: Of no use
+    // MARK: Unusable folders
 
-    /// Puts what is in the log of the index, which a process leaves there at its end, into its file.
+    /// Moves the index's write-ahead log, which a process leaves at its end, into the database file.
     private func settle() {
         let cache = DiskCache(folder: folder, maximumBytes: 50 << 20)
         _ = cache.statistics
         cache.close()
     }
 
-    /// Calls go on as if there were no folder, and the log is told once.
+    /// Calls succeed as if there were no folder, and the log has one message.
     private func expectCallsGoOn(told: ClosedRange<Int> = 1...1, location: SourceLocation = #_sourceLocation) throws {
         let lines = Mutex<[String]>([])
         let client = try demo.client(.init(memory: 0, disk: 50 << 20, folder: folder)) {
@@ -167,7 +167,7 @@ enum CacheProcess {
         let shell = "\(user)chmod 555 '\(folder)'"
         let result: ToolResult
         if geteuid() == 0 {
-            // Root writes anywhere: nobody runs it.
+            // Root can write anywhere, so this part runs only with another user.
             chmod(parent.path, 0o755)
             guard FileManager.default.isExecutableFile(atPath: "/usr/bin/setpriv") else { return }
             let file = try parent.write("s.lua", Bytes(Array(script(times: 3).utf8)))
@@ -186,7 +186,7 @@ enum CacheProcess {
         #expect(lines.filter { $0.hasPrefix("warning") }.count == 1, "\(result.text)\(result.errors)")
     }
 
-    /// A limit on the size of files is to who writes what a full disk is.
+    /// A file size limit has the same effect as a full disk.
     @Test(arguments: [1, 8, 32, 80]) func aFullDiskIsNoError(_ kibibytes: Int) throws {
         // In blocks of 512 bytes (POSIX); of 1024 in some shells.
         guard !isSanitized else { return }  // ThreadSanitizer's own files are limited too: no program starts.
@@ -214,7 +214,7 @@ enum CacheProcess {
         #expect(!bodies.isEmpty)
         for body in bodies { try parent.write("cache/" + body, Bytes(random.bytes(30_000))) }
         let second = try demo.client(.init(memory: 0, disk: 50 << 20, folder: folder))
-        // Who has begun to read learns that it is not whole; who has not gets the server's.
+        // A caller that has begun to read gets an error; a later one gets the server's response.
         for _ in 0..<3 {
             do {
                 let content = try second.streamed(large).content
@@ -227,7 +227,7 @@ enum CacheProcess {
     @Test func aFolderOfALaterReleaseIsLeftAlone() throws {
         _ = try CacheProcess.run(script(), in: parent)
         settle()
-        // The application's version, in the header of every SQLite database.
+        // The application's version in the header of the SQLite database.
         var bytes = try parent.read("cache/index.db")
         bytes[63] = 99
         try parent.write("cache/index.db", Bytes(bytes))

@@ -6,7 +6,7 @@ import NightjarTestSupport
 import Synchronization
 import Testing
 
-/// A demo server that runs as long as a test holds it, and what it has seen through a cache.
+/// A demo server that runs as long as a test holds it, and its statistics.
 final class CacheDemo: Sendable {
     let server = DemoServer()
     let port: Int
@@ -15,7 +15,7 @@ final class CacheDemo: Sendable {
 
     deinit { server.stop() }
 
-    /// A client with a cache in memory, unless told otherwise.
+    /// A client with a memory cache, unless specified otherwise.
     func client(
         _ settings: CacheStorage.Settings? = .init(), _ configure: (inout Configuration) -> Void = { _ in }
     ) throws -> Client {
@@ -25,17 +25,17 @@ final class CacheDemo: Sendable {
         }
     }
 
-    /// Changes what stands under a name, without a client under test hearing of it.
+    /// Changes the resource without the knowledge of the client under test.
     func change(_ target: String) throws { _ = try client(nil).sendBlocking(Request(.post, target)) }
 
-    /// Requests of any method for a path, without its query; and those under conditions, those for ranges, answers of 304.
+    /// The requests for a path without its query: all, conditional ones, range requests, and 304 responses.
     func requests(_ path: String) -> Int { server.statistics.paths[path]?.requests ?? 0 }
     func conditional(_ path: String) -> Int { server.statistics.paths[path]?.conditional ?? 0 }
     func ranged(_ path: String) -> Int { server.statistics.paths[path]?.ranged ?? 0 }
     func notModified(_ path: String) -> Int { server.statistics.paths[path]?.notModified ?? 0 }
 }
 
-/// For those that have a method of the same name.
+/// For types with a method of the same name.
 private enum NightjarLoopback {
     static func client(port: Int, _ configure: (inout Configuration) -> Void) throws -> Client {
         try LoopbackTests.client(port: port, configure)
@@ -43,7 +43,7 @@ private enum NightjarLoopback {
 }
 
 extension Client {
-    /// A GET, unless told otherwise.
+    /// A GET, unless specified otherwise.
     @discardableResult
     func get(
         _ target: String, _ headers: [(String, String)] = [], policy: CachePolicy? = nil,
@@ -57,9 +57,9 @@ extension Client {
         try sendBlocking(Request(method, target))
     }
 
-    /// A GET with the content given in parts.
+    /// A GET with a streamed body.
     ///
-    /// - Parameter pausingAfter: waits for the disk after so many bytes: what comes much faster than it writes is not kept.
+    /// - Parameter pausingAfter: Waits for the disk after this many bytes, because faster data would not be stored.
     func streamed(
         _ target: String, pausingAfter stride: Int = .max
     ) throws -> (response: Response, content: [UInt8]) {
@@ -95,7 +95,7 @@ extension Request {
 }
 
 extension Response {
-    /// Of a body of `/cache/{name}`, which begins with one line of JSON.
+    /// A member of the JSON line at the beginning of a body of `/cache/{name}`.
     func told(_ member: String) -> String? {
         let text = String(decoding: body.readableBytesView.prefix(1000), as: UTF8.self)
         let parts = text.split(separator: "\"\(member)\":", maxSplits: 1)
@@ -107,7 +107,7 @@ extension Response {
     var bytes: [UInt8] { Array(body.readableBytesView) }
 }
 
-/// What came of calls that run at the same time, by their number.
+/// The results of concurrent calls, by number.
 final class CallResults: Sendable {
     private let all = Mutex<[Int: Result<Response, NightjarError>]>([:])
 
@@ -119,7 +119,7 @@ final class CallResults: Sendable {
         TaskHandlers { _, result in self.all.withLock { $0[index] = result } }
     }
 
-    /// Runs the queue until so many calls have ended.
+    /// Polls the queue until that many calls have ended.
     func wait(for count: Int, on queue: CompletionQueue, location: SourceLocation = #_sourceLocation) {
         let end = ContinuousClock.now + .seconds(20)
         while self.count < count, ContinuousClock.now < end { queue.poll(timeout: .milliseconds(50)) }

@@ -5,11 +5,11 @@ import NightjarTestSupport
 import Synchronization
 import Testing
 
-/// The cache over real sockets: each test asserts what the server has seen.
+/// The cache over real sockets: each test checks the requests that the server received.
 @Suite struct CacheLoopbackTests {
     private let demo: CacheDemo
     private let client: Client
-    /// Is stale when it comes.
+    /// Already stale when it arrives.
     private let stale = "control=max-age=60&age=61"
     private let fresh = "control=max-age=60"
 
@@ -72,7 +72,7 @@ import Testing
         #expect(DemoContent.isIntact(first.bytes) && second.bytes == first.bytes && first.bytes.count == 20_000)
         #expect(second.headers["Content-Encoding"] == first.headers["Content-Encoding"])
         #expect(demo.requests("/cache/a") == 1)
-        // Who wants the bytes that a server sends gets them from the server, and spoils nothing.
+        // A caller that wants the encoded bytes gets them from the server, without affecting the cache.
         let raw = try client.get(target, [("Accept-Encoding", "gzip")]) { $0.decompresses = false }
         #expect(raw.source == .network && Array(raw.bytes.prefix(2)) == [0x1F, 0x8B])
         #expect(raw.headers["Content-Encoding"] == "gzip" && demo.requests("/cache/a") == 2)
@@ -126,7 +126,7 @@ import Testing
     func aWriteTakesBackWhatItTouches(_ method: Nightjar.Method) throws {
         let names = ["a", "b", "c", "d"]
         for name in names { try client.get("/cache/\(name)?\(fresh)") }
-        // DELETE needs no fields, and knows none.
+        // DELETE supports no fields.
         let fields = method == .delete ? "" : "\(fresh)&"
         let b = "/cache/b%3Fcontrol%3Dmax-age%3D60"
         let c = "/cache/c%3Fcontrol%3Dmax-age%3D60"
@@ -167,7 +167,7 @@ import Testing
         #expect(demo.requests("/cache/a") == 2 && other.requests("/cache/a") == 1)
     }
 
-    // MARK: Stale, where that is allowed
+    // MARK: Stale responses
 
     @Test(arguments: ["503", "500", "502", "504", "drop"])
     func aFailureIsAnsweredWithTheStaleWhereTheAnswerAllowsIt(_ failing: String) throws {
@@ -176,7 +176,7 @@ import Testing
         let first = try client.get(allowed)
         let second = try client.get(allowed)
         #expect(second.source == .stale && second.status == 200 && second.bytes == first.bytes)
-        // A connection that was used before and drops is tried once more, anew.
+        // A lost reused connection is replaced once by a new one.
         #expect(demo.requests("/cache/a") == (failing == "drop" ? 3 : 2))
         let plain = "/cache/b?control=max-age=60&\(query)"
         try client.get(plain)

@@ -5,16 +5,16 @@ import NightjarDemo
 import NightjarTestSupport
 import Testing
 
-/// Random calls against the demo server, each answer checked against what it may be: of the name, the user and the language
-/// that were asked for, and no older than its freshness and the writes that this client has made allow.
+/// Random calls to the demo server. Each response is checked: it must be for the requested name, user and language, and
+/// no older than its freshness and this client's writes allow.
 ///
-/// `CACHE_ORACLE_SEED=7` runs one seed, `CACHE_ORACLE_ROUNDS=5000` a longer one.
+/// `CACHE_ORACLE_SEED=7` runs one seed, `CACHE_ORACLE_ROUNDS=5000` more rounds.
 @Suite struct CacheOracleTests {
     private static let environment = ProcessInfo.processInfo.environment
     static let seeds: [UInt64] = environment["CACHE_ORACLE_SEED"].flatMap { UInt64($0) }.map { [$0] } ?? [1, 2, 3, 4]
     private static let rounds = environment["CACHE_ORACLE_ROUNDS"].flatMap { Int($0) } ?? 300
 
-    /// How old an answer may be.
+    /// How old a response may be.
     private enum Rule { case anyAge, current }
 
     private static let controls: [(query: String, rule: Rule)] = [
@@ -39,11 +39,11 @@ import Testing
         let rule: Rule
         let varies: Bool
         let isPrivate: Bool
-        /// What a write of this client has made the oldest that may be given by the rules.
+        /// The oldest version that may be returned after this client's writes.
         var oldest = 1
     }
 
-    /// What one call asks for, and what it may get.
+    /// A call and its permitted responses.
     private struct Question {
         let resource: Int
         let user: Int
@@ -74,7 +74,7 @@ import Testing
                 let response = try? client.sendBlocking(Self.request(question, resource))
                 Self.check(response, question, resource, current...current, "seed \(seed), round \(round)")
             case 70..<80:
-                // Several at once, some of them alike.
+                // Several concurrent calls, some of them identical.
                 let questions = (0..<6).map { _ in Self.question(among: resources, &random) }
                 let results = CallResults()
                 for (index, question) in (questions + questions).enumerated() {
@@ -90,13 +90,13 @@ import Testing
                         response, question, resource, current...current, "seed \(seed), round \(round), call \(index)")
                 }
             case 80..<90:
-                // A write of its own, at exactly this URL.
+                // A write by this client to exactly this URL.
                 let index = Int.random(in: 0..<resources.count, using: &random)
                 try client.write(resources[index].target)
                 versions[resources[index].name, default: 1] += 1
                 resources[index].oldest = versions[resources[index].name] ?? 1
             case 90..<97:
-                // A write that it does not hear of.
+                // A write by another client.
                 let name = resources[Int.random(in: 0..<resources.count, using: &random)].name
                 try demo.change("/cache/\(name)")
                 versions[name, default: 1] += 1
@@ -171,7 +171,7 @@ import Testing
     ) {
         let asked = "\(place): \(resource.target) as \(question.user) in \(question.language), \(question.policy)"
         guard let response else {
-            // Only who may not see it, and who does not ask the server, get nothing.
+            // Only users without permission, and calls that send no request, get nothing.
             #expect(
                 question.policy == .cacheOnly || (resource.isPrivate && users[question.user].name == nil), "\(asked)")
             return
@@ -200,7 +200,7 @@ import Testing
 }
 
 extension String {
-    /// The parameter of that name, of a target.
+    /// The query parameter of that name.
     fileprivate var seed: String? {
         split(separator: "&").first { $0.hasPrefix("seed=") }.map { String($0.dropFirst(5)) }
     }

@@ -4,9 +4,9 @@ import NightjarDemo
 import Synchronization
 import Testing
 
-/// What a caller hears of a stored answer that is fetched anew, and of the cache by hand, with a real server.
+/// Callbacks for background revalidations, and manual cache access, with a real server.
 @Suite(.timeLimit(.minutes(1))) struct CacheRefreshTests {
-    /// What came, in its order.
+    /// Events in order.
     private final class Log: Sendable {
         private let lines = Mutex<[String]>([])
 
@@ -57,7 +57,7 @@ import Testing
             return handlers
         }
 
-        /// Makes the call and waits until so many lines are there.
+        /// Makes the call and waits until there are that many lines.
         func run(_ request: Request, until count: Int) throws -> [String] {
             try client.start(request, on: queue, handlers())
             for _ in 0..<1000 where log.all.count < count { queue.poll(timeout: .milliseconds(10)) }
@@ -85,7 +85,7 @@ import Testing
         #expect(lines[2...4] == ["finished stale 1", "is refreshing", "refreshed connect"])
     }
 
-    /// The redirect is fetched anew as well, but it is no answer to who asked.
+    /// The redirect is revalidated as well, but it is not reported to the caller.
     @Test func whatLedToTheAnswerIsNotHeardOf() throws {
         let bench = try Bench()
         let target = "/cache/t?control=max-age%3D0%26etag=strong"
@@ -138,7 +138,7 @@ import Testing
         #expect(!without.client.mayRefresh(Request(.get, "/")))
     }
 
-    // MARK: By hand
+    // MARK: Manual access
 
     @Test func aLookUpAsksNoServerWhateverItIsOf() throws {
         let bench = try Bench()
@@ -150,7 +150,7 @@ import Testing
         bodied.allowsBodyOnGet = true
         #expect(throws: NightjarError.self) { try bench.client.cached(bodied) }
         #expect(try bench.client.cached(Request(.get, "/cache/a")) == nil)
-        // The first write makes the second version.
+        // The first write creates the second version.
         try bench.write("/cache/a")
         #expect(Self.version(try bench.client.sendBlocking(Request(.get, "/cache/a"))) == 2)
     }

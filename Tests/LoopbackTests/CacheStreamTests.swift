@@ -5,7 +5,7 @@ import NightjarTestSupport
 import Synchronization
 import Testing
 
-/// Large answers, and answers that end early.
+/// Large responses, and truncated responses.
 @Suite struct CacheStreamTests {
     private let demo: CacheDemo
     private let queue = CompletionQueue()
@@ -28,7 +28,7 @@ import Testing
         #expect(client.cache?.statistics.memoryEntries == 0)
     }
 
-    /// In a process of its own, so that nobody else's memory counts.
+    /// In a separate process, so that other memory does not count.
     @Test func theMemoryForItIsBounded() throws {
         let folder = try TemporaryDirectory()
         let script = """
@@ -55,8 +55,8 @@ import Testing
         let lines = result.text.split(separator: "\n").map { $0.split(separator: "\t").map(String.init) }
         try #require(lines.count == 3, "\(result.text)\(result.errors)")
         #expect(lines[0] == ["\(64 << 20)", "network"] && lines[1] == ["\(64 << 20)", "cache"])
-        // 64 MiB went through it twice. Measured: 45 MB without optimisation, of which 35 are the program. A sanitizer keeps
-        // what is freed for a while.
+        // 64 MiB were transferred twice. Measured: 45 MB without optimization, of which 35 MB are the program. A
+        // sanitizer keeps freed memory for a while.
         let peak = try #require(Int(lines[2][1]))
         #expect(isSanitized || peak < 80_000, "\(lines)")
         #expect(demo.requests("/cache/large") == 1)
@@ -73,7 +73,7 @@ import Testing
         #expect(demo.requests("/cache/large") == 1)
     }
 
-    /// A client whose cache has 16 MiB on disk, and where.
+    /// A client with an entry of 16 MiB on disk, and its target.
     private func filled(_ folder: TemporaryDirectory) throws -> (client: Client, target: String) {
         let client = try demo.client(.init(memory: 0, disk: 1 << 30, folder: folder.file("cache")))
         let target = "/cache/large?control=max-age=600&length=\(16 << 20)"
@@ -96,7 +96,7 @@ import Testing
             queue.poll(timeout: .milliseconds(300))
         }
         #expect(last > 0 && last < 2 << 20)
-        // What is being read stays whole, whatever becomes of it in the folder meanwhile.
+        // A body that is being read stays complete, whatever happens in the folder meanwhile.
         try client.cache?.removeAll()
         task.consumed(last)
         while results.count < 1 {
@@ -133,7 +133,7 @@ import Testing
         #expect(try client.streamed(target).response.source == .cache && demo.requests("/cache/large") == 1)
     }
 
-    // MARK: What does not come whole
+    // MARK: Truncated responses
 
     @Test(arguments: ["", "&chunked=1"], [1000, 300_000])
     func whatIsCutIsNotStored(_ framing: String, _ length: Int) throws {
@@ -164,7 +164,7 @@ import Testing
             queue.poll(timeout: .milliseconds(10))
             return read.withLock { $0 > 0 }
         }
-        // This one is in line for it.
+        // This call waits for it.
         try client.start(.cached(target), on: queue, results.handlers(1))
         first.cancel()
         results.wait(for: 2, on: queue)

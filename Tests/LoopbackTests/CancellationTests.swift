@@ -4,7 +4,7 @@ import NightjarTestSupport
 import Synchronization
 import Testing
 
-/// Cancelling at every stage reports `cancelled` once and leaves the pool sound.
+/// Cancelling at every stage reports `cancelled` once and leaves the pool intact.
 @Suite struct CancellationTests {
     private final class Outcomes: Sendable {
         let all = Mutex<[Result<Response, NightjarError>]>([])

@@ -4,7 +4,7 @@ import NightjarDemo
 import NightjarTestSupport
 import Testing
 
-/// What the demo API says about itself, held against what it answers to curl.
+/// Compares the demo API's OpenAPI document with its responses to curl.
 @Suite struct DescribedAnswerTests {
     private struct Operation {
         let id: String
@@ -19,8 +19,8 @@ import Testing
         let body: String
     }
 
-    /// What fails without a step before it (a picture that was uploaded, a code that a device shows, a token that was
-    /// given), what is refused, what went with its article, and what fails the first time on purpose.
+    /// Operations that fail without a previous step (an uploaded picture, a device code, a token), that are rejected,
+    /// whose resource was deleted with its article, or that fail the first time by design.
     private static let failing: Set<String> = [
         "get_avatar", "decide_device_login", "refresh", "delete_user", "delete_comment", "get_flaky",
     ]
@@ -35,7 +35,7 @@ import Testing
         document = try JSONValue(parsing: String(decoding: result.output, as: UTF8.self))
     }
 
-    /// With the examples of its own document: reads, then writes, then deletes.
+    /// With the examples of the document: reads, then writes, then deletes.
     @Test func eachOperationAnswersAsItIsDescribed() throws {
         defer { server.stop() }
         var failed: Set<String> = []
@@ -68,7 +68,7 @@ import Testing
         #expect(count > 50)
     }
 
-    // MARK: Asking
+    // MARK: Requests
 
     private var operations: [Operation] {
         members(of: document["paths"]).flatMap { path in
@@ -120,7 +120,7 @@ import Testing
             body: String(output[..<end]))
     }
 
-    /// For the first way to log in that the operation names.
+    /// For the operation's first security requirement.
     private func credentials(for operation: Operation) throws -> [String] {
         guard let scheme = members(of: elements(of: operation.description["security"]).first).first?.name else {
             return []
@@ -154,7 +154,7 @@ import Testing
         #expect(schema.mismatch(in: try JSONValue(parsing: answer.body)) == nil, context)
     }
 
-    /// A schema of its own, which the components are a part of.
+    /// A schema with the document's components.
     private func schema(_ schema: JSONValue) throws -> JSONSchema {
         let components = try #require(document["components"]?["schemas"])
         let whole = JSONValue.object([.init("allOf", .array([schema])), .init("$defs", components)])

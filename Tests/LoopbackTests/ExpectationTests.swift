@@ -4,7 +4,7 @@ import NightjarTestSupport
 import Synchronization
 import Testing
 
-/// Requests that ask before they send their body. RFC 9110 section 10.1.1.
+/// Requests with Expect: 100-continue. RFC 9110 section 10.1.1.
 @Suite struct ExpectContinueLoopbackTests {
     private let body = ByteBuffer(string: "the body")
     private static let invitation: ScriptedPeer.Step = .send("HTTP/1.1 100 Continue\r\n\r\n")
@@ -26,7 +26,7 @@ import Testing
         let client = try client(of: peer)
         #expect(try client.sendBlocking(request()).text == "thanks")
         #expect(peer.requests[0]["expect"] == "100-continue")
-        // And the connection goes on.
+        // The connection stays usable.
         _ = try client.sendBlocking(request(false))
         #expect(peer.connectionCount == 1)
         #expect(peer.requests[1]["expect"] == nil)
@@ -74,7 +74,7 @@ import Testing
         #expect(peer.failures == [])
     }
 
-    /// The body was not begun, so even one that is there but once can be sent with the repeat.
+    /// The body was not started, so even a stream that cannot be replayed can be sent with the second request.
     @Test func a417LeavesAStreamWhole() throws {
         let peer = try ScriptedPeer([
             [.expectHead, .respond("417 Expectation Failed"), .expectClose], [.expectRequest, .respond()],
@@ -106,7 +106,8 @@ import Testing
         large.body = .bytes(ByteBuffer(repeating: 1, count: 1 << 20))
         _ = try client.sendBlocking(request(nil))
         _ = try client.sendBlocking(large)
-        // An idle limit below the patience would end the call before a server that says nothing gets the body.
+        // An idle timeout below the expectation's timeout would end the call before the body is sent to a server that
+        // does not respond.
         large.timeouts.idle = .milliseconds(900)
         _ = try client.sendBlocking(large)
         var empty = request(true)

@@ -4,7 +4,7 @@ import NightjarTestSupport
 import Synchronization
 import Testing
 
-/// Each failure of the network and of a server, provoked for real.
+/// Each failure of the network and of a server, provoked on a real socket.
 @Suite struct HarmTests {
     private func error(
         _ script: [ScriptedPeer.Step], _ request: Request = Request(.get, "/"),
@@ -47,8 +47,8 @@ import Testing
         #expect(error.requestMayHaveBeenProcessed)
     }
 
-    /// A response that is framed correctly counts, whatever follows it: a write that succeeded must not look like one that
-    /// failed. The connection is closed and never used again (RFC 9112 section 6.3).
+    /// A response that is framed correctly counts, whatever follows it: a write that succeeded must not look like one
+    /// that failed. The connection is closed and never used again (RFC 9112 section 6.3).
     @Test(arguments: [
         ("POST", "200 OK", "Content-Length: 1\r\n\r\nab"), ("POST", "201 Created", "Content-Length: 0\r\n\r\nx"),
         ("PUT", "204 No Content", "\r\nbody"), ("GET", "304 Not Modified", "Content-Length: 4\r\n\r\nbody"),
@@ -153,7 +153,7 @@ import Testing
         let error = try failure(client, Request(.get, "http://no-such-host.invalid/"))
         #expect(error.kind == .dns)
         #expect(error.phase == .dns)
-        #expect(error.message.contains("\"no-such-host.invalid\" cannot be found"))
+        #expect(error.message.contains("resolving the host \"no-such-host.invalid\" failed"))
     }
 
     @Test func plainTextWhereTLSIsMeantIsSaidSo() throws {
@@ -161,7 +161,7 @@ import Testing
         let client = try Client(Configuration.loopback)
         let error = try failure(client, Request(.get, "https://127.0.0.1:\(peer.port)/"))
         #expect(error.kind == .tls)
-        #expect(error.message.contains("does not speak TLS"))
+        #expect(error.message.contains("does not support TLS"))
     }
 
     @Test func anInterimAnswerIsNotTheAnswer() throws {

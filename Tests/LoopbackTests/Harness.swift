@@ -16,7 +16,7 @@ func client(port: Int, _ configure: (inout Configuration) -> Void = { _ in }) th
 }
 
 extension Configuration {
-    /// For peers in this process: whatever proxies the environment names are not meant for them.
+    /// For peers in this process, without the proxies of the environment.
     static var loopback: Configuration {
         var configuration = Configuration()
         configuration.transport.proxy.source = .off
@@ -26,7 +26,7 @@ extension Configuration {
     }
 }
 
-/// The error that a call ends with; an answer is a failed test.
+/// The error of a call; a response is a failed test.
 func failure(_ client: Client, _ request: Request, location: SourceLocation = #_sourceLocation) throws -> NightjarError
 {
     do throws(NightjarError) {

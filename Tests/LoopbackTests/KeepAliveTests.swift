@@ -36,8 +36,8 @@ import Testing
         #expect(peer.connectionCount == 3)
     }
 
-    /// The server closes an idle connection; whether the client hears of it before or after it sends the next request,
-    /// the caller never notices.
+    /// The server closes an idle connection. Whether the client notices before or after it sends the next request, the
+    /// call succeeds.
     @Test func aGetOnAStaleConnectionIsAnsweredByAnother() throws {
         let peer = try ScriptedPeer([[.expectRequest, .respond(body: "1"), .expectHead, .reset]], repeatsLast: true)
         let client = try client(of: peer)

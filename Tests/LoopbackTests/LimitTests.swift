@@ -5,7 +5,7 @@ import NightjarTestSupport
 import Synchronization
 import Testing
 
-/// Limits against the demo API, and what it has seen of them.
+/// Limits against the demo API, checked with its statistics.
 @Suite struct LimitTests {
     private final class Demo: Sendable {
         let server = DemoServer()
@@ -73,7 +73,7 @@ import Testing
         let results = await all(api, 25, "/limited?limit=1000&per=1&group=own")
         let took = ContinuousClock.now - start
         #expect(results.allSatisfy { (try? $0.get().status) == 200 })
-        // 20 behind the burst, 10 ms apart.
+        // 20 after the burst, 10 ms apart.
         #expect(took >= .milliseconds(190))
     }
 
@@ -92,7 +92,7 @@ import Testing
         let api = try demo.client(#"{"concurrency": 2, "retry": {"base": 0.01}}"#)
         let results = await all(api, 12, "/limited?limit=5&per=1&group=\(form)&fields=none&retry_after=\(form)")
         #expect(results.allSatisfy { (try? $0.get().status) == 200 })
-        // Those that were under way with the first that was refused, in each window.
+        // The calls that were in flight with the first rejected one, in each window.
         #expect(demo.server.statistics.limited <= 6)
         let decisions = results.compactMap { try? $0.get() }.flatMap(\.decisions)
         #expect(decisions.contains { $0.description.contains("(Retry-After)") || $0.name == "retried" })
@@ -113,7 +113,8 @@ import Testing
     @Test func aServerThatFailsIsLeftAloneUntilOneCallHasFoundItWell() throws {
         let demo = try Demo()
         let api = try demo.client(
-            #"{"retry": false, "circuit_breaker": {"failure_rate": 0.5, "minimum_calls": 5, "window": 10, "rest": 0.2}}"#
+            #"{"retry": false, "circuit_breaker": {"failure_rate": 0.5, "minimum_calls": 5, "window": 10, "rest": "#
+                + #"0.2}}"#
         )
         #expect(try api.sendBlocking(Request(.get, "/articles")).status == 200)
         try demo.outage("503")

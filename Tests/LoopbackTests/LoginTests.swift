@@ -7,7 +7,7 @@ import NightjarTestSupport
 import Synchronization
 import Testing
 
-/// Logins against the demo API, and what it has seen of them.
+/// Logins against the demo API, checked with its statistics.
 @Suite struct LoginTests {
     /// A demo server that runs as long as a test holds it.
     fileprivate final class Demo: Sendable {
@@ -29,7 +29,7 @@ import Testing
             return try Client(configuration)
         }
 
-        /// Whoever is nobody.
+        /// A client without credentials.
         func stranger() throws -> Client { try client("false") }
 
         func control(_ json: String) throws {
@@ -141,7 +141,7 @@ import Testing
         let browser = Mutex<Int?>(nil)
         try api.logInBlocking { prompt in
             guard case .browser(let url) = prompt else { return }
-            // Of the callback's page, behind the redirect; the answer comes while this thread waits for it.
+            // The status of the callback page after the redirect. The response arrives while this thread waits for it.
             let status = try? demo.stranger().sendBlocking(Request(.get, url)).status
             browser.withLock { $0 = status }
         }
@@ -179,7 +179,7 @@ import Testing
         #expect(try status(api, "/me") == 200)
     }
 
-    /// RFC 6749 section 4.1.1, and the request for a token of section 4.4.2.
+    /// RFC 6749 section 4.1.1, and the token request of section 4.4.2.
     @Test func theScopesOfADocumentAreAskedFor() throws {
         let demo = try Demo()
         var catalog = Catalog()
@@ -210,14 +210,14 @@ import Testing
         }
         #expect(page.withLock { $0 }.contains("&scope=read+write&"))
         #expect(try status(person, "/me") == 200)
-        #expect(demo.auth.scope == "")  // of the code's exchange: section 4.1.3 has none
+        #expect(demo.auth.scope == "")  // the code exchange has no scope: section 4.1.3
         let itself = try client(
             #"{"client_id":"demo","client_secret":"demo-secret","grant":"client_credentials"}"#)
         #expect(try status(itself, "/me") == 200)
         #expect(demo.auth.scope == "read write")
     }
 
-    /// Two logins of one client, and a key: two hundred calls on tokens that have expired make one refresh each.
+    /// Two logins of one client, and an API key: two hundred calls with expired tokens cause one refresh per login.
     @Test func eachOfSeveralLoginsIsRefreshedOnce() async throws {
         let demo = try Demo()
         let api = try demo.client(
@@ -266,7 +266,7 @@ import Testing
     {
         let demo = try Demo()
         let api = try demo.client(#"{"type":"digest","user":"demo","password":"secret"}"#)
-        // Of a session's key servers think differently once the nonce is another.
+        // Servers disagree about a session key after a new nonce.
         let target = "/digest?algorithm=\(algorithm)" + (algorithm.hasSuffix("-sess") ? "" : "&next=1")
         let first = try api.sendBlocking(Request(.get, target))
         #expect(first.status == 200 && first.attempts == 2)
@@ -298,7 +298,7 @@ import Testing
         #expect(error?.kind == .unauthorized)
     }
 
-    /// A new token that is on its way is in its store before the client is gone, and nobody's deadline cuts it.
+    /// A new token in flight is in its store before the client is closed, and no timeout cuts it.
     @Test func closingWaitsForARefresh() throws {
         let demo = try Demo()
         let directory = try TemporaryDirectory()
@@ -337,7 +337,7 @@ extension LoginTests.Demo {
 }
 
 extension LoginTests {
-    /// Who has been signed out goes on when another process has logged in.
+    /// A client that was logged out continues when another process has logged in.
     @Test func aLoginThatAnotherHasMadeIsFound() async throws {
         let demo = try Demo()
         let directory = try TemporaryDirectory()
@@ -358,7 +358,7 @@ extension LoginTests {
 }
 
 extension LoginTests {
-    /// Whatever a login's call looks like, no observer sees what it sends or brings.
+    /// Whatever the login call looks like, no observer sees its request and response bodies.
     @Test func observersSeeNoTokens() throws {
         let demo = try Demo()
         let seen = Mutex("")

@@ -4,7 +4,7 @@ import NightjarTestSupport
 import Synchronization
 import Testing
 
-/// Lists of the demo API, walked over real sockets.
+/// Lists of the demo API over real sockets.
 @Suite struct PagerLoopbackTests {
     private final class Demo: Sendable {
         let server = DemoServer()
@@ -36,7 +36,7 @@ import Testing
         return ids
     }
 
-    /// What the caller has to say for each style of the demo's; the others are guessed.
+    /// The options that the demo's styles need; the other settings are detected.
     private static let styles: [(path: String, options: @Sendable () throws -> Pagination)] = [
         ("page", { Pagination(.guess) }), ("offset", { Pagination(.guess) }), ("cursor", { Pagination(.guess) }),
         ("after", { Pagination(.guess) }), ("link", { Pagination(.guess) }), ("next", { Pagination(.guess) }),
@@ -175,7 +175,7 @@ import Testing
         }
         var options = Pagination(.guess)
         options.allowedOrigins = ["http://127.0.0.1:\(other.port)"]
-        // The other server has a set of the same name, which its first request makes.
+        // The other server has a list with the same name, which its first request creates.
         let ids = try walk(api, target, options)
         #expect(ids == (1...20).map { $0 * 1000 })
     }
@@ -199,7 +199,7 @@ import Testing
         }
     }
 
-    /// The budget is 60 %; the rest is for machines that have more to do.
+    /// The budget is 60 %; the rest is a margin for busy machines.
     @Test func pagesAreLoadedWhileOthersAreConsumed() throws {
         let demo = try Demo()
         let api = try demo.client()

@@ -3,7 +3,7 @@ import Nightjar
 import NightjarTestSupport
 import Testing
 
-/// A proxy that is a scripted peer: what goes to it on the wire, and what becomes of what it says.
+/// A proxy that is a scripted peer: what it receives, and how its responses are handled.
 @Suite struct ProxyTests {
     private let login = "user:p%40ss@"
     private let credentials = "Basic dXNlcjpwQHNz"
@@ -23,7 +23,7 @@ import Testing
         #expect(proxy.failures == [])
     }
 
-    /// A connection through a proxy could serve every http origin; it serves one, as if the proxy were not there.
+    /// A connection through a proxy could serve every http origin; it serves only one, as if the proxy did not exist.
     @Test func originsDoNotShareConnections() throws {
         let proxy = try ScriptedPeer([[.expectRequest, .respond()]], repeatsLast: true)
         let client = try client(through: "127.0.0.1:\(proxy.port)")
@@ -66,14 +66,14 @@ import Testing
         #expect(proxy.requests(1).first?.target == "http://origin.test/")
     }
 
-    /// The proxy is on the way and no part of the trust: its certificate proves nothing about the origin.
+    /// The proxy is not trusted: its certificate proves nothing about the origin.
     @Test func theOriginsCertificateIsCheckedAgainstTheOriginsName() throws {
         let origin = try ScriptedPeer([[.expectRequest, .respond()]], tls: PeerTLS())
         let proxy = try ScriptedPeer([[.expectHead, .send("HTTP/1.1 200 OK\r\n\r\n"), .relay(to: origin.port)]])
         let error = try failure(
             client(through: "http://localhost:\(proxy.port)"), Request(.get, "https://origin.test/"))
         #expect(error.kind == .tls)
-        #expect(error.message.hasPrefix("the certificate of origin.test:443 is for another name"), "\(error.message)")
+        #expect(error.message.hasPrefix("the certificate of origin.test:443 is for another host"), "\(error.message)")
         #expect(origin.requests.isEmpty)
     }
 
@@ -166,13 +166,13 @@ import Testing
             #expect(!error.requestMayHaveBeenProcessed)
             #expect(
                 error.message.hasSuffix(
-                    " wants a login, by \"Basic\" (407); give its URL a user name and a password"),
+                    " requires authentication, by \"Basic\" (407); add a user name and password to its URL"),
                 "\(error.message)")
         }
         let known = try errors([.expectRequest, asks], login: login)
         for error in [known.http, known.https] {
             #expect(error.kind == .connect)
-            #expect(error.message.hasSuffix(" did not accept the user name and password given for it (407)"))
+            #expect(error.message.hasSuffix(" rejected the user name and password (407)"))
         }
     }
 
@@ -180,14 +180,14 @@ import Testing
         let (http, https) = try errors([.expectRequest, .respond("502 Bad Gateway", body: "no route")])
         #expect(http.kind == .server && http.status == 502)
         #expect(https.kind == .connect && https.code == 502)
-        #expect(https.message.hasSuffix("opened no tunnel to origin.test:443: it answered 502 \"Bad Gateway\""))
+        #expect(https.message.hasSuffix("did not open a tunnel to origin.test:443: it responded 502 \"Bad Gateway\""))
     }
 
     @Test func aProxyThatClosesIsALostOrFailedConnection() throws {
         let (http, https) = try errors([.expectRequest, .close])
         #expect(http.kind == .connectionLost)
         #expect(https.kind == .connect)
-        #expect(https.message.hasSuffix(" closed the connection before it answered CONNECT origin.test:443"))
+        #expect(https.message.hasSuffix(" closed the connection before it responded to CONNECT origin.test:443"))
         #expect(!https.requestMayHaveBeenProcessed)
         #expect(try errors([.expectRequest, .reset]).https.kind == .connect)
     }
@@ -227,7 +227,7 @@ import Testing
         #expect(error.kind == .protocol)
     }
 
-    /// The proxy has done its part when the tunnel is open: what fails in the handshake behind it is the origin's.
+    /// The proxy's part ends when the tunnel is open: a later handshake failure is the origin's.
     @Test(arguments: ["http", "socks5h"]) func aTLSFailureInAnOpenTunnelIsTheOrigins(kind: String) throws {
         let opens: [ScriptedPeer.Step] =
             kind == "http"
@@ -253,7 +253,7 @@ import Testing
                 == "connecting to the proxy http://127.0.0.1:\(port) for origin.test:443 failed: Connection refused")
         let nowhere = try failure(client(through: "http://proxy.invalid:1"), Request(.get, "http://origin.test/"))
         #expect(nowhere.kind == .dns)
-        #expect(nowhere.message.hasPrefix("the host \"proxy.invalid\" of the proxy cannot be found"))
+        #expect(nowhere.message.hasPrefix("resolving the host \"proxy.invalid\" of the proxy failed"))
     }
 
     @Test func closingTheClientEndsAHandshake() throws {

@@ -4,7 +4,7 @@ import NightjarTestSupport
 import Synchronization
 import Testing
 
-/// Bodies with the gzip coding, as another program decodes them.
+/// Gzip-encoded bodies, decoded by another program.
 @Suite struct RequestCompressionTests {
     private let folder: TemporaryDirectory
     private let text = String(repeating: "It was a dark and stormy night. ", count: 20_000)
@@ -82,7 +82,7 @@ import Testing
                 return part.isEmpty ? .end : .bytes(ByteBuffer(bytes: part))
             }
         }
-        // A length that is known is not that of what is sent.
+        // A known length is not that of the encoded body.
         _ = try client.sendBlocking(request(.stream(length: size)), handlers: handlers)
         #expect(try gunzip(peer.requests[0].body) == bytes)
         #expect(peer.requests[0]["transfer-encoding"] == "chunked")
@@ -107,10 +107,10 @@ import Testing
         try request.headers.set("Content-Encoding", "br")
         let error = try failure(client, request)
         #expect(error.kind == .invalidRequest)
-        #expect(error.message.hasPrefix("the body has a Content-Encoding already"))
+        #expect(error.message.hasPrefix("the request already has a Content-Encoding header"))
     }
 
-    // MARK: Bodies where there should be none
+    // MARK: Bodies of GET and HEAD
 
     @Test(arguments: [Nightjar.Method.get, .head])
     func aBodyOnGetMustBeAskedFor(method: Nightjar.Method) throws {

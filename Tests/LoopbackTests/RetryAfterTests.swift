@@ -2,7 +2,7 @@ import Nightjar
 import NightjarTestSupport
 import Testing
 
-/// What a Retry-After holds back, and how that is switched off.
+/// The effect of Retry-After, and disabling it.
 @Suite struct RetryAfterTests {
     private func asks(_ status: String, _ value: String) -> ScriptedPeer.Step {
         .respond(status, headers: ["Retry-After: \(value)"])
@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    /// One resource that is down does not take the origin with it.
+    /// An unavailable resource does not block other resources of its origin.
     @Test(arguments: ["503 Service Unavailable", "429 Too Many Requests"])
     func aLongPauseBelongsToItsResource(refusal: String) throws {
         let peer = try ScriptedPeer([
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    /// One switch, of the client and of a call.
+    /// The option of the client and of a call.
     @Test(arguments: ["429 Too Many Requests", "503 Busy"], ["20", "3600"])
     func theSwitchIgnoresPauses(refusal: String, value: String) throws {
         let script: [ScriptedPeer.Step] = [

@@ -21,7 +21,7 @@ import Testing
         handlers.body = { _, bytes in received.withLock { $0 += bytes.readableBytes } }
         handlers.creditsAreManual = true
         let task = try client.start(Request(.get, "/"), on: queue, handlers)
-        // Nothing is handled: what arrives is bounded, and a pause that the consumer makes is no idle time.
+        // Nothing is consumed: the received data is bounded, and a pause by the consumer does not count as idle time.
         var last = -1
         while received.withLock({ $0 }) != last {
             last = received.withLock { $0 }
@@ -67,7 +67,7 @@ import Testing
         #expect(peer.failures == [])
     }
 
-    /// A response that is dropped unread releases its connection, for which the next call waits.
+    /// An unread response that is released closes its connection, for which the next call waits.
     @Test func aDroppedResponseReleasesItsConnection() async throws {
         let peer = try ScriptedPeer([
             [.expectRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n0123"), .expectClose],

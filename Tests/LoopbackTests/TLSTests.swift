@@ -71,7 +71,8 @@ import Testing
         #expect(lines.withLock { $0.filter { $0.contains("tls.verify") }.count } == 1)
     }
 
-    /// A peer that cuts TLS off could have cut the body: what the end of the connection would complete is not complete.
+    /// A peer that closes TLS without close_notify may have truncated the body: a body that is ended by the close is
+    /// incomplete.
     @Test func aBodyThatEndsWithoutTLSsGoodbyeIsNotWhole() throws {
         let peer = try peer(
             .trusted, [.expectRequest, .send("HTTP/1.1 200 OK\r\n\r\nhalf of it"), .closeWithoutNotice])

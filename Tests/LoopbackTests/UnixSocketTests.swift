@@ -11,7 +11,7 @@ import Testing
 
     private func client(_ configure: (inout Configuration) -> Void) throws -> Client {
         var configuration = Configuration.loopback
-        // No proxy is asked for what is in the same machine.
+        // No proxy is used for a local socket.
         configuration.transport.proxy.source = .address(try ProxyAddress("http://127.0.0.1:\(Ports.refused())"))
         configuration.transport.certificateAuthorityFile = try TestCertificates.shared().authority
         configure(&configuration)
@@ -80,7 +80,7 @@ import Testing
         #expect(peer.requests.last?["authorization"] == "Bearer x")
     }
 
-    /// A URL that comes from somewhere else leads to no daemon of this machine.
+    /// A URL from elsewhere must not lead to a local daemon.
     @Test func callsCannotNameASocket() throws {
         let client = try client { $0.baseURL = "http://h" }
         let error = try failure(client, Request(.get, "http+unix://\(encodedPath)/"))
@@ -88,7 +88,7 @@ import Testing
         #expect(error.message == "the scheme \"http+unix\" is not http or https; only base_url can name a socket")
     }
 
-    /// `http://localhost/` is not what the client of a socket has as its own origin.
+    /// `http://localhost/` is not the origin of a socket's client.
     @Test func localhostIsAnotherOrigin() throws {
         let peer = try ScriptedPeer([[.expectRequest, .respond()]], at: path)
         let client = try client {

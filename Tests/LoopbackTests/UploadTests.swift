@@ -11,7 +11,7 @@ import Testing
 
     init() throws { folder = try TemporaryDirectory() }
 
-    /// Bytes that repeat in no short period, so that parts in a wrong order show.
+    /// Bytes without a short period, so that parts in a wrong order are detected.
     private func content(_ count: Int) -> [UInt8] {
         var random = SeededRandom(seed: UInt64(count))
         return random.bytes(count)
@@ -19,7 +19,7 @@ import Testing
 
     private func write(_ name: String, _ bytes: [UInt8]) throws -> String { try folder.write(name, Bytes(bytes)) }
 
-    /// A request that does not ask before it sends, as these peers do not answer that.
+    /// A request without an expectation, because these peers do not respond to one.
     private func put(_ body: RequestBody, to target: String = "/") -> Request {
         var request = Request(.put, target)
         request.body = body
@@ -66,7 +66,7 @@ import Testing
         #expect(peer.requests.map { $0["content-type"] } == ["text/x-default", "image/x-mine"])
     }
 
-    /// What a call ends with during which something happens.
+    /// The result of a call during which an event happens.
     private func outcome(
         of request: Request, _ client: Client, during event: () throws -> Void
     ) throws -> Result<Response, NightjarError> {
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    // MARK: What is no file
+    // MARK: Other kinds of files
 
     @Test func whatCannotBeSentIsNamedBeforeAnythingIsSent() throws {
         let peer = try ScriptedPeer([])
@@ -150,8 +150,8 @@ import Testing
         #expect(error.kind == .invalidRequest)
         #expect(error.phase == .send)
         #expect(error.requestMayHaveBeenProcessed)
-        #expect(error.message.hasPrefix("the file \"\(path)\" ended after "))
-        #expect(error.message.hasSuffix(" of 67108864 bytes; it was cut while it was sent"))
+        #expect(error.message.hasPrefix("the file \"\(path)\" has only "))
+        #expect(error.message.hasSuffix(" of 67108864 bytes; it was truncated while it was being sent"))
         #expect(peer.received(0).count < 64 << 20)
         #expect(!String(decoding: peer.received(0).suffix(200), as: UTF8.self).contains("--"))
         #expect(peer.failures == [])
@@ -167,7 +167,7 @@ import Testing
         var request = put(.file(path: path))
         request.expectsContinue = true
         let outcome = try outcome(of: request, client) {
-            // It was measured, and is gone when its turn comes.
+            // The file was measured, and is deleted before its turn.
             #expect(unlink(path) == 0)
             vanished.open()
         }
@@ -196,7 +196,7 @@ import Testing
             try folder.write("growing", Bytes(content(1000) + content(5000)))
             grown.open()
         }.get()
-        // The connection carries the next, so not a byte too many was sent.
+        // The connection serves the next request, so not a byte too many was sent.
         _ = try client.sendBlocking(put(.bytes(ByteBuffer(string: "next"))))
         #expect(peer.connectionCount == 1)
         #expect(peer.requests.last?.bodyText == "next")
@@ -219,7 +219,7 @@ import Testing
         }
     }
 
-    // MARK: Again from the start
+    // MARK: Replays
 
     @Test(arguments: [307, 308])
     func aRedirectReplaysTheFile(status: Int) throws {
@@ -256,7 +256,7 @@ import Testing
 
     // MARK: The wire
 
-    /// The parts that a form of ours and one of curl's have, with the boundary made the same.
+    /// The parts of a form sent by Nightjar and by curl, with the boundaries made equal.
     @Test func theFormIsTheOneThatCurlSends() throws {
         let photo = try write("ph\"oto ü.png", content(200_000))
         let empty = try write("empty.txt", [])

@@ -149,7 +149,7 @@ api = client {
 answer = function() error("no network here", 0) end
 fails("unauthorized", kept_text .. "no network here", me, api)
 answer = function() plain:get "/status/401" end
-fails("unauthorized", kept_text .. [[GET returned 401 Unauthorized: "this answer was asked for"; the server requires Basic (realm "demo")]], me, api)
+fails("unauthorized", kept_text .. [[GET returned 401 Unauthorized: "this response was requested"; the server requires Basic (realm "demo")]], me, api)
 answer = function() return {} end
 fails("unauthorized", kept_text .. "auth.provider must return a string or nil, got table", me, api)
 answer = function() return "x", "soon" end

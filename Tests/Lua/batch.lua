@@ -51,7 +51,7 @@ local started = os.time()
 local last = nightjar.client { base_url = origin, retry = false, before = function(request)
   if request.path == "/status/503" then repeat nightjar.sleep(0.002) until counted("in_progress", "stop") == 2 end
 end }
-local err = fails("server", [[GET returned 503 Service Unavailable: "this answer was asked for"]], last.batch, last, list)
+local err = fails("server", [[GET returned 503 Service Unavailable: "this response was requested"]], last.batch, last, list)
 equal(err.index, 3)
 equal(err.status, 503)
 assert(tostring(err):find("request 3 of the batch: ", 1, true) == 1, tostring(err))

@@ -98,7 +98,7 @@ check.fails("invalid_request", 'the file "/none/at/all" to send cannot be opened
   api.post, api, "/upload", { file = "/none/at/all" })
 check.fails("invalid_request", '"/dev" cannot be sent: it is a directory; send its files one by one',
   api.post, api, "/form", { multipart = { { name = "f", file = "/dev" } } })
-check.fails("invalid_request", 'part 1 of the form, "": it has no name; give it one',
+check.fails("invalid_request", 'part 1 of the form, "": it has no name; set one',
   api.post, api, "/form", { multipart = { { name = "", value = "" } } })
 
 local function post(options) return function() api:post("/form", options) end end

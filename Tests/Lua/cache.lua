@@ -258,7 +258,7 @@ check.misuse("put: only one of json, form, multipart, file and body may be set",
 check.misuse("delete: a path or { prefix = PATH } expected, got nil", function() cache:delete() end)
 check.misuse("delete: prefix is missing; clear() deletes all", function() cache:delete {} end)
 check.misuse("delete: prefix must be a string, got number", function() cache:delete { prefix = 1 } end)
-check.misuse("delete: there is no option 'perfix'; did you mean 'prefix'?", function() cache:delete { perfix = "/" } end)
+check.misuse("delete: unknown option 'perfix'; did you mean 'prefix'?", function() cache:delete { perfix = "/" } end)
 check.fails("invalid_argument", "the response cannot be stored: the response says no-store",
   function() cache:put("/", { headers = { ["Cache-Control"] = "no-store" } }) end)
 check.fails("invalid_argument", "the response cannot be stored: the request says no-store",

@@ -56,4 +56,4 @@ equal(came "f", 1)
 -- Why, in words.
 local both = { nightjar.all { slow "g", slow "g" } }
 local text = tostring(both[1]:explain()) .. tostring(both[2]:explain())
-assert(text:find "2 calls that are alike shared one exchange", text)
+assert(text:find "2 equal calls shared one exchange", text)

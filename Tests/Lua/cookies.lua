@@ -147,7 +147,7 @@ check.misuse("delete: name, domain or path is missing; clear() deletes all", fun
 check.misuse("delete: unknown option 'nmae'; did you mean 'name'?", function() api.cookies:delete { nmae = "a" } end)
 check.misuse("delete: name must be a string, got number", function() api.cookies:delete { name = 1 } end)
 check.misuse("set: the cookie must be a string, got nil", function() api.cookies:set("http://h/", nil) end)
-check.misuse("export: there is a NUL in the path", function() api.cookies:export("/tmp/a\0b") end)
+check.misuse("export: the path must not contain a NUL", function() api.cookies:export("/tmp/a\0b") end)
 check.fails("invalid_argument", "storing the cookie failed: it is Secure but was not received over https", function()
   api.cookies:set("http://h/", "a=1; Secure")
 end)

@@ -83,7 +83,7 @@ refused('endpoint "echo": parameter "sort" must be one of "new", "old", found "n
   function() api.endpoints.echo { sort = "newest" } end)
 refused('endpoint "echo": the body at "/title" must be a value, found nothing',
   function() api.endpoints.echo { json = {} } end)
-refused('endpoint "article": it takes no body', function() api.endpoints.article { id = 1, json = { a = 1 } } end)
+refused('endpoint "article": it accepts no body', function() api.endpoints.article { id = 1, json = { a = 1 } } end)
 refused('endpoint "article": arguments must have names, as in { id = 42 }, got a list',
   function() api.endpoints.article { 1, 2 } end)
 misuse("article: parameters must be a table, got number", function() api.endpoints.article(1) end)
@@ -142,7 +142,7 @@ equal(strict("off").endpoints.article { id = 1 }.json.id, 1)
 local warned = strict("warn").endpoints.article { id = 1 }
 equal(warned:explain()[1].decision, "mismatched")
 fails("decoding",
-  'the answer of endpoint "article": the JSON is not as described: at "/nothing": expected a value, found nothing',
+  'the response of endpoint "article": the JSON is not as described: at "/nothing": expected a value, found nothing',
   function() strict("error").endpoints.article { id = 1 } end)
 
 -- OpenAPI, from a file.

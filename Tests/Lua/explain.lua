@@ -24,7 +24,7 @@ local one = decisions[1]
 equal(one.decision, "retried")
 equal(one.attempt, 1)
 assert(one.at >= 0 and one.after >= 0)
-equal(one.cause, [[server: GET returned 503 Service Unavailable: "attempt 1 of 1 that were asked to fail"]])
+equal(one.cause, [[server: GET returned 503 Service Unavailable: "attempt 1 of 1 that are configured to fail"]])
 equal(tostring(decisions), one.text)
 assert(one.text:find "^at %d+%.%d+ s, after attempt 1: server: GET returned 503 .*; retried after %d+%.%d+ s$", one.text)
 

@@ -196,7 +196,7 @@ end)
 seen = {}
 list = hooked(nil, function(result) seen[#seen + 1] = result.status or result.kind end)
   :paginate(cursor("fails", { prefetch = 0, query = { count = 25, limit = 10, fail = 2, times = 1 } }))
-local err = fails("server", [[GET returned 503 Service Unavailable: "page 2 was asked to fail"]], list.collect, list)
+local err = fails("server", [[GET returned 503 Service Unavailable: "page 2 was configured to fail"]], list.collect, list)
 equal(err.status, 503)
 equal(#list:collect(), 15)
 equal(table.concat(seen, " "), "200 503 200 200")

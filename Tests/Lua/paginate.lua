@@ -87,7 +87,7 @@ local other = api:paginate(path, options)
 equal(other:take(1)[1].id, 1000)
 equal(other:resume(state), other)
 equal(other().id, 14000)
-fails("invalid_argument", "the state is not one that a list has given, or it is damaged", other.resume, other, "nonsense")
+fails("invalid_argument", "the state was not created by a paginator, or it is damaged", other.resume, other, "nonsense")
 equal(other().id, 15000)
 other:collect()
 equal(#api:paginate(path, { style = "cursor", items = "/results", next = "/next_cursor", query = { count = 25, limit = 10 },
@@ -99,7 +99,7 @@ list = api:paginate(path, { style = "cursor", items = "/results", next = "/next_
   query = { count = 25, limit = 10, fail = 2, times = 1 } })
 local seen = {}
 local function loop() for item in list do seen[#seen + 1] = item end end
-local err = fails("server", [[GET returned 503 Service Unavailable: "page 2 was asked to fail"]], loop)
+local err = fails("server", [[GET returned 503 Service Unavailable: "page 2 was configured to fail"]], loop)
 equal(err.status, 503)
 equal(#seen, 10)
 loop()
@@ -107,10 +107,10 @@ equal(#seen, 25)
 equal(asked(path), 4)
 
 -- Never a silent end.
-fails("too_large", "the list has more than 2 pages, with 20 items so far; raise max_pages to continue",
+fails("too_large", "the list has more than 2 pages (20 items so far); raise max_pages to continue",
   function() api:paginate(set "cursor", { query = { count = 25, limit = 10 }, max_pages = 2 }):collect() end)
-fails("protocol", ('the list cannot be followed: its next page is at "http://127.0.0.2:1" and not at "%s"; name it in allow_origins '
-  .. "to go there, without credentials"):format(origin), function()
+fails("protocol", ('the list cannot be followed: its next page is at "http://127.0.0.2:1", not at "%s"; add it to allow_origins '
+  .. "to follow it without credentials"):format(origin), function()
   api:paginate(set "next", { query = { count = 25, limit = 10, foreign = "http://127.0.0.2:1" } }):collect()
 end)
 
@@ -313,9 +313,9 @@ local function aged(age) return { json = { chunk = { { id = 1, age = age } }, ["
 fails("protocol", "page 2 names itself as the next page, so the list would never end: the server ignores the query item "
   .. '"cursor" or repeats its cursors; set param to the query item that takes the cursor',
   function() mocked { aged(1), aged(2), aged(3) }:paginate("/list", { style = "cursor", next = "/end" }):collect() end)
-fails("decoding", "how the list goes on cannot be guessed, though page 1 says that there is more at \"/IsTruncated\"; set style and param",
+fails("decoding", "the next page cannot be determined, although page 1 says that more items follow at \"/IsTruncated\"; set style and param",
   function() mocked { { json = { items = { 1 }, IsTruncated = true } } }:paginate("/list"):collect() end)
-fails("invalid_argument", "style header needs header: the name of the response's field that tells the next page",
+fails("invalid_argument", "style header requires the option header: the response field that names the next page",
   function() api:paginate("/", { style = "header" }) end)
 fails("invalid_argument", 'request_header must be the name of a header field, got "a b"',
   function() api:paginate("/", { style = "header", header = "X", request_header = "a b" }) end)

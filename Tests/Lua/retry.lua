@@ -22,7 +22,7 @@ equal(err.kind, "server")
 equal(err.attempts, 3)
 equal(#err.earlier, 2)
 equal(err.earlier[1].status, 503)
-equal(err.earlier[2].message, [[GET returned 503 Service Unavailable: "attempt 2 of 3 that were asked to fail"]])
+equal(err.earlier[2].message, [[GET returned 503 Service Unavailable: "attempt 2 of 3 that are configured to fail"]])
 equal(#err.earlier[1].earlier, 0)
 equal(err.earlier, err.earlier)
 

@@ -1,12 +1,12 @@
--- Makes random Lua programs from a seed. The text of a program depends on the seed alone.
+-- Generates random Lua programs. The text of a program depends only on the seed.
 --
--- A program is a chunk that is called with the table `R` of runtime.lua. Each statement is one call into R, so that a failure in
--- one does not end the program, and each takes its objects from the pools of R by number.
+-- A program is a chunk that is called with the table `R` of runtime.lua. Each statement is one call of R, so that a
+-- failure does not end the program, and takes its objects from the pools of R by number.
 local generator = {}
 
 local concat, format = table.concat, string.format
 
--- Statements and how often each is chosen. Those in BODIES have functions in them.
+-- The statements and their weights. Those in BODIES contain functions.
 local BODIES = {
   spawn = 8, create = 6, all = 3, race = 2, map = 5, timeout = 3, closer = 5, finalizer = 7, hostile = 5, sort = 2, gsub = 2,
   wrap = 3, try = 2, debounce = 2, throttle = 2, after = 1, hook = 1, client = 2, route = 2, iterator = 1, close_loop = 1,
@@ -33,7 +33,7 @@ end
 
 local bodies, plain = names_of(BODIES), names_of(PLAIN)
 
--- Returns the text of the program of a seed.
+-- Returns the text of the program for a seed.
 function generator.program(seed)
   math.randomseed(seed)
   local random = math.random
@@ -67,7 +67,7 @@ function generator.program(seed)
   end
 
   lines[#lines + 1] = "local R = ..."
-  if random() < 0.4 then lines[#lines + 1] = "R.stress(0, 0)" end -- finalizers run wherever something is made
+  if random() < 0.4 then lines[#lines + 1] = "R.stress(0, 0)" end -- finalizers run at any allocation
   while left > 0 do statement(0) end
   return concat(lines, "\n") .. "\n"
 end

@@ -1,5 +1,6 @@
--- Runs random programs: run.lua FIRST COUNT, each after the seed was written to standard error; run.lua --print SEED shows one.
--- Finalizers that are still pending when a program is over run within the next one, so a failure may need the seeds before it.
+-- Runs random programs: run.lua FIRST COUNT. Writes each seed to standard error first. run.lua --print SEED prints a
+-- program. Finalizers that are still pending at the end of a program run within the next one, so a failure may need the
+-- previous seeds.
 STOCK_COROUTINE = { resume = coroutine.resume, close = coroutine.close }
 local folder = arg[0]:match "^(.*)/[^/]*$" or "."
 package.path = folder .. "/?.lua;" .. package.path
@@ -12,7 +13,7 @@ if arg[1] == "--print" then
   return
 end
 
--- Seconds that one program may take.
+-- The maximum seconds per program.
 local MOST = 0.25
 
 local first, count = math.tointeger(arg[1]), math.tointeger(arg[2])

@@ -1,15 +1,15 @@
--- What the programs of generator.lua call. Everything may fail, and nothing that fails ends the program: what is looked for is
--- memory that is read or written where it should not be.
+-- The functions that the programs of generator.lua call. Every call may fail, and no failure ends the program: the goal
+-- is to find invalid memory accesses.
 local nightjar = require "nightjar"
 
--- The functions of a stock interpreter, where they were not replaced yet.
+-- The functions of the stock interpreter, if they have not been replaced yet.
 local stock = STOCK_COROUTINE or coroutine
 local runtime = {}
 
--- Calls and finalizers that a program may make in all, and levels of calls within each other.
+-- The maximum number of calls and finalizers per program, and the maximum call depth.
 local FUEL, DEEPEST = 600, 12
 
--- A runtime for one program, and what frees all that it holds.
+-- Returns a runtime for one program, and a function that frees all its objects.
 function runtime.new(seed)
   local R, fuel, depth = {}, FUEL, 0
   local pools = {
@@ -18,7 +18,8 @@ function runtime.new(seed)
   }
   local state = seed
 
-  -- A generator of its own: finalizers run at any time and must not change what the next number is for others more than needed.
+  -- A separate generator: finalizers run at any time and must not change the random numbers of others more than
+  -- necessary.
   local function random(n)
     state = (state * 1103515245 + 12345) & 0x7fffffff
     return (state >> 8) % n + 1
@@ -45,7 +46,7 @@ function runtime.new(seed)
     put("value", results[2])
   end
 
-  -- What is waited for where nothing can yield keeps everything below it on the C stack from going on, so no wait is without end.
+  -- A wait where nothing can yield blocks everything below it on the C stack, so every wait has a timeout.
   local function bounded(f, ...) return nightjar.timeout(0.01, f, ...) end
 
   local function body(f) return function(...) return limited(f, ...) end end
@@ -87,7 +88,7 @@ function runtime.new(seed)
     end
   end
 
-  -- A text that nothing else refers to, long or short.
+  -- A text without other references, long or short.
   local function text(number) return "t" .. fuel .. ("x"):rep(number % 70) end
 
   local function hostile(number, f)
@@ -152,12 +153,12 @@ function runtime.new(seed)
     put("task", nightjar.spawn(function(...)
       if n % 2 == 0 then put("thread", (coroutine.running())) end
       if n % 5 == 0 then error({ text(n) }, 0) end
-      if n % 3 == 0 then nightjar.spawn(nightjar.sleep, 0) end -- whose end is awaited after the results are there
+      if n % 3 == 0 then nightjar.spawn(nightjar.sleep, 0) end -- its end is awaited after the results are available
       return limited(f, ...), text(n), {}, n, text(n + 40), nil
     end, text(3), {}))
     if n % 4 == 0 then nightjar.sleep(0) end
   end)
-  -- Reaches for the coroutine of a task that runs, waits or has ended, and for what it ended with.
+  -- Takes the coroutine of a task that runs, waits or has ended, and its results.
   define("steal", function(n, f)
     local thread
     local task = put("task", nightjar.spawn(function()
@@ -174,7 +175,7 @@ function runtime.new(seed)
     if n % 17 < 4 then collectgarbage() end
     return bounded(task.join, task)
   end)
-  -- A group in a coroutine that another task reaches for.
+  -- A group in a coroutine that another task accesses.
   define("steal_group", function(n, f)
     local thread = coroutine.create(function()
       return nightjar.map({ 1, 2, 3, 4, 5 }, function(item) nightjar.sleep(0) limited(f) return item, {} end,
@@ -250,14 +251,14 @@ function runtime.new(seed)
     for _ in function(_, last) if not last then return 1 end end, nil, nil, setmetatable({}, { __close = body(f) }) do f() end
   end)
 
-  -- --- Others ---
+  -- --- Other statements ---
 
   define("join", function(n) local task = pick("task", n) if task then return bounded(task.join, task) end end)
   define("cancel", function(n) local task = pick("task", n) if task then task:cancel() end end)
   define("running", function() put("thread", (coroutine.running())) end)
   define("resume", function(n, m) local thread = pick("thread", n) if thread then return coroutine.resume(thread, m, {}, nil) end end)
   define("close_thread", function(n) local thread = pick("thread", n) if thread then return coroutine.close(thread) end end)
-  -- With what a script may have kept from before nightjar was loaded.
+  -- With functions that a script may have saved before nightjar was loaded.
   define("meddle", function(n, m)
     local thread = pick("thread", n)
     if thread then return (m % 2 == 0 and stock.resume or stock.close)(thread, put, m, m) end
@@ -330,7 +331,7 @@ function runtime.new(seed)
     end)
   end)
   define("close_client", function(n) local client = pick("client", n) if client then client:close() end end)
-  -- Options of clients, with a provider for each scheme.
+  -- Options of clients, with a token provider for each scheme.
   define("options", function(n, m)
     local schemes = put("table", {})
     for place = 1, n % 5 do
@@ -412,7 +413,7 @@ function runtime.new(seed)
     return table.unpack(list)
   end
 
-  -- Lets go of all that the program made.
+  -- Releases all objects of the program.
   local function close()
     fuel = 0
     for _, kind in ipairs { "pipe", "list", "client" } do

@@ -1,7 +1,8 @@
-/* Runs random programs in a sandbox, each under a limit or an interrupt, and ends with status 1 when one does not end in time.
+/* Runs random programs in a sandbox, each with a limit or an interrupt. Exits with status 1 if a program does not
+ * end in time.
  *
  *   sandbox GENERATOR FIRST_SEED SECONDS      GENERATOR: Tests/LuaFuzz/sandbox.lua
- *   sandbox GENERATOR SEED --print            prints the program of a seed */
+ *   sandbox GENERATOR SEED --print            prints the program for a seed */
 #include <nightjar.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -10,7 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Seconds that a program may take. A limit of a run ends it after 0.05 s or a million steps; the machine may be busy. */
+/* The maximum seconds per program. A limit ends a run after 0.05 s or a million instructions; the machine may be
+ * busy. */
 enum { PATIENCE = 10 };
 
 static char *program;
@@ -34,7 +36,7 @@ static void keep_program(void *context, nj_script_call *call) {
   program = text == NULL ? NULL : strndup(text, length);
 }
 
-/* Interrupts the run in progress again and again, if it is to end so, and ends the process if it does not end. */
+/* Interrupts the current run repeatedly, if it must end that way, and exits if it does not end. */
 static void *watch(void *context) {
   (void)context;
   for (;;) {

@@ -1,5 +1,5 @@
--- Makes random programs for a sandbox from the global `seed`, and gives them to the function `give`. Most of them never end by
--- themselves: a limit or an interrupt has to end them, wherever they are. The text depends on the seed alone.
+-- Generates random sandbox programs from the global `seed`, and passes them to the function `give`. Most programs never
+-- end by themselves: a limit or an interrupt must end them. The text depends only on the seed.
 math.randomseed(seed)
 local random = math.random
 
@@ -16,7 +16,7 @@ end
 local api = nightjar.client()
 ]]
 
--- Each is a template: %F is a function, %B a block, %N a number, %S a string, %P a pattern, %T a table.
+-- Templates: %F is a function, %B a block, %N a number, %S a string, %P a pattern, %T a table.
 local STATEMENTS = {
   "while true do %B end", "for i = 1, %N do %B end", "repeat %B until false", "pcall(%F)", "xpcall(%F, %F)", "xpcall(error, %F)",
   "while true do pcall(%F) end", "while true do xpcall(%F, %F) end", "do local x <close> = closer(%F) %B end",

@@ -111,7 +111,7 @@ import Testing
         #expect(
             lines == [
                 "openapi: \"3.1.0\"", "info:", "  title: Nightjar demo API", "  version: \"1.0.0\"",
-                "  description: Articles, users and comments, and what a client of an API has to cope with.",
+                "  description: Articles, users and comments, and the situations that an API client must handle.",
                 "servers:",
             ])
     }

@@ -1,5 +1,5 @@
+import NightjarAPI
 import NightjarHTTP
-import NightjarOpenAPI
 import Testing
 
 @Suite struct CatalogLoaderTests {

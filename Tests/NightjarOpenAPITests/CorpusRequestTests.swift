@@ -1,7 +1,7 @@
 import NightjarHTTP
 import Testing
 
-@testable import NightjarOpenAPI
+@testable import NightjarAPI
 
 extension CorpusTests {
     /// Of each operation a request is made with the document's own examples, or else with values made of its schemas, with all
@@ -31,7 +31,7 @@ extension CorpusTests {
         #expect(failures.isEmpty, "\(failures.count) of \(catalog.operations.count): \(failures.prefix(20))")
     }
 
-    private func arguments(_ operation: NightjarHTTP.Operation, _ isWhole: Bool) throws -> Arguments {
+    private func arguments(_ operation: NightjarAPI.Operation, _ isWhole: Bool) throws -> Arguments {
         var arguments = Arguments()
         for parameter in operation.parameters where parameter.isRequired || isWhole {
             let schema = try parameter.schema?.get()

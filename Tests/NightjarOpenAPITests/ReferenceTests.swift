@@ -1,7 +1,7 @@
 import NightjarHTTP
 import Testing
 
-@testable import NightjarOpenAPI
+@testable import NightjarAPI
 
 @Suite struct ReferenceTests {
     @Test func partsAreFetchedWhereTheyAreLookedAt() throws {

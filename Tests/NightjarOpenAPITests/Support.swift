@@ -1,7 +1,7 @@
 import Glibc
 import NightjarHTTP
 
-@testable import NightjarOpenAPI
+@testable import NightjarAPI
 
 func tree(_ text: String, _ name: String = "api.yaml") throws -> DocumentTree {
     try Array(text.utf8).withUnsafeBytes { bytes in

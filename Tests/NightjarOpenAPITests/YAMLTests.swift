@@ -1,7 +1,7 @@
 import NightjarHTTP
 import Testing
 
-@testable import NightjarOpenAPI
+@testable import NightjarAPI
 
 @Suite struct YAMLTests {
     @Test(arguments: [
@@ -127,7 +127,7 @@ import Testing
             "a:\n  <<: 5\n",
             "api.yaml line 2 column 7: the value of the merge key << must be an object or a list of objects"
         ),
-        ("a: !!int x\n", "api.yaml line 1 column 4: \"x\" is not what its tag !!int says"),
+        ("a: !!int x\n", "api.yaml line 1 column 4: \"x\" does not match its tag !!int"),
         (
             "a: 1\n b: 2\n",
             "api.yaml line 2 column 3: not YAML: mapping values are not allowed in this context"

@@ -69,7 +69,7 @@ import Testing
         let open = { _ = try Program(self.path) }
         #expect(throws: DatabaseError.self, performing: open)
         #expect(throws: DatabaseError.self) { _ = try CookieFile(path).loadAsItStands() }
-        // Others could read it, and cannot any more.
+        // Others could read the file before, and cannot any more.
         chmod(path, 0o644)
         try open()
         var status = stat()
@@ -111,7 +111,7 @@ import Testing
         try first.set("s=1")
         try first.save()
         #expect(try Program(path, keepsSession: true).all == ["s=1"])
-        // Who does not share them does not get them, and does not take them from those who do.
+        // A program without session cookies does not load them, and does not remove them for other programs.
         let other = try Program(path)
         #expect(other.all == [])
         try other.set("t=1" + Self.lasting)
@@ -180,7 +180,7 @@ import Testing
         let copy = a.jar.snapshot()
         try a.save()
         #expect(a.all == ["y=1"])
-        // Not by one who never saw the deletion either.
+        // A program that never saw the deletion does not restore it either.
         _ = try CookieFile(path).exchange(copy, at: Self.start + 20)
         #expect(try Program(path).all == ["y=1"])
         b.jar.clear(at: b.now)
@@ -257,7 +257,7 @@ import Testing
         #expect(b.all == ["a=1", "b=1"])
     }
 
-    // MARK: Files that are not right
+    // MARK: Damaged files
 
     private func asides() throws -> [String] {
         var names: [String] = []
@@ -320,7 +320,7 @@ import Testing
         for at in 0..<8 { pwrite(other, page, page.count, off_t(at * 4096)) }
         close(other)
         try program.set("b=1" + Self.lasting)
-        // Another program finds it so and begins anew.
+        // Another program finds it damaged and recreates it.
         _ = try Program(path)
         try program.save()
         #expect(try Program(path).all == ["a=1", "b=1"])
@@ -379,7 +379,7 @@ import Testing
         #expect(try Program(path).all == ["a=1", "b=1", "x=v"])
     }
 
-    /// A few bytes anywhere: it loads or is moved aside, and takes cookies again in any case.
+    /// A few changed bytes anywhere: the file is loaded or moved aside, and accepts cookies again in any case.
     @Test(arguments: 7...9 as ClosedRange<UInt64>)
     func damageAnywhereEndsNothing(seed: UInt64) throws {
         let whole: [UInt8]

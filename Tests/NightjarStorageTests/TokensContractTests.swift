@@ -4,7 +4,7 @@ import NightjarStorage
 import NightjarTestSupport
 import Testing
 
-/// What holds for every store.
+/// The contract of every store.
 @Suite struct TokensContractTests {
     private let folder: TemporaryDirectory
     private let path: String
@@ -53,7 +53,7 @@ import Testing
         #expect(try store.load() == other)
     }
 
-    /// A save that failed after its rename, as one whose fsync fails does, is repeated and is no conflict.
+    /// A save that failed after its rename, for example in fsync, is repeated and is no conflict.
     @Test(arguments: TokenStoreKind.allCases) func aSaveMayBeRepeated(_ kind: TokenStoreKind) throws {
         let store = kind.store(path)
         #expect(try store.save(exampleLogin(1), replacing: nil))
@@ -70,7 +70,7 @@ import Testing
         let lock = try #require(try store.tryLock())
         #expect(try store.tryLock() == nil)
         #expect(try second.tryLock() == nil)
-        // Who reads, and who saves a first login, does not need it.
+        // Loading, and saving a first login, do not need the lock.
         #expect(try second.load() == nil)
         try second.put(exampleLogin())
         lock.unlock()
@@ -79,7 +79,7 @@ import Testing
         #expect(try store.tryLock() == nil)
         next.unlock()
         #expect(try store.tryLock() != nil)
-        // That one was let go of without a word.
+        // The lock was released implicitly.
         #expect(try store.tryLock() != nil)
     }
 
@@ -101,7 +101,7 @@ import Testing
         #expect(!text.contains("access-secret") && !text.contains("refresh-secret") && !text.contains("key-secret"))
     }
 
-    /// Threads of one process that take turns lose no save.
+    /// Concurrent threads of one process lose no save.
     @Test(arguments: TokenStoreKind.allCases) func clientsOfOneProcessTakeTurns(_ kind: TokenStoreKind) async throws {
         let shared = kind.store(path)
         let path = path

@@ -27,7 +27,7 @@ import Testing
     // MARK: Others
 
     @Test func theFileAndItsLockAreForTheirOwnerAlone() throws {
-        // Of the whole process: the other tests of this moment name the rights that they need.
+        // Applies to the whole process: concurrent tests set the permissions that they need explicitly.
         let mask = umask(0)
         defer { umask(mask) }
         let lock = try store.tryLock()
@@ -51,7 +51,7 @@ import Testing
 
     @Test func whatIsNotOursIsRefused() throws {
         try store.put(exampleLogin())
-        // Only root can give a file away.
+        // Only root can change the owner of a file.
         guard geteuid() == 0 else { return }
         chown(path, 65534, 65534)
         #expect(error(store).load.contains("belongs to another user (uid 65534)"))
@@ -79,7 +79,7 @@ import Testing
         symlink("real/target", path)
         symlink("login", folder.file("second"))
         let second = FileTokenStore(path: folder.file("second"))
-        // Also where the target is yet to be made.
+        // Also if the target does not exist yet.
         try second.put(exampleLogin())
         #expect(FileIdentity(target) != nil)
         try store.put(exampleLogin(2))
@@ -87,7 +87,7 @@ import Testing
         #expect(try FileTokenStore(path: target).load() == exampleLogin(2))
         var status = stat()
         #expect(lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK)
-        // By whatever name, there is one lock.
+        // Under any name, there is one lock.
         let lock = try #require(try store.tryLock())
         #expect(try second.tryLock() == nil)
         #expect(try FileTokenStore(path: target).tryLock() == nil)
@@ -142,7 +142,7 @@ import Testing
         #expect(error(first).save.contains("is not encrypted"))
     }
 
-    /// An encrypted record is bound to its path: a copy cannot stand for another login.
+    /// An encrypted record is bound to its path: a copy cannot be used as another login.
     @Test func anEncryptedFileIsNoLoginAtAnotherPath() throws {
         let key = EncryptionKey(bytes: [UInt8](repeating: 1, count: 32))
         let first = FileTokenStore(path: path, key: key)
@@ -156,7 +156,7 @@ import Testing
         #expect(try FileTokenStore(path: folder.file("link"), key: key).load() == exampleLogin())
     }
 
-    /// A record of the format before this one is an error, and stays.
+    /// A record in the previous format is an error, and stays.
     @Test func anOlderRecordIsAnError() throws {
         try folder.write("login", Bytes(Array("NJLOGIN\n".utf8) + [1] + [UInt8](repeating: 0, count: 100)))
         chmod(path, 0o600)

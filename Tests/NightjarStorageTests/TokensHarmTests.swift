@@ -4,7 +4,7 @@ import NightjarStorage
 import NightjarTestSupport
 import Testing
 
-/// Processes that are killed, forked, limited and not let in.
+/// Processes that are killed, forked, limited or denied access.
 @Suite(.serialized) struct TokensHarmTests {
     private let folder: TemporaryDirectory
     private let path: String
@@ -43,13 +43,13 @@ import Testing
                 usleep(200)
             }
             let index = Int.random(in: 0..<4, using: &random)
-            // None of them has found a fault.
+            // None of them has found an error.
             #expect(workers.end(processes[index]), "round \(round): \(complaint(index))")
             processes[index] = try start(index)
         }
         for index in 0..<4 { #expect(workers.end(processes[index]), "\(complaint(index))") }
         #expect(newest > 120 && generations.count > 60)
-        // Nobody waits for the dead.
+        // Nobody waits for killed processes.
         let lock = try #require(try store.tryLock())
         let last = try #require(try store.load())
         try store.put(exampleLogin(last.generation + 1))
@@ -67,7 +67,7 @@ import Testing
         #expect(try store.tryLock() != nil)
     }
 
-    /// A fork while the lock is held: the child has no part in it, and does not keep it for its dead parent.
+    /// A fork while the lock is held: the child does not own it, and does not keep it after its parent's death.
     @Test(arguments: TokenStoreKind.lasting) func aForkedChildHasNotTheLock(_ kind: TokenStoreKind) throws {
         let store = kind.store(path)
         try store.put(exampleLogin(3))
@@ -79,7 +79,7 @@ import Testing
         let child = words.count > 1 ? pid_t(words[1]) ?? 0 : 0
         defer { if child > 1 { kill(child, SIGKILL) } }
         try #require(words.count == 5, "\(line)")
-        // It cannot take the lock, can read the login, and what was in memory is its parent's.
+        // The child cannot take the lock, can load the login, and the memory store belongs to its parent.
         #expect(words[2...] == ["true", "3", "forked"])
         #expect(try store.tryLock() == nil)
         process.send(SIGKILL)

@@ -3,7 +3,7 @@ import NightjarHTTP
 import NightjarTestSupport
 import Testing
 
-/// A real gnome-keyring on a bus of its own, by libsecret; scripts/setup --tests installs them.
+/// A real gnome-keyring on a private bus, with libsecret; scripts/setup --tests installs them.
 @Suite(.serialized) struct TokensKeyringTests {
     private let folder: TemporaryDirectory
 
@@ -21,13 +21,13 @@ import Testing
         ["HOME": folder.path, "XDG_RUNTIME_DIR": folder.file("run"), "XDG_DATA_HOME": folder.file("data")]
     }
 
-    /// Foundation starts processes with signals blocked, among them the one that ends the bus, and takes them for running
-    /// as long as what they have left behind does.
+    /// Foundation starts processes with blocked signals, including the one that ends the bus, and considers them
+    /// running until their child processes have ended.
     private static let unblocked =
         "import signal, subprocess, sys; signal.pthread_sigmask(signal.SIG_SETMASK, []); "
         + "sys.exit(subprocess.run(sys.argv[1:]).returncode)"
 
-    /// - Parameter steps: of the worker: `load+save`.
+    /// - Parameter steps: The steps of the worker: `load+save`.
     private func keyring(_ steps: String, unlocked: Bool = true) throws -> String {
         let start =
             unlocked
@@ -44,7 +44,7 @@ import Testing
     @Test(.enabled(if: isInstalled)) func whatIsSavedOutlivesTheKeyringsProcess() throws {
         #expect(try keyring("load+save+load+save") == "none\nsaved 1\n1 access-1-x\nsaved 2\n")
         #expect(try keyring("load+lock") == "2 access-2-xx\ntrue true\ntrue\n")
-        // A locked one is not an empty one.
+        // A locked keyring is not an empty one.
         for step in ["load", "save", "clear"] {
             #expect(try keyring(step, unlocked: false).contains("is locked; unlock it"))
         }
@@ -53,7 +53,7 @@ import Testing
 
     // MARK: Harm
 
-    /// A bus with an unlocked keyring, which end with this.
+    /// A bus with an unlocked keyring, which end with this object.
     private final class Desktop {
         private(set) var environment: [String: String]
         private var processes: [ChildProcess] = []
@@ -98,7 +98,8 @@ import Testing
         #expect(try desktop.run("lock+save") == "true true\ntrue\nsaved 1\n")
     }
 
-    /// GLib's thread is not in a forked child, which would wait for it: it is refused, and does not keep the lock either.
+    /// GLib's thread does not exist in a forked child, which would wait for it: the child's calls fail, and it does not
+    /// keep the lock.
     @Test(.enabled(if: isInstalled)) func aForkedChildIsRefusedAndHasNotTheLock() throws {
         let desktop = try Desktop(folder, environment())
         #expect(try desktop.run("save") == "saved 1\n")
@@ -116,7 +117,7 @@ import Testing
         #expect(kill(child, 0) == 0)
     }
 
-    /// Three processes rotate one login, and one of them after the other is killed.
+    /// Three processes rotate one login, and they are killed one after the other.
     @Test(.enabled(if: isInstalled)) func killedAtAnyMomentTheyLeaveAWholeLogin() throws {
         let desktop = try Desktop(folder, environment())
         let workers = TokenStoreWorkers()
@@ -137,13 +138,13 @@ import Testing
             #expect(generation >= newest, "round \(round): \(found)")
             newest = max(newest, generation)
         }
-        // None of them has found a fault.
+        // None of them has found an error.
         for process in processes { #expect(workers.end(process)) }
         #expect(newest > 10, "\(newest)")
         #expect(try desktop.run("lock") == "true true\ntrue\n")
     }
 
-    // MARK: Without one
+    // MARK: Without a keyring
 
     @Test func withoutABusItSaysWhatToStart() throws {
         let result = try run(

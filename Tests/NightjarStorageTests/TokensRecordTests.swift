@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    /// So what an intent took on a disk is enough for what the exchange brings.
+    /// The space that an intent took on disk is enough for the result of the exchange.
     @Test func aRotatedTokenTakesNoMoreRoom() throws {
         for length in [10, 1000, 3000, 50_000] {
             func size(_ length: Int, pending: Bool) throws -> Int {

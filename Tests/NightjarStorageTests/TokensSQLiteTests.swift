@@ -47,7 +47,7 @@ import Testing
             #expect(failure { try other.logOut() }?.message.contains(reason) == true)
         }
         #expect(try store("a", key: 1).load() == exampleLogin())
-        // The account's, not the file's.
+        // The account's lock, not the file's.
         try store("b").put(exampleLogin())
     }
 
@@ -69,7 +69,7 @@ import Testing
         #expect(failure { _ = try moved.load() }?.message.contains("was copied from another path or account") == true)
     }
 
-    /// Killed between the last write of its log and the mark that it is there: the log is read anew at any time.
+    /// Killed between the last write of the write-ahead log and its commit mark: the log may be replayed at any time.
     @Test func whatBecameOfAKilledSaveIsDecidedUnderTheLock() throws {
         let store = store("a")
         try store.put(exampleLogin(1))
@@ -88,7 +88,7 @@ import Testing
         withExtendedLifetime(keeper) {}
     }
 
-    /// In place: SQLite has it in memory.
+    /// In place, because SQLite has the file mapped.
     private func overwrite(_ name: String, _ bytes: Bytes) throws {
         let descriptor = open(folder.file(name), O_WRONLY)
         try #require(descriptor >= 0)
@@ -103,7 +103,7 @@ import Testing
         #expect(failure { try store("a").put(exampleLogin(2)) }?.message.contains("chmod 600") == true)
     }
 
-    /// Whatever byte is another one: the login is as it was, or there is an error and the file as it is.
+    /// Whichever byte is changed: the login is intact, or there is an error and the file is unchanged.
     @Test func whatIsDamagedIsNeverWrittenOver() throws {
         try store("a").put(exampleLogin())
         let content = try folder.read("tokens.db")
@@ -115,7 +115,7 @@ import Testing
             try folder.write("tokens.db", Bytes(damaged))
             chmod(path, 0o600)
             do {
-                // Some bytes of SQLite's own mean nothing.
+                // Some bytes of SQLite's own data are unused.
                 #expect(try store("a").load() == exampleLogin(), "byte \(index)")
             } catch {
                 errors += 1
@@ -157,7 +157,7 @@ import Testing
         #expect(error?.kind == .storage)
         #expect(error?.message.contains("another process held it for too long") == true)
         #expect(ContinuousClock.now - start < .seconds(5))
-        // Who only reads does not wait.
+        // Reading does not wait.
         #expect(try store("a", patience: 0.2).load() == exampleLogin())
         try database.execute("ROLLBACK")
         try store("a").put(exampleLogin(2))

@@ -3,7 +3,7 @@ import NightjarHTTP
 import NightjarStorage
 import NightjarTestSupport
 
-/// The stores that tests are about, each in a folder of the test.
+/// The stores under test, each in a folder of the test.
 enum TokenStoreKind: String, CaseIterable {
     case memory, file, encrypted, sqlite
 
@@ -20,13 +20,13 @@ enum TokenStoreKind: String, CaseIterable {
 }
 
 extension TokenStore {
-    /// Replaces whatever there is.
+    /// Replaces the stored login.
     func put(_ login: StoredLogin) throws {
         let isSaved = try save(login, replacing: load()?.version)
         guard isSaved else { throw NightjarError(.storage, "another has saved meanwhile") }
     }
 
-    /// Ends the login, whoever's it is.
+    /// Ends the login, whoever created it.
     func logOut() throws {
         guard let stored = try load() else { return }
         try put(StoredLogin(.loggedOut, lineage: stored.lineage, generation: StoredLogin.generation(after: stored)))
@@ -57,7 +57,7 @@ func permissions(_ path: String) -> mode_t? {
     return lstat(path, &status) == 0 ? status.st_mode & 0o777 : nil
 }
 
-/// Processes that use a store, all gone with this.
+/// Processes that use a store. They end with this object.
 final class TokenStoreWorkers {
     private var running: [ChildProcess] = []
     private let program: String
@@ -82,7 +82,7 @@ final class TokenStoreWorkers {
         return process
     }
 
-    /// The first line that a process writes into `output`.
+    /// The first line that a process writes to `output`.
     static func line(of output: String) throws -> String {
         var text = ""
         try eventually("a line of the worker", within: .seconds(20)) {
@@ -92,7 +92,7 @@ final class TokenStoreWorkers {
         return String(text.dropLast())
     }
 
-    /// - Returns: false when it had ended by itself.
+    /// - Returns: False if the process had ended by itself.
     @discardableResult
     func end(_ process: ChildProcess) -> Bool {
         process.send(SIGKILL)

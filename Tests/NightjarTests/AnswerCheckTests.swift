@@ -6,9 +6,9 @@ import Testing
 
 @testable import Nightjar
 
-/// Answers whose check takes too long for the loop.
+/// Responses whose validation takes too long for the loop.
 @Suite struct AnswerCheckTests {
-    /// Holds who comes until it is opened.
+    /// Blocks threads until it is opened.
     private final class Gate: Sendable {
         private let monitor = Monitor()
         private let isOpen = Atomic<Bool>(false)
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    /// What calls came to, in the order in which they did.
+    /// The results of calls, in the order in which they ended.
     private final class Ends: Sendable {
         let all = Mutex<[Result<NightjarHTTP.Response, NightjarError>]>([])
         let first = Gate()
@@ -69,7 +69,7 @@ import Testing
         return request
     }
 
-    /// A call whose answer is being checked until the gate opens.
+    /// Starts a call whose response is validated until the gate opens.
     private func held(_ gate: Gate, _ api: Client, _ ends: Ends, total: Duration? = nil) throws -> ClientTask {
         let schema = try JSONSchema(parsing: Self.schema)
         let isReached = Gate()
@@ -133,7 +133,7 @@ import Testing
         task.cancel()
         ends.first.wait()
         gate.open()
-        // Behind what the thread brings.
+        // After the result of the thread.
         let later = Ends()
         let other = Gate()
         other.open()
@@ -162,7 +162,7 @@ import Testing
         #expect(ends.texts == ["cancelled  the client was closed during the call"])
     }
 
-    // MARK: What is told is the same
+    // MARK: Messages are the same
 
     @Test(arguments: [0, 1000])
     func aMismatchIsToldAlike(_ count: Int) throws {
@@ -170,7 +170,7 @@ import Testing
         let api = try client(ScriptedTransport([Self.json(body), Self.json(body), Self.json("{" + body)]))
         let schema = DeferredSchema(try JSONSchema(parsing: Self.schema))
         let problem =
-            #"the answer of endpoint "list": the JSON is not as described: at "/\#(count)/id": expected an integer, found nothing"#
+            #"the response of endpoint "list": the JSON is not as described: at "/\#(count)/id": expected an integer, found nothing"#
         let error = #expect(throws: NightjarError.self) { try api.sendBlocking(request(schema)) }
         #expect(error?.kind == .decoding)
         #expect(error?.message == problem)
@@ -180,7 +180,7 @@ import Testing
         let response = try api.sendBlocking(request(schema, .warn))
         #expect(response.decisions.map(\.what) == [.mismatched(problem: problem)])
         let broken = #expect(throws: NightjarError.self) { try api.sendBlocking(request(schema)) }
-        #expect(broken?.message.hasPrefix(#"the answer of endpoint "list": the response is not JSON"#) == true)
+        #expect(broken?.message.hasPrefix(#"the response of endpoint "list": the response is not JSON"#) == true)
     }
 
     @Test(arguments: [0, 1000])

@@ -10,7 +10,7 @@ import Testing
 @Suite struct AuthenticateTests {
     private static let base = "http://api.test/v1"
 
-    /// A server in a transport: answers by who asks, and counts.
+    /// A server in a transport. It responds depending on the token, and counts requests.
     private final class Server: HTTPTransport, @unchecked Sendable {
         struct State {
             var lines: [String] = []
@@ -20,11 +20,11 @@ import Testing
             var refusal: String?
             var failsRefresh = false
             var lifetime = 3600
-            /// Refuses whatever is sent.
+            /// Rejects every request.
             var refusesAll = false
         }
         let state = Mutex(State())
-        /// Nil: answers at once.
+        /// Whether refresh responses are held until they are released.
         let holdsRefresh: Bool
         private var held: [() -> Void] = []
 
@@ -132,7 +132,7 @@ import Testing
         let response = try await api.send(Request(.get, "/articles"))
         #expect(response.attempts == 1)
         let told = response.decisions.first?.description ?? ""
-        #expect(told.contains("the token had run out; waited 0.") && told.contains(" s for refresh 1"))
+        #expect(told.contains("the token had expired; waited 0.") && told.contains(" s for refresh 1"))
         #expect(server.lines == ["POST /v1/token -", "GET /v1/articles Bearer a1"])
     }
 
@@ -145,7 +145,7 @@ import Testing
         #expect(server.lines.count == 3)
     }
 
-    /// How long the window is, TokenRefreshTests has; here it lasts as long as a slow machine may take.
+    /// TokenRefreshTests tests the length of the window; here it lasts as long as a slow machine needs.
     @Test func atMostFiveRefreshesInAWindow() async throws {
         let server = Server()
         server.state.withLock { $0.refusesAll = true }
@@ -194,7 +194,7 @@ import Testing
         let error = await #expect(throws: NightjarError.self) { try await api.send(Request(.get, "/articles")) }
         #expect(error?.kind == .connectionLost)
         #expect(error?.message.contains("the login is kept") == true)
-        // Nobody knows whether it arrived, so the intent stays, with its key.
+        // The request may have arrived, so the intent stays, with its key.
         #expect(try store.load()?.token?.refresh == "r0")
         #expect(try store.load()?.pending != nil)
         server.state.withLock { $0.failsRefresh = false }
@@ -216,7 +216,7 @@ import Testing
         #expect(server.state.withLock { $0.refreshes } == 1)
     }
 
-    /// Another process has logged in anew.
+    /// Another process has logged in again.
     @Test func aRefusedTokenThatCannotBeRefreshedIsLookedForInItsStore() async throws {
         let server = Server()
         let told = Mutex(0)
@@ -231,7 +231,7 @@ import Testing
         #expect(try await api.send(Request(.get, "/articles")).status == 200)
         #expect(told.withLock { $0 } == 0)
         #expect(server.lines.map { $0.suffix(9) } == ["Bearer a0", "Bearer a0", "Bearer b0"])
-        // Nobody has.
+        // No other process has logged in.
         server.state.withLock { $0.valid = "c0" }
         for _ in 0..<2 {
             let error = await #expect(throws: NightjarError.self) { try await api.send(Request(.get, "/articles")) }
@@ -242,7 +242,7 @@ import Testing
         #expect(try store.load()?.token?.access == "b0")
     }
 
-    /// Neither renewed for each call, nor taken to last forever without a word.
+    /// Neither refreshed for each call, nor used forever without a warning.
     @Test func aTokenOfNoLifetimeIsUsedUntilItIsRefused() async throws {
         let server = Server()
         server.state.withLock { $0.lifetime = 0 }
@@ -336,7 +336,7 @@ import Testing
 }
 
 extension TokenStore {
-    /// Replaces whatever there is.
+    /// Replaces the stored login.
     func put(_ login: StoredLogin) throws {
         let isSaved = try save(login, replacing: load()?.version)
         guard isSaved else { throw NightjarError(.storage, "another has saved meanwhile") }

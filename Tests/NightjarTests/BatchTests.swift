@@ -34,7 +34,7 @@ import Testing
 
     private func requests(_ targets: [String]) -> [Request] { targets.map { Request(.get, $0) } }
 
-    /// What the handlers of a batch were told, in order.
+    /// The callbacks of a batch, in order.
     private final class Told: Sendable {
         let lines = Mutex<[String]>([])
         let end = Mutex<Result<Void, NightjarError>?>(nil)
@@ -56,7 +56,7 @@ import Testing
         }
 
         func wait(_ queue: CompletionQueue) throws {
-            // Two milliseconds a look, and 5000 calls, are seconds.
+            // 5000 calls at two milliseconds per poll take seconds.
             try eventually("the batch finished", within: .seconds(60)) {
                 queue.poll(timeout: .milliseconds(10))
                 return end.withLock { $0 } != nil
@@ -66,7 +66,7 @@ import Testing
         func wait() throws { try eventually("the batch finished") { end.withLock { $0 } != nil } }
     }
 
-    // MARK: Waiting
+    // MARK: Blocking
 
     @Test(arguments: [1, 4, 6, 100]) func answersComeInTheOrderOfTheRequests(concurrency: Int) async throws {
         let site = try Site()
@@ -137,7 +137,7 @@ import Testing
         #expect(throws: NightjarError.self) {
             try site.client.batchBlocking([BatchCall(Request(.get, "/a"))], concurrency: 0)
         }
-        // The queue of the refused call serves the next.
+        // The queue of the rejected call serves the next one.
         #expect(try site.client.batchBlocking([BatchCall(Request(.get, "/a"))]).count == 1)
     }
 
@@ -219,7 +219,7 @@ import Testing
         #expect(told.lines.withLock { $0 } == ["0 invalid_url", "1 invalid_url", "2 200", "finished"])
     }
 
-    /// What could not be made into a request is the failure of that one, when its turn comes.
+    /// An invalid request is the failure of that call, when its turn comes.
     @Test func aCallWithoutARequestFailsInItsPlace() throws {
         let site = try Site()
         let wrong = BatchCall(.failure(NightjarError(.invalidRequest, "no such parameter")))
@@ -317,7 +317,7 @@ import Testing
         #expect(site.log.begun.isEmpty)
     }
 
-    /// Neither the stack nor what is kept grows with the number of requests.
+    /// Neither the stack nor the memory grows with the number of requests.
     @Test func tenThousandRequestsRunThrough() async throws {
         let site = try Site()
         let count = 10_000
@@ -332,7 +332,7 @@ import Testing
         #expect(site.log.peak <= 6)
     }
 
-    /// A queue that is closed inside a callback still delivers a batch of which nothing is on the network.
+    /// A queue that is closed inside a callback still delivers a batch without network requests.
     @Test(arguments: [[], ["ftp://a/", "ftp://b/"]])
     func aBatchWithLocalEventsAloneEndsOnAClosedQueue(targets: [String]) throws {
         let site = try Site()
@@ -356,7 +356,7 @@ import Testing
         #expect(second.lines.withLock { $0.last } == "finished")
     }
 
-    /// Other local events of a queue that is closed inside a callback are delivered too.
+    /// Other local events of a queue that is closed inside a callback are delivered, too.
     @Test func whatAQueueWasGivenToRunIsRunAlthoughItIsClosed() {
         let queue = CompletionQueue()
         let runs = Mutex(0)

@@ -3,8 +3,8 @@ import Testing
 @testable import Nightjar
 @testable import NightjarHTTP
 
-/// RFC 9111 and what it refers to, as a caller and a server see it: the same for a cache in memory, one on disk, and one
-/// whose process restarts before each request. Each row names the section that it follows.
+/// RFC 9111 and related RFCs, as observed by a caller and a server: for a memory cache, a disk cache, and a disk cache
+/// whose process restarts before each request. Each row names its section.
 ///
 /// The behaviors of the public test suite for HTTP caches are in ``CacheSuiteTests``; these rows cover what the suite
 /// lacks.
@@ -27,7 +27,7 @@ import Testing
     private static let hour = control("max-age=3600")
     private static let tag = [("ETag", "\"1\"")]
 
-    /// A response with these fields, and whether the next request is answered with it.
+    /// A response with these fields, and whether the next request gets it.
     private static func reuse(
         _ section: String, _ name: String, _ fields: [(String, String)], status: Int = 200, _ outcome: Outcome
     ) -> Row {
@@ -137,7 +137,16 @@ import Testing
             "3.3", "the same part", stored,
             part("bytes=4-8", .given(206, "45678"), [("content-range", "bytes 4-8/10"), ("content-length", "5")])),
         Row(
-            "3.3", "a smaller part", stored, part("bytes=6-8", .given(206, "678"), [("content-range", "bytes 6-8/10")])),
+            "3.3", "a smaller part", stored,
+            part(
+                "bytes=6-8", .given(206, "678"),
+                [
+                    (
+                        "content-range",
+                        "bytes "
+                            + "6-8/10"
+                    )
+                ])),
         Row("3.3", "a larger part", stored, part("bytes=3-8", .miss)),
         Row("3.3", "bytes behind it", stored, part("bytes=6-", .miss)),
         Row("3.3", "the whole", stored, Step(body: "0123456789")),

@@ -7,13 +7,13 @@ import Testing
 
 @testable import Nightjar
 
-/// What a response that is not stored means for the stored ones, how long these are given, and whose they are.
+/// How responses that are not stored affect cache entries, how long entries are used, and who may get them.
 @Suite struct CacheKeepingTests {
     private typealias Bench = CacheTests.Bench
     private typealias Results = CacheTests.Results
 
     private static let fresh = [("Cache-Control", "max-age=600"), ("ETag", "\"1\"")]
-    /// Has been stale for a while when it comes.
+    /// Already stale when it arrives.
     private static let stale = [("Cache-Control", "max-age=5"), ("Age", "10"), ("ETag", "\"1\"")]
 
     private func text(_ response: Response?) -> String? { response.map { String(buffer: $0.body) } }
@@ -25,7 +25,7 @@ import Testing
 
     // MARK: What a response that is not stored removes
 
-    /// A reload does not look at the disk, so only the response can tell that there is something to remove.
+    /// A reload does not read the disk, so only the response shows that an entry must be removed.
     @Test(arguments: [true, false], [404, 410, 403, 405, 301, 200])
     func aReloadRemovesWhatNoLongerHolds(_ isOnDisk: Bool, _ status: Int) throws {
         let folder = try TemporaryDirectory()
@@ -77,7 +77,7 @@ import Testing
         #expect(bench.asked[2].headers["If-None-Match"] == (isGone ? nil : "\"1\""))
     }
 
-    /// What `offline_first` stores is stored again when it is refreshed.
+    /// A response that `offline_first` has stored is stored again after a background revalidation.
     @Test func aRefreshKeepsWhatNothingSaysToBeFresh() throws {
         let bench = try Bench { number, _ in .init(200, [], "\(number)") }
         #expect(text(try bench.get(policy: .offlineFirst)) == "1")
@@ -111,13 +111,13 @@ import Testing
         #expect(try cached(bench) == "content")
     }
 
-    // MARK: How long
+    // MARK: Lifetimes
 
-    /// Fresh responses are also given on the threads of callers, which look at a clock of seconds.
+    /// Fresh responses are also returned on the threads of callers, which use a clock with a resolution of seconds.
     @Test(arguments: [false, true]) func nothingIsGivenAfterItsEnd(_ byRequest: Bool) throws {
         let bench = try Bench { _, _ in .init(200, [("Cache-Control", byRequest ? "max-age=600" : "max-age=1")]) }
         let fields = byRequest ? [("Cache-Control", "max-age=1")] : []
-        // So that it ends in the middle of a second of that clock.
+        // So that the lifetime ends in the middle of a second of that clock.
         func now() -> Double {
             var time = timespec()
             clock_gettime(CLOCK_REALTIME, &time)
@@ -148,7 +148,7 @@ import Testing
         try bench.client.cache?.flush()
         bench.server.isHeld.store(true, ordering: .relaxed)
         let results = Results()
-        // The second one waits for the first.
+        // The second call waits for the first one.
         for index in 0..<count {
             var request = try Bench.request(.get, "/a")
             request.timeouts.total = .milliseconds(50)
@@ -173,7 +173,7 @@ import Testing
         bench.server.release()
     }
 
-    /// The part that came belongs to no other response.
+    /// The received part belongs to no other response.
     @Test(arguments: [false, true]) func aResponseThatBreaksOffLeavesNothingInTheStaleOne(_ isOnDisk: Bool) throws {
         let folder = try TemporaryDirectory()
         let control = [("Cache-Control", "max-age=5, stale-if-error=600"), ("Age", "10")]
@@ -189,7 +189,7 @@ import Testing
         #expect(response.source == .stale && text(response) == "content")
     }
 
-    // MARK: Whose
+    // MARK: Credentials
 
     private func jar() -> (inout Configuration) -> Void { { $0.cookies = CookieStorage() } }
 
@@ -207,7 +207,7 @@ import Testing
     @Test(arguments: ["AWSALB", "__cf_bm", "BIGipServerpool"])
     func cookiesOfLoadBalancersDoNotMatter(_ name: String) throws {
         let bench = try Bench(.init(), jar()) { number, asked in
-            // Also when the response that brings them is not to be stored.
+            // Also if the response that sets the cookies must not be stored.
             let control = asked.target == "/a" ? Self.fresh : [("Cache-Control", "no-store")]
             return .init(200, control + [("Set-Cookie", "\(name)=\(number)")], "\(number)")
         }
@@ -217,7 +217,7 @@ import Testing
         }
     }
 
-    /// However the login changes: by a write, by a page that may not be stored, by a redirect, or by hand.
+    /// However the login changes: by a write, by an uncacheable page, by a redirect, or manually.
     @Test(arguments: ["POST", "GET", "redirect", "hand", "deleted"], [false, true])
     func anotherLoginGetsNothingOfTheOneBefore(_ way: String, _ isOnDisk: Bool) throws {
         let folder = try TemporaryDirectory()
@@ -253,7 +253,7 @@ import Testing
         }
     }
 
-    /// A session that begins before anybody logs in, and stays the same, is not everybody's.
+    /// A session that starts before a login and stays the same does not belong to everybody.
     @Test func aCookieThatAResponseAddsIsNobodyElses() throws {
         let answer: @Sendable (Int, ServerInMemory.Asked) -> ServerInMemory.Answer = { _, asked in
             let user = asked.headers["Cookie"] ?? "nobody"
@@ -290,7 +290,7 @@ import Testing
         #expect(try bodies(.all, fields) == fields)
         #expect(try bodies(.automatic, fields) == fields)
         #expect(try bodies(.automatic, ["s=1; n=1", "n=1;s=1 "]) == ["s=1; n=1", "s=1; n=1"], "in another order")
-        // "S" is another name, and what a name begins with is none.
+        // "S" is another name, and prefixes do not match.
         #expect(try bodies(.named(["s"]), ["s=1", "S=1", "s2=1"]) == ["s=1", "S=1", "S=1"])
     }
 
@@ -307,7 +307,7 @@ import Testing
         #expect(Configuration().loginCookies == .automatic)
     }
 
-    /// Vary: Cookie is the server's own rule, and goes beside the client's.
+    /// Vary: Cookie is the server's rule, and applies in addition to the client's.
     @Test func varyByCookieIsObeyed() throws {
         let bench = try Bench(.init(), { $0.loginCookies = .named([]) }) { _, asked in
             .init(200, Self.fresh + [("Vary", "Cookie")], asked.headers["Cookie"] ?? "")

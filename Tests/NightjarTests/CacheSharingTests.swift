@@ -7,7 +7,7 @@ import Testing
 @testable import Nightjar
 @testable import NightjarStorage
 
-/// Clients that share a folder, each with a memory of its own: they are to each other what processes are.
+/// Clients that share a folder, each with a memory cache of its own, like separate processes.
 @Suite struct CacheSharingTests {
     private typealias Bench = CacheTests.Bench
     fileprivate static let fresh = [("Cache-Control", "max-age=600"), ("ETag", "\"1\"")]
@@ -22,7 +22,7 @@ import Testing
 
     private var settings: CacheStorage.Settings { .init(disk: 10 << 20, folder: folder) }
 
-    /// Responses say which resource version they are of: the number of writes so far.
+    /// Responses contain the resource's version: the number of writes so far.
     private final class Versions: Sendable {
         let count = Atomic<Int>(0)
 
@@ -38,7 +38,7 @@ import Testing
 
     private func text(_ response: Response) -> String { String(buffer: response.body) }
 
-    /// Another client's write is visible in the memory of this one within a second, and so is its removal of everything.
+    /// Another client's write and removal of all entries take effect in the memory of this client within a second.
     @Test func memoryFollowsWritesAndRemovalsOfOtherClients() throws {
         let versions = Versions()
         let (one, other) = (try self.bench(versions), try self.bench(versions))
@@ -58,7 +58,7 @@ import Testing
     @Test func responseRequestedBeforeAnotherClientsWriteIsNotGivenAsFresh() throws {
         let versions = Versions()
         let (slow, writer) = (try self.bench(versions), try self.bench(versions))
-        // Each has looked into the folder.
+        // Both clients have read the folder.
         _ = try slow.get("/other")
         _ = try writer.get("/other")
         slow.server.isHeld.store(true, ordering: .relaxed)
@@ -78,7 +78,7 @@ import Testing
         try eventually("the write is seen") { try text(slow.get()) == "version 1" }
     }
 
-    /// A response that was on its way when its entries were removed is not stored after the removal has returned.
+    /// A response that was in flight when its entries were removed is not stored after the removal has returned.
     @Test func removalHoldsForResponsesOnTheirWay() throws {
         let bench = try self.bench(Versions())
         _ = try bench.get("/other")
@@ -95,8 +95,8 @@ import Testing
         #expect(try bench.get().source == .network)
     }
 
-    /// While another process holds the index, removals fail instead of returning 0, and what a client could not write when it
-    /// closes is in its log. What is tried again gets there.
+    /// While another process locks the index, removals fail instead of returning 0, and a client that closes logs what
+    /// it could not write. Repeated writes succeed later.
     @Test func changesThatCannotBeWrittenAreReported() throws {
         let versions = Versions()
         let lines = Mutex<[String]>([])
@@ -122,7 +122,7 @@ import Testing
         bench.client.close()
         #expect(lines.withLock { $0.filter { $0.hasPrefix("invalidating cached responses failed:") } }.count == 1)
         try holder.execute("ROLLBACK")
-        // The cache still exists, and tries again by itself.
+        // The cache still exists, and repeats the write by itself.
         let other = try self.bench(versions)
         try eventually("the changes are written") { try other.get("/b").source == .network }
         #expect(try text(other.get("/a")) == "version 1")

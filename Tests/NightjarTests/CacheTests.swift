@@ -7,7 +7,7 @@ import Testing
 
 @testable import Nightjar
 
-/// A server in memory: says at once, or when it is told to, what a closure makes of each request.
+/// A server in memory. It responds with the result of a closure, at once or when it is released.
 final class ServerInMemory: HTTPTransport, @unchecked Sendable {
     struct Answer: Sendable {
         var status = 200
@@ -28,7 +28,7 @@ final class ServerInMemory: HTTPTransport, @unchecked Sendable {
         }
     }
 
-    /// What it was asked.
+    /// A received request.
     struct Asked: Sendable {
         let method: Method
         let target: String
@@ -82,7 +82,7 @@ final class ServerInMemory: HTTPTransport, @unchecked Sendable {
         return exchange
     }
 
-    /// Answers what it has held back, and whatever comes from now on.
+    /// Sends the held responses, and all later ones at once.
     func release() {
         loop.execute { [self] in
             isHeld.store(false, ordering: .relaxed)
@@ -92,7 +92,7 @@ final class ServerInMemory: HTTPTransport, @unchecked Sendable {
         }
     }
 
-    // What is held back refers to the exchange, and that to this server.
+    // Breaks the reference cycle: held responses refer to the exchange, which refers to this server.
     func shutDown() { held = [] }
 
     final class Held: Exchange {
@@ -123,7 +123,7 @@ extension String {
 }
 
 @Suite struct CacheTests {
-    /// A client with a cache, and the server that it asks.
+    /// A client with a cache, and its server.
     struct Bench: Sendable {
         let client: Client
         let server: ServerInMemory
@@ -176,7 +176,7 @@ extension String {
             return try client.start(request, on: queue, handlers)
         }
 
-        /// Starts as many calls that want the same, of which the server answers none before it is released.
+        /// Starts identical calls. The server responds to none of them before it is released.
         func startHeld(_ count: Int) throws -> Results {
             server.isHeld.store(true, ordering: .relaxed)
             let results = Results()
@@ -198,7 +198,7 @@ extension String {
     }
 
     private static let fresh = [("Cache-Control", "max-age=600"), ("ETag", "\"1\"")]
-    /// Has been stale for a while, when it comes.
+    /// Already stale when it arrives.
     private static let stale = [("Cache-Control", "max-age=5"), ("Age", "10"), ("ETag", "\"1\"")]
 
     private func kind(_ body: () throws -> Void) -> ErrorKind? {
@@ -238,7 +238,7 @@ extension String {
         #expect(second.source == .revalidated && second.status == 200 && String(buffer: second.body) == "content")
         #expect(bench.asked[1].headers["If-None-Match"] == "\"1\"")
         #expect(second.headers["Cache-Status"]?.contains("fwd=stale; fwd-status=304") == true)
-        // It is fresh now.
+        // The entry is fresh now.
         #expect(try bench.get().source == .cache)
         #expect(bench.asked.count == 2)
         #expect(bench.client.cache?.statistics.validations == 1)
@@ -324,7 +324,7 @@ extension String {
         #expect(bench.asked.map(\.target) == ["/a", "/list", "/other", "/a", "/a", "/list"])
     }
 
-    /// The answer may be from before the write.
+    /// The response may be from before the write.
     @Test func whatWasAskedForBeforeAWriteIsValidated() throws {
         let bench = try Bench { number, asked in
             asked.method == .put ? .init(204) : .init(200, Self.fresh, "\(number)")
@@ -333,7 +333,7 @@ extension String {
         bench.server.isHeld.store(true, ordering: .relaxed)
         try bench.start(Bench.request(.get, "/a"), results, 0)
         bench.run { bench.asked.count == 1 }
-        // The put is answered first.
+        // The PUT gets its response first.
         bench.server.isHeld.store(false, ordering: .relaxed)
         var put = Request(.put, "/a")
         put.body = .bytes(ByteBuffer(string: "x"))
@@ -401,7 +401,7 @@ extension String {
         #expect(bench.asked.map(\.target) == ["/a", "/b"])
     }
 
-    // MARK: On the caller's thread
+    // MARK: Responses on the caller's thread
 
     @Test func whatWasWrittenToIsNotAnsweredOnTheCallersThreadEither() throws {
         let bench = try Bench { number, asked in asked.method == .put ? .init(204) : .init(200, Self.fresh, "\(number)")
@@ -439,7 +439,7 @@ extension String {
 
     // MARK: Logins
 
-    /// With a login, whose token lasts so many seconds.
+    /// With a login whose token lasts `lifetime` seconds.
     private func bench(
         lifetime: Int = 3600, _ answer: @escaping @Sendable (Int, ServerInMemory.Asked) -> ServerInMemory.Answer
     ) throws -> Bench {
@@ -477,12 +477,12 @@ extension String {
         }
         #expect(String(buffer: try bench.get("/a").body) == "Bearer a")
         #expect(String(buffer: try bench.get("/b").body) == "Bearer a2")
-        // What was got with the old token is still this user's.
+        // Responses that were received with the old token still belong to this user.
         #expect(String(buffer: try bench.get("/a").body) == "Bearer a")
         #expect(bench.asked.map(\.target) == ["/a", "/b", "/token", "/b"])
     }
 
-    /// The token has run out, and where the next would come from is not to be reached.
+    /// The token has expired, and the token endpoint is unreachable.
     @Test func aLoginThatCannotBeRenewedHasWhatIsStoredOfIt() throws {
         let isOffline = Atomic<Bool>(false)
         let bench = try bench(lifetime: 1) { _, _ in
@@ -508,7 +508,7 @@ extension String {
         #expect(bench.asked.isEmpty)
     }
 
-    /// It would stand in the way of the token that is got for it.
+    /// A stored 401 response would be returned after the token refresh.
     @Test func aRefusedCredentialIsNotStored() throws {
         let bench = try Bench { number, _ in number == 1 ? .init(401, [("Cache-Control", "max-age=600")]) : .init() }
         #expect(try bench.get().status == 401)
@@ -522,7 +522,7 @@ extension String {
         #expect(kind { _ = try bench.get(policy: .cacheOnly) } == .cacheMiss)
         #expect(bench.asked.isEmpty)
         _ = try bench.get()
-        // Stale as it is.
+        // Although it is stale.
         #expect(try bench.get(policy: .cacheElseLoad).source == .stale)
         #expect(try bench.get(policy: .cacheOnly).source == .stale)
         #expect(bench.asked.count == 1)
@@ -547,7 +547,7 @@ extension String {
         #expect(try results[0]?.get().source == .stale)
         #expect(try fresh.withLock { try $0?.get() }.map { String(buffer: $0.body) } == "2")
         #expect(bench.asked.count == 2)
-        // Nothing is fetched where what is stored is fresh.
+        // A fresh entry is not revalidated.
         fresh.withLock { $0 = nil }
         try bench.start(Bench.request(.get, "/a", .offlineFirst), results, 1) { result in fresh.withLock { $0 = result }
         }
@@ -706,7 +706,7 @@ extension String {
             } == .invalidArgument)
     }
 
-    // MARK: By hand
+    // MARK: Manual access
 
     @Test func answersCanBePlantedLookedUpAndRemoved() throws {
         let bench = try Bench { _, _ in .init(200, Self.fresh, "server") }

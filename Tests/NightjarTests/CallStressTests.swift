@@ -9,10 +9,12 @@ import Testing
 
 @testable import Nightjar
 
-/// Random orders of starting, cancelling, deciding about retries and redirects, polling, and closing, on several threads.
+/// Random orders of starting, cancelling, deciding about retries and redirects, polling, and closing, on several
+/// threads.
 ///
-/// The environment variable NIGHTJAR_STRESS_SECONDS sets how long it runs, NIGHTJAR_STRESS_SEED runs the round of one seed. The
-/// seed chooses the configuration and what each thread does; the order between the threads differs from run to run.
+/// The environment variable NIGHTJAR_STRESS_SECONDS sets the duration; NIGHTJAR_STRESS_SEED runs the round of one seed.
+/// The seed determines the configuration and the actions of each thread; the order between the threads differs between
+/// runs.
 @Suite struct CallStressTests {
     @Test func everyCallEndsOnceAndReleasesItsSlot() throws {
         if let seed = number("NIGHTJAR_STRESS_SEED") { return try StressRound(seed).run() }
@@ -27,7 +29,7 @@ import Testing
     private func number(_ name: String) -> UInt64? { getenv(name).flatMap { UInt64(String(cString: $0)) } }
 }
 
-/// One client, a few queues, and threads that use them.
+/// One client, a few queues, and the threads that use them.
 private final class StressRound: Sendable {
     /// How often each completion is expected and has run.
     private struct Ledger {
@@ -52,7 +54,7 @@ private final class StressRound: Sendable {
     /// The tasks that threads cancel and decide for.
     private let tasks = Mutex<[ClientTask]>([])
     private let batches = Mutex<[Batch]>([])
-    /// Handlers run on several threads, and each use of chance takes a part of this.
+    /// Callbacks run on several threads and share this generator.
     private let handlerRandom: Mutex<SeededRandom>
     private let closesClient: Bool
 
@@ -106,14 +108,14 @@ private final class StressRound: Sendable {
         for queue in queues { queue.close() }
         api.close()
         #expect(ledger.withLock { $0.isBalanced }, "seed \(seed): \(ledger.withLock { $0.unbalanced })")
-        // The handlers of tasks and batches refer to this round.
+        // The callbacks of tasks and batches refer to this round.
         tasks.withLock { $0 = [] }
         batches.withLock { $0 = [] }
     }
 
     private var underWay: Int { transport.underWay.load(ordering: .acquiring) }
 
-    /// Waits for what a total timeout brings about at the latest.
+    /// Waits for a condition that a total timeout guarantees.
     private func wait(_ what: @autoclosure () -> String, _ condition: () -> Bool) {
         let end = ContinuousClock.now + .seconds(20)
         while !condition() {
@@ -139,7 +141,7 @@ private final class StressRound: Sendable {
         }
     }
 
-    /// An answer that nobody may have asked for.
+    /// A decision that may not have been requested.
     private func decide(_ random: inout SeededRandom) {
         guard let task = tasks.withLock({ $0.randomElement(using: &random) }) else { return }
         switch random.next() % 6 {
@@ -220,7 +222,7 @@ private final class StressRound: Sendable {
         }
     }
 
-    /// What a program does in a completion.
+    /// Actions of a program inside a completion callback.
     private func afterwards(_ queue: CompletionQueue?) {
         switch choose(Array(0..<60)) {
         case 0: queue?.close()
@@ -241,7 +243,7 @@ private final class StressRound: Sendable {
     private static let steps = 150
 }
 
-/// A transport without a network that responds, redirects, fails or stays silent by chance, within two milliseconds.
+/// A transport without a network that randomly responds, redirects, fails or stays silent, within two milliseconds.
 private final class ChanceTransport: HTTPTransport, @unchecked Sendable {
     let underWay = Atomic<Int>(0)
     private var random: SeededRandom
@@ -257,10 +259,10 @@ private final class ChanceTransport: HTTPTransport, @unchecked Sendable {
     ) -> any Exchange {
         underWay.add(1, ordering: .relaxed)
         let exchange = ChanceExchange(self)
-        // Others wait for a connection until they are played.
+        // The other exchanges wait for a connection until they are played.
         if random.chance(0.8) { receiver.exchangeStarted(on: nil, isReused: false) }
         let outcome = random.next() % 12
-        // As the network does, it may fail at once, but responds later.
+        // Like the network, it may fail at once but responds later.
         if outcome == 1, random.chance(0.5) {
             play(outcome, exchange, receiver)
         } else {
@@ -309,7 +311,7 @@ private final class ChanceExchange: Exchange {
 
     init(_ transport: ChanceTransport) { self.transport = transport }
 
-    /// - Returns: false when it had ended before.
+    /// - Returns: False if it had already ended.
     func end() -> Bool {
         guard !hasEnded else { return false }
         hasEnded = true

@@ -6,7 +6,7 @@ import Testing
 @testable import Nightjar
 
 @Suite struct CallTests {
-    /// A 303 says that the POST was carried out: who repeats it because the rest failed does it twice.
+    /// A 303 means that the POST was processed: retrying it because a later request failed would repeat it.
     @Test func aWriteThatWasRedirectedIsNotForgotten() async throws {
         let transport = ScriptedTransport([[.head(303, [("Location", "/done")]), .end], [.fail(.connect)]])
         let api = try client(transport)

@@ -45,7 +45,7 @@ import Testing
                 ])
     }
 
-    /// A description that was changed on its way must not have the client's secret sent in the clear.
+    /// A description that was modified in transit must not cause the client's secret to be sent unencrypted.
     @Test func secretsAreNotSentWithoutTLSBecauseADescriptionSaysSo() throws {
         func scheme(_ url: String) -> Catalog {
             catalog([
@@ -97,7 +97,8 @@ import Testing
                 == #"the API description has no security schemes; set the type of option "auth""#)
         #expect(
             refusal(catalog([SecurityScheme("OpenID", .other("openIdConnect"))]), ["user": "u"])
-                == #"the security scheme "OpenID" has the type "openIdConnect", which is not supported; set an existing "#
+                == #"the security scheme "OpenID" has the type "openIdConnect", which is not supported; set an "#
+                + #"existing "#
                 + #"token (token=) or the type of option "auth""#)
     }
 

@@ -74,7 +74,7 @@ import Testing
         #expect(missing?.kind == .storage)
     }
 
-    /// Ten parts of 60 MiB, of which the first six are asked for at once.
+    /// Ten parts of 60 MiB, of which the first six are requested concurrently.
     @Test func documentsOfAServerCannotFillTheMemory() throws {
         let paths = (0..<10).map { "\"/\($0)\": {\"$ref\": \"\($0).json\"}" }.joined(separator: ", ")
         let main = #"{"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {\#(paths)}}"#
@@ -87,7 +87,7 @@ import Testing
         #expect(sent(transport).count < 11)
     }
 
-    /// Whatever the host sets to run for its calls runs on the thread that waits.
+    /// All callbacks of the host run on the waiting thread.
     @Test func hooksRunOnTheThreadThatWaits() throws {
         let threads = Mutex<[pthread_t]>([])
         let note = { @Sendable in threads.withLock { $0.append(pthread_self()) } }
@@ -104,7 +104,7 @@ import Testing
         #expect(threads.withLock { $0.allSatisfy { pthread_equal($0, here) != 0 } })
     }
 
-    /// Calls that an error leaves behind are ended before the blocking form returns, on its thread.
+    /// Calls that an error leaves behind are ended before the blocking function returns, on its thread.
     @Test func whatAnErrorLeavesBehindEndsOnTheThreadThatWaits() throws {
         let threads = Mutex<[pthread_t]>([])
         let main = """
@@ -156,7 +156,7 @@ import Testing
                 + "client (loadCatalog, load_openapi)")
     }
 
-    /// A pipe that nobody writes into would be read for ever.
+    /// Reading a pipe without a writer would never end.
     @Test func whatADocumentRefersToIsAFile() throws {
         let folder = try TemporaryDirectory()
         try folder.write("main.json", Bytes(Array(Self.main.utf8)))
@@ -167,7 +167,7 @@ import Testing
         #expect(catalog.notes.contains { $0.contains("is not a regular file") }, "\(catalog.notes)")
     }
 
-    /// Issue 19, item 15: a stranger's document cannot read this user's files outside its folder.
+    /// Issue 19, item 15: an untrusted document cannot read the user's files outside of its folder.
     @Test func aDocumentRefersToFilesOfItsFolderAlone() throws {
         let folder = try TemporaryDirectory()
         for name in ["api", "api/paths", "secret"] { mkdir(folder.file(name), 0o700) }

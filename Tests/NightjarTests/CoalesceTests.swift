@@ -8,7 +8,7 @@ import Testing
 @testable import Nightjar
 
 @Suite struct CoalesceTests {
-    /// Answers when it is told to.
+    /// Responds when it is released.
     private final class Patient: HTTPTransport, @unchecked Sendable {
         let log = Mutex((began: 0, cancelled: 0))
         private var receivers: [any ExchangeReceiver] = []
@@ -70,7 +70,7 @@ import Testing
             transport = try #require(made.withLock { $0 })
         }
 
-        /// What each call ends with.
+        /// The result of each call.
         final class Results: Sendable {
             let all = Mutex<[Int: Result<Response, NightjarError>]>([:])
             subscript(index: Int) -> Result<Response, NightjarError>? { all.withLock { $0[index] } }
@@ -85,7 +85,7 @@ import Testing
             for _ in 0..<2000 where results.count < count { queue.poll(timeout: .milliseconds(5)) }
         }
 
-        /// The loop has carried out all that was submitted.
+        /// Waits until the loop has carried out all submitted messages.
         func settle(began: Int) {
             for _ in 0..<400 where transport.log.withLock({ $0.began }) < began {
                 queue.poll(timeout: .milliseconds(5))
@@ -127,7 +127,7 @@ import Testing
         for task in all { task.cancel() }
         bench.run(until: 100, others)
         #expect(bench.transport.log.withLock { $0.cancelled } == 1)
-        // Whoever comes now begins anew.
+        // Later calls begin a new exchange.
         let late = Bench.Results()
         _ = try bench.start(Request(.get, "/b"), 0, late)
         bench.settle(began: 3)
@@ -263,7 +263,7 @@ import Testing
         try site.start("1", Request(.get, "/a"))
         try await site.begun(["/a", "/a"])
         try site.start("2", Request(.get, "/a"))
-        #expect(site.api.limitStates().isEmpty)  // behind the second call on the loop
+        #expect(site.api.limitStates().isEmpty)  // runs after the second call on the loop
         site.transport.respond("/a", body: "new")
         #expect(try await site.result("1").get().text == "new")
         #expect(try await site.result("2").get().source == .coalesced)

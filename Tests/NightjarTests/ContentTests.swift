@@ -3,7 +3,7 @@ import Testing
 
 @testable import Nightjar
 
-/// What a call makes of the content of its answer: the caller's schema, the server's words on an error.
+/// How a call uses the body of its response: the caller's schema, and the server's error message.
 @Suite struct ContentTests {
     private func outcome(
         _ status: Int, _ body: String, _ change: (inout Request) throws -> Void = { _ in }

@@ -6,7 +6,7 @@ import Testing
 @testable import Nightjar
 @testable import NightjarStorage
 
-/// Cookies in a file, as clients and programs have them.
+/// Cookie files as clients and programs use them.
 @Suite(.serialized) struct CookieStorageTests {
     private let folder: TemporaryDirectory
     private let path: String
@@ -96,7 +96,7 @@ import Testing
         try eventually("a line told") { lines.withLock { $0.contains { $0.contains("moved to") } } }
     }
 
-    /// Another process may hold the file for long: nobody who makes calls notices.
+    /// Another process may lock the file for long, without delaying calls.
     @Test func aFileThatIsHeldHoldsNoCall() throws {
         let storage = try open()
         try set("a=1; Max-Age=100", in: storage)
@@ -136,14 +136,14 @@ import Testing
         }
         let kept = storage.all
         #expect(kept.count <= 3000 && kept.count > 2600)
-        // The youngest are there.
+        // The newest cookies are present.
         #expect(kept.contains { $0.domain == "h199.example.com" })
         #expect(!kept.contains { $0.domain == "h0.example.com" })
         client.close()
         #expect(try namesInFile().count == storage.all.count)
     }
 
-    /// Opening a named pipe would block until another process opens it too; writing would replace it with a file.
+    /// Opening a named pipe would block until another process opens it, too; writing would replace it with a file.
     @Test(.timeLimit(.minutes(1))) func aNamedPipeIsNeitherReadNorReplaced() throws {
         let storage = CookieStorage()
         let pipe = folder.file("pipe")

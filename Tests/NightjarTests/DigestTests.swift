@@ -7,9 +7,9 @@ import Testing
 
 @testable import Nightjar
 
-/// What a server that asks for Digest says of itself. RFC 7616 section 3.5.
+/// The proof of a Digest server. RFC 7616 section 3.5.
 @Suite struct DigestTests {
-    /// Knows a password, which may be another's.
+    /// Knows a password, which may be wrong.
     private final class Server: HTTPTransport, Sendable {
         let asked = Mutex<[String?]>([])
         private let password: String
@@ -68,7 +68,7 @@ import Testing
         #expect(error?.kind == .protocol)
         #expect(
             error?.message
-                == "the server does not know the password: the proof in its Authentication-Info field (rspauth) is invalid"
+                == "the server does not have the password: the proof in its Authentication-Info field (rspauth) is invalid"
         )
         #expect(error?.requestMayHaveBeenProcessed == true)
         #expect(server.asked.withLock { $0.count } == 2)

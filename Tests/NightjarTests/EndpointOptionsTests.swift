@@ -1,10 +1,11 @@
 import Nightjar
+import NightjarAPI
 import Testing
 
 @testable import NightjarHTTP
 
 @Suite struct EndpointOptionsTests {
-    private func operation(_ json: String) throws -> NightjarHTTP.Operation {
+    private func operation(_ json: String) throws -> NightjarAPI.Operation {
         try Operation(options: JSONValue(parsing: json), name: "article")
     }
 

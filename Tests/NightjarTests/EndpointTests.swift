@@ -126,7 +126,7 @@ extension Endpoint where Response == Void {
         #expect(!transport.log.withLock { $0.heads[0] }.contains("Accept: application/json"))
     }
 
-    // MARK: Answers that are not as described
+    // MARK: Responses that do not match the description
 
     private static let described =
         #"{"endpoints": {"old": {"path": "/a", "answer": {"type": "object", "required": ["name"]}, "deprecated": "#
@@ -152,7 +152,7 @@ extension Endpoint where Response == Void {
         let (api, endpoint) = try described(.off, lines, ScriptedTransport([answer, answer]))
         #expect(try await api.send(endpoint).status == 200)
         #expect(try await api.send(endpoint).decisions.isEmpty)
-        // Once for each client, however often it is called.
+        // Once per client, however often it is called.
         #expect(lines.all.withLock { $0 } == [#"endpoint "old" is deprecated"#])
     }
 
@@ -161,7 +161,7 @@ extension Endpoint where Response == Void {
         let (api, endpoint) = try described(.warn, lines, ScriptedTransport([answer]))
         let response = try await api.send(endpoint)
         let problem =
-            #"the answer of endpoint "old": the JSON is not as described: at "/name": expected a value, found nothing"#
+            #"the response of endpoint "old": the JSON is not as described: at "/name": expected a value, found nothing"#
         #expect(response.decisions.map(\.what) == [.mismatched(problem: problem)])
         #expect(response.decisions.first?.json["problem"] == .string(problem))
         #expect(lines.all.withLock { $0 }.last == "GET http://api.test/v1/a: \(problem)")

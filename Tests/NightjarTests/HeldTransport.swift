@@ -4,8 +4,8 @@ import NightjarHTTP
 import NightjarTransport
 import Synchronization
 
-/// A transport without a network that counts what is under way. It answers each request in the loop's next turn with the
-/// status that its target ends in, or 200; what begins with `/v1/hold` is never answered.
+/// A transport without a network that counts exchanges in progress. It responds to each request in the loop's next turn
+/// with the status at the end of its target, or 200. It never responds to targets that begin with `/v1/hold`.
 final class HeldTransport: HTTPTransport, @unchecked Sendable {
     struct Log {
         var begun: [String] = []
@@ -33,7 +33,7 @@ final class HeldTransport: HTTPTransport, @unchecked Sendable {
         guard !target.hasPrefix("/v1/hold") else { return exchange }
         let status = Int(target.suffix(3)).flatMap { 100...599 ~= $0 ? $0 : nil } ?? 200
         let body = ByteBuffer(string: target)
-        // Twice round, so that several are under way together.
+        // Two turns, so that several exchanges are in progress.
         let answer = OnThisLoop { [self] in
             guard exchange.end() else { return }
             log.withLock { $0.underWay -= 1 }
@@ -55,7 +55,7 @@ final class HeldTransport: HTTPTransport, @unchecked Sendable {
     }
 }
 
-/// What runs on the loop that made it.
+/// A closure that runs on the loop that created it.
 private struct OnThisLoop: @unchecked Sendable {
     let run: () -> Void
 }
@@ -66,7 +66,7 @@ private final class HeldExchange: Exchange {
 
     init(_ transport: HeldTransport) { self.transport = transport }
 
-    /// - Returns: false when it had ended before.
+    /// - Returns: False if it had already ended.
     func end() -> Bool {
         defer { hasEnded = true }
         return !hasEnded

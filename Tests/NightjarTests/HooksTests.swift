@@ -6,7 +6,7 @@ import Testing
 @testable import Nightjar
 
 @Suite struct HooksTests {
-    /// What a call comes to that runs on a queue of this test's.
+    /// Returns the result of a call on a queue of this test.
     private func outcome(
         _ client: Client, _ request: Request,
         _ redirect: (@Sendable (ClientTask, RedirectHop) -> RedirectAnswer)? = nil,
@@ -115,7 +115,7 @@ import Testing
         try request.headers.set("Authorization", "Bearer secret")
         let result = try outcome(client(transport), request) { _, _ in .followTo("http://other.test/x") }
         #expect(try result.get().url == "http://other.test/x")
-        // What goes along is decided by where it goes.
+        // Credentials are selected by the new target.
         #expect(!transport.log.withLock { $0.heads[1].contains("Authorization") })
     }
 
@@ -161,7 +161,7 @@ import Testing
         let transport = ScriptedTransport([HooksTests.redirecting, [.head(200), .end]])
         let result = try outcome(client(transport), Request(.get, "/here")) { task, _ in
             task.redirect(.follow)
-            task.redirect(.stop)  // too late: nothing is asked any more
+            task.redirect(.stop)  // too late: the decision is no longer requested
             return .later
         }
         #expect(try result.get().status == 200)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Nightjar
 
-/// Which exchanges tell the circuit breaker how their server does, and when their slots are free again.
+/// Which exchanges the circuit breaker counts, and when their slots are released.
 @Suite(.timeLimit(.minutes(1))) struct LimitStageTests {
     private func breaker(_ configuration: inout Configuration) {
         var breaker = CircuitBreaker.Settings()
@@ -25,7 +25,7 @@ import Testing
             $0.limits.breaker?.minimumCalls = 2
             $0.limits.breaker?.rest = .seconds(100)
             $0.coalesces = coalesces
-            // Enough for the exchange to begin on a busy machine: without one the server has not failed.
+            // Long enough for the exchange to begin on a busy machine: without an exchange the server has not failed.
             $0.timeouts.total = .milliseconds(isSanitized ? 1000 : 100)
         }
         for name in ["1", "2"] {
@@ -36,7 +36,7 @@ import Testing
         #expect(circuit(site.api) == .open)
     }
 
-    /// A caller that gives up has found out nothing.
+    /// A cancelled call is no failure of the server.
     @Test func aCancelledExchangeHasNoVerdict() async throws {
         let site = try ManualSite {
             breaker(&$0)
@@ -68,7 +68,7 @@ import Testing
         #expect(try await site.result("moved").get().status == 200)
     }
 
-    /// A stream that its reader leaves has had a good response.
+    /// A stream that its reader cancels has had a good response.
     @Test func aResponseThatIsNotReadToItsEndShowsThatItsServerWorks() async throws {
         let site = try ManualSite { breaker(&$0) }
         try site.start("failed", Request(.get, "/a"))
@@ -82,7 +82,7 @@ import Testing
         try await eventually("the circuit closed") { circuit(site.api) == .closed }
     }
 
-    /// A redirect leaves its slot before it waits for a fetch that waits for that slot.
+    /// A redirect releases its slot before it waits for a fetch that waits for that slot.
     @Test func aRedirectDoesNotKeepItsSlotWhileItWaitsForTheCache() async throws {
         let site = try ManualSite {
             $0.limits.concurrency = 1
@@ -93,7 +93,7 @@ import Testing
         try site.start("fetch", Request(.get, "/b"))
         try await eventually("the fetch waits for a slot") { site.api.limitStates().first?.waiting == 1 }
         site.transport.respond("/a", 302, [("Location", "/b")], isWhole: false)
-        // Earlier than a call in the cache's queue loses patience.
+        // Earlier than the timeout of a call in the cache's queue.
         try await site.begun(["/a", "/b"], within: .seconds(3))
         site.transport.respond("/b", 200, [("Cache-Control", "max-age=60"), ("Content-Length", "2")], body: "ok")
         #expect(try await site.result("fetch").get().text == "ok")

@@ -8,7 +8,7 @@ import Testing
 
 /// A client's loop: work from other threads, and the delivery of events.
 @Suite(.timeLimit(.minutes(1))) struct LoopTests {
-    /// A handler that runs on the loop posts an event while another queue's event is being posted.
+    /// A callback that runs on the loop posts an event while another queue's event is being posted.
     @Test func eventsThatAHandlerOnTheLoopPostsReachTheirQueue() throws {
         let api = try Client(Configuration())
         let (first, second) = (CompletionQueue(), CompletionQueue())

@@ -6,7 +6,7 @@ import NightjarTransport
 import Synchronization
 import Testing
 
-/// A transport without a network whose responses the test gives, one by one, by the target of the request.
+/// A transport without a network. The test provides its responses individually, by the target of the request.
 final class ManualTransport: HTTPTransport, @unchecked Sendable {
     struct Log {
         /// The targets of all exchanges, in the order in which they began.
@@ -32,9 +32,9 @@ final class ManualTransport: HTTPTransport, @unchecked Sendable {
 
     func shutDown() { waiting = [] }
 
-    /// Responds to the exchange that has waited longest for this target.
+    /// Responds to the oldest waiting exchange with this target.
     ///
-    /// - Parameter isWhole: false: the body never ends.
+    /// - Parameter isWhole: False: the body never ends.
     func respond(
         _ target: String, _ status: Int = 200, _ fields: [(String, String)] = [], body: String = "",
         isWhole: Bool = true
@@ -70,7 +70,7 @@ private final class ManualExchange: Exchange {
     func endBody() {}
 }
 
-/// A client of a ``ManualTransport``, and what its calls have ended with.
+/// A client of a ``ManualTransport``, and the results of its calls.
 final class ManualSite: Sendable {
     let api: Client
     let transport: ManualTransport
@@ -80,7 +80,7 @@ final class ManualSite: Sendable {
         var configuration = Configuration()
         configuration.baseURL = "http://api.test"
         configuration.retry.maximumAttempts = 1
-        // Tests decide when a response comes, and on a busy machine they may be late.
+        // Tests determine when a response arrives, and may be late on a busy machine.
         configuration.timeouts.idle = nil
         configure(&configuration)
         let made = Mutex<ManualTransport?>(nil)
@@ -92,7 +92,7 @@ final class ManualSite: Sendable {
         transport = try #require(made.withLock { $0 })
     }
 
-    /// Starts a call whose result is kept by this name.
+    /// Starts a call whose result is stored under this name.
     @discardableResult
     func start(_ name: String, _ request: Request) throws -> ClientTask {
         try api.start(request, on: nil, TaskHandlers { _, result in self.results.withLock { $0[name] = result } })

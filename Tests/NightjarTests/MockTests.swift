@@ -157,7 +157,7 @@ struct MockTests {
         let began = ContinuousClock.now
         #expect(try client.sendBlocking(Request(.get, "/")).body.readableBytes == 4000)
         let first = ContinuousClock.now - began
-        // A connection, a request there and back, and 4000 bytes.
+        // Connecting, one round trip, and 4000 bytes.
         #expect(first >= .milliseconds(78))
         client.close()
     }

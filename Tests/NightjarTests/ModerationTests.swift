@@ -4,16 +4,16 @@ import Testing
 
 @testable import Nightjar
 
-/// When the loop rests between its looks at the sockets, and that it knows how many it waits for.
+/// When the loop delays polling its sockets, and how it counts calls in flight.
 @Suite struct ModerationTests {
-    /// One of which so many calls are awaited.
+    /// A value with that many calls in flight.
     private func moderation(awaiting count: Int) -> Moderation {
         var moderation = Moderation()
         for _ in 0..<count { moderation.began() }
         return moderation
     }
 
-    /// So many answers come, and as many calls follow on them.
+    /// That many responses arrive, and as many calls follow.
     private func rest(_ moderation: inout Moderation, after answers: Int) -> Duration? {
         for _ in 0..<answers { moderation.ended() }
         for _ in 0..<answers { moderation.began() }
@@ -33,7 +33,7 @@ import Testing
         #expect(rest(&moderation, after: 4) == .microseconds(microseconds))
     }
 
-    /// Where a rest brings nothing, one batch is sent without, then two, then four; in the end all but one of 65.
+    /// After a useless delay, one batch is handled without a delay, then two, then four; in the end all but one of 65.
     @Test func restsInVainBecomeRare() {
         var moderation = moderation(awaiting: 50)
         func batchesWithoutARest() -> Int {
@@ -43,13 +43,13 @@ import Testing
         }
         #expect(batchesWithoutARest() == 0)
         #expect((0..<9).map { _ in batchesWithoutARest() } == [1, 2, 4, 8, 16, 32, 64, 64, 64])
-        // One that brings something makes up for all of them.
+        // One useful delay resets the penalty.
         #expect(rest(&moderation, after: 2) != nil)
         #expect(rest(&moderation, after: 3) != nil)
         #expect(batchesWithoutARest() == 1)
     }
 
-    /// Who reads an answer part by part is not kept waiting for those who have none yet.
+    /// A reader of a response body is not delayed by calls without a response.
     @Test func partsOfAnswersBringNoRest() {
         var moderation = moderation(awaiting: 50)
         #expect(rest(&moderation, after: 0) == nil)
@@ -58,7 +58,7 @@ import Testing
         #expect(rest(&moderation, after: 2) != nil)
     }
 
-    /// What is awaited is counted by the calls' states, of which there are many ways out.
+    /// Calls in flight are counted by their states, which can end in many ways.
     @Test(.timeLimit(.minutes(1))) func allThatIsAwaitedComesToAnEnd() throws {
         var configuration = Configuration()
         configuration.baseURL = "http://api.test/v1"

@@ -6,7 +6,7 @@ import Testing
 @testable import Nightjar
 
 @Suite struct ObserverTests {
-    /// What was observed, one word an event, and the exchanges.
+    /// The observed events, one word each, and the exchanges.
     private final class Witness: Sendable {
         struct Seen {
             var words: [String] = []
@@ -46,7 +46,7 @@ import Testing
         return try Client(configuration, transport: { _ in transport })
     }
 
-    // MARK: What is told
+    // MARK: Events
 
     @Test func aCallIsToldFromItsBeginningToItsEnd() throws {
         let transport = ScriptedTransport([[.head(200, [("A", "b")]), .body("hel"), .body("lo"), .end]])
@@ -222,7 +222,7 @@ import Testing
         #expect(entries[0]["response"]?["redirectURL"] == .string("/there"))
     }
 
-    /// What HAR 1.2 requires (http://www.softwareishard.com/blog/har-12-spec/), but for what only pages have.
+    /// The requirements of HAR 1.2 (http://www.softwareishard.com/blog/har-12-spec/), except those for pages.
     private static let schema = """
         {"type": "object", "required": ["log"], "properties": {"log": {
           "type": "object", "required": ["version", "creator", "entries"],

@@ -86,7 +86,7 @@ import Testing
         #expect(configuration.timeouts == Timeouts(connect: .seconds(5), idle: .seconds(30), total: .seconds(3)))
     }
 
-    /// 0 and false are no limit, null is not set.
+    /// 0 and false mean unlimited, null means not set.
     @Test(arguments: [
         ("0", Duration.zero), ("false", .zero), ("0.0", .zero), ("null", nil), ("3153600000", .seconds(3_153_600_000)),
     ])
@@ -108,7 +108,7 @@ import Testing
         #expect(configuration.forwardedHeaders == ["X-Client"])
         #expect(configuration.openAPIFolder == "/apis")
         for name in ["Cookie", "authorization", "Host"] {
-            #expect(refusal(#"{"forward_headers": ["\#(name)"]}"#).hasPrefix("forward_headers cannot name \(name)"))
+            #expect(refusal(#"{"forward_headers": ["\#(name)"]}"#).hasPrefix("forward_headers cannot contain \(name)"))
         }
     }
 
@@ -139,7 +139,7 @@ import Testing
         (#"{"proxy": 1}"#, #"option "proxy" must be true, false, a URL or a table, found an integer"#),
         (
             #"{"proxy": "ftp://u:secret@h"}"#,
-            #"the proxy cannot be used: its scheme "ftp" is none of http, https, socks5 and socks5h"#
+            #"the proxy cannot be used: its scheme "ftp" is not http, https, socks5 or socks5h"#
         ),
         (
             #"{"unix_socket": "d.sock"}"#,

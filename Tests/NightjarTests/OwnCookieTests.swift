@@ -1,14 +1,15 @@
+import NightjarAPI
 import NightjarHTTP
 import Synchronization
 import Testing
 
 @testable import Nightjar
 
-/// Cookies that a call brings itself, beside those of the jar: what the server sees.
+/// Cookies of the call itself, in addition to those of the jar, as the server sees them.
 @Suite struct OwnCookieTests {
     private let done: [ScriptedTransport.Step] = [.head(200), .end]
 
-    private func operation(_ path: String = "/a") -> NightjarHTTP.Operation {
+    private func operation(_ path: String = "/a") -> NightjarAPI.Operation {
         var operation = Operation("read", .get, path)
         operation.parameters = [Parameter("sid", in: .cookie), Parameter("tags", in: .cookie)]
         return operation
@@ -78,7 +79,7 @@ import Testing
         try send(api) { try $0.headers.set("Cookie", "mine=1") }
         try send(api, [:]) { try $0.headers.set("cookie", "mine=1") }
         #expect(cookies(transport)[0] == ["mine=1; sid=own"])
-        #expect(cookies(transport)[1] == [])  // the name is the caller's: "cookie: mine=1"
+        #expect(cookies(transport)[1] == [])  // the caller sets the field: "cookie: mine=1"
         let (other, seen) = try client(2) { try? $0.headers.set("Cookie", "all=1") }
         try send(other)
         try send(other, path: "http://other.test/a")

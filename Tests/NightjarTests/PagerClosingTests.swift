@@ -6,9 +6,9 @@ import Testing
 
 @testable import Nightjar
 
-/// Whoever asks for a page is answered once, whatever is closed meanwhile.
+/// Each request for a page gets one result, whatever is closed meanwhile.
 @Suite(.timeLimit(.minutes(2))) struct PagerClosingTests {
-    /// What asks were answered.
+    /// The results of requests.
     private final class Answers: Sendable {
         private let all = Mutex<[Int: [ErrorKind?]]>([:])
 
@@ -22,7 +22,7 @@ import Testing
         var byAsk: [Int: [ErrorKind?]] { all.withLock { $0 } }
     }
 
-    /// Runs off the cooperative threads, which must not block.
+    /// Runs outside of the cooperative thread pool, whose threads must not block.
     private func onThread(_ body: @escaping @Sendable () -> Void) -> DispatchSemaphore {
         let done = DispatchSemaphore(value: 0)
         Thread.detachNewThread {
@@ -32,7 +32,7 @@ import Testing
         return done
     }
 
-    /// Holds the loop, so that what is submitted meanwhile comes to it as one batch.
+    /// Blocks the loop, so that messages that are submitted meanwhile arrive as one batch.
     private func hold(_ api: Client) -> DispatchSemaphore {
         let (holds, release) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         api.loop.submit(
@@ -44,7 +44,7 @@ import Testing
         return release
     }
 
-    /// Closes the client on a thread of its own, as far as its loop is not needed.
+    /// Closes the client on a separate thread, up to the point that needs its loop.
     private func beginClosing(_ api: Client) -> DispatchSemaphore {
         let closing = onThread { api.close() }
         while api.loop.submit(.nothing) { sched_yield() }
@@ -75,7 +75,7 @@ import Testing
         #expect(answers.byAsk == [0: [.closed], 1: [.closed], 2: [.closed]])
     }
 
-    /// The queue's close does not wait for the loop of a client that is being closed.
+    /// Closing the queue does not wait for the loop of a client that is being closed.
     @Test func anAskIsCancelledWhileTheClientIsClosed() throws {
         let api = try held()
         let pager = try pager(api)
@@ -106,7 +106,7 @@ import Testing
             queue.close()
             asking.wait()
             closing.wait()
-            // One that was refused by the closed queue is answered by its own thread.
+            // A request that the closed queue rejected gets its result on its own thread.
             #expect(answers.byAsk.keys.sorted() == [0, 1, 2, 3], "round \(round)")
             #expect(answers.byAsk.values.allSatisfy { $0.count == 1 }, "round \(round)")
         }

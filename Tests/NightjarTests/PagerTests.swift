@@ -68,7 +68,8 @@ import Testing
         #expect(throws: NightjarError.self) { try first?.json(2) }
         #expect(
             pager.explanation
-                == #"guessed: the items are at "/items", the cursor is at "/next_cursor" and the query item "cursor" takes it"#
+                == #"guessed: the items are at "/items", the cursor is at "/next_cursor" and the query item "#
+                + #""cursor" takes it"#
         )
         #expect(texts(try pager.nextPageBlocking()) == ["3"])
         #expect(texts(try pager.nextPageBlocking()) == ["4"])
@@ -209,7 +210,7 @@ import Testing
         let results = Results()
         pager.nextPage(on: nil) { results.add($0) }
         try await eventually("the page was requested") { targets(transport).count == 1 }
-        // Each is a round of the loop: after two it has come to the response and waits.
+        // Each call is one turn of the loop: after two, it has received the response and waits.
         for _ in 0..<2 { _ = api.limitStates() }
         api.close()
         try await eventually("the wait was ended") { results.kinds.count == 1 }
@@ -438,7 +439,7 @@ import Testing
     }
 }
 
-/// What asks for pages were answered with.
+/// The results of requests for pages.
 private final class Results: Sendable {
     private let all = Mutex<[Result<Page?, NightjarError>]>([])
 
@@ -451,7 +452,7 @@ private final class Results: Sendable {
     }
 }
 
-/// A transport that answers when it is told to.
+/// A transport that responds when it is told to.
 private final class PatientPages: HTTPTransport, @unchecked Sendable {
     private let log = Mutex((began: 0, cancelled: 0))
     private let loop = Mutex<(any EventLoop)?>(nil)
@@ -464,7 +465,7 @@ private final class PatientPages: HTTPTransport, @unchecked Sendable {
         var configuration = Configuration()
         configuration.baseURL = "http://api.test/v1"
         configuration.retry.maximumAttempts = 1
-        // Tests beside this one may keep Swift's threads for a minute.
+        // Concurrent tests may occupy Swift's threads for a minute.
         let none = Timeouts.unlimited
         configuration.timeouts = Timeouts(connect: none, idle: none, total: none)
         return try Client(configuration) { loop in
@@ -482,7 +483,7 @@ private final class PatientPages: HTTPTransport, @unchecked Sendable {
         return Held(self)
     }
 
-    /// The request that was begun last.
+    /// Responds to the latest request.
     func answer(_ body: String) {
         loop.withLock { $0 }?.execute { [self] in
             guard let receiver = receivers.popLast() else { return }

@@ -7,13 +7,13 @@ import Testing
 
 @testable import Nightjar
 
-/// What one poll runs, and what a queue holds that is not polled.
+/// How much one poll runs, and how much an unpolled queue holds.
 @Suite struct QueueBoundsTests {
     private final class Counter: Sendable {
         let count = Atomic<Int>(0)
     }
 
-    /// Returns when the loop has done what was submitted, and has sent the events of that.
+    /// Returns when the loop has carried out what was submitted, and has posted the events.
     private func rounds(_ api: Client) { for _ in 0..<3 { _ = api.limitStates() } }
 
     private func readable(_ queue: CompletionQueue) -> Bool {
@@ -116,7 +116,7 @@ import Testing
         #expect(lines.withLock { $0.filter { $0 == 100_000 }.count } == 10)
     }
 
-    // MARK: Responses by hand
+    // MARK: Manual responses
 
     @Test(arguments: [false, true]) func aResponseThatIsTooLargeForTheCacheIsNotInserted(_ isOnDisk: Bool) throws {
         let folder = try TemporaryDirectory()

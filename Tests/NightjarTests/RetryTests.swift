@@ -7,7 +7,7 @@ import Testing
 @testable import Nightjar
 
 @Suite struct RetryTests {
-    /// Without waits: how long they are, RetryPolicyTests has.
+    /// Without delays; RetryPolicyTests tests their lengths.
     private func retrying(
         _ transport: ScriptedTransport, _ configure: (inout Configuration) -> Void = { _ in }
     ) throws -> Client {
@@ -63,7 +63,7 @@ import Testing
         #expect(keys.count == 2 && keys[0] != nil && keys[0] == keys[1])
     }
 
-    /// What the server turned away it has not done, so there is nothing to fear of an attempt that never left.
+    /// A request that the server turned away was not processed, so its outcome is known.
     @Test func whatWasTurnedAwayIsNoUnknownOutcome() async throws {
         for (status, isUnknown) in [(429, false), (503, true)] {
             let transport = ScriptedTransport([[.head(status), .end]] + Array(repeating: [.fail(.connect)], count: 2))
@@ -116,7 +116,7 @@ import Testing
             question.error.status == 503 ? .stop : .again(after: .zero)
         }
         let api = try retrying(ScriptedTransport([[.fail(.protocol)], fine, unavailable, fine]))
-        // Not what the policy would do, either time.
+        // The policy would decide otherwise both times.
         let response = try api.sendBlocking(Request(.post, "/articles"), handlers: handlers)
         #expect(response.status == 200 && response.attempts == 2)
         let error = #expect(throws: NightjarError.self) {
@@ -145,7 +145,7 @@ import Testing
 
     // MARK: The budget
 
-    /// Nothing but the reserve, which is one retry.
+    /// Only the reserve, which is one retry.
     private func oneRetry(_ configuration: inout Configuration) {
         configuration.retryBudget.reserve = 1
         configuration.retryBudget.successesPerRetry = 100
@@ -179,14 +179,14 @@ import Testing
         #expect(try await api.send(Request(.get, "/a")).attempts == 2)
     }
 
-    /// A retry that the caller demands is not given back, because it was never charged.
+    /// A retry that the caller demands is not refunded, because it was never charged.
     @Test func whatWasNotChargedIsNotGivenBack() throws {
         let scripts = [unavailable, unavailable, unavailable, fine, unavailable, fine]
         let api = try retrying(ScriptedTransport(scripts)) {
             oneRetry(&$0)
             $0.retry.maximumAttempts = 2
         }
-        // Spends the reserve.
+        // Uses up the reserve.
         #expect(throws: NightjarError.self) { try api.sendBlocking(Request(.get, "/a")) }
         var handlers = TaskHandlers { _, _ in }
         handlers.retry = { _, question in

@@ -8,9 +8,9 @@ import Testing
 
 @testable import Nightjar
 
-/// What goes wrong between two things that are right by themselves.
+/// Errors in the interaction of parts that are correct on their own.
 @Suite struct ReviewTests {
-    /// Answers by what was asked; nil: with silence. What it is asked is kept.
+    /// Responds depending on the request; nil: never. Records the requests.
     private final class Answering: HTTPTransport, @unchecked Sendable {
         enum Answer {
             case status(Int, String = "{}")
@@ -52,12 +52,12 @@ import Testing
         var all: [Asked] { asked.withLock { $0 } }
     }
 
-    /// A store that blocks, as files do, and fails when it is told to.
+    /// A store that blocks like files do, and fails when it is told to.
     private final class Disk: TokenStore {
         let memory = MemoryTokenStore()
         let refusesTokens = Mutex(false)
         let firstLockTakes = Mutex<UInt32>(0)
-        /// How long the next load takes that somebody with the lock does.
+        /// How long the next load under the lock takes.
         let underLock = Mutex<UInt32>(0)
         private let isLocked = Mutex(false)
         var name: String { "disk" }
@@ -143,7 +143,7 @@ import Testing
         #expect(transport.log.withLock { $0.heads.count } == 2)
     }
 
-    /// In whichever order the calls end: one that ends makes way for one that waits.
+    /// In any order of ending: a call that ends makes room for one that waits.
     @Test(arguments: [true, false]) func closingBeginsNothing(isShuffled: Bool) throws {
         let transport = Answering { _, _ in nil }
         var configuration = Configuration()
@@ -227,7 +227,7 @@ import Testing
         #expect(lock != nil)
     }
 
-    // MARK: The program's code
+    // MARK: Callbacks
 
     @Test func theLoginHookRunsWhereTheHandlersRun() throws {
         let here = UInt(pthread_self())
@@ -253,7 +253,7 @@ import Testing
         #expect(there.withLock { $0 } == here)
     }
 
-    // MARK: Who is who
+    // MARK: Identities
 
     @Test func aLoginIsNotSharedWithTheNext() throws {
         let transport = Answering { _, _ in nil }
@@ -331,7 +331,7 @@ import Testing
         #expect(try store.load()?.token?.refresh == "r1")
     }
 
-    /// A refreshes and cannot save; B logs in as somebody else, or only logs out. A's next 401 changes nothing of that.
+    /// A refreshes and cannot save; B logs in as another user, or only logs out. A's next 401 does not change that.
     @Test(arguments: [true, false]) func aClientWithAnOldLoginLeavesTheNewOne(logsIn: Bool) throws {
         let transport = Answering { line, form in
             if line == "GET /v1/refused" { return .status(401) }
@@ -363,7 +363,8 @@ import Testing
         api.close()
     }
 
-    /// Another process holds the lock for its exchange: the logout does not need it, and is not lost when the client closes.
+    /// Another process holds the lock for its exchange: the logout does not need the lock, and is not lost when the
+    /// client closes.
     @Test func aLogoutReachesAStoreWhoseLockIsTaken() throws {
         let store = try Disk(StoredLogin(token: old, lineage: 1, generation: 1))
         let lock = try store.tryLock()
@@ -388,10 +389,10 @@ import Testing
         let refused = #expect(throws: NightjarError.self) { try api.sendBlocking(Request(.get, "/a")) }
         #expect(refused?.kind == .storage)
         api.close()
-        #expect(errors.withLock { $0 }.contains { $0.hasPrefix("the logout did not reach its store") })
+        #expect(errors.withLock { $0 }.contains { $0.hasPrefix("saving the logout failed") })
     }
 
-    /// Whatever would begin a login by itself: the tokens of the configuration, or the client's own credentials.
+    /// With both sources of an automatic login: the tokens of the configuration, or the client's own credentials.
     @Test(arguments: [true, false]) func aLogoutFromASharedStoreStands(hasCredentials: Bool) throws {
         let transport = Answering { line, _ in
             line == "POST /v1/token" ? .status(200, ReviewTests.token1) : .status(200)
@@ -405,7 +406,7 @@ import Testing
         try api.signOutBlocking()
         let asked = transport.all.count
         for _ in 0..<2 { #expect(throws: NightjarError.self) { try api.sendBlocking(Request(.get, "/a")) } }
-        // Of another process, and of the next run.
+        // For another process, and for the next run.
         let other = try client(transport, .oauth2(server), token, store: store)
         #expect(throws: NightjarError.self) { try other.sendBlocking(Request(.get, "/a")) }
         #expect(transport.all.count == asked)
@@ -443,7 +444,7 @@ import Testing
 
     // MARK: Limits
 
-    /// Each that is let in ends at once and lets the next in: in a loop, and not within each other.
+    /// Each call that is admitted ends at once and admits the next: in a loop, and not recursively.
     @Test(.timeLimit(.minutes(2))) func aLongLineThatEndsAtOnceNeedsNoDeepStack() throws {
         let transport = Answering { line, _ in line == "GET /held" ? nil : .status(200) }
         var configuration = Configuration()

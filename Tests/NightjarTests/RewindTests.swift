@@ -6,7 +6,7 @@ import Testing
 
 @testable import Nightjar
 
-/// Bodies that a caller begins anew for another attempt.
+/// Bodies that a caller rewinds for another attempt.
 @Suite struct RewindTests {
     @Test func whatWasGivenForAnAttemptThatIsOverDoesNotBeginTheNext() throws {
         let transport = Mutex<LosingTransport?>(nil)
@@ -30,7 +30,7 @@ import Testing
             default: .end
             }
         }
-        // The part of the first attempt comes when the second has begun.
+        // The part of the first attempt arrives after the second has begun.
         handlers.rewindBody = { task in task.provide(.bytes(ByteBuffer(string: "stale"))) }
         var request = Request(.put, "/articles/1")
         request.body = .stream(length: nil)
@@ -42,7 +42,7 @@ import Testing
     }
 }
 
-/// Asks for the body; loses the connection the first time, and answers when the body has ended the second.
+/// Requests the body. Loses the connection the first time, and responds after the body the second time.
 private final class LosingTransport: HTTPTransport, @unchecked Sendable {
     let sent = Mutex<[String]>([])
     private let loop: any EventLoop

@@ -1,4 +1,5 @@
 import NIOCore
+import NightjarAPI
 import NightjarHTTP
 import NightjarStorage
 import NightjarTransport
@@ -7,7 +8,7 @@ import Testing
 
 @testable import Nightjar
 
-/// Clients with several credentials: which of them a server sees.
+/// Clients with several credentials: which of them a server receives.
 @Suite struct SchemeTests {
     private let done: [ScriptedTransport.Step] = [.head(200), .end]
 
@@ -27,7 +28,7 @@ import Testing
         ScriptedTransport(Array(repeating: done, count: count))
     }
 
-    private func operation(_ ways: [SecurityRequirement]?, _ path: String = "/a") -> NightjarHTTP.Operation {
+    private func operation(_ ways: [SecurityRequirement]?, _ path: String = "/a") -> NightjarAPI.Operation {
         var operation = Operation("read", .get, path)
         operation.security = ways
         operation.requiresAuth = ways.flatMap(SecurityRequirement.requiresAuth)
@@ -38,7 +39,7 @@ import Testing
         _ = try api.sendBlocking(Endpoint<NightjarHTTP.Response>(operation(ways, path)))
     }
 
-    /// Target and credentials of each request.
+    /// The target and credentials of each request.
     private func seen(_ transport: ScriptedTransport) -> [String] {
         transport.log.withLock { log in
             log.heads.map { head in
@@ -89,7 +90,7 @@ import Testing
         try send(
             api, [SecurityRequirement("other"), SecurityRequirement("key", "other"), SecurityRequirement("token")])
         try send(api, [SecurityRequirement("token", "user"), SecurityRequirement("key")])
-        // Who has given a key wants it sent, though it may be left away.
+        // Configured credentials are sent, although the operation also allows anonymous requests.
         try send(api, [SecurityRequirement(), SecurityRequirement("key")])
         #expect(
             seen(transport) == ["/v1/a | Authorization: Bearer t", "/v1/a | X-Key: k", "/v1/a | X-Key: k"])
@@ -134,7 +135,7 @@ import Testing
                 + #"client's schemes in its "#
                 + "security or in the option auth of the call")
         #expect(seen(transport) == [])
-        // Its own credentials serve.
+        // The request's own credentials are sufficient.
         try request.headers.set("Authorization", "Bearer own")
         _ = try api.sendBlocking(request)
         #expect(seen(transport) == ["/v1/a | Authorization: Bearer own"])
@@ -158,7 +159,7 @@ import Testing
             message { _ = try api.sendBlocking(request) }
                 == #"the client has no credentials for the scheme "kye"; did you mean "key"?"#)
         request.schemes = ["token", "user"]
-        #expect(message { _ = try api.sendBlocking(request) }.contains("which a request has once"))
+        #expect(message { _ = try api.sendBlocking(request) }.contains("which a request can have only once"))
         let single = try client(transport) { $0.auth = .bearer("t") }
         request.schemes = ["key"]
         #expect(
@@ -249,7 +250,7 @@ import Testing
 
     // MARK: Logins
 
-    /// Two token servers and one API: `/one/token` gives `one1`, `one2`, ...
+    /// Two token servers and one API: `/one/token` returns `one1`, `one2`, ...
     private final class Server: HTTPTransport, @unchecked Sendable {
         struct State {
             var lines: [String] = []
@@ -328,7 +329,7 @@ import Testing
             try send(api, [SecurityRequirement("b")])
             try send(api, [SecurityRequirement("k")])
         }
-        // One is refused: it is renewed, and the other is not.
+        // One token is rejected and refreshed; the other is not.
         server.state.withLock { $0.refused = ["Bearer two1"] }
         try send(api, [SecurityRequirement("a")])
         try send(api, [SecurityRequirement("b")])
@@ -341,7 +342,7 @@ import Testing
         #expect(server.state.withLock { $0.forms[0].contains("scope=read") && !$0.forms[1].contains("scope") })
     }
 
-    /// RFC 6749 sections 3.3 and 6, RFC 8628 section 3.1: whoever lets the program in sees what for; a refresh keeps that.
+    /// RFC 6749 sections 3.3 and 6, RFC 8628 section 3.1: the user sees the requested scopes; a refresh keeps them.
     @Test(arguments: ["client_credentials", "device_code"]) func theScopesOfADocumentAreAskedFor(grant: String) throws {
         let server = Server()
         var configuration = Configuration()

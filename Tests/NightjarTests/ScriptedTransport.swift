@@ -4,7 +4,7 @@ import NightjarHTTP
 import NightjarTransport
 import Synchronization
 
-/// A transport without a network: each exchange plays the next script, and what was sent is recorded.
+/// A transport without a network: each exchange plays the next script, and requests are recorded.
 final class ScriptedTransport: HTTPTransport, @unchecked Sendable {
     enum Step {
         case head(Int, [(String, String)] = [])
@@ -22,7 +22,7 @@ final class ScriptedTransport: HTTPTransport, @unchecked Sendable {
     }
 
     let log = Mutex(Log())
-    /// What is told of the connection.
+    /// The reported connection.
     var connection: ConnectionRecord?
     var isReused = false
     private var scripts: [[Step]]
@@ -75,7 +75,7 @@ final class ScriptedExchange: Exchange {
     func endBody() {}
 }
 
-/// A client whose requests end in a script.
+/// A client whose requests are answered by a script.
 func client(
     _ transport: ScriptedTransport, _ configure: (inout Configuration) -> Void = { _ in }
 ) throws -> Client {

@@ -136,10 +136,10 @@ struct SessionRecordingTests {
         recording.begin(step: 1)
         let one = try client(recording, [])
         let task = try one.start(Request(.get, "/a"), on: nil, TaskHandlers { _, _ in })
-        _ = one.limitStates()  // The loop has done what was submitted.
+        _ = one.limitStates()  // The loop has carried out what was submitted.
         #expect(saved(recording, [1]).losses.map(\.reason) == ["one of its calls has not finished"])
         task.cancel()
-        _ = one.limitStates()  // The loop has done what was submitted.
+        _ = one.limitStates()  // The loop has carried out what was submitted.
         #expect(
             saved(recording, [1]).losses.map(\.reason)
                 == ["GET http://api.test/v1/a was cancelled before its response"])

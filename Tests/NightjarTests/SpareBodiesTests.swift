@@ -3,7 +3,7 @@ import Testing
 
 @testable import Nightjar
 
-/// Memory of bodies that are read serves those that come next, and nobody else's is touched.
+/// Buffers of consumed bodies are reused, and shared buffers are not touched.
 @Suite struct SpareBodiesTests {
     private func body(_ count: Int, of byte: UInt8 = 1) -> ByteBuffer { ByteBuffer(repeating: byte, count: count) }
 
@@ -20,7 +20,7 @@ import Testing
         let next = spare.take(900)
         #expect(address(of: next) == place)
         #expect(next.readableBytes == 0 && next.writerIndex == 0 && next.writableBytes >= 900)
-        // There is no second one.
+        // There is no second buffer.
         #expect(address(of: spare.take(900)) != place)
     }
 
@@ -44,7 +44,7 @@ import Testing
         #expect(spare.take(0).readableBytes == 0)
     }
 
-    /// 128 KiB in all, and nothing above 64.
+    /// 128 KiB in total, and no buffer above 64 KiB.
     @Test func soMuchIsKeptAndNoMore() {
         var spare = SpareBodies()
         spare.keep(ByteBuffer())

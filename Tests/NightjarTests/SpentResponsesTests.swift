@@ -5,7 +5,7 @@ import Testing
 
 @testable import Nightjar
 
-/// Answers that nobody holds any more go back to the loop that made them, and end there.
+/// Responses that nobody holds are returned to the loop that created them, and freed there.
 @Suite struct SpentResponsesTests {
     private static func response(bytes: Int) throws -> Response {
         let url = try RequestURL(base: "http://api.test/")
@@ -34,7 +34,7 @@ import Testing
         #expect(witnesses.allSatisfy { $0.response == nil })
     }
 
-    /// A client that rests keeps no more than a quarter of a mebibyte, however much was answered before.
+    /// An idle client keeps at most 256 KiB, however many responses there were before.
     @Test func whatIsBeyondTheBoundEndsAtOnce() throws {
         var spent = SpentResponses()
         var witnesses: [Witness] = []
@@ -57,7 +57,8 @@ import Testing
         #expect(witnesses.last?.response != nil)
     }
 
-    /// The answer of a call whose handler kept nothing is there until the loop's next mail, and one that was kept is its keeper's.
+    /// A response that a callback did not keep is returned with the loop's next messages; a kept one belongs to its
+    /// holder.
     @Test func whatAHandlerKeepsIsNotGivenBack() throws {
         let transport = ScriptedTransport([[.head(200), .end], [.head(200), .end], [.head(200), .end]])
         var configuration = Configuration()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Nightjar
 
-/// A body that is read in parts is whole, or its reader hears of it.
+/// A streamed body is complete, or its reader gets an error.
 @Suite(.timeLimit(.minutes(1))) struct StreamedResponseTests {
     /// Ten bytes of fifty, and then nothing.
     private let stuck: [ScriptedTransport.Step] = [.head(200, [("Content-Length", "50")]), .body("0123456789")]
@@ -15,7 +15,7 @@ import Testing
         try await eventually("the exchange was cancelled") { transport.log.withLock { $0.cancelled } == 1 }
     }
 
-    /// Cancelling the Swift task that reads throws: what it has read is not the whole body.
+    /// Cancelling the reading Swift task throws, because the body is incomplete.
     @Test func cancellingTheReaderThrows() async throws {
         let transport = ScriptedTransport([stuck])
         let api = try client(transport)
@@ -32,7 +32,7 @@ import Testing
         try await cancelled(transport)
     }
 
-    /// The same where the reader is cancelled before it begins, and where the call has ended with parts left.
+    /// The same if the reader is cancelled before it begins, and if the call has ended with unread parts.
     @Test(arguments: [false, true]) func aReaderThatIsCancelledAlreadyThrows(isWhole: Bool) async throws {
         let transport = ScriptedTransport([stuck + (isWhole ? [.end] : [])])
         let api = try client(transport)
@@ -71,7 +71,7 @@ import Testing
         #expect(try await parts.next() == nil)
     }
 
-    /// A failure is thrown behind the parts before it, and again by whoever goes on asking.
+    /// A failure is thrown after the preceding parts, and by every later call.
     @Test func aFailureIsThrownEachTime() async throws {
         let transport = ScriptedTransport([[.head(200), .body("half"), .fail(.connectionLost)]])
         let api = try client(transport)
@@ -94,7 +94,7 @@ import Testing
         defer { api.close() }
         let body = try await api.stream(Request(.get, "/")).body
         let readers = (0..<2).map { _ in Task { for try await _ in body {} } }
-        // One of them waits, and the end of the other one's loop cancels the call.
+        // One reader waits, and the end of the other one's loop cancels the call.
         let ends = await [readers[0].result, readers[1].result]
         #expect(
             Set(
@@ -104,7 +104,7 @@ import Testing
                 }) == ["reentrant", "cancelled"])
     }
 
-    /// A response that nobody reads is cancelled when it is dropped.
+    /// An unread response is cancelled when it is released.
     @Test func aDroppedResponseReleasesItsExchange() async throws {
         let transport = ScriptedTransport([stuck])
         let api = try client(transport)
@@ -119,7 +119,7 @@ import Testing
         defer { api.close() }
         do {
             let body = try await api.stream(Request(.get, "/")).body
-            #expect(api.limitStates().isEmpty)  // behind a cancel on the loop
+            #expect(api.limitStates().isEmpty)  // runs after a cancel on the loop
             #expect(transport.log.withLock { $0.cancelled } == 0)
             withExtendedLifetime(body) {}
         }

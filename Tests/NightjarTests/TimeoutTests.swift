@@ -2,7 +2,7 @@ import Testing
 
 @testable import Nightjar
 
-/// A limit of time is switched off by zero, for a client and for a call.
+/// A timeout of zero means unlimited, for a client and for a call.
 @Suite struct TimeoutTests {
     private func task(_ clients: Timeouts, _ calls: Timeouts = Timeouts()) throws -> CallOptions {
         var configuration = Configuration()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Nightjar
 
-/// On which queue the program's own code is asked for a token.
+/// On which queue the token provider runs.
 @Suite struct TokenProviderTests {
     private static let rounds = 400
 
@@ -24,7 +24,7 @@ import Testing
         for _ in 0..<Self.rounds where !isDone() { queue.poll(timeout: .milliseconds(5)) }
     }
 
-    /// Whether the calls are one exchange or two, and whichever of their queues it is that nobody polls.
+    /// Whether the calls share an exchange or not, and whichever of their queues is not polled.
     @Test(arguments: [true, false], [true, false])
     func whoeverPollsIsAsked(coalesces: Bool, firstIsIdle: Bool) throws {
         let asked = Mutex(0)
@@ -43,7 +43,7 @@ import Testing
         let (idle, busy) = firstIsIdle ? (0, 1) : (1, 0)
         poll(queues[busy]) { ended.withLock { !$0.isEmpty } }
         #expect(ended.withLock { $0 } == [200 + busy])
-        // What is due there still asks nobody.
+        // The pending event there no longer calls the provider.
         poll(queues[idle]) { ended.withLock { $0.count > 1 } }
         #expect(ended.withLock { $0 } == [200 + busy, 200 + idle])
         #expect(asked.withLock { $0 } == 1)

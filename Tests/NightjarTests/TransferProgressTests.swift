@@ -15,7 +15,7 @@ struct TransferProgressTests {
         func handlers() -> TaskHandlers {
             var handlers = TaskHandlers { [self] _, _ in isOver.withLock { $0 = true } }
             handlers.progress = { [self] _, progress in
-                // Behind the end nothing is told.
+                // Nothing is reported after the end.
                 if !isOver.withLock({ $0 }) { all.withLock { $0.append(progress) } }
             }
             return handlers
@@ -51,7 +51,7 @@ struct TransferProgressTests {
     }
 
     @Test func anAnswerWithoutABodyMovesNothing() throws {
-        // But for the totals, which are known at the end.
+        // Except the totals, which are known at the end.
         let told = try told([.head(204), .end], Request(.get, "/"))
         var none = TransferProgress()
         (none.sentTotal, none.receivedTotal) = (0, 0)
@@ -84,12 +84,12 @@ struct TransferProgressTests {
         #expect(try last([moved, [.head(204), .end]], Request(.get, "/")) == none)
     }
 
-    /// Each coalesced call is told of the body that all of them got.
+    /// Each coalesced call reports the body that all of them received.
     @Test func coalescedCallsAreToldOfTheirSharedBody() async throws {
         let site = try ManualSite { $0.coalesces = true }
         let all = [Told(), Told()]
         for told in all { try site.api.start(Request(.get, "/a"), on: nil, told.handlers()) }
-        #expect(site.api.limitStates().isEmpty)  // behind both on the loop
+        #expect(site.api.limitStates().isEmpty)  // runs after both on the loop
         site.transport.respond("/a", body: "seven b")
         try await eventually("both ended") { all.allSatisfy { $0.isOver.withLock { $0 } } }
         #expect(site.transport.log.withLock { $0.begun.count } == 1)

@@ -53,14 +53,14 @@ import Testing
         _ = outgoing.next()
         let error = #expect(throws: NightjarError.self) { try outgoing.receive(ByteBuffer(string: "abc")) }
         #expect(error?.kind == .invalidRequest)
-        #expect(error?.message == "the request's body is longer than its given length")
+        #expect(error?.message == "the request body is longer than its declared length")
     }
 
     @Test func aSourceThatEndsEarlyFails() {
         var (outgoing, _) = body(.stream(length: 2))
         _ = outgoing.next()
         let error = #expect(throws: NightjarError.self) { try outgoing.end() }
-        #expect(error?.message == "the request's body ended 2 bytes before its given length")
+        #expect(error?.message == "the request body ended 2 bytes before its declared length")
     }
 
     @Test func contentOfUnknownLengthIsChunked() throws {

@@ -1,4 +1,5 @@
-// What ThreadSanitizer cannot know of Swift's code, and of Lua's, told to it. scripts/sanitize links this into what it builds for it.
+// Annotations for ThreadSanitizer about the synchronization in Swift's and Lua's code. scripts/sanitize links this
+// file.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <setjmp.h>
@@ -8,10 +9,10 @@
 void __tsan_acquire(void *address);
 void __tsan_release(void *address);
 
-// Synchronization.Mutex. An uncontended lock or unlock is an atomic operation inlined into our code, which is instrumented. A
-// contended one is a function of libswiftSynchronization.so, which is not: what a Mutex guards would be reported as raced
-// for. These take the place of that library's, call them, and say before or after what the mutex orders. The mutex's address
-// is that of its word, which the inlined half works on too.
+// Synchronization.Mutex. An uncontended lock or unlock is an atomic operation inlined into our code, which is
+// instrumented. A contended one is a function of libswiftSynchronization.so, which is not instrumented: accesses
+// protected by a Mutex would be reported as races. The functions below replace those of that library, call them, and
+// report the ordering before or after. The mutex's address is that of its word, which the inlined half uses, too.
 
 typedef __attribute__((swiftcall)) void (*lock_slow)(uint32_t thread, __attribute__((swift_context)) void *mutex);
 typedef __attribute__((swiftcall)) uint8_t (*try_lock_slow)(__attribute__((swift_context)) void *mutex);
@@ -53,11 +54,11 @@ __attribute__((swiftcall)) void mutex_unlock_slow(__attribute__((swift_context))
   ((unlock_slow)library(UNLOCK_SLOW, &known))(mutex);
 }
 
-// Accesses to inout values. For one without members, such as SystemRandomNumberGenerator, generic code passes on an address
-// that was never set, and the sanitizer falls over it (swiftlang/swift issues 61244 and 66099). The linker's --wrap brings
-// each of these calls here; those that are of no memory that the program writes end here: of none at all (compiler-rt's
-// tsan_platform.h), or of code and constants, whose shadow the sanitizer has mapped for reading alone and filled with a mark
-// (MapRodata of tsan_platform_linux.cpp).
+// Accesses to inout values. For a value without members, such as SystemRandomNumberGenerator, generic code passes an
+// address that was never set, and the sanitizer crashes (swiftlang/swift issues 61244 and 66099). The linker's --wrap
+// redirects these calls to this file. Calls with an address that the program cannot write end here: an address outside
+// of the application's memory (compiler-rt's tsan_platform.h), or one of code and constants, whose shadow the sanitizer
+// has mapped read-only and filled with a marker (MapRodata of tsan_platform_linux.cpp).
 
 void __real___tsan_external_write(void *address, void *caller, void *tag);
 
@@ -82,10 +83,10 @@ void __wrap___tsan_external_write(void *address, void *caller, void *tag) {
   __attribute__((musttail)) return __real___tsan_external_write(address, caller, tag);
 }
 
-// Errors and yields of Lua. Debian builds liblua5.4 with _FORTIFY_SOURCE: what it jumps by is __longjmp_chk, the one of its
-// kind that the sanitizer does not intercept (it does _setjmp, longjmp, _longjmp and siglongjmp). Each jump over functions of
-// ours would leave them on the call stack that the sanitizer keeps of the thread, 65536 places, until it writes beyond its end:
-// a segmentation fault in whatever is called then. glibc's own checks that the jump goes up the stack, which is lost here.
+// Errors and yields of Lua. Debian builds liblua5.4 with _FORTIFY_SOURCE, so it uses __longjmp_chk, the only such
+// function that the sanitizer does not intercept (it intercepts _setjmp, longjmp, _longjmp and siglongjmp). Each jump
+// over our functions would leave them on the sanitizer's call stack of 65536 entries until it overflows, which crashes
+// an arbitrary later call. glibc's check that the jump goes up the stack is lost here.
 
 __attribute__((noreturn)) void __longjmp_chk(jmp_buf place, int value);
 __attribute__((noreturn)) void __longjmp_chk(jmp_buf place, int value) { longjmp(place, value); }

@@ -1,4 +1,4 @@
-/// Bytes that a test writes down as text or as numbers.
+/// Bytes that a test writes as text or as numbers.
 public struct Bytes: Sendable, Equatable, ExpressibleByStringInterpolation, ExpressibleByArrayLiteral {
     public var array: [UInt8]
 

@@ -3,10 +3,10 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A program that a test runs beside itself.
+/// A child process of a test.
 ///
-/// Not Foundation's `Process`: that learns of a child's end by a socket which children started meanwhile inherit, and so
-/// waits for their end too, for ever where they wait for each other's. This one leaves its children three descriptors.
+/// Foundation's `Process` is not used: it detects the end of a child with a socket that concurrently started children
+/// inherit, so it also waits for their end, and can deadlock. This class passes only three descriptors to its children.
 public final class ChildProcess: Sendable {
     public enum Ending: Sendable, Equatable {
         case exit(Int32)
@@ -16,12 +16,13 @@ public final class ChildProcess: Sendable {
     public let id: pid_t
     private let ending = Mutex<Ending?>(nil)
 
-    /// Starts it.
+    /// Starts the process.
     ///
     /// - Parameters:
-    ///   - program: an absolute path.
-    ///   - output: the file that its output goes to, made and emptied; nil: nowhere. `errors` likewise; nil: where ours go.
-    ///   - environment: beside ours.
+    ///   - program: An absolute path.
+    ///   - output: The file for standard output, created or truncated; nil discards it. `errors` is the same for
+    ///     standard error; nil inherits it.
+    ///   - environment: Variables in addition to those of this process.
     public init(
         _ program: String, _ arguments: [String], input: String? = nil, output: String? = nil, errors: String? = nil,
         environment: [String: String] = [:], directory: String? = nil
@@ -48,23 +49,23 @@ public final class ChildProcess: Sendable {
 
     public var isRunning: Bool { look() == nil }
 
-    /// Returns when it has ended.
+    /// Waits for the end of the process.
     @discardableResult
     public func wait() -> Ending {
         while true {
-            // Only looked at, so that whoever else waits or sends a signal finds it still.
+            // WNOWAIT leaves the process waitable for other threads.
             var information = siginfo_t()
             waitid(P_PID, id_t(id), &information, WEXITED | WNOWAIT)
             if let ending = look() { return ending }
         }
     }
 
-    /// Does nothing where it has ended.
+    /// Has no effect after the end.
     public func send(_ signal: Int32) {
         ending.withLock { if $0 == nil { kill(id, signal) } }
     }
 
-    /// Until this has told an end, the number is this child's and no other's.
+    /// The process number stays reserved until this function has returned an ending.
     private func look() -> Ending? {
         ending.withLock { ending in
             if let ending { return ending }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What a program that a test ran has left.
+/// The result of a program that a test ran.
 public struct ToolResult: Sendable {
     public let status: Int32
     public let output: [UInt8]
@@ -15,9 +15,9 @@ public struct ToolFailure: Error, CustomStringConvertible {
     public init(description: String) { self.description = description }
 }
 
-/// Runs a program that is found on the path, and waits for its end; its output goes through files, so it cannot block.
+/// Runs a program from the PATH and waits for its end. Output is passed through files, so the program cannot block.
 ///
-/// - Parameter limit: after it the program is killed, and this throws.
+/// - Parameter limit: The timeout. The program is then killed, and this function throws.
 public func run(
     _ program: String, _ arguments: [String], input: Bytes = "", environment: [String: String] = [:],
     directory: String? = nil, within limit: Duration = .seconds(30)

@@ -1,16 +1,16 @@
 import Glibc
 
-/// A condition that did not come true in time.
+/// A condition that did not become true in time.
 public struct NeverHappened: Error, CustomStringConvertible {
     public let description: String
 }
 
-/// Waits until `condition` holds, looking every few milliseconds; for tests that must not sleep blindly.
+/// Waits until `condition` is true, polling every few milliseconds, for tests that must not sleep blindly.
 ///
-/// This one blocks its thread. Where the condition depends on tasks of Swift's pool, use the asynchronous one.
+/// This variant blocks its thread. If the condition depends on Swift tasks, use the asynchronous variant.
 ///
-/// - Parameter what: completes the sentence "it never happened that ...".
-@_disfavoredOverload  // so that an asynchronous caller with a plain closure gets the one below
+/// - Parameter what: Completes the sentence "it never happened that ...".
+@_disfavoredOverload  // an asynchronous caller with a plain closure then uses the overload below
 public func eventually(
     _ what: String, within limit: Duration = .seconds(5), _ condition: () throws -> Bool
 ) throws {
@@ -21,12 +21,12 @@ public func eventually(
     }
 }
 
-/// Waits until `condition` holds, looking every few milliseconds, without blocking the thread.
+/// Waits until `condition` is true, polling every few milliseconds, without blocking the thread.
 nonisolated(nonsending) public func eventually(
     _ what: String, within limit: Duration = .seconds(5), _ condition: () async throws -> Bool
 ) async throws {
     let end = ContinuousClock.now + limit
-    // Tests that block starve Swift's pool: time alone may pass without anyone having had a turn.
+    // Blocking tests can starve Swift's thread pool, so a minimum number of polls is required besides the time.
     var looks = 0
     while try await !condition() {
         looks += 1

@@ -1,9 +1,9 @@
 import Glibc
 import Synchronization
 
-/// A gate between a test and a peer's script, closed until it is opened, once and for all.
+/// A gate between a test and a peer's script. It is closed until it is opened, permanently.
 public final class Latch: Sendable {
-    /// Readable at its end once the writer is gone, so that a thread can wait for it beside its sockets.
+    /// At end of file once the writer is closed, so that a thread can poll it together with its sockets.
     let descriptor: Int32
     private let writer: Mutex<Int32>
 
@@ -21,7 +21,7 @@ public final class Latch: Sendable {
         _ = Glibc.close(descriptor)
     }
 
-    /// May be called from any thread; twice is no harm.
+    /// Any thread may call this method. Later calls have no effect.
     public func open() {
         writer.withLock { writer in
             if writer >= 0 { _ = Glibc.close(writer) }

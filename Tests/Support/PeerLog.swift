@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a ``ScriptedPeer``'s threads have seen.
+/// What the threads of a ``ScriptedPeer`` have observed.
 final class PeerLog: @unchecked Sendable {
     struct Connection {
         var received: [UInt8] = []
@@ -15,7 +15,7 @@ final class PeerLog: @unchecked Sendable {
     var connections: [Connection] { condition.withLock { state.connections } }
     var failures: [String] { condition.withLock { state.failures } }
 
-    /// - Returns: the connection's index.
+    /// - Returns: The connection's index.
     func connectionAccepted() -> Int {
         condition.withLock {
             state.connections.append(Connection())
@@ -35,7 +35,7 @@ final class PeerLog: @unchecked Sendable {
         condition.withLock { state.connections[connection].handshake = handshake }
     }
 
-    /// Puts a request with its body in the place of the one that `received` has noted by its head.
+    /// Replaces the request that `received` has recorded by its head with the request including its body.
     func completed(_ request: ReceivedRequest, on connection: Int) {
         condition.withLock {
             let last = state.connections[connection].requests.count - 1

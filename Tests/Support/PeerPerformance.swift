@@ -1,25 +1,25 @@
 import Glibc
 import NIOSSL
 
-/// Plays the script of one connection, on a thread of its own.
+/// Runs the script of one connection on a thread of its own.
 final class PeerPerformance: @unchecked Sendable {
     /// Why a script ends before its last step.
     private enum Halt: Error {
-        /// The client has ended its side where `untilClosed` looks for it.
+        /// The client has closed its half of the connection where `untilClosed` checks for it.
         case clientClosed
-        /// An expectation did not come true.
+        /// An expectation was not met.
         case failure(String)
     }
 
     private let socket: Socket
-    /// The socket, or TLS on it once its handshake is done.
+    /// The socket, or TLS on it after the handshake.
     private var stream: any PeerStream
     private let tls: TLSConfiguration?
     private let connection: Int
     private let log: PeerLog
     private let patience: Duration
     private let interruption: Latch
-    /// Read from the socket and not yet taken by a step.
+    /// Bytes that were read from the socket and not yet consumed by a step.
     private var pending: [UInt8] = []
 
     init(
@@ -53,9 +53,9 @@ final class PeerPerformance: @unchecked Sendable {
         log.ended(connection)
     }
 
-    /// Does the handshake where the peer speaks TLS.
+    /// Performs the handshake if the peer uses TLS.
     ///
-    /// - Returns: false when the client did not go through with it.
+    /// - Returns: False if the client did not complete it.
     private func secure() throws -> Bool {
         guard let tls else { return true }
         let secured = try TLSStream(socket, tls)
@@ -110,9 +110,9 @@ final class PeerPerformance: @unchecked Sendable {
 
     // MARK: Reading
 
-    /// Reads more into `pending`.
+    /// Reads more data into `pending`.
     ///
-    /// - Returns: false at the end of the stream.
+    /// - Returns: False at the end of the stream.
     private func fill(within limit: Duration) throws -> Bool {
         let bytes = try stream.receive(within: limit)
         log.received(bytes, on: connection)
@@ -177,7 +177,7 @@ final class PeerPerformance: @unchecked Sendable {
             request.body += chunk
             request.raw += chunk + end
         }
-        // The trailer section, through its empty line.
+        // The trailer section, including its empty line.
         while true {
             let line = try take(through: lineEnd, limit: 1 << 16)
             request.raw += line
@@ -189,11 +189,11 @@ final class PeerPerformance: @unchecked Sendable {
         do {
             while try fill(within: patience) {}
         } catch let error as SocketError where error.code == ECONNRESET {
-            // A reset is a way to close, too.
+            // A reset counts as a close.
         }
     }
 
-    /// Whether the client ends its side rather than sending more.
+    /// Whether the client has closed its half instead of sending more data.
     private func clientHasClosed() throws -> Bool {
         guard pending.isEmpty else { return false }
         do {
@@ -204,9 +204,9 @@ final class PeerPerformance: @unchecked Sendable {
         }
     }
 
-    // MARK: Being in between
+    // MARK: Relaying
 
-    /// Looks at both sides by turns: TLS may have bytes where its socket has none.
+    /// Polls both sides alternately: TLS may have buffered data although its socket has none.
     private func relay(to port: Int) throws {
         let far = try Socket(connectingTo: port)
         defer { far.close() }
@@ -219,7 +219,7 @@ final class PeerPerformance: @unchecked Sendable {
                 log.received(bytes, on: connection)
                 try far.send(Bytes(bytes), within: patience)
             } catch Socket.WaitError.timedOut {
-                // Then it is the other side's turn.
+                // Continue with the other side.
             }
             while let bytes = try far.received(atMost: 64 * 1024) {
                 if bytes.isEmpty { return }
@@ -230,7 +230,7 @@ final class PeerPerformance: @unchecked Sendable {
 
     // MARK: Waiting
 
-    /// Looks for the client's FIN without reading what came before it.
+    /// Waits for the client's FIN without reading the data before it.
     private func stall() throws {
         try socket.wait(for: Socket.peerEnded, within: nil)
     }
@@ -245,9 +245,9 @@ final class PeerPerformance: @unchecked Sendable {
 }
 
 extension Latch {
-    /// Waits that long.
+    /// Waits for that long.
     ///
-    /// - Throws: `Socket.WaitError.interrupted` when the latch opens before.
+    /// - Throws: `Socket.WaitError.interrupted` if the latch opens first.
     fileprivate func pause(_ duration: Duration) throws {
         let end = ContinuousClock.now + duration
         while true {
@@ -260,7 +260,7 @@ extension Latch {
 }
 
 extension [UInt8] {
-    /// The index behind the first occurrence of `mark` that begins at `start` or later.
+    /// The index after the first occurrence of `mark` at or after `start`.
     fileprivate func firstEnd(of mark: [UInt8], from start: Int) -> Int? {
         guard count - start >= mark.count else { return nil }
         return (start...(count - mark.count)).first { self[$0..<$0 + mark.count].elementsEqual(mark) }

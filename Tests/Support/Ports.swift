@@ -1,24 +1,24 @@
 import Glibc
 import Synchronization
 
-/// Ports at which connecting fails, each in its way.
+/// Ports to which connecting fails in different ways.
 public enum Ports {
-    /// A port that nobody listens at. Connecting is refused, for it is bound as long as this process lives: one that were
-    /// given back, another would get.
+    /// A port without a listener. Connecting is refused. The port stays bound as long as this process lives, so that no
+    /// other process gets it.
     public static func refused() throws -> Int {
         let socket = try Socket.bound()
         held.withLock { $0.append(socket) }
         return socket.port
     }
 
-    /// Several of them, no two the same.
+    /// Several different ports.
     public static func refused(_ count: Int) throws -> [Int] { try (0..<count).map { _ in try refused() } }
 
     private static let held = Mutex<[Socket]>([])
 }
 
-/// A listener that never accepts and whose queue is full, so that the system drops each further SYN: connecting to it
-/// neither succeeds nor fails until the client's own patience ends.
+/// A listener that never accepts and whose backlog is full, so that the kernel drops further SYNs. Connecting to it
+/// neither succeeds nor fails before the client's timeout.
 public final class SilentListener: @unchecked Sendable {
     public let port: Int
     private let listener: Socket
@@ -27,7 +27,8 @@ public final class SilentListener: @unchecked Sendable {
     public init() throws {
         listener = try Socket.listening(backlog: 0)
         port = listener.port
-        // Linux takes one or two more than the backlog says. A connection that stays in progress shows that it is full.
+        // Linux accepts one or two connections more than the backlog. A connection that stays in progress shows that
+        // the backlog is full.
         for _ in 0..<8 where try fill() { break }
     }
 
@@ -35,7 +36,7 @@ public final class SilentListener: @unchecked Sendable {
         for descriptor in fillers { _ = close(descriptor) }
     }
 
-    /// - Returns: whether the queue is full.
+    /// - Returns: Whether the backlog is full.
     private func fill() throws -> Bool {
         let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
         let descriptor = socket(AF_INET, type, 0)

@@ -1,4 +1,4 @@
-/// A request as it came over the wire, read with no regard for what the client believes it has sent.
+/// A request as received, parsed independently of the client.
 public struct ReceivedRequest: Sendable, Equatable {
     public struct Field: Sendable, Equatable {
         public let name: String
@@ -7,16 +7,16 @@ public struct ReceivedRequest: Sendable, Equatable {
 
     public let method: String
     public let target: String
-    /// In the order and the case in which they came.
+    /// In the received order and case.
     public let headers: [Field]
-    /// Without the chunks' framing.
+    /// Without chunked framing.
     public internal(set) var body: [UInt8] = []
     /// Head and body, byte for byte.
     public internal(set) var raw: [UInt8]
 
     public var bodyText: String { String(decoding: body, as: UTF8.self) }
 
-    /// The value of the only field of that name; nil where there is none or more than one.
+    /// The value of the only field with that name; nil if there is none or more than one.
     public subscript(_ name: String) -> String? {
         let values = self.values(name)
         return values.count == 1 ? values[0] : nil
@@ -26,7 +26,7 @@ public struct ReceivedRequest: Sendable, Equatable {
         headers.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
     }
 
-    /// - Parameter head: through the empty line.
+    /// - Parameter head: Up to and including the empty line.
     init?(head: [UInt8]) {
         raw = head
         let lines = String(decoding: head, as: UTF8.self).components(separatedBy: "\r\n")
@@ -45,7 +45,7 @@ public struct ReceivedRequest: Sendable, Equatable {
 }
 
 extension String {
-    /// CR LF is one Character in Swift, so this looks at scalars.
+    /// CR LF is one Character in Swift, so this function uses scalars.
     fileprivate func components(separatedBy separator: String) -> [String] {
         var parts: [String] = []
         var part = String.UnicodeScalarView()

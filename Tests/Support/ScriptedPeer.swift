@@ -1,54 +1,54 @@
 import Foundation
 
-/// A server on 127.0.0.1, or at a unix socket, that plays a script for each connection and keeps what it was sent: the hostile peer of
-/// the tests.
+/// A server on 127.0.0.1 or on a Unix socket that runs a script for each connection and records what it receives: the
+/// fault-injecting peer of the tests.
 ///
 ///     let peer = try ScriptedPeer([[.expectRequest, .send("HTTP/1.1 200 OK\r\nContent-Le"), .reset]])
 ///     ... a client talks to peer.port ...
 ///     #expect(peer.requests(0).first?.method == "GET")
 ///     #expect(peer.failures == [])
 ///
-/// Each connection has a thread. A script that has come to its end closes its connection; ``stop()``, or the peer's
-/// end, interrupts whatever a script waits for.
+/// Each connection has a thread. The connection is closed at the end of its script. ``stop()``, or releasing the peer,
+/// interrupts waiting scripts.
 public final class ScriptedPeer: Sendable {
-    /// One thing that the peer does. Steps that read record what they read.
+    /// A step of a script. Steps that read record what they read.
     public indirect enum Step: Sendable {
-        /// Reads a whole request: its head, and a body by Content-Length or chunks.
+        /// Reads a whole request: its head, and a body with Content-Length or chunked coding.
         case expectRequest
-        /// Reads a request's head alone, so that the script can answer before the body.
+        /// Reads only the head of a request, so that the script can respond before the body.
         case expectHead
         /// Reads exactly that many bytes.
         case expectBytes(Int)
-        /// Reads until the client ends its side.
+        /// Reads until the client closes its half of the connection.
         case expectClose
         case send(Bytes)
         /// Sends byte by byte.
         case sendSlowly(Bytes, every: Duration)
-        /// Sends that many bytes of what it is given, and closes.
+        /// Sends the first n bytes of the data and closes.
         case closeAfter(Int, of: Bytes)
-        /// Sends noise, the same for the same seed.
+        /// Sends random bytes, the same for the same seed.
         case garbage(seed: UInt64, count: Int)
-        /// Neither reads nor writes until the client has gone or the peer is stopped.
+        /// Neither reads nor writes until the client disconnects or the peer is stopped.
         case stall
         case wait(Duration)
-        /// Goes on when the test opens the latch.
+        /// Continues when the test opens the latch.
         case waitFor(Latch)
-        /// Opens the latch: tells the test that the script has come here.
+        /// Opens the latch, to notify the test that the script has reached this step.
         case open(Latch)
-        /// Ends the peer's side (FIN) and leaves the client's open.
+        /// Closes the peer's half of the connection (FIN) and leaves the client's half open.
         case halfClose
-        /// Closes with a FIN, under TLS behind its close_notify alert.
+        /// Closes with a FIN; with TLS, after a close_notify alert.
         case close
-        /// Closes with a FIN alone, as an attacker could: under TLS the stream may have been cut (RFC 8446 section 6.1).
+        /// Closes with a FIN only, as an attacker could: with TLS the stream may be truncated (RFC 8446 section 6.1).
         case closeWithoutNotice
         /// Closes with an RST.
         case reset
-        /// Connects to that port of this machine and passes on what comes from either side, until one ends: a proxy's part.
+        /// Connects to that port of this machine and relays data in both directions until one side ends, like a proxy.
         case relay(to: Int)
-        /// Plays these steps again and again, until the client ends its side before the first of them has read a byte.
+        /// Repeats these steps until the client closes its half before the first step has read a byte.
         case untilClosed([Step])
 
-        /// A whole answer with Content-Length.
+        /// A whole response with Content-Length.
         public static func respond(
             _ status: String = "200 OK", headers: [String] = [], body: Bytes = ""
         ) -> Step {
@@ -57,24 +57,24 @@ public final class ScriptedPeer: Sendable {
         }
     }
 
-    /// 0 at a unix socket.
+    /// 0 for a Unix socket.
     public let port: Int
     private let log = PeerLog()
     private let interruption = Latch()
 
     /// - Parameters:
-    ///   - connections: the script of the first connection, of the second, and so on.
-    ///   - repeatsLast: whether further connections play the last script again; otherwise they are a failure, and reset.
-    ///   - path: of a unix socket to listen at, rather than at a port.
-    ///   - tls: what the peer speaks beneath its scripts, which begin behind the handshake; harm to the handshake itself
-    ///     is a script without TLS.
-    ///   - patience: how long an expectation may take to come true before the script gives up.
+    ///   - connections: The script of the first connection, of the second, and so on.
+    ///   - repeatsLast: Whether further connections repeat the last script. Otherwise they are failures and are reset.
+    ///   - path: The path of a Unix socket to listen on, instead of a port.
+    ///   - tls: The TLS settings. Scripts begin after the handshake; to test errors in the handshake, use a script
+    ///     without TLS.
+    ///   - patience: The timeout of an expectation.
     public init(
         _ connections: [[Step]], repeatsLast: Bool = false, at path: String? = nil, tls: PeerTLS? = nil,
         patience: Duration = .seconds(10)
     ) throws {
         let tls = try tls?.configuration()
-        // The threads hold these and not the peer, so that a peer that nobody holds any more ends them.
+        // The threads retain these objects and not the peer, so that releasing the peer ends them.
         let (log, interruption) = (log, interruption)
         let listener: Socket
         if let path {
@@ -115,15 +115,15 @@ public final class ScriptedPeer: Sendable {
         log.waitForThreads()
     }
 
-    // MARK: What has happened, counted from connection 0
+    // MARK: Results; connections are numbered from 0
 
-    /// How many connections have been accepted.
+    /// The number of accepted connections.
     public var connectionCount: Int { log.connections.count }
 
-    /// How many scripts have come to their end.
+    /// The number of scripts that have ended.
     public var endedCount: Int { log.connections.count { $0.hasEnded } }
 
-    /// Everything that was read from that connection; nothing where there is no such connection.
+    /// All bytes that were read from that connection; empty if there is no such connection.
     public func received(_ connection: Int) -> [UInt8] {
         log.connections.dropFirst(connection).first?.received ?? []
     }
@@ -133,14 +133,14 @@ public final class ScriptedPeer: Sendable {
         log.connections.dropFirst(connection).first?.requests ?? []
     }
 
-    /// The same of all connections.
+    /// The requests of all connections.
     public var requests: [ReceivedRequest] { log.connections.flatMap(\.requests) }
 
-    /// How the TLS handshake of that connection went; nil while it has not ended.
+    /// The result of that connection's TLS handshake; nil while it is in progress.
     public func handshake(_ connection: Int) -> PeerHandshake? {
         log.connections.dropFirst(connection).first?.handshake
     }
 
-    /// Expectations that did not come true. A test ends by looking that there are none.
+    /// Expectations that were not met. Each test checks at its end that there are none.
     public var failures: [String] { log.failures }
 }

@@ -1,4 +1,5 @@
-/// A generator whose numbers depend on the seed alone (xorshift64*). A test that uses it names the seed when it fails.
+/// A random number generator that depends only on its seed (xorshift64*). A test that uses it reports the seed when it
+/// fails.
 public struct SeededRandom: RandomNumberGenerator, Sendable {
     public let seed: UInt64
     private var state: UInt64
@@ -8,7 +9,7 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
         self.seed = seed
         // An odd factor maps different seeds to different states, and keeps small seeds apart.
         let mixed = (seed ^ SeededRandom.zero) &* 0x2545_F491_4F6C_DD1D
-        // Xorshift never leaves a state of zero. Only the seed `zero` leads to it, and takes the state of another seed.
+        // Xorshift never leaves the state zero. Only the seed `zero` leads to it, so it uses the state of another seed.
         state = mixed == 0 ? 1 : mixed
     }
 

@@ -1,25 +1,27 @@
 import Glibc
 
-/// A system of several processes that share storage, as a value: each process is a state machine, and each step of one is atomic.
+/// A system of several processes that share storage, as a value: each process is a state machine, and each step is
+/// atomic.
 ///
-/// A crash of a process is an action like any other. Time is part of the system and moves by actions too, so that a schedule
-/// depends on its seed alone.
+/// A crash of a process is an action like any other. Time is part of the system and also advances by actions, so that a
+/// schedule depends only on its seed.
 public protocol SimulatedSystem {
     associatedtype Action: CustomStringConvertible
 
-    /// The initial state. `random` chooses what differs between schedules: the number of processes, their configurations.
+    /// The initial state. `random` chooses what differs between schedules: the number of processes, their
+    /// configurations.
     init(random: inout SeededRandom)
 
-    /// The steps that are possible now, crashes among them. The schedule ends when there are none.
+    /// The steps that are possible now, including crashes. The schedule ends when there are none.
     var actions: [Action] { get }
 
     /// Takes one step.
     mutating func perform(_ action: Action, random: inout SeededRandom)
 
-    /// Describes the first invariant that does not hold now; nil: all hold.
+    /// Describes the first violated invariant; nil: none.
     var violation: String? { get }
 
-    /// Describes the first promise that the schedule has not kept by its end; nil: all are kept.
+    /// Describes the first promise that the schedule has not kept at its end; nil: all are kept.
     var violationAtEnd: String? { get }
 }
 
@@ -31,7 +33,7 @@ extension SimulatedSystem {
 public struct SimulationFailure: Error, CustomStringConvertible {
     public let seed: UInt64
     public let violation: String
-    /// The steps that led to it.
+    /// The steps that led to the violation.
     public let steps: [String]
 
     public var description: String {
@@ -42,12 +44,12 @@ public struct SimulationFailure: Error, CustomStringConvertible {
 
 /// Runs random schedules of a system and checks its invariants after every step.
 ///
-/// Environment variables: NIGHTJAR_SIMULATION_SCHEDULES is the number of schedules, NIGHTJAR_SIMULATION_FIRST the seed of the
-/// first (0), NIGHTJAR_SIMULATION_SEED the seed of a single one.
+/// Environment variables: NIGHTJAR_SIMULATION_SCHEDULES is the number of schedules, NIGHTJAR_SIMULATION_FIRST the seed
+/// of the first (0), NIGHTJAR_SIMULATION_SEED the seed of a single one.
 ///
 /// - Parameters:
-///   - schedules: how many, by default.
-///   - steps: the longest schedule, in steps.
+///   - schedules: The default number of schedules.
+///   - steps: The maximum number of steps of a schedule.
 /// - Throws: ``SimulationFailure`` with the seed and the steps of the first schedule that violates an invariant.
 public func simulate<System: SimulatedSystem>(_ type: System.Type, schedules: Int, steps: Int) throws {
     if let seed = environmentNumber("NIGHTJAR_SIMULATION_SEED") {
@@ -60,7 +62,7 @@ public func simulate<System: SimulatedSystem>(_ type: System.Type, schedules: In
 
 private func runSchedule<System: SimulatedSystem>(_ type: System.Type, seed: UInt64, steps: Int) throws {
     guard let (violation, _) = firstViolation(System.self, seed: seed, steps: steps, describes: false) else { return }
-    // Runs it once more to describe the steps, which most schedules have no use for.
+    // Runs the schedule again to describe its steps, which successful schedules do not need.
     let described = firstViolation(System.self, seed: seed, steps: steps, describes: true)
     throw SimulationFailure(seed: seed, violation: violation, steps: described?.steps ?? [])
 }

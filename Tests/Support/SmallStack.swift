@@ -5,10 +5,10 @@ public struct ThreadFailure: Error, CustomStringConvertible {
     public let description: String
 }
 
-/// What `body` answers on a thread of its own that has as little stack as some hosts give one; returns when the thread has
+/// Returns the result of `body` on a thread with a small stack, as some hosts create them. Returns when the thread has
 /// ended.
 ///
-/// - Parameter stack: bytes. Code with a sanitizer in it uses more for the same calls, and is given more.
+/// - Parameter stack: In bytes. Code with a sanitizer uses more stack and gets more.
 public func onThread<Answer: Sendable>(stack: Int, _ body: @escaping @Sendable () throws -> Answer) throws -> Answer {
     let answer = Answered<Answer>()
     let work = ThreadWork { answer.result.withLock { $0 = Result(catching: body) } }
@@ -26,16 +26,16 @@ public func onThread<Answer: Sendable>(stack: Int, _ body: @escaping @Sendable (
         }, context.toOpaque())
     guard status == 0 else {
         context.release()
-        throw ThreadFailure(description: "no thread is made: \(String(cString: strerror(status)))")
+        throw ThreadFailure(description: "creating a thread failed: \(String(cString: strerror(status)))")
     }
     pthread_join(thread, nil)
     guard let result = answer.result.withLock({ $0 }) else {
-        throw ThreadFailure(description: "the thread ended without an answer")
+        throw ThreadFailure(description: "the thread ended without a result")
     }
     return try result.get()
 }
 
-/// Whether this program is built with AddressSanitizer or ThreadSanitizer, whose runtime is then linked into it.
+/// Whether this program is built with AddressSanitizer or ThreadSanitizer, whose runtime is then linked.
 public let isSanitized = dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil
 
 private final class Answered<Answer: Sendable>: Sendable {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What went wrong at a socket.
+/// A failed socket call.
 public struct SocketError: Error, Equatable, CustomStringConvertible {
     public let call: String
     public let code: Int32
@@ -15,7 +15,7 @@ public struct SocketError: Error, Equatable, CustomStringConvertible {
     static func last(_ call: String) -> SocketError { SocketError(call: call, code: errno) }
 }
 
-/// A blocking socket on loopback whose every wait is bounded. One thread at a time; `abort` from any.
+/// A blocking loopback socket with a timeout for every wait. Used by one thread at a time; any thread may call `abort`.
 public final class Socket: @unchecked Sendable {
     public enum WaitError: Error, Equatable {
         case timedOut
@@ -23,7 +23,7 @@ public final class Socket: @unchecked Sendable {
         case interrupted
     }
 
-    /// POLLRDHUP, which Swift's Glibc module leaves out: the other side has ended its stream.
+    /// POLLRDHUP, which Swift's Glibc module lacks: the peer has closed its half of the connection.
     static let peerEnded: Int32 = 0x2000
 
     private(set) var descriptor: Int32
@@ -36,9 +36,9 @@ public final class Socket: @unchecked Sendable {
 
     deinit { close() }
 
-    // MARK: Making
+    // MARK: Creating
 
-    /// A client's socket, connected to a port of 127.0.0.1.
+    /// A client socket connected to a port of 127.0.0.1.
     public convenience init(connectingTo port: Int, receiveBuffer: Int? = nil) throws {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw SocketError.last("socket") }
@@ -56,7 +56,7 @@ public final class Socket: @unchecked Sendable {
         return listener
     }
 
-    /// It has a port, at which nobody listens.
+    /// A bound socket without a listener.
     static func bound(port: Int = 0, interruption: Latch? = nil) throws -> Socket {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw SocketError.last("socket") }
@@ -66,7 +66,7 @@ public final class Socket: @unchecked Sendable {
         return made
     }
 
-    /// At a unix socket, whose file is left behind.
+    /// A listener on a Unix socket, whose file is not removed.
     static func listening(path: String, interruption: Latch? = nil) throws -> Socket {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw SocketError.last("socket") }
@@ -94,7 +94,7 @@ public final class Socket: @unchecked Sendable {
         return socket
     }
 
-    /// The port of this side.
+    /// The local port.
     public var port: Int {
         var address = sockaddr_in()
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
@@ -125,9 +125,9 @@ public final class Socket: @unchecked Sendable {
 
     // MARK: Waiting
 
-    /// Waits until one of `events` (of poll) or the end of the connection.
+    /// Waits for one of `events` (as for poll) or the end of the connection.
     ///
-    /// - Parameter limit: nil has no bound; the interruption ends it all the same.
+    /// - Parameter limit: The timeout; nil: none. The interruption latch ends the wait in any case.
     func wait(for events: Int32, within limit: Duration?) throws {
         let end = limit.map { ContinuousClock.now + $0 }
         while true {
@@ -163,7 +163,7 @@ public final class Socket: @unchecked Sendable {
         }
     }
 
-    /// The next bytes to arrive, at most `count`; empty at the end of the stream.
+    /// Returns the next received bytes, at most `count`; empty at the end of the stream.
     public func receive(atMost count: Int = 64 * 1024, within limit: Duration = .seconds(10)) throws -> [UInt8] {
         while true {
             try wait(for: POLLIN, within: limit)
@@ -172,7 +172,7 @@ public final class Socket: @unchecked Sendable {
         }
     }
 
-    /// Everything until the peer ends its side.
+    /// Returns everything until the peer closes its half.
     public func receiveToEnd(within limit: Duration = .seconds(10)) throws -> [UInt8] {
         var all: [UInt8] = []
         while true {
@@ -182,7 +182,7 @@ public final class Socket: @unchecked Sendable {
         }
     }
 
-    /// Everything up to and with the first occurrence of `mark`.
+    /// Returns everything up to and including the first occurrence of `mark`.
     public func receive(through mark: Bytes, within limit: Duration = .seconds(10)) throws -> [UInt8] {
         var all: [UInt8] = []
         while all.suffix(mark.array.count) != mark.array[...] {
@@ -193,7 +193,7 @@ public final class Socket: @unchecked Sendable {
         return all
     }
 
-    /// What has arrived, without waiting; nil when nothing has, empty at the end of the stream.
+    /// Returns the received bytes without waiting; nil if there are none, empty at the end of the stream.
     func received(atMost count: Int) throws -> [UInt8]? {
         var failure: Int32 = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
@@ -208,12 +208,12 @@ public final class Socket: @unchecked Sendable {
 
     // MARK: Ending
 
-    /// Ends our side of the stream (FIN) and leaves the other open.
+    /// Closes the local half of the connection (FIN) and leaves the peer's half open.
     public func shutdownOutput() {
         _ = shutdown(descriptor, Int32(SHUT_WR))
     }
 
-    /// Closes with a FIN: unread bytes would turn it into a reset, so what has arrived is read first.
+    /// Closes with a FIN. Received data is read first, because unread data would cause a reset.
     public func close() {
         guard descriptor >= 0 else { return }
         while let bytes = try? received(atMost: 64 * 1024), !bytes.isEmpty {}
@@ -232,7 +232,7 @@ public final class Socket: @unchecked Sendable {
 }
 
 extension Duration {
-    /// Rounded up, so that a wait does not end just before its time and spin.
+    /// Rounded up, so that a wait does not end just before its deadline and spin.
     var pollMilliseconds: Int32 {
         let (seconds, attoseconds) = components
         let milliseconds = seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000

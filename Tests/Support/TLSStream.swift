@@ -4,10 +4,10 @@ import NIOEmbedded
 import NIOSSL
 import NIOTLS
 
-/// The TLS that a ``ScriptedPeer`` speaks.
+/// The TLS settings of a ``ScriptedPeer``.
 public struct PeerTLS: Sendable {
     public var certificate: TestCertificates.Kind
-    /// What ALPN may agree on, the preferred one first.
+    /// The protocols for ALPN, in order of preference.
     public var applicationProtocols: [String]
     public var versions: ClosedRange<TLSVersion>
 
@@ -39,23 +39,23 @@ extension TLSVersion: @retroactive Comparable {
     public static func < (a: TLSVersion, b: TLSVersion) -> Bool { a.rank < b.rank }
 }
 
-/// How a client's handshake with a ``ScriptedPeer`` went.
+/// The result of a client's handshake with a ``ScriptedPeer``.
 public struct PeerHandshake: Sendable, Equatable {
-    /// The name that the client sent in the clear (RFC 6066 section 3); nil where it sent none, as for an address.
+    /// The server name sent by the client (RFC 6066 section 3); nil if it sent none, as for an address.
     public internal(set) var serverName: String?
-    /// The protocol that ALPN agreed on.
+    /// The protocol negotiated with ALPN.
     public internal(set) var applicationProtocol: String?
-    /// What the peer's TLS said when the handshake did not succeed, such as the client's alert; nil when it did.
+    /// The error of the peer's TLS, such as the client's alert; nil if the handshake succeeded.
     public internal(set) var failure: String?
 }
 
-/// What a script plays on: a plain socket, or one with TLS.
+/// The stream of a script: a plain socket or TLS.
 protocol PeerStream: AnyObject {
     func receive(within limit: Duration) throws -> [UInt8]
     func send(_ bytes: Bytes, within limit: Duration) throws
-    /// Ends our side in good order and leaves the other open.
+    /// Closes the local half in an orderly way and leaves the peer's half open.
     func shutdownOutput()
-    /// Ends in good order.
+    /// Closes in an orderly way.
     func close()
 }
 
@@ -63,8 +63,8 @@ extension Socket: PeerStream {
     func receive(within limit: Duration) throws -> [UInt8] { try receive(atMost: 64 * 1024, within: limit) }
 }
 
-/// TLS on a blocking socket: NIOSSL's handler in a channel without a loop, fed by hand. It does nothing that the script
-/// has not asked for, so a peer that stalls stalls under TLS, too.
+/// TLS on a blocking socket: NIOSSL's handler in an embedded channel, driven manually. It does nothing that the script
+/// does not request, so that a stalling peer also stalls with TLS.
 final class TLSStream: PeerStream {
     private let socket: Socket
     private let channel: EmbeddedChannel
@@ -83,7 +83,7 @@ final class TLSStream: PeerStream {
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
     }
 
-    /// Waits for the client's part. A handshake that fails is a result and not an error.
+    /// Waits for the client's part of the handshake. A failed handshake is a result and not an error.
     func handshake(within limit: Duration) throws -> PeerHandshake {
         var handshake = PeerHandshake()
         do {
@@ -127,14 +127,14 @@ final class TLSStream: PeerStream {
             channel.close(promise: nil)
             try? sendPending(within: .seconds(1))
         }
-        // NIOSSL waits for the client's goodbye, and for as long keeps the channel.
+        // NIOSSL waits for the client's close_notify and keeps the channel until then.
         channel.embeddedEventLoop.advanceTime(by: .hours(1))
         socket.close()
     }
 
-    /// Feeds what comes next from the socket.
+    /// Passes the next data from the socket to TLS.
     ///
-    /// - Returns: false when the client has ended its side, with TLS's goodbye or without.
+    /// - Returns: False if the client has closed its half, with or without close_notify.
     private func step(within limit: Duration) throws -> Bool {
         guard channel.isActive else { return false }
         let bytes = try socket.receive(within: limit)
@@ -154,7 +154,7 @@ final class TLSStream: PeerStream {
     }
 }
 
-/// Notes what TLS tells above itself.
+/// Records the events of TLS.
 private final class HandshakeWatch: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

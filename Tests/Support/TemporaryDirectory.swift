@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder of its own for a test, removed with everything in it when nobody holds it any more.
+/// A temporary folder for a test. It is removed with its content when the last reference is released.
 public final class TemporaryDirectory: Sendable {
     public let path: String
 
@@ -15,7 +15,7 @@ public final class TemporaryDirectory: Sendable {
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    /// The path of a file in it, which need not exist.
+    /// The path of a file in the folder, which need not exist.
     public func file(_ name: String) -> String { path + "/" + name }
 
     /// Writes a file and returns its path.

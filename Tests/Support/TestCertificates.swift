@@ -1,20 +1,20 @@
 import Foundation
 
-/// Certificates for TLS on loopback, made by the `openssl` command once in a test run: an authority of its own, and
-/// server certificates from it that are right or wrong in one way each.
+/// Certificates for TLS on loopback, created by the `openssl` command once per test run: a certificate authority, and
+/// server certificates that are valid or have one error each.
 public final class TestCertificates: Sendable {
     public enum Kind: String, Sendable, CaseIterable {
-        /// For `localhost`, `127.0.0.1` and `::1`, from the authority.
+        /// For `localhost`, `127.0.0.1` and `::1`, issued by the authority.
         case trusted
-        /// From the authority, for `other.example` alone.
+        /// Issued by the authority for `other.example` only.
         case wrongName
-        /// From the authority, for the right names, until the year 2020.
+        /// Issued by the authority for the right names, expired in 2020.
         case expired
-        /// For the right names, signed by itself.
+        /// For the right names, self-signed.
         case selfSigned
     }
 
-    /// Made when first asked for; throws each time when that has failed.
+    /// Created on first use. If that fails, every call throws.
     public static func shared() throws -> TestCertificates { try result.get() }
 
     private static let result = Result { try TestCertificates() }
@@ -22,7 +22,7 @@ public final class TestCertificates: Sendable {
     /// PEM files.
     public var authority: String { directory.file("authority.pem") }
     public func certificate(_ kind: Kind) -> String { directory.file("\(kind.rawValue).pem") }
-    /// One key for all, because making keys is what takes time.
+    /// One key for all certificates, because generating keys takes time.
     public var key: String { directory.file("key.pem") }
 
     private let directory: TemporaryDirectory
@@ -30,7 +30,7 @@ public final class TestCertificates: Sendable {
     private init() throws {
         directory = try TemporaryDirectory()
         try directory.write("openssl.cnf", TestCertificates.configuration)
-        // What `openssl ca` keeps its books in.
+        // The database of `openssl ca`.
         try directory.write("index.txt", "")
         try directory.write("serial", "01\n")
         let curve = ["-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"]
@@ -55,7 +55,7 @@ public final class TestCertificates: Sendable {
         ])
     }
 
-    /// `openssl ca` and not `x509`, because only it can sign for a time that has passed.
+    /// `openssl ca` and not `x509`, because only it can issue expired certificates.
     private func issue(_ kind: Kind, extensions: String, end: String = "20490101000000Z") throws {
         try openssl([
             "ca", "-batch", "-notext", "-config", "openssl.cnf", "-in", "request.pem", "-extensions", extensions,

@@ -1,5 +1,5 @@
--- Compares what a program prints with what a document expects. "..." in an expected line stands for any text, "..." as a line for any
--- lines.
+-- Compares a program's output with the expected output in a document. "..." in an expected line matches any text; "..."
+-- as a line matches any lines.
 local output = {}
 
 local function line_pattern(line)
@@ -14,7 +14,7 @@ local function line_pattern(line)
   return "^" .. table.concat(pieces) .. "$"
 end
 
--- The lines of a text, without white space at their ends and without empty lines at the end of the text.
+-- The lines of a text, without trailing white space and without empty lines at the end.
 function output.lines(text)
   local lines = {}
   for line in (text .. "\n"):gmatch "([^\n]*)\n" do lines[#lines + 1] = (line:gsub("%s+$", "")) end
@@ -22,7 +22,7 @@ function output.lines(text)
   return lines
 end
 
--- nil if the output is as expected, otherwise the first expected line that has no match, and the line in its place.
+-- nil if the output matches; otherwise the first expected line without a match, and the actual line.
 function output.difference(actual, expected)
   local furthest, instead = 1, actual[1]
   local function matches(i, j)

@@ -1,15 +1,15 @@
--- The Swift programs of the documents as one executable.
+-- Builds the Swift programs of the documents as one executable.
 local system, expected_output = require "system", require "expected_output"
 local swift = {}
 
--- Declarations at the first column become private to the file, and the rest becomes a function.
+-- Declarations in the first column become private to the file; the rest becomes a function.
 local declares = { struct = true, enum = true, class = true, final = true, actor = true, extension = true, protocol = true,
   func = true, typealias = true }
 
 local function swift_source(program)
   local imports, declarations, body, is_open, number, into = {}, {}, {}, false, program.line, nil
   local function add(list, line)
-    -- The compiler reports places in the document.
+    -- The compiler then reports positions in the document.
     if into ~= list then list[#list + 1] = ('#sourceLocation(file: "%s", line: %d)'):format(program.file, number) end
     list[#list + 1], into = line, list
   end
@@ -47,7 +47,7 @@ end
 
 -- Compiles the sources in `folder` to `binary` with the modules and objects of .build/debug.
 --
--- true; false and the errors; or nil and the reason why it was not tried.
+-- Returns true; false and the errors; or nil and the reason why nothing was compiled.
 function swift.compile(root, folder, binary)
   local manifest = io.open(root .. "/.build/debug.yaml")
   if not manifest then return nil, "there is no .build/debug: run swift build" end

@@ -1,10 +1,10 @@
--- Files and commands, for scripts.
+-- File and command helpers for scripts.
 local system = {}
 
--- A text as one word for a shell.
+-- Quotes a text as one shell word.
 function system.quoted(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
 
--- Reports a mistake on standard error and ends the script.
+-- Reports an error on standard error and exits.
 function system.fail(format, ...)
   io.stderr:write((arg[0]:match "[^/]*$"), ": ", format:format(...), "\n")
   os.exit(2)
@@ -24,7 +24,7 @@ function system.write_file(path, text)
   assert(file:close())
 end
 
--- The output and the exit status of a shell command.
+-- Returns the output and the exit status of a shell command.
 function system.shell(command)
   local process = io.popen(command)
   local output = process:read "a"
@@ -32,7 +32,7 @@ function system.shell(command)
   return output, how == "signal" and 128 + status or status
 end
 
--- The output of a shell command that must succeed, without the newline at its end.
+-- Returns the output of a shell command that must succeed, without the trailing newline.
 function system.output(command)
   local output, status = system.shell(command)
   if status ~= 0 then system.fail("failed with status %d: %s", status, command) end

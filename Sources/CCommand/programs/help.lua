@@ -77,6 +77,7 @@ local function options_of(member, width, paint)
       for _, option in ipairs(class.members) do
         lines[#lines + 1] = "  " .. paint("key", option[1]) .. ": " .. paint("dim", option[2])
         lines[#lines + 1] = wrap(option[3], width, "      ")
+        if option.default then lines[#lines + 1] = wrap("Default: " .. option.default, width, "      ") end
       end
     end
   end
@@ -90,10 +91,11 @@ local function of_member(class, member, width, paint)
 end
 
 local function of_class(class, width, paint)
-  local lines = { wrap(class.text .. (class.extends and " It has those of " .. class.extends .. ", too." or ""), width, "") }
+  local lines = { wrap(class.text .. (class.extends and " It also has those of " .. class.extends .. "." or ""), width, "") }
   for _, member in ipairs(class.members) do
     lines[#lines + 1] = "  " .. paint("key", signature(class, member))
     lines[#lines + 1] = wrap(member[3]:match "^.-%.%f[%s%z]" or member[3], width, "      ")
+    if member.default then lines[#lines + 1] = wrap("Default: " .. member.default, width, "      ") end
   end
   return table.concat(lines, "\n")
 end

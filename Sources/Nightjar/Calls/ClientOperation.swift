@@ -11,6 +11,9 @@ public class ClientWork: @unchecked Sendable {
 
     /// Whether the completion callback has been called, or is queued.
     public var isFinished: Bool { true }
+
+    /// Whether the work belongs to the parent of this forked process.
+    package var isOfParent: Bool { false }
 }
 
 /// Work of a client that is not one HTTP call: a login, a logout, or loading an API description.
@@ -58,6 +61,8 @@ public class ClientOperation: ClientWork, @unchecked Sendable {
     }
 
     public override var isFinished: Bool { hasFinished.load(ordering: .acquiring) }
+
+    package override var isOfParent: Bool { loop.isOfParent }
 
     var isCancelled: Bool { wasCancelled.load(ordering: .relaxed) }
 

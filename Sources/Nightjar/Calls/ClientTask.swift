@@ -94,8 +94,7 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
         self.client = client
     }
 
-    /// Whether the task belongs to the parent of this forked process.
-    package var isOfParent: Bool { client.isOfParent }
+    package override var isOfParent: Bool { client.isOfParent }
 
     /// The request URL, resolved against the base URL, with its query.
     public var url: RequestURL { request.url }

@@ -1,6 +1,8 @@
 // `import Nightjar` is sufficient for users: requests, responses, headers, errors, bodies and token stores are
 // re-exported.
+@_exported import NightjarAPI
 @_exported import NightjarHTTP
+@_exported import NightjarTesting
 @_exported import NightjarTransport
 
 @_exported import struct NIOCore.ByteBuffer

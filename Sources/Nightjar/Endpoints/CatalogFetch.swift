@@ -1,6 +1,6 @@
 import NIOCore
+import NightjarAPI
 import NightjarHTTP
-import NightjarOpenAPI
 import Synchronization
 
 extension Client {

@@ -11,7 +11,8 @@ struct Articles {
         router.on(.DELETE, "/v1/articles/{id}", delete)
     }
 
-    /// Filters: `author` (an id or a handle), `tag` (repeated: all of them), `published`, `q` (in the title or summary).
+    /// Filters: `author` (an id or a handle), `tag` (repeated: articles with all of them), `published`, `q` (in the
+    /// title or summary).
     func list(_ request: Request) throws(Problem) -> Response {
         let page = try Page(request)
         let sort = try Sort<Article>(
@@ -69,7 +70,7 @@ struct Articles {
         return updated
     }
 
-    /// Takes its comments with it.
+    /// Deletes the article and its comments.
     private func delete(_ request: Request) throws(Problem) -> Response {
         let article = try store.article(request.id(of: "article"))
         try representation(article).checkChange(request)
@@ -96,7 +97,7 @@ struct Articles {
         ]
     }
 
-    /// The fields that a client sets.
+    /// The fields that a client can set.
     private struct Draft {
         let title: String
         let summary: String?

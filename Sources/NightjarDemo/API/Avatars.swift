@@ -22,7 +22,7 @@ struct Avatar {
 struct Avatars {
     let store: Store
 
-    /// In bytes: of the picture, and of the form around it.
+    /// The largest picture, and the largest form with a picture, in bytes.
     private static let limit = 1 << 20
     private static let formLimit = limit + 64 * 1024
 
@@ -91,10 +91,10 @@ struct Avatars {
         }
         let pictures = parts.filter { $0.head.name == "avatar" }
         guard pictures.count == 1, let picture = pictures.first else {
-            throw Avatars.refusal("there must be one part of that name, and there are \(pictures.count)")
+            throw Avatars.refusal("expected one part with this name, got \(pictures.count)")
         }
         guard let contentType = picture.head.contentType, contentType.lowercased().hasPrefix("image/") else {
-            throw Avatars.refusal("must be an image, not \(picture.head.contentType ?? "of no type")")
+            throw Avatars.refusal("must be an image, not \(picture.head.contentType ?? "a part without a type")")
         }
         guard (1...Avatars.limit).contains(picture.bytes.count) else {
             throw Avatars.refusal("must have 1 to \(Avatars.limit) bytes, not \(picture.bytes.count)")

@@ -1,4 +1,4 @@
-/// `/v1/comments`, and `/v1/articles/{id}/comments` where they are written.
+/// `/v1/comments`, and `/v1/articles/{id}/comments` to create comments.
 struct Comments {
     let store: Store
 
@@ -98,7 +98,7 @@ struct Comments {
         ]
     }
 
-    /// The fields that a client sets; a comment stays with its article.
+    /// The fields that a client can set. The article of a comment cannot be changed.
     private struct Draft {
         let authorID: Int
         let body: String

@@ -1,12 +1,12 @@
-/// Reads the fields of a JSON object that a client sent, and gathers what is wrong with them.
+/// Reads the fields of a JSON object in a request and collects the errors.
 ///
-/// Null and absence mean the same here: a merge patch has been applied before.
+/// Null and a missing field are equivalent, because a merge patch has already been applied.
 struct Fields {
     private let document: JSON
     private var faults: [Problem.Fault] = []
 
     /// - Parameters:
-    ///   - readOnly: fields that the server sets. A client may send back what it has read, so they are ignored.
+    ///   - readOnly: fields that the server sets. They are ignored, because a client may send back what it has read.
     init(_ document: JSON, known: [String], readOnly: [String]) {
         self.document = document
         guard case .object(let members) = document else { return }
@@ -16,7 +16,7 @@ struct Fields {
         }
     }
 
-    /// - Throws: 422 with all faults, where there are any.
+    /// - Throws: 422 with all errors, if there are any.
     func check() throws(Problem) {
         guard faults.isEmpty else { throw Problem.invalid(faults) }
     }
@@ -28,7 +28,7 @@ struct Fields {
 
     // MARK: Reading
 
-    /// Text of 1 to `limit` characters that is not only space.
+    /// A string of 1 to `limit` characters that is not blank.
     mutating func text(_ name: String, limit: Int) -> String {
         guard let text = optionalText(name, limit: limit) else {
             if isAbsent(name) { refuse(name, "is required") }
@@ -57,7 +57,7 @@ struct Fields {
         return flag
     }
 
-    /// The identifier of a row that exists.
+    /// The identifier of an existing row.
     mutating func id(_ name: String, of what: String, exists: (Int) -> Bool) -> Int {
         guard !isAbsent(name), let value = document[name] else {
             refuse(name, "is required")
@@ -98,7 +98,7 @@ struct Fields {
 }
 
 extension Request {
-    /// What a PATCH makes of `current`: an absent field keeps its value, null clears it (RFC 7396).
+    /// Applies a PATCH to `current`: an absent field keeps its value, null clears it (RFC 7396).
     func patched(_ current: JSON) throws(Problem) -> JSON {
         current.merging(try jsonObject(types: ["application/merge-patch+json", "application/json"]))
     }

@@ -1,4 +1,4 @@
-/// Cuts a list into pages: `?page=2&per_page=10`, counted from 1.
+/// Splits a list into pages: `?page=2&per_page=10`, counted from 1.
 struct Page {
     static let defaultSize = 10
     static let sizes = 1...100
@@ -11,7 +11,8 @@ struct Page {
         size = try request.query("per_page", in: Page.sizes, or: Page.defaultSize)
     }
 
-    /// The page of `rows`; empty beyond the last. There is no Last-Modified: what is deleted from a list leaves no time.
+    /// Returns the page of `rows`. Empty beyond the last page. There is no Last-Modified, because deletions leave no
+    /// time.
     func response<Element>(
         of rows: [Element], _ json: (Element) -> JSON, to request: Request
     ) throws(Problem) -> Response {
@@ -27,13 +28,13 @@ struct Page {
     }
 }
 
-/// Orders a list: `?sort=title`, and `?sort=-title` for the other way.
+/// Orders a list: `?sort=title`, or `?sort=-title` for descending order.
 struct Sort<Element: Row> {
     typealias Order = (Element, Element) -> Bool
 
     private let order: Order
 
-    /// - Parameter keys: by name; rows that a key does not tell apart keep the order of their identifiers.
+    /// - Parameter keys: the orders by name. Rows that compare equal are ordered by identifier.
     init(_ request: Request, by keys: [String: Order]) throws(Problem) {
         let text = request.query("sort") ?? "id"
         let descending = text.hasPrefix("-")
@@ -41,7 +42,7 @@ struct Sort<Element: Row> {
         let known: [String: Order] = keys.merging(["id": { $0.id < $1.id }]) { key, _ in key }
         guard let ascending = known[name] else {
             let names = known.keys.sorted().joined(separator: ", ")
-            throw Problem.query("sort", "must be one of \(names), with a - in front for the other way")
+            throw Problem.query("sort", "must be one of \(names), prefixed with - for descending order")
         }
         order = descending ? { ascending($1, $0) } : ascending
     }

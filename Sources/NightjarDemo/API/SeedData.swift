@@ -1,4 +1,4 @@
-/// The data that a server starts with: 8 users, 25 articles, 60 comments, the same for the same seed.
+/// The initial data: 8 users, 25 articles and 60 comments. Equal seeds produce equal data.
 struct SeedData {
     private(set) var users = Table<User>()
     private(set) var articles = Table<Article>()
@@ -19,7 +19,7 @@ struct SeedData {
 
     static func email(of handle: String) -> String { "\(handle)@example.org" }
 
-    // The tables refuse rows at a capacity that is far from reached here, hence the `try?`.
+    // A table throws when it is full. The initial data is far below its capacity, hence the `try?`.
 
     private mutating func addUsers() {
         for (index, person) in SeedData.people.enumerated() {
@@ -51,7 +51,7 @@ struct SeedData {
         for index in 0..<60 {
             let createdAt = SeedData.start + (24 * 9 + index) * SeedData.hour
             let author = random.pick(users.rows).id
-            // The first article has a few comments for sure, so that examples have something to show.
+            // The first article always has a few comments, so that examples have data.
             let article = index < 4 ? 1 : random.pick(articles.rows).id
             let body = random.pick(SeedData.remarks)
             _ = try? comments.insert { id in

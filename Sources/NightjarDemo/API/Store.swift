@@ -1,24 +1,24 @@
-/// What a table keeps.
+/// An element of a table.
 protocol Row {
     var id: Int { get }
 }
 
-/// Rows in the order of their identifiers, which are given in the order of insertion and never again.
+/// Rows ordered by identifier. Identifiers are assigned in the order of insertion and never reused.
 struct Table<Element: Row> {
     private(set) var rows: [Element] = []
     private var lastID = 0
 
-    /// A bound on what clients can make the server keep.
+    /// Limits the memory that clients can use.
     private static var capacity: Int { 10_000 }
 
     subscript(id: Int) -> Element? {
         index(of: id).map { rows[$0] }
     }
 
-    /// - Parameter make: makes the row for the identifier it is given.
+    /// - Parameter make: creates the row with the given identifier.
     mutating func insert(_ make: (_ id: Int) -> Element) throws(Problem) -> Element {
         guard rows.count < Table.capacity else {
-            throw Problem(.insufficientStorage, "\(Table.capacity) entries is the most that is kept; delete some")
+            throw Problem(.insufficientStorage, "the maximum of \(Table.capacity) entries is reached; delete some")
         }
         lastID += 1
         let row = make(lastID)
@@ -26,7 +26,7 @@ struct Table<Element: Row> {
         return row
     }
 
-    /// Puts `row` in the place of the one with its identifier; does nothing where there is none.
+    /// Replaces the row with the same identifier. Has no effect if there is none.
     mutating func replace(_ row: Element) {
         if let index = index(of: row.id) { rows[index] = row }
     }
@@ -82,12 +82,12 @@ struct Comment: Row {
     var updatedAt: Int
 }
 
-/// The data of the demo API. Lives on the server's loop, so each request sees and leaves it consistent.
+/// The data of the demo API. Used only on the server's event loop, so that each request sees consistent data.
 final class Store: Resettable {
     var articles = Table<Article>()
     var users = Table<User>()
     var comments = Table<Comment>()
-    /// By the identifier of the user.
+    /// Keyed by user identifier.
     var avatars: [Int: Avatar] = [:]
 
     private let seed: UInt64
@@ -97,7 +97,7 @@ final class Store: Resettable {
         reset()
     }
 
-    /// Back to the data of the start.
+    /// Restores the initial data.
     func reset() {
         let data = SeedData(seed: seed)
         articles = data.articles

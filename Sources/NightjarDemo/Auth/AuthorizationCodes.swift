@@ -1,12 +1,12 @@
 import NIOCore
 import NIOHTTP1
 
-/// `/v1/oauth/authorize`: the authorization code grant with PKCE (RFC 6749 section 4.1, RFC 7636), where a person has
-/// consented already: the browser is redirected at once. Lives on the server's loop.
+/// `/v1/oauth/authorize`: the authorization code grant with PKCE (RFC 6749 section 4.1, RFC 7636). Consent is implied:
+/// the browser is redirected at once. Used only on the server's event loop.
 final class AuthorizationCodes: Resettable {
     enum Redeemed {
         case granted(user: Int)
-        /// - Parameter family: the login that the first redemption has begun.
+        /// - Parameter family: the login that the first redemption started.
         case repeated(family: Int?)
         case refused(String)
     }
@@ -37,8 +37,8 @@ final class AuthorizationCodes: Resettable {
 
     func reset() { codes.removeAll() }
 
-    /// Redirects with a code, with `deny=1` with an error. A request whose redirect target cannot be trusted is answered
-    /// here instead (RFC 6749 section 4.1.2.1).
+    /// Redirects with a code, or with an error if `deny=1`. If the redirect URI cannot be trusted, responds with an
+    /// error instead (RFC 6749 section 4.1.2.1).
     private func authorize(_ request: Request) throws(Problem) -> Response {
         guard request.query("client_id") == OAuthClient.id else {
             throw Problem.query("client_id", "must be \"\(OAuthClient.id)\"")
@@ -55,7 +55,7 @@ final class AuthorizationCodes: Resettable {
                 request.query("code_challenge_method") == "S256"
             else { throw OAuthError(.invalidRequest, "a code_challenge of method S256 is required") }
             if let deny = request.query("deny"), deny != "0" {
-                throw OAuthError(.accessDenied, "the person has refused")
+                throw OAuthError(.accessDenied, "the user denied the request")
             }
             guard let user = store.users.rows.first else { throw OAuthError(.accessDenied, "there are no users") }
             let code = Tokens.random("ac_")
@@ -72,20 +72,20 @@ final class AuthorizationCodes: Resettable {
     }
 
     func redeem(_ text: String, redirectURI: String, verifier: String, now: NIODeadline) -> Redeemed {
-        guard var code = codes[text] else { return .refused("there is no such code") }
+        guard var code = codes[text] else { return .refused("unknown code") }
         guard !code.isRedeemed else { return .repeated(family: code.family) }
-        // Whatever comes of it: a code is tried once.
+        // A code can be used only once, even if the attempt fails.
         code.isRedeemed = true
         codes.set(code, for: text)
         guard now < code.expiresAt else { return .refused("the code has expired") }
-        guard redirectURI == code.redirectURI else { return .refused("redirect_uri is not the one of the request") }
+        guard redirectURI == code.redirectURI else { return .refused("redirect_uri differs from that of the request") }
         guard (43...128).contains(verifier.utf8.count),
             Base64.encodeForURL(Hash.sha256(Array(verifier.utf8))) == code.challenge
-        else { return .refused("code_verifier does not fit the code_challenge") }
+        else { return .refused("code_verifier does not match the code_challenge") }
         return .granted(user: code.user)
     }
 
-    /// Remembers the login that a code has begun, to end it when the code comes again.
+    /// Records the login that a code started, to end it if the code is used again.
     func note(_ family: Int, of text: String) {
         guard var code = codes[text] else { return }
         code.family = family
@@ -98,7 +98,8 @@ final class AuthorizationCodes: Resettable {
         return Response(.found, headers: ["Location": location, "Cache-Control": "no-store"])
     }
 
-    /// RFC 8252 section 7.3. What goes into a header field holds no control characters, and no fragment.
+    /// RFC 8252 section 7.3. The URI is sent in a header field, so it must not contain control characters. A fragment
+    /// is not allowed.
     private static func isLoopback(_ text: String) -> Bool {
         guard text.hasPrefix("http://"), text.utf8.allSatisfy({ (0x21..<0x7F).contains($0) }), !text.contains("#")
         else { return false }

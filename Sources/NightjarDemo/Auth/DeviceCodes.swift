@@ -1,8 +1,8 @@
 import NIOCore
 import NIOHTTP1
 
-/// `/v1/oauth/device`: a device that has no browser asks for a code, a person decides elsewhere, and the device polls the
-/// token endpoint meanwhile (RFC 8628). Lives on the server's loop.
+/// `/v1/oauth/device`: the device authorization grant (RFC 8628). A device without a browser requests a code, a person
+/// decides in a browser, and meanwhile the device polls the token endpoint. Used only on the server's event loop.
 final class DeviceCodes: Resettable {
     private enum Decision {
         case pending, allowed, denied, redeemed
@@ -39,7 +39,7 @@ final class DeviceCodes: Resettable {
         userCodes.removeAll()
     }
 
-    /// `interval` and `expires_in` are in seconds, maybe with a fraction.
+    /// `interval` and `expires_in` are in seconds and may have a fraction.
     private func begin(_ request: Request) throws(Problem) -> Response {
         let parameters = try Parameters(request)
         let interval = try parameters.seconds("interval", atMost: 3600, or: 1)
@@ -69,7 +69,7 @@ final class DeviceCodes: Resettable {
         ])
     }
 
-    /// What a person's browser shows.
+    /// The page for the person's browser.
     private func page(_ request: Request) throws(Problem) -> Response {
         let code = request.query("user_code").map(DeviceCodes.normalized) ?? ""
         let html = """
@@ -83,14 +83,14 @@ final class DeviceCodes: Resettable {
             .ok, headers: ["Content-Type": "text/html; charset=utf-8"], body: .bytes(ByteBuffer(string: html)))
     }
 
-    /// `user_code` in any case, with or without its hyphen; a decision is final.
+    /// `user_code` is case-insensitive, with or without its hyphen. A decision is final.
     private func decide(_ request: Request) throws(Problem) -> Response {
         let parameters = try Parameters(request)
         let userCode = DeviceCodes.normalized(try parameters.text("user_code"))
         _ = try parameters.text("allow")
         let allows = try parameters.flag("allow")
         guard let deviceCode = userCodes[userCode], var code = codes[deviceCode], .now() < code.expiresAt else {
-            throw Problem(.notFound, "there is no such code, or it has expired")
+            throw Problem(.notFound, "the code is unknown or has expired")
         }
         guard code.decision == .pending else { throw Problem(.conflict, "this code was decided before") }
         code.decision = allows ? .allowed : .denied
@@ -98,22 +98,22 @@ final class DeviceCodes: Resettable {
         return .json(["user_code": .string(code.userCode), "allow": .bool(allows)])
     }
 
-    /// One poll of the device.
+    /// Handles one poll of the device.
     ///
-    /// - Returns: the user who has allowed it; a code is redeemed once.
+    /// - Returns: the user who allowed the access. A code can be redeemed once.
     func redeem(_ deviceCode: String, now: NIODeadline) throws(OAuthError) -> Int {
         guard var code = codes[deviceCode], code.decision != .redeemed else {
-            throw OAuthError(.invalidGrant, "there is no such code, or it was redeemed")
+            throw OAuthError(.invalidGrant, "the code is unknown or was already redeemed")
         }
         let isTooSoon = code.lastPoll.map { now - $0 < code.interval } ?? false
         code.lastPoll = now
         defer { codes.set(code, for: deviceCode) }
         guard now < code.expiresAt else { throw OAuthError(.expiredToken, "the code has expired") }
-        // The interval that is demanded stays the same; a client adds 5 seconds to its own (RFC 8628 section 3.5).
+        // The server's interval stays the same. The client adds 5 seconds to its own (RFC 8628 section 3.5).
         guard !isTooSoon else { throw OAuthError(.slowDown, "polls must be further apart") }
         switch code.decision {
-        case .pending: throw OAuthError(.authorizationPending, "nobody has decided yet")
-        case .denied: throw OAuthError(.accessDenied, "the person has refused")
+        case .pending: throw OAuthError(.authorizationPending, "the user has not decided yet")
+        case .denied: throw OAuthError(.accessDenied, "the user denied the request")
         case .redeemed, .allowed: break
         }
         guard let user = store.users.rows.first else { throw OAuthError(.accessDenied, "there are no users") }
@@ -121,7 +121,7 @@ final class DeviceCodes: Resettable {
         return user.id
     }
 
-    /// Eight consonants: no words, and nothing that looks like something else (RFC 8628 section 6.1).
+    /// Eight consonants, which form no words and are easy to distinguish (RFC 8628 section 6.1).
     private static func randomUserCode() -> String {
         let letters = Array("BCDFGHJKLMNPQRSTVWXZ")
         let code = (0..<8).map { _ in letters[Int.random(in: 0..<letters.count)] }

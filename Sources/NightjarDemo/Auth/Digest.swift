@@ -1,26 +1,27 @@
 import NIOCore
 import NIOHTTP1
 
-/// `/v1/digest`: HTTP Digest with `qop=auth` (RFC 7616). Lives on the server's loop.
+/// `/v1/digest`: HTTP Digest with `qop=auth` (RFC 7616). Used only on the server's event loop.
 ///
-/// `algorithm` chooses what is asked for: `SHA-256` (the default), `MD5`, `SHA-256-sess`, `MD5-sess`, or `both`, in two
-/// challenges. After `uses` requests a nonce is stale. With `next=1` each answer brings the nonce for the next request.
+/// `algorithm` selects the challenge: `SHA-256` (the default), `MD5`, `SHA-256-sess`, `MD5-sess`, or `both` for two
+/// challenges. A nonce becomes stale after `uses` requests. With `next=1` each response contains the nonce for the next
+/// request.
 final class Digest: Resettable {
     private struct Nonce {
         let uses: Int
-        /// The counts that came with it; each comes once.
+        /// The nonce counts received so far. Each may be used once.
         var counts: Set<UInt32> = []
-        /// Of the request that began the session which it belongs to.
+        /// The session that the nonce belongs to.
         var session: Session?
     }
 
-    /// What a session's key is made with, until the next challenge. Section 3.6.
+    /// The values from which a session's key is derived, until the next challenge. RFC 7616 section 3.6.
     private struct Session {
         let nonce: String
         let cnonce: String
     }
 
-    /// What a client has sent.
+    /// The credentials of a request.
     private struct Attempt {
         let algorithm: DigestAlgorithm
         let nonce: String
@@ -52,7 +53,7 @@ final class Digest: Resettable {
             throw challenge(algorithms, uses, "Digest credentials are required")
         }
         guard let attempt = Digest.attempt(credentials, request, algorithms) else {
-            throw challenge(algorithms, uses, "these are not Digest credentials for this request")
+            throw challenge(algorithms, uses, "the Digest credentials do not match this request")
         }
         let kept = nonces[attempt.nonce]
         let sessions = [Session(nonce: attempt.nonce, cnonce: attempt.cnonce), kept?.session].compactMap { $0 }
@@ -61,12 +62,12 @@ final class Digest: Resettable {
                 Digest.response(attempt, secret, method: request.head.method.rawValue) == attempt.response
             })
         else { throw challenge(algorithms, uses, "the user or the password is wrong") }
-        // From here on the client knows the password, so that a nonce that is of no use any more is merely stale.
+        // The client has proved that it knows the password, so an exhausted nonce is merely stale.
         guard var nonce = kept, nonce.counts.count < nonce.uses else {
             throw challenge(algorithms, uses, "the nonce is stale", isStale: true)
         }
         guard nonce.counts.insert(attempt.count).inserted else {
-            throw challenge(algorithms, uses, "this nonce count came before")
+            throw challenge(algorithms, uses, "this nonce count was used before")
         }
         nonce.session = nonce.session ?? Session(nonce: attempt.nonce, cnonce: attempt.cnonce)
         nonces.set(nonce, for: attempt.nonce)
@@ -107,7 +108,7 @@ final class Digest: Resettable {
 
     // MARK: Reading and computing
 
-    /// Nil where something is missing or is not what the challenge said.
+    /// Nil if a parameter is missing or differs from the challenge.
     private static func attempt(
         _ credentials: Credentials, _ request: Request, _ algorithms: [DigestAlgorithm]
     ) -> Attempt? {
@@ -118,7 +119,7 @@ final class Digest: Resettable {
             let response = given["response"], let countText = given["nc"], countText.utf8.count == 8,
             let count = UInt32(countText, radix: 16), count > 0
         else { return nil }
-        // Who leaves the algorithm out means MD5.
+        // The default algorithm is MD5.
         let name = given["algorithm"] ?? DigestAlgorithm.md5.rawValue
         guard let algorithm = algorithms.first(where: { $0.rawValue.lowercased() == name.lowercased() }) else {
             return nil
@@ -135,7 +136,7 @@ final class Digest: Resettable {
         return attempt.algorithm.hash("\(user):\(session.nonce):\(session.cnonce)")
     }
 
-    /// Section 3.4.1; with an empty method it is what the server proves itself with (section 3.5).
+    /// RFC 7616 section 3.4.1. With an empty method, the server's proof (section 3.5).
     private static func response(_ attempt: Attempt, _ secret: String, method: String) -> String {
         let request = attempt.algorithm.hash("\(method):\(attempt.uri)")
         return attempt.algorithm.hash(

@@ -7,15 +7,15 @@ enum DigestAlgorithm: String, CaseIterable {
 
     private static let both = "both"
 
-    /// What a request can ask for.
+    /// The values of the query parameter `algorithm`.
     static var choices: [String] { allCases.map(\.rawValue) + [both] }
 
-    /// In the order of preference; empty for what is not among ``choices``.
+    /// In order of preference. Empty if the choice is not one of ``choices``.
     static func named(_ choice: String) -> [DigestAlgorithm] {
         choice == both ? [.sha256, .md5] : allCases.filter { $0.rawValue == choice }
     }
 
-    /// Whether the key is made once for a nonce.
+    /// True if the key is derived once for each session.
     var isOfSession: Bool { self == .sha256OfSession || self == .md5OfSession }
 
     /// In lower-case hexadecimal digits.

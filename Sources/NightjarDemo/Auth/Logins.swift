@@ -1,12 +1,12 @@
 import NIOHTTP1
 
-/// `/v1/auth`: login by email and password, as an API of its own; refresh and logout.
+/// `/v1/auth`: a login API with email and password, with refresh and logout.
 struct Logins {
     let tokens: Tokens
     let refreshes: Refreshes
     let store: Store
 
-    /// Every user's.
+    /// The password of all users.
     static let password = "moonlight"
 
     func add(to router: inout Router) {
@@ -15,7 +15,7 @@ struct Logins {
         router.on(.POST, "/v1/auth/logout", logout)
     }
 
-    /// `expires_in` is how many seconds the access tokens of this login live, maybe with a fraction.
+    /// `expires_in` is the lifetime of this login's access tokens in seconds and may have a fraction.
     private func login(_ request: Request) throws(Problem) -> Response {
         let parameters = try Parameters(request)
         let email = try parameters.text("email")
@@ -23,7 +23,7 @@ struct Logins {
         let lifetime = try parameters.seconds(
             "expires_in", atMost: Tokens.lifetimeLimit, or: Tokens.defaultLifetime)
         guard password == Logins.password, let user = store.users.rows.first(where: { $0.email == email }) else {
-            throw Problem(.unauthorized, "there is no user with this email and password; / tells of one")
+            throw Problem(.unauthorized, "invalid email or password; GET / lists valid credentials")
         }
         return tokens.login(user.id, lifetime: lifetime).grant.response
     }
@@ -36,7 +36,7 @@ struct Logins {
         return try refreshes.answer(request, parameters)
     }
 
-    /// Ends the login that the bearer token is of.
+    /// Ends the login of the bearer token.
     private func logout(_ request: Request) throws(Problem) -> Response {
         let (family, _) = try tokens.bearer(request)
         tokens.logout(family)

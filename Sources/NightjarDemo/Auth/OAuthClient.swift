@@ -1,26 +1,27 @@
 import NIOHTTP1
 
-/// The one client that is registered here, and how it shows that it is that one (RFC 6749 section 2.3).
+/// The only registered client and its authentication (RFC 6749 section 2.3).
 enum OAuthClient {
     static let id = "demo"
     static let secret = "demo-secret"
 
-    /// How a request has named its client.
+    /// How a request identifies its client.
     enum Identification {
         case nobody
-        /// By its name alone, as an app does that cannot keep a secret.
+        /// By its id only, like an app that cannot keep a secret.
         case named
         case authenticated
     }
 
-    /// - Throws: `invalid_client` where a name or a secret is wrong, `invalid_request` where there are two of them.
+    /// - Throws: `invalid_client` if the id or the secret is wrong, `invalid_request` if the client authenticates
+    ///   twice.
     static func identify(_ request: Request, _ parameters: Parameters) throws(OAuthError) -> Identification {
         let (name, secret) = (parameters["client_id"], parameters["client_secret"])
         if let credentials = Credentials(request.head.headers) {
             guard secret == nil else {
                 throw OAuthError(.invalidRequest, "the client authenticates in the header and in the body")
             }
-            // Both were form-encoded before they became Basic credentials.
+            // Both parts are form-encoded within the Basic credentials.
             guard let basic = credentials.basic, formDecode(basic.name) == id,
                 formDecode(basic.password) == self.secret,
                 name ?? id == id

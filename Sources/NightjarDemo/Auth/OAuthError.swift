@@ -1,6 +1,6 @@
 import NIOHTTP1
 
-/// An error answer of an OAuth endpoint (RFC 6749 section 5.2, RFC 8628 section 3.5).
+/// An error response of an OAuth endpoint (RFC 6749 section 5.2, RFC 8628 section 3.5).
 struct OAuthError: Error {
     enum Code: String {
         case invalidRequest = "invalid_request"

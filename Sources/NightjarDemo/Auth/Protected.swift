@@ -1,6 +1,6 @@
 import NIOHTTP1
 
-/// What only those see who show a token, a password or a key.
+/// Resources that require a token, a password or a key.
 struct Protected {
     let tokens: Tokens
     let store: Store
@@ -19,7 +19,7 @@ struct Protected {
         router.on(.GET, "/v1/api-key", apiKey)
     }
 
-    /// The user that the bearer token stands for; a client that came with its own credentials is told its name.
+    /// The user of the bearer token, or the client if the token was issued for the client's own credentials.
     private func me(_ request: Request) throws(Problem) -> Response {
         switch try tokens.bearer(request).holder {
         case .user(let id):
@@ -53,7 +53,8 @@ struct Protected {
         ])
     }
 
-    /// In the header field X-Api-Key or in the query as `api_key`; one that is wrong is not made good by the other.
+    /// The key is in the header field X-Api-Key or in the query as `api_key`. If both are present, both must be
+    /// correct.
     private func apiKey(_ request: Request) throws(Problem) -> Response {
         let field = request.head.headers.first(name: "x-api-key")
         let parameter = request.query("api_key")
@@ -68,9 +69,9 @@ struct Protected {
 }
 
 extension Tokens {
-    /// Whom the request's bearer token stands for (RFC 6750).
+    /// The holder of the request's bearer token (RFC 6750).
     ///
-    /// - Throws: 401 where it is missing, unknown, expired or of a login that has ended.
+    /// - Throws: 401 if the token is missing, unknown or expired, or if its login has ended.
     func bearer(_ request: Request) throws(Problem) -> (family: Int, holder: Holder) {
         guard let token = Credentials(request.head.headers)?.bearer, let found = holder(of: token) else {
             throw Problem(

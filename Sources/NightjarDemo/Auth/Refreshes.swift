@@ -1,10 +1,11 @@
 import NIOCore
 import NIOHTTP1
 
-/// Redeems refresh tokens for clients that may lose the answer. Lives on the server's loop.
+/// Redeems refresh tokens, also for clients that lose a response. Used only on the server's event loop.
 ///
-/// The same Idempotency-Key with the same refresh token gets the very same answer again for 10 minutes, and that is no
-/// reuse. `delay` holds the answer back after the token was redeemed; `drop` closes the connection instead of answering.
+/// A request with the same Idempotency-Key and the same refresh token receives the same response for 10 minutes and
+/// does not count as reuse. `delay` delays the response after the token has been redeemed. `drop` closes the connection
+/// instead of responding.
 final class Refreshes: Resettable {
     private struct Attempt: Hashable {
         let key: String

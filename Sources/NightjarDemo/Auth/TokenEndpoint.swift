@@ -1,9 +1,9 @@
 import NIOCore
 import NIOHTTP1
 
-/// `/v1/oauth/token` (RFC 6749 section 3.2): a token for a grant.
+/// `/v1/oauth/token` (RFC 6749 section 3.2): exchanges a grant for tokens.
 ///
-/// Beside each grant's own parameters it takes `expires_in`, how many seconds the access tokens live.
+/// In addition to the parameters of each grant it accepts `expires_in`, the lifetime of the access tokens in seconds.
 struct TokenEndpoint {
     let tokens: Tokens
     let refreshes: Refreshes
@@ -39,7 +39,7 @@ struct TokenEndpoint {
             case nil:
                 throw OAuthError(.invalidRequest, "grant_type is required")
             case let type?:
-                throw OAuthError(.unsupportedGrantType, "\"\(type)\" is not a grant that is known here")
+                throw OAuthError(.unsupportedGrantType, "\"\(type)\" is not a supported grant")
             }
         } catch {
             return error.response
@@ -58,9 +58,9 @@ struct TokenEndpoint {
             codes.note(family, of: code)
             return grant.response
         case .repeated(let family):
-            // RFC 6749 section 4.1.2: one of the two who came was a thief.
+            // RFC 6749 section 4.1.2: one of the two clients may have stolen the code.
             if let family { tokens.end(family) }
-            throw OAuthError(.invalidGrant, "the code was redeemed before, which ends its login")
+            throw OAuthError(.invalidGrant, "the code was redeemed before; its login has been ended")
         case .refused(let reason):
             throw OAuthError(.invalidGrant, reason)
         }

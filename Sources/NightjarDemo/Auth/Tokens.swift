@@ -1,41 +1,41 @@
 import NIOCore
 
-/// Logins, their access tokens and their refresh tokens, which rotate. Lives on the server's loop.
+/// Logins with their access tokens and rotating refresh tokens. Used only on the server's event loop.
 ///
-/// All tokens that descend from one login are a family. A refresh token is redeemed once; whoever presents it again may
-/// have stolen it, so the whole family ends (RFC 9700 section 4.14.2).
+/// All tokens that descend from one login form a family. A refresh token can be redeemed once. If it is presented again
+/// it may have been stolen, so the whole family ends (RFC 9700 section 4.14.2).
 final class Tokens: Resettable {
-    /// Whom an access token stands for.
+    /// The owner of an access token.
     enum Holder {
         case user(Int)
-        /// Its own credentials, without a user.
+        /// The client itself, without a user.
         case client
     }
 
-    /// What a client is given.
+    /// The tokens that a client receives.
     struct Grant {
         let accessToken: String
-        /// Nil for a client's own credentials.
+        /// Nil for the client's own credentials.
         let refreshToken: String?
         let lifetime: Double
     }
 
     enum Refresh {
         case granted(Grant)
-        /// Unknown, or of a login that has ended; or redeemed before, which has ended the login now.
+        /// The token is unknown, its login has ended, or it was redeemed before, which ends the login.
         case refused
     }
 
     private struct Family {
         let holder: Holder
-        /// Of its access tokens, in seconds.
+        /// The lifetime of its access tokens in seconds.
         let lifetime: Double
         var hasEnded = false
     }
 
     private struct AccessToken {
         let family: Int
-        /// In the order of issue.
+        /// In order of issue.
         let number: Int
         let expiresAt: NIODeadline
     }
@@ -49,7 +49,7 @@ final class Tokens: Resettable {
     static let defaultLifetime = 60.0
     private static let scopeKept = 1000
 
-    /// The oldest ones are forgotten, which ends them.
+    /// The most families and tokens. The oldest ones are dropped, which ends them.
     private static let familiesKept = 20_000
     private static let tokensKept = 50_000
 
@@ -59,31 +59,31 @@ final class Tokens: Resettable {
     private var refreshTokens = BoundedTable<String, RefreshToken>(capacity: Tokens.tokensKept)
     private var lastFamily = 0
     private var lastAccessToken = 0
-    /// Access tokens up to that number have expired, whatever their time.
+    /// All access tokens up to this number have expired, regardless of their lifetime.
     private var lastExpired = 0
 
     init(ledger: Ledger) {
         self.ledger = ledger
     }
 
-    /// Ends every login.
+    /// Ends all logins.
     func reset() {
         families.removeAll()
         accessTokens.removeAll()
         refreshTokens.removeAll()
     }
 
-    /// Lets each access token issued so far expire now.
+    /// Expires all access tokens issued so far.
     func expireAccessTokens() { lastExpired = lastAccessToken }
 
     // MARK: Issuing
 
-    /// What a request for a token asks for, as far as it is worth while to keep.
+    /// Records the scope of a token request, truncated.
     func note(scope: String?) { ledger.note { $0.auth.scope = String((scope ?? "").prefix(Tokens.scopeKept)) } }
 
-    /// Begins a login.
+    /// Starts a login.
     ///
-    /// - Parameter lifetime: of its access tokens, in seconds.
+    /// - Parameter lifetime: the lifetime of its access tokens in seconds.
     func login(_ user: Int, lifetime: Double) -> (family: Int, grant: Grant) {
         ledger.note { $0.auth.logins += 1 }
         return begin(.user(user), lifetime: lifetime)
@@ -130,7 +130,7 @@ final class Tokens: Resettable {
         return grant
     }
 
-    /// 192 bits that nobody guesses.
+    /// Returns a random text with 192 bits of entropy.
     static func random(_ prefix: String) -> String {
         var generator = SystemRandomNumberGenerator()
         return prefix + Base64.encodeForURL((0..<24).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
@@ -138,7 +138,7 @@ final class Tokens: Resettable {
 
     // MARK: Checking and ending
 
-    /// Nil where the token is unknown, expired or of a login that has ended; that is counted as refused.
+    /// Nil if the token is unknown or expired or its login has ended. Counts a nil result as refused.
     func holder(of token: String) -> (family: Int, holder: Holder)? {
         guard let entry = accessTokens[token], entry.number > lastExpired, .now() < entry.expiresAt,
             let family = families[entry.family], !family.hasEnded
@@ -154,7 +154,7 @@ final class Tokens: Resettable {
         end(family)
     }
 
-    /// Ends a login: its tokens are worth nothing any more. Does nothing where it has ended or been forgotten.
+    /// Ends a login and invalidates its tokens. Has no effect if the login has ended or been dropped.
     func end(_ family: Int) {
         guard var entry = families[family] else { return }
         entry.hasEnded = true

@@ -1,12 +1,12 @@
 import NIOHTTP1
 
-/// Who a request comes from, for answers that only one may see.
+/// Identifies the sender of a request, for private responses.
 struct Asker {
     let tokens: Tokens
     let store: Store
 
-    /// The user of a bearer token or of Basic, whatever the password, or what the cookie `user` says; nil where none of
-    /// them is there.
+    /// The user of a bearer token or of Basic credentials (with any password), or the value of the cookie `user`. Nil
+    /// if there is none of them.
     func name(_ request: Request) throws(Problem) -> String? {
         if let credentials = Credentials(request.head.headers) {
             if let basic = credentials.basic { return basic.name }
@@ -22,15 +22,15 @@ struct Asker {
         return nil
     }
 
-    /// - Parameter allowed: `user` for anyone who has a name, or the only one who may see it.
+    /// - Parameter allowed: `user` for any identified sender, or the name of the only user who may read it.
     func require(_ allowed: String, _ request: Request) throws(Problem) -> String {
         guard let name = try name(request) else {
             throw Problem(
-                .unauthorized, "this is private: ask with Basic, with a bearer token or with a cookie named user",
+                .unauthorized, "authentication required: use Basic, a bearer token or a cookie named user",
                 headers: ["WWW-Authenticate": "Basic realm=\"\(Protected.realm)\", charset=\"UTF-8\""])
         }
         guard allowed == "user" || allowed == name else {
-            throw Problem(.forbidden, "this is private, and not yours")
+            throw Problem(.forbidden, "this resource belongs to another user")
         }
         return name
     }

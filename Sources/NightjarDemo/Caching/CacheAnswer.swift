@@ -1,21 +1,21 @@
 import NIOCore
 import NIOHTTP1
 
-/// What a query of `/cache/{name}` asks for beside fields (``CacheFields``):
+/// Query parameters of `/cache/{name}` in addition to fields (``CacheFields``):
 ///
-/// - `etag`: `none`, `strong` or `weak`; it is another one for each version, variant and coding;
-/// - `status`: of an answer that is neither 304 nor partial;
-/// - `length`: of the body, up to 64 MiB (``CacheContent``); without it the body is a small JSON document;
-/// - `seed`: for a body, and an ETag, of one's own;
-/// - `gzip`: `1` encodes the body for those who accept it, and adds to Vary;
-/// - `chunked`: `1` sends the body without Content-Length;
-/// - `cut`: the connection ends after so many bytes of the body;
-/// - `delay`: seconds before the answer;
-/// - `private-to`: `user` for an answer to anyone who has a name (``Asker``), who is in the body, or the name of the only
-///   one who may see it.
+/// - `etag`: `none`, `strong` or `weak`. It differs for each version, variant and coding.
+/// - `status`: the status of a response that is neither 304 nor partial.
+/// - `length`: the length of the body, up to 64 MiB (``CacheContent``). The default is a small JSON document.
+/// - `seed`: selects a different body and ETag.
+/// - `gzip`: `1` encodes the body for clients that accept gzip, and adds to Vary.
+/// - `chunked`: `1` sends the body without Content-Length.
+/// - `cut`: closes the connection after this number of body bytes.
+/// - `delay`: the delay before the response, in seconds.
+/// - `private-to`: `user` restricts the response to identified senders (``Asker``) and puts the name into the body. Any
+///   other value is the only user who may read it.
 struct CacheAnswer {
     static let maximumDelay = 60.0
-    /// Of a body that is encoded, in memory.
+    /// The largest body that is encoded in memory, in bytes.
     private static let gzipLimit = 4 << 20
 
     let delay: TimeAmount
@@ -72,7 +72,7 @@ struct CacheAnswer {
         return response
     }
 
-    /// Conditions and ranges are looked at where the answer without them is 200 (RFC 9110 section 13.2.1).
+    /// Conditions and ranges apply only if the status would otherwise be 200 (RFC 9110 section 13.2.1).
     private func answer(_ request: Request, _ representation: Representation) throws(Problem) -> Response {
         if status == 200 { return try representation.answer(request) }
         var headers = representation.headers
@@ -82,7 +82,7 @@ struct CacheAnswer {
             HTTPResponseStatus(statusCode: status), headers: headers, body: content.body(in: 0..<content.length))
     }
 
-    /// Everything that makes this body another than others.
+    /// All properties that distinguish this body from others.
     private func title(_ request: Request, _ name: String, _ entry: CacheTable.Entry) -> JSON {
         var members: [JSON.Member] = [
             .init(name: "name", value: .string(name)),
@@ -113,7 +113,7 @@ struct CacheAnswer {
             while case .bytes(let piece) = source.next() { bytes += piece.readableBytesView }
         }
         guard let encoded = ContentEncoder.gzip.encode(bytes) else {
-            throw Problem(.internalServerError, "there is no memory to encode the body")
+            throw Problem(.internalServerError, "not enough memory to encode the body")
         }
         return ByteBuffer(bytes: encoded)
     }

@@ -1,23 +1,23 @@
 import NIOCore
 
-/// A body of `/cache/{name}` of a given length: a line that says what it is, bytes of ``DemoContent`` from a place that
-/// is that line's own, and a last line with the checksum of all before it. Bytes of another version or another variant
-/// in it show, and so does a missing or doubled piece.
+/// A body of `/cache/{name}` with a given length: a line that describes it, bytes of ``DemoContent`` from an offset
+/// that depends on that line, and a last line with the checksum of everything before it. Bytes of another version or
+/// variant are detectable, as are missing and duplicate pieces.
 struct CacheContent: RangedContent {
     let length: Int
     private let head: ByteBuffer
-    /// Where in the pattern the bytes begin.
+    /// The offset of the bytes in the pattern.
     private let start: Int
 
-    /// `crc32 `, eight hexadecimal digits, a newline.
+    /// The length of the line `crc32 `, eight hexadecimal digits, newline.
     static let checksumLine = 15
 
-    /// 64 MiB.
+    /// Up to 64 MiB.
     static let lengths = 0...(64 << 20)
 
     /// - Parameters:
-    ///   - title: what the body is of, on one line.
-    ///   - length: one that is shorter than the checksum's line has only the beginning of that.
+    ///   - title: a line that describes the body.
+    ///   - length: if it is shorter than the checksum line, the body is the beginning of that line.
     init(title: [UInt8], length: Int) {
         self.length = length
         head = ByteBuffer(bytes: title + [UInt8(ascii: "\n")])
@@ -32,10 +32,10 @@ struct CacheContent: RangedContent {
 
     func source(_ range: Range<Int>) -> Source { Source(content: self, range: range) }
 
-    /// The length without the checksum's line.
+    /// The length without the checksum line.
     private var covered: Int { max(0, length - CacheContent.checksumLine) }
 
-    /// What is there from `offset`, at most `count` bytes and maybe fewer; `offset` is below `covered`.
+    /// Returns 1 to `count` bytes from `offset`, which must be below `covered`.
     private func piece(at offset: Int, atMost count: Int) -> ByteBuffer {
         let count = min(count, covered - offset)
         let inHead = head.readableBytes - offset
@@ -45,14 +45,14 @@ struct CacheContent: RangedContent {
         return DemoContent.slice(at: start + offset, count: min(count, DemoContent.period))
     }
 
-    /// Sends a part. The checksum needs what stands before the part too, so that is made and not sent.
+    /// Sends a range. The bytes before the range are generated too but not sent, because the checksum covers them.
     struct Source: BodySource {
         private let content: CacheContent
         private let range: Range<Int>
         private var offset = 0
         private var checksum = CRC32()
 
-        /// How much is passed over before others on the loop get their turn, in bytes.
+        /// The most bytes that are skipped before control returns to the event loop.
         private static let stride = 1 << 20
 
         init(content: CacheContent, range: Range<Int>) {
@@ -85,7 +85,8 @@ struct CacheContent: RangedContent {
 }
 
 extension DemoContent {
-    /// Whether `body` is a whole one of `/cache/{name}?length=`: its last line is the checksum of what stands before it.
+    /// True if `body` is a complete body of `/cache/{name}?length=`: its last line is the checksum of everything before
+    /// it.
     public static func isIntact(_ body: [UInt8]) -> Bool {
         guard body.count >= CacheContent.checksumLine else { return false }
         let content = body.dropLast(CacheContent.checksumLine)
@@ -95,7 +96,7 @@ extension DemoContent {
     }
 }
 
-/// Sends another source's bytes up to a place, and cuts the connection there.
+/// Sends another source's bytes up to an offset and then closes the connection.
 struct CutSource: BodySource {
     private var source: any BodySource
     private var left: Int
@@ -119,7 +120,7 @@ struct CutSource: BodySource {
     }
 }
 
-/// Bytes at hand as a source, in pieces of 16 KiB.
+/// Sends bytes from memory in pieces of 16 KiB.
 struct BufferSource: BodySource {
     private var bytes: ByteBuffer
 

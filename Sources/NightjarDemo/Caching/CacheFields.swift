@@ -1,23 +1,23 @@
 import NIOHTTP1
 
-/// The header fields that a query under `/cache` asks for. Nothing is sent that it does not ask for.
+/// The header fields that a query under `/cache` requests. No others are sent.
 ///
-/// - `control`, repeated: a Cache-Control field each, as it stands;
-/// - `expires`: seconds from the Date that is sent, or `garbage`, which sends `0`;
-/// - `age`: an Age field, as it stands, so that it can be wrong;
-/// - `date`: seconds from now, or `none`;
-/// - `modified`: how many seconds before the last change of the name Last-Modified lies;
-/// - `vary`: fields, with commas between them; or `*`;
-/// - `field`, repeated: `Name:value`, as it stands.
+/// - `control`, repeatable: a Cache-Control field, verbatim.
+/// - `expires`: seconds after the Date field, or `garbage`, which sends `0`.
+/// - `age`: an Age field, verbatim, so that it may be invalid.
+/// - `date`: seconds from now, or `none`.
+/// - `modified`: sends a Last-Modified field this many seconds before the last change of the name.
+/// - `vary`: field names separated by commas, or `*`.
+/// - `field`, repeatable: `Name:value`, verbatim.
 struct CacheFields {
     let headers: HTTPHeaders
     let date: DateField
-    /// How many seconds before the change it lies.
+    /// The number of seconds between Last-Modified and the change.
     let modified: Int?
-    /// As they stand in the query, without `*`.
+    /// As in the query, without `*`.
     let varying: [String]
 
-    /// Some thirty years each way.
+    /// About thirty years in each direction.
     private static let offsets = -1_000_000_000...1_000_000_000
     private static let fieldLimit = 1000
     private static let fieldsLimit = 8
@@ -57,20 +57,21 @@ struct CacheFields {
         for field in try values(request, "field") {
             let halves = field.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             guard halves.count == 2, isToken(halves[0]), !ownFields.contains(halves[0].lowercased()) else {
-                throw Problem.query("field", "must be Name:value, and none of \(ownFields.joined(separator: ", "))")
+                throw Problem.query(
+                    "field", "must be Name:value with a name other than \(ownFields.joined(separator: ", "))")
             }
             headers.add(name: String(halves[0]), value: String(halves[1].trimmed))
         }
     }
 
-    /// A text for a field, of the query's parameter of that name.
+    /// The field value in a query parameter.
     static func value(_ request: Request, _ name: String) throws(Problem) -> String? {
         try values(request, name).first
     }
 
     private static func values(_ request: Request, _ name: String) throws(Problem) -> [String] {
         let values = request.queryValues(name)
-        guard values.count <= fieldsLimit else { throw Problem.query(name, "must not stand there so often") }
+        guard values.count <= fieldsLimit else { throw Problem.query(name, "is repeated too often") }
         let isFit = values.allSatisfy { value in
             value.utf8.count <= fieldLimit && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
         }
@@ -92,7 +93,7 @@ struct CacheFields {
             }
     }
 
-    /// Framing and what the connection does are the server's, and validators have parameters of their own.
+    /// Framing and connection fields are set by the server, and validators have parameters of their own.
     private static let ownFields = [
         "connection", "content-encoding", "content-length", "content-range", "content-type", "date", "etag", "expect",
         "keep-alive", "last-modified", "te", "trailer", "transfer-encoding", "upgrade",

@@ -1,10 +1,10 @@
 import NIOCore
 import NIOHTTP1
 
-/// `/cache/{name}`: answers that are as cacheable as their query asks for (RFC 9111), under as many names as a test wants.
+/// `/cache/{name}`: responses whose caching properties are set by the query (RFC 9111), under any number of names.
 ///
-/// A name has a version, which changes when it is written to. See ``CacheFields`` for the fields that can be asked for,
-/// and ``CacheAnswer`` for what else.
+/// A name has a version, which each write increments. ``CacheFields`` lists the fields that can be requested, and
+/// ``CacheAnswer`` the other parameters.
 struct CacheResources {
     let table: CacheTable
     let asker: Asker
@@ -19,8 +19,8 @@ struct CacheResources {
         router.on(.GET, "/cache/{name}/gone") { request throws(Problem) in try error(request, .gone) }
     }
 
-    /// A read is counted under the name, also one that is answered with 304 or fails: `fail=3` answers the third and all
-    /// later ones with 503, or with `failure`, which is another status or `drop`.
+    /// Each read is counted for its name, also if the response is 304 or an error. `fail=3` lets the third and all
+    /// later reads fail with 503, or with `failure`, which is another status or `drop`.
     private func read(_ request: Request) throws(Problem) -> Response {
         let name = try name(request)
         let plan = try CacheAnswer(request, asker)
@@ -31,7 +31,7 @@ struct CacheResources {
         if entry.reads < firstFailure {
             response = try plan.response(to: request, name: name, entry)
         } else if let status = Int(failure) {
-            response = Problem(HTTPResponseStatus(statusCode: status), "this failure was asked for").response
+            response = Problem(HTTPResponseStatus(statusCode: status), "this failure was requested").response
         } else {
             response = .dropped
         }
@@ -40,8 +40,8 @@ struct CacheResources {
         return response
     }
 
-    /// Adds one to the version, unless the answer is to be an error by `status`; the body is not looked at. `location` and
-    /// `content-location` are fields of the answer.
+    /// Increments the version unless `status` requests an error. The body is ignored. `location` and `content-location`
+    /// are fields of the response.
     private func write(_ request: Request) throws(Problem) -> Response {
         let name = try name(request)
         let fields = try CacheFields(request)
@@ -58,7 +58,8 @@ struct CacheResources {
         return response
     }
 
-    /// Forgets the name: its next version is the first. `status`, `location` and `content-location` as for a write.
+    /// Deletes the name, whose next version is the first again. `status`, `location` and `content-location` as for a
+    /// write.
     private func forget(_ request: Request) throws(Problem) -> Response {
         let name = try name(request)
         let status = try request.query("status", in: 200...599, or: 204)
@@ -67,7 +68,7 @@ struct CacheResources {
         return Response(HTTPResponseStatus(statusCode: status), headers: locations)
     }
 
-    /// To `to`, which is the name itself by default.
+    /// Redirects to `to`. The default is the name itself.
     private func redirect(_ request: Request) throws(Problem) -> Response {
         let name = try name(request)
         let status = try request.query("status", oneOf: ["302", "301", "303", "307", "308"])
@@ -81,13 +82,13 @@ struct CacheResources {
         return response
     }
 
-    /// Tells a client to drop what it has of this origin: `types`, which is `cache` by default.
+    /// Sends Clear-Site-Data with `types`. The default is `cache`.
     private func clear(_ request: Request) throws(Problem) -> Response {
         _ = try name(request)
         let types = (request.query("types") ?? "cache").split(separator: ",").map(String.init)
         let known = ["cache", "cookies", "storage", "executionContexts", "*"]
         guard !types.isEmpty, types.count <= known.count, types.allSatisfy(known.contains) else {
-            throw Problem.query("types", "must be some of \(known.joined(separator: ", ")), with commas between them")
+            throw Problem.query("types", "must be a comma-separated list of \(known.joined(separator: ", "))")
         }
         var response = Response.json(["cleared": .array(types.map(JSON.string))])
         response.headers.add(name: "Cache-Control", value: "no-store")
@@ -95,11 +96,11 @@ struct CacheResources {
         return response
     }
 
-    /// An error that may be stored: for a minute, where the query asks for nothing else.
+    /// A cacheable error. The default lifetime is a minute.
     private func error(_ request: Request, _ status: HTTPResponseStatus) throws(Problem) -> Response {
         let entry = table.read(try name(request))
         let fields = try CacheFields(request)
-        var response = Problem(status, "this answer was asked for").response
+        var response = Problem(status, "this response was requested").response
         response.headers.add(contentsOf: fields.headers)
         if fields.headers.isEmpty { response.headers.add(name: "Cache-Control", value: "max-age=60") }
         response.headers.add(name: "Demo-Read", value: String(entry.reads))
@@ -107,35 +108,35 @@ struct CacheResources {
         return response
     }
 
-    /// For the server's table of contents.
+    /// For the server's index.
     static let parameters: JSON = [
         "GET /cache/{name}": [
-            "control": "Cache-Control, as it stands; repeated: one field each",
+            "control": "Cache-Control, verbatim; repeatable",
             "expires": "seconds from Date, or garbage",
-            "age": "Age, as it stands",
+            "age": "Age, verbatim",
             "date": "seconds from now, or none",
             "modified": "Last-Modified: seconds before the name's last change",
             "etag": "none, strong or weak",
-            "vary": "fields, with commas between them, or *; the body says their values",
-            "field": "Name:value, as it stands; repeated",
+            "vary": "field names, comma-separated, or *; the body contains their values",
+            "field": "Name:value, verbatim; repeatable",
             "status": "200 to 599",
-            "length": "of the body, to 67108864; its last line is its checksum",
-            "seed": "a number, for another body",
-            "gzip": "1: for those who accept it",
+            "length": "of the body, at most 67108864; its last line is its checksum",
+            "seed": "a number that selects a different body",
+            "gzip": "1: for clients that accept it",
             "chunked": "1: without Content-Length",
-            "cut": "bytes of the body, then the connection ends",
-            "delay": "seconds, to 60",
+            "cut": "bytes of the body after which the connection is closed",
+            "delay": "seconds, at most 60",
             "fail": "the n-th read and all later ones fail",
             "failure": "503, 500, 502, 504, 404 or drop",
-            "private-to": "user: to anyone with a name; or the name of the only one",
+            "private-to": "user: any identified user; or the name of the only user",
         ],
         "POST, PUT, PATCH, DELETE /cache/{name}": [
-            "status": "200 to 599; from 400 on nothing changes",
-            "location": "Location, as it stands",
-            "content-location": "Content-Location, as it stands",
+            "status": "200 to 599; from 400 on, nothing is changed",
+            "location": "Location, verbatim",
+            "content-location": "Content-Location, verbatim",
         ],
         "ANY /cache/{name}/redirect": [
-            "to": "Location, as it stands; the name by default",
+            "to": "Location, verbatim; the default is the name",
             "status": "302, 301, 303, 307 or 308; fields as above",
         ],
         "ANY /cache/{name}/clear": ["types": "of Clear-Site-Data: cache, cookies, storage, *"],

@@ -1,15 +1,15 @@
-/// What the server remembers of the names under `/cache`. Lives on the server's loop.
+/// The state of the names under `/cache`. Used only on the server's event loop.
 final class CacheTable: Resettable {
     struct Entry {
-        /// From 1; each change adds one.
+        /// Counted from 1. Each change adds one.
         var version = 1
-        /// Seconds since 1970: when the name was first heard of, or changed last.
+        /// The time of the first request for the name or of its last change, in seconds since 1970.
         var changedAt: Int
-        /// How many requests to read it have come.
+        /// The number of requests to read the name.
         var reads = 0
     }
 
-    /// A client chooses the names, so the oldest are forgotten and begin anew.
+    /// The most names. Clients choose them, so the oldest are dropped and start again.
     static let namesKept = 10_000
 
     private var entries = BoundedTable<String, Entry>(capacity: CacheTable.namesKept)
@@ -18,7 +18,7 @@ final class CacheTable: Resettable {
         entries[name] ?? Entry(changedAt: CalendarTime.now())
     }
 
-    /// Counts one more request to read `name`.
+    /// Counts a request to read `name`.
     func read(_ name: String) -> Entry {
         var entry = self[name]
         entry.reads += 1

@@ -1,6 +1,6 @@
 import NIOHTTP1
 
-/// `/news` and `/me/news`: a feed for those who read it offline. Lives on the server's loop.
+/// `/news` and `/me/news`: a feed for offline readers. Used only on the server's event loop.
 final class News: Resettable {
     /// An item never changes.
     private struct Item: Row {
@@ -11,7 +11,8 @@ final class News: Resettable {
         let createdAt: Int
     }
 
-    /// A list is used for a minute, for ten more while it is fetched anew, and for a day where that fails (RFC 5861).
+    /// A list is fresh for a minute. It may be used for ten more minutes while it is revalidated, and for a day if that
+    /// fails (RFC 5861).
     private static let listControl = "max-age=60, stale-while-revalidate=600, stale-if-error=86400"
     /// RFC 8246.
     private static let itemControl = "max-age=31536000, immutable"
@@ -30,11 +31,11 @@ final class News: Resettable {
         reset()
     }
 
-    /// Back to the news of the start, which are made of the articles that are published then.
+    /// Restores the initial news, one item for each published article.
     func reset() {
         items = Table()
         for article in SeedData(seed: seed).articles.rows where article.isPublished {
-            // The table's capacity is far from reached here.
+            // The table is far below its capacity.
             _ = try? items.insert { id in
                 Item(
                     id: id, title: article.title, body: article.body, authorID: article.authorID,
@@ -50,7 +51,7 @@ final class News: Resettable {
         router.on(.GET, "/me/news", listOfUser)
     }
 
-    /// The newest ones, newest first.
+    /// The newest items, newest first.
     private func list(_ request: Request) throws(Problem) -> Response {
         let newest = items.rows.suffix(News.listLength)
         let document: JSON = ["results": .array(newest.reversed().map(summary))]
@@ -64,7 +65,7 @@ final class News: Resettable {
         return try representation(item).answer(request)
     }
 
-    /// Adds to the news, so that a list that was kept is old.
+    /// Adds an item, so that stored lists become stale.
     private func create(_ request: Request) throws(Problem) -> Response {
         var fields = Fields(
             try request.jsonObject(), known: ["title", "body", "author_id"], readOnly: ["id", "url", "created_at"])
@@ -79,10 +80,10 @@ final class News: Resettable {
         return representation(item).created(at: "/news/\(item.id)")
     }
 
-    /// The newest ones that the user has not written. Another user's answer is another one, and says whose it is.
+    /// The newest items that the user has not written. The response differs by user and names the user.
     private func listOfUser(_ request: Request) throws(Problem) -> Response {
         guard case .user(let id) = try tokens.bearer(request).holder else {
-            throw Problem(.forbidden, "this is for users; the token is of a client of its own")
+            throw Problem(.forbidden, "this resource requires a user; the token was issued to a client")
         }
         let user = try store.user(id)
         let newest = items.rows.filter { $0.authorID != id }.suffix(News.listLength)

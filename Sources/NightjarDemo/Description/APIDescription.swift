@@ -1,22 +1,22 @@
 import NIOCore
 import NIOHTTP1
 
-/// The API in its own words: an OpenAPI 3.1 document at `/openapi.json` and, the same, at `/openapi.yaml`.
+/// The API's OpenAPI 3.1 description, at `/openapi.json` and `/openapi.yaml`.
 ///
-/// It is kept for a minute (`max_age` seconds) and has a tag, so that a client that asks again gets a 304.
+/// It may be cached for a minute (`max_age` seconds) and has an ETag, so that a revalidation receives 304.
 enum APIDescription {
     private static let defaultLifetime = 60
     private static let yearInSeconds = 31_536_000
 
     private static let groups: [(tag: String, about: String, operations: [DescribedOperation])] = [
-        ("articles", "What people have written.", articles),
-        ("users", "Who writes, and what they look like.", users),
-        ("comments", "What others say about it.", comments),
-        ("logins", "Who comes in, by password, key or token.", logins),
-        ("oauth", "Tokens in the way of OAuth 2.", oauth),
-        ("orders", "A write that must be neither lost nor done twice.", orders),
-        ("lists", "Data of any size in pages of every style.", lists),
-        ("practice", "Answers that are late, or fail, on request.", practice),
+        ("articles", "Articles.", articles),
+        ("users", "Users and their avatars.", users),
+        ("comments", "Comments on articles.", comments),
+        ("logins", "Authentication by password, key or token.", logins),
+        ("oauth", "OAuth 2 endpoints.", oauth),
+        ("orders", "Orders, to test that writes are neither lost nor duplicated.", orders),
+        ("lists", "Lists of any size, in all pagination styles.", lists),
+        ("practice", "Responses that are delayed or fail on request.", practice),
     ]
 
     static func add(to router: inout Router) {
@@ -38,29 +38,29 @@ enum APIDescription {
 
     // MARK: The document
 
-    /// It does not change while a server runs.
+    /// Constant while the server runs.
     private static let document: JSON =
         [
             "openapi": "3.1.0",
             "info": [
                 "title": "Nightjar demo API", "version": "1.0.0",
-                "description": "Articles, users and comments, and what a client of an API has to cope with.",
+                "description": "Articles, users and comments, and the situations that an API client must handle.",
             ],
-            // Relative to where the document is: whatever the port is.
+            // Relative to the document, so that it is valid for any port.
             "servers": [["url": "/", "description": "This server"]],
             "tags": .array(groups.map { ["name": .string($0.tag), "description": .string($0.about)] }),
             "paths": paths,
             "components": [
                 "schemas": .object(DescribedSchemas.all.map { .init(name: $0.key, value: $0.value) }),
                 "responses": [
-                    "Problem": failure("What went wrong (RFC 9457).", "Problem", as: "application/problem+json"),
-                    "OAuthError": failure("What went wrong (RFC 6749).", "OAuthError", as: "application/json"),
+                    "Problem": failure("An error (RFC 9457).", "Problem", as: "application/problem+json"),
+                    "OAuthError": failure("An error (RFC 6749).", "OAuthError", as: "application/json"),
                 ],
                 "securitySchemes": securitySchemes,
             ],
         ]
 
-    /// The operations of one path together, in the order of the groups.
+    /// The operations grouped by path, in the order of the groups.
     private static var paths: JSON {
         var order: [String] = []
         var operations: [String: [JSON.Member]] = [:]

@@ -1,4 +1,4 @@
-/// Articles, users and comments, as the API's document describes them.
+/// The operations on articles, users and comments.
 extension APIDescription {
     private static let patchTypes = ["application/merge-patch+json", "application/json"]
 
@@ -10,27 +10,27 @@ extension APIDescription {
     static let articles: [DescribedOperation] = [
         .init(.GET, "/v1/articles", "list_articles", "Articles, filtered and sorted")
             .paged(sortedBy: "title", "created_at", "updated_at")
-            .query("author", Schema.text(1...40), "Only those of this author: an id or a handle.", example: "ada")
+            .query("author", Schema.text(1...40), "Only those by this author: an id or a handle.", example: "ada")
             .query("tag", Schema.list(of: Schema.text(1...50)), "Only those with all of these tags.")
-            .query("published", Schema.flag, "Only those that are, or are not, published.")
-            .query("q", Schema.string, "Only those with these letters in the title or the summary, in any case.")
+            .query("published", Schema.flag, "Only published (true) or unpublished (false) articles.")
+            .query("q", Schema.string, "Only those that contain this text in the title or the summary, ignoring case.")
             .answers(Schema.reference("ArticlePage")),
         .init(.POST, "/v1/articles", "create_article", "Adds an article")
             .takes(Schema.reference("ArticleDraft"), example: articleExample)
             .answers(Schema.reference("Article"), status: 201),
         .init(.GET, "/v1/articles/{id}", "get_article", "An article")
             .explained(
-                "It has an `ETag` and a `Last-Modified`: ask again with `If-None-Match`, change with `If-Match`."
+                "The response has an `ETag` and a `Last-Modified`: revalidate with `If-None-Match`, change with `If-Match`."
             )
             .answers(Schema.reference("Article")),
         .init(.PUT, "/v1/articles/{id}", "replace_article", "Replaces an article")
             .takes(Schema.reference("ArticleDraft"), example: articleExample)
             .answers(Schema.reference("Article")),
-        .init(.PATCH, "/v1/articles/{id}", "update_article", "Changes some of an article (JSON Merge Patch)")
+        .init(.PATCH, "/v1/articles/{id}", "update_article", "Changes fields of an article (JSON Merge Patch)")
             .takes(Schema.reference("ArticlePatch"), as: patchTypes[0], patchTypes[1], example: ["title": "By day"])
             .answers(Schema.reference("Article")),
         .init(.DELETE, "/v1/articles/{id}", "delete_article", "Deletes an article and its comments").answersNothing(),
-        .init(.GET, "/v1/private/articles", "list_private_articles", "Articles, for those who have logged in")
+        .init(.GET, "/v1/private/articles", "list_private_articles", "Articles, for authenticated users")
             .paged(sortedBy: "title", "created_at", "updated_at")
             .secured(by: "bearer", "oauth2")
             .answers(Schema.reference("ArticlePage")),
@@ -39,8 +39,8 @@ extension APIDescription {
     static let users: [DescribedOperation] = [
         .init(.GET, "/v1/users", "list_users", "Users, filtered and sorted")
             .paged(sortedBy: "handle", "name", "created_at")
-            .query("handle", Schema.text(1...40), "Only the one of this handle.", example: "emi")
-            .query("q", Schema.string, "Only those with these letters in the name, in any case.")
+            .query("handle", Schema.text(1...40), "Only the user with this handle.", example: "emi")
+            .query("q", Schema.string, "Only those that contain this text in the name, ignoring case.")
             .answers(Schema.reference("UserPage")),
         .init(.POST, "/v1/users", "create_user", "Adds a user")
             .takes(
@@ -55,38 +55,39 @@ extension APIDescription {
                 example: ["handle": "ada", "name": "Ada Sørensen", "email": .string(SeedData.email(of: "ada"))]
             )
             .answers(Schema.reference("User")),
-        .init(.PATCH, "/v1/users/{id}", "update_user", "Changes some of a user (JSON Merge Patch)")
+        .init(.PATCH, "/v1/users/{id}", "update_user", "Changes fields of a user (JSON Merge Patch)")
             .takes(Schema.reference("UserPatch"), as: patchTypes[0], patchTypes[1], example: ["bio": .null])
             .answers(Schema.reference("User")),
-        .init(.DELETE, "/v1/users/{id}", "delete_user", "Deletes a user who has written nothing").answersNothing(),
+        .init(.DELETE, "/v1/users/{id}", "delete_user", "Deletes a user without articles and comments")
+            .answersNothing(),
         .init(.GET, "/v1/users/{id}/avatar", "get_avatar", "A user's picture")
-            .answers([:], as: "image/*", "The picture; parts of it by `Range`."),
+            .answers([:], as: "image/*", "The picture. Supports `Range`."),
         .init(.PUT, "/v1/users/{id}/avatar", "upload_avatar", "Uploads a user's picture")
             .takesParts(
                 Schema.object(["avatar": ["type": "string", "contentMediaType": "image/png"]]),
                 types: ["avatar": "image/png"]
             )
-            .answers(Schema.reference("Avatar"), "It has taken the place of another.")
-            .answers(Schema.reference("Avatar"), status: 201, "It is the first one."),
+            .answers(Schema.reference("Avatar"), "The picture was replaced.")
+            .answers(Schema.reference("Avatar"), status: 201, "The picture was added."),
         .init(.DELETE, "/v1/users/{id}/avatar", "delete_avatar", "Deletes a user's picture").answersNothing(),
     ]
 
     static let comments: [DescribedOperation] = [
         .init(.GET, "/v1/articles/{id}/comments", "list_article_comments", "The comments on an article")
             .paged(sortedBy: "created_at")
-            .query("author", Schema.text(1...40), "Only those of this author: an id or a handle.", example: "ada")
+            .query("author", Schema.text(1...40), "Only those by this author: an id or a handle.", example: "ada")
             .answers(Schema.reference("CommentPage")),
         .init(.POST, "/v1/articles/{id}/comments", "create_comment", "Comments on an article")
             .takes(Schema.reference("CommentDraft"), example: commentExample)
             .answers(Schema.reference("Comment"), status: 201),
         .init(.GET, "/v1/comments", "list_comments", "All comments")
             .paged(sortedBy: "created_at")
-            .query("author", Schema.text(1...40), "Only those of this author: an id or a handle.", example: "ada")
+            .query("author", Schema.text(1...40), "Only those by this author: an id or a handle.", example: "ada")
             .query("article", Schema.id, "Only those on this article.")
             .answers(Schema.reference("CommentPage")),
         .init(.GET, "/v1/comments/{id}", "get_comment", "A comment").answers(Schema.reference("Comment")),
         .init(.PUT, "/v1/comments/{id}", "replace_comment", "Replaces a comment")
-            .explained("A comment has one text: `update_comment` does the same.")
+            .explained("Use `update_comment` instead, which has the same effect.")
             .deprecated()
             .takes(Schema.reference("CommentDraft"), example: commentExample).answers(Schema.reference("Comment")),
         .init(.PATCH, "/v1/comments/{id}", "update_comment", "Changes a comment (JSON Merge Patch)")

@@ -1,13 +1,13 @@
 import NIOHTTP1
 
-/// One thing that the API can do, as its OpenAPI document describes it (OpenAPI 3.1 section 4.8.10).
+/// An operation of the API description (OpenAPI 3.1 section 4.8.10).
 ///
 ///     DescribedOperation(.GET, "/v1/articles/{id}", "get_article", "An article").answers(.reference("Article"))
 ///
-/// Each method gives the operation with one thing more. What answers an error is described for all of them alike.
+/// Each method returns a copy with one more property. Error responses are the same for all operations.
 struct DescribedOperation {
     let method: HTTPMethod
-    /// The template of its route; its braces are parameters.
+    /// The path template of the route. Its braces are parameters.
     let path: String
     let id: String
     private let summary: String
@@ -21,8 +21,8 @@ struct DescribedOperation {
     private var failure = "Problem"
 
     /// - Parameters:
-    ///   - id: by which a client calls it.
-    ///   - exampleID: a number of which there is something from the start.
+    ///   - id: the operationId.
+    ///   - exampleID: an identifier that exists initially.
     init(_ method: HTTPMethod, _ path: String, _ id: String, _ summary: String, exampleID: Int = 1) {
         self.method = method
         self.path = path
@@ -38,7 +38,7 @@ struct DescribedOperation {
         }
     }
 
-    // MARK: What it takes
+    // MARK: Request
 
     func query(
         _ name: String, _ schema: JSON, _ about: String, example: JSON? = nil, isRequired: Bool = false
@@ -46,7 +46,7 @@ struct DescribedOperation {
         parameter(name, "query", schema, about, example, [.init(name: "required", value: .bool(isRequired))])
     }
 
-    /// A list with commas between its elements.
+    /// A query parameter with comma-separated elements.
     func joinedQuery(_ name: String, _ elements: JSON, atMost maximum: Int, _ about: String) -> DescribedOperation {
         let schema = Schema.list(of: elements, atMost: maximum)
         return parameter(name, "query", schema, about, nil, [.init(name: "explode", value: .bool(false))])
@@ -67,17 +67,17 @@ struct DescribedOperation {
         return changed { $0.parameters.append(.object(members)) }
     }
 
-    /// Of `page`, `per_page` and `sort`, which all lists of the data have.
+    /// Adds `page`, `per_page` and `sort`, which all lists of the data have.
     func paged(sortedBy keys: String...) -> DescribedOperation {
         let choices = (["id"] + keys).flatMap { [$0, "-\($0)"] }
         return query("page", Schema.integer(1...1_000_000), "The number of the page.", example: .int(1))
             .query(
                 "per_page", Schema.integer(Page.sizes),
-                "How many results a page has; \(Page.defaultSize) where it is not given."
+                "The number of results per page. The default is \(Page.defaultSize)."
             )
             .query(
                 "sort", ["type": "string", "enum": .array(choices.map(JSON.string))],
-                "What to sort by, with a - in front for the other way."
+                "The sort key, prefixed with - for descending order."
             )
             .pages([
                 "style": "page", "items": "/results", "key": "/id", "total": "/total", "param": "page",
@@ -85,7 +85,7 @@ struct DescribedOperation {
             ])
     }
 
-    /// - Parameter types: of which the first is preferred.
+    /// - Parameter types: the content types, the preferred one first.
     func takes(_ schema: JSON, as types: String..., example: JSON? = nil, isRequired: Bool = true) -> DescribedOperation
     {
         var media: [JSON.Member] = [.init(name: "schema", value: schema)]
@@ -99,9 +99,9 @@ struct DescribedOperation {
         }
     }
 
-    /// A form in parts.
+    /// A multipart form.
     ///
-    /// - Parameter types: of the parts, by name.
+    /// - Parameter types: the content types of the parts, by name.
     func takesParts(_ schema: JSON, types: KeyValuePairs<String, String>) -> DescribedOperation {
         let encoding = types.map { JSON.Member(name: $0.key, value: ["contentType": .string($0.value)]) }
         return changed {
@@ -112,7 +112,7 @@ struct DescribedOperation {
         }
     }
 
-    // MARK: What it answers
+    // MARK: Responses
 
     func answers(_ schema: JSON, status: Int = 200, as type: String = "application/json", _ about: String = "Done.")
         -> DescribedOperation
@@ -129,15 +129,15 @@ struct DescribedOperation {
         changed { $0.responses.append(.init(name: String(status), value: response)) }
     }
 
-    /// Errors have OAuth's form (RFC 6749 section 5.2).
+    /// Errors have the form of OAuth (RFC 6749 section 5.2).
     func failsAsOAuth() -> DescribedOperation { changed { $0.failure = "OAuthError" } }
 
-    // MARK: What else there is to say
+    // MARK: Other properties
 
-    /// CommonMark.
+    /// In CommonMark.
     func explained(_ text: String) -> DescribedOperation { changed { $0.details = text } }
 
-    /// One of these ways to log in is needed; none of them: nobody logs in for it.
+    /// Requires any one of these security schemes. With no arguments, the operation needs no authentication.
     func secured(by schemes: String...) -> DescribedOperation {
         changed { operation in
             operation.security = .array(schemes.map { .object([.init(name: $0, value: [])]) })
@@ -146,7 +146,7 @@ struct DescribedOperation {
 
     func deprecated() -> DescribedOperation { changed { $0.isDeprecated = true } }
 
-    /// How the list that it answers goes on: the extension `x-nightjar-pagination`.
+    /// Sets the extension `x-nightjar-pagination`.
     func pages(_ pagination: JSON) -> DescribedOperation { changed { $0.pagination = pagination } }
 
     private func changed(_ change: (inout DescribedOperation) -> Void) -> DescribedOperation {

@@ -1,4 +1,4 @@
-/// The shapes that several operations share: the document's components.
+/// The schemas that several operations share: the components of the description.
 enum DescribedSchemas {
     static let all: KeyValuePairs<String, JSON> = [
         "Recorded": recorded, "PageNumbers": pageNumbers,

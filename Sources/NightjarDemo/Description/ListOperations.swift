@@ -1,24 +1,26 @@
-/// Lists in pages of every style, as the API's document describes them.
+/// The operations on lists of all pagination styles.
 extension APIDescription {
     static let lists: [DescribedOperation] =
         ListStyle.allCases.map(list) + [
-            .init(.GET, "/v1/lists/{set}", "get_list", "What was asked of a list")
+            .init(.GET, "/v1/lists/{set}", "get_list", "The request log of a list")
                 .answers(
                     Schema.object([
                         "set": Schema.string, "count": Schema.integer(from: 0), "total": Schema.integer(from: 0),
                         "requests": Schema.integer(from: 0), "last": Schema.nullable(Schema.reference("ListQuery")),
                         "log": Schema.list(of: Schema.reference("ListQuery")),
                     ])),
-            .init(.DELETE, "/v1/lists/{set}", "delete_list", "Forgets a list").answersNothing(),
-            .init(.GET, "/v1/lists/{set}/survivors", "get_list_survivors", "What has become of a list's first items")
-                .explained(
-                    "Those of `count` whose identifiers, multiples of `step`, are not among the deleted ones, are still there."
-                )
-                .answers(
-                    Schema.object([
-                        "count": Schema.integer(from: 0), "step": Schema.id, "deleted": Schema.list(of: Schema.id),
-                        "inserted": Schema.list(of: Schema.id),
-                    ])),
+            .init(.DELETE, "/v1/lists/{set}", "delete_list", "Deletes a list").answersNothing(),
+            .init(
+                .GET, "/v1/lists/{set}/survivors", "get_list_survivors", "The initial items of a list that still exist"
+            )
+            .explained(
+                "The initial items are `count` multiples of `step`. Those that are not in `deleted` still exist."
+            )
+            .answers(
+                Schema.object([
+                    "count": Schema.integer(from: 0), "step": Schema.id, "deleted": Schema.list(of: Schema.id),
+                    "inserted": Schema.list(of: Schema.id),
+                ])),
             .init(.GET, "/v1/lists/{set}/items/{id}", "get_list_item", "An item of a list", exampleID: ListItems.step)
                 .answers(Schema.reference("ListItem")),
         ]
@@ -45,7 +47,7 @@ extension APIDescription {
                         "total_pages": place,
                     ], optional: ["total", "total_pages"]))
         case .offset:
-            return options(list.query("offset", place, "How many items are passed over."))
+            return options(list.query("offset", place, "The number of items to skip."))
                 .pages([
                     "style": "offset", "items": "/items", "key": "/id", "total": "/total", "param": "offset",
                     "size_param": "limit",
@@ -54,7 +56,7 @@ extension APIDescription {
                     Schema.object(
                         ["items": items, "offset": place, "limit": Schema.id, "total": place], optional: ["total"]))
         case .cursor:
-            return options(list.query("cursor", Schema.text(1...100), "The next_cursor of the page before."))
+            return options(list.query("cursor", Schema.text(1...100), "The next_cursor of the preceding page."))
                 .pages([
                     "style": "cursor", "items": "/results", "key": "/id", "next": "/next_cursor", "param": "cursor",
                     "size_param": "limit",
@@ -63,30 +65,34 @@ extension APIDescription {
                     Schema.object(
                         ["results": items, "next_cursor": Schema.nullable(Schema.string)], optional: ["next_cursor"]))
         case .after:
-            return options(list.query("starting_after", Schema.id, "The id of the last item of the page before."))
+            return options(list.query("starting_after", Schema.id, "The id of the last item of the preceding page."))
                 .pages([
                     "style": "cursor", "items": "/data", "key": "/id", "more": "/has_more",
                     "param": "starting_after", "size_param": "limit",
                 ])
                 .answers(Schema.object(["data": items, "has_more": Schema.flag]))
         case .link:
-            return options(list.query("cursor", Schema.text(1...100), "Of the Link field of the page before."))
-                .pages(["style": "link", "items": "", "key": "/id", "size_param": "limit"])
-                .answers(items)
+            return options(
+                list.query("cursor", Schema.text(1...100), "The cursor in the Link field of the preceding page.")
+            )
+            .pages(["style": "link", "items": "", "key": "/id", "size_param": "limit"])
+            .answers(items)
         case .next:
-            return options(list.query("cursor", Schema.text(1...100), "Of the next of the page before."))
-                .pages([
-                    "style": "next", "items": "/value", "key": "/id", "next": "/next", "size_param": "limit",
-                ])
-                .answers(
-                    Schema.object(
-                        [
-                            "value": items,
-                            "next": Schema.nullable(["type": "string", "format": "uri-reference"]),
-                        ], optional: ["next"]))
+            return options(
+                list.query("cursor", Schema.text(1...100), "The cursor in the next URL of the preceding page.")
+            )
+            .pages([
+                "style": "next", "items": "/value", "key": "/id", "next": "/next", "size_param": "limit",
+            ])
+            .answers(
+                Schema.object(
+                    [
+                        "value": items,
+                        "next": Schema.nullable(["type": "string", "format": "uri-reference"]),
+                    ], optional: ["next"]))
         case .token:
-            return options(list.header("X-Token", Schema.text(1...100), "The X-Next-Token of the page before."))
-                .query("token", Schema.text(1...100), "The same in the query.")
+            return options(list.header("X-Token", Schema.text(1...100), "The X-Next-Token of the preceding page."))
+                .query("token", Schema.text(1...100), "The token in the query.")
                 .pages([
                     "style": "header", "items": "/items", "key": "/id", "header": "X-Next-Token",
                     "request_header": "X-Token", "size_param": "limit",
@@ -97,8 +103,8 @@ extension APIDescription {
 
     private static func summary(of style: ListStyle) -> String {
         switch style {
-        case .page: "A list by the number of the page"
-        case .offset: "A list by how many items are passed over"
+        case .page: "A list by page number"
+        case .offset: "A list by offset"
         case .cursor: "A list by an opaque cursor"
         case .after: "A list by the id of the last item"
         case .link: "A list by Link fields (RFC 8288)"
@@ -107,34 +113,34 @@ extension APIDescription {
         }
     }
 
-    /// What lists of every style can be asked for. What changes the shape of an answer is left out: ``ListQuery`` has it.
+    /// The options of all list styles. Options that change the form of a response are omitted; ``ListQuery`` has them.
     private static func options(_ list: DescribedOperation, size: String = "limit") -> DescribedOperation {
         faults(
             list.query(
-                "count", Schema.integer(Lists.counts), "How many items the list has where this request makes it."
+                "count", Schema.integer(Lists.counts), "The number of items if this request creates the list."
             )
-            .query(size, Schema.integer(ListQuery.limits), "How many items a page has.")
-            .query("order", Schema.choice("id", "newest"), "By id upwards, or the newest first.")
+            .query(size, Schema.integer(ListQuery.limits), "The number of items per page.")
+            .query("order", Schema.choice("id", "newest"), "By ascending id, or newest first.")
             .query(
                 "changes", Schema.choice("insert", "delete", "both"),
-                "What happens to the list before each page but the first."
+                "Changes to the list before each page but the first."
             )
-            .query("end", Schema.choice("null", "empty", "absent"), "What stands for no next page.")
-            .query("links", Schema.choice("relative", "absolute", "query"), "What URLs of pages look like.")
-            .query("foreign", Schema.text(8...310), "The origin that the next page is said to be of.")
-            .query("empty", Schema.integer(2...1000), "Every so many pages one has no items, and others behind it.")
-            .query("repeat", Schema.choice("0", "1", "page", "cursor"), "The first page, or the cursor, is repeated."))
+            .query("end", Schema.choice("null", "empty", "absent"), "How the last page indicates its end.")
+            .query("links", Schema.choice("relative", "absolute", "query"), "The form of page URLs.")
+            .query("foreign", Schema.text(8...310), "The origin of the URL of the next page.")
+            .query("empty", Schema.integer(2...1000), "Every n-th page has no items although others follow.")
+            .query("repeat", Schema.choice("0", "1", "page", "cursor"), "Repeats the first page or the cursor."))
     }
 
     private static func faults(_ list: DescribedOperation) -> DescribedOperation {
-        list.query("delay", Schema.integer(0...5000), "How many milliseconds the answer is held back.")
+        list.query("delay", Schema.integer(0...5000), "The delay of the response in milliseconds.")
             .joinedQuery("fail", Schema.id, atMost: ListFaults.pagesLimit, "The numbers of pages that fail, from 1.")
             .joinedQuery(
-                "rate", Schema.id, atMost: ListFaults.pagesLimit, "The numbers of pages that are too much (429)."
+                "rate", Schema.id, atMost: ListFaults.pagesLimit, "The numbers of pages that fail with 429."
             )
-            .query("times", Schema.integer(0...1_000_000), "How many times each of them does; 1 where it is not given.")
-            .query("status", Schema.integer(400...599), "How pages fail; 503 where it is not given.")
+            .query("times", Schema.integer(0...1_000_000), "How often each of them fails. The default is 1.")
+            .query("status", Schema.integer(400...599), "The status of failures. The default is 503.")
             .query("retry_after", Schema.number(0...3600), "Seconds, in Retry-After.")
-            .query("drop", Schema.choice("0", "1"), "1: pages that fail get no answer at all.")
+            .query("drop", Schema.choice("0", "1"), "1: pages fail without a response.")
     }
 }

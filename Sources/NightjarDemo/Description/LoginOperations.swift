@@ -1,4 +1,4 @@
-/// Who comes in and how, as the API's document describes it.
+/// The operations for authentication.
 extension APIDescription {
     private static let form = "application/x-www-form-urlencoded"
     private static let lifetime: JSON = [
@@ -20,31 +20,31 @@ extension APIDescription {
             .secured()
             .answers(Schema.reference("Grant")),
         .init(.POST, "/v1/auth/refresh", "refresh", "Redeems a refresh token for new tokens")
-            .explained("A refresh token is redeemed once. The second time ends the login.")
+            .explained("A refresh token can be redeemed once. A second attempt ends the login.")
             .takes(
                 Schema.object(["refresh_token": Schema.string]), as: "application/json", form,
                 example: ["refresh_token": "rt_of_the_login"]
             )
             .secured().failsAsOAuth()
             .answers(Schema.reference("Grant")),
-        .init(.POST, "/v1/auth/logout", "logout", "Ends the login that the token is of")
+        .init(.POST, "/v1/auth/logout", "logout", "Ends the login of the token")
             .secured(by: "bearer", "oauth2").answersNothing(),
-        .init(.GET, "/v1/me", "get_me", "The user, or the client, that the token stands for")
+        .init(.GET, "/v1/me", "get_me", "The user or the client of the token")
             .secured(by: "bearer", "oauth2")
             .answers(Schema.one(of: Schema.reference("User"), Schema.reference("Client"))),
-        .init(.GET, "/v1/basic", "get_basic", "What Basic credentials open")
+        .init(.GET, "/v1/basic", "get_basic", "A resource that requires Basic credentials")
             .secured(by: "basic").answers(seen("user")),
         .init(.POST, "/v1/basic", "post_basic", "The same with a body")
             .takes(["type": "object"], isRequired: false)
             .secured(by: "basic").answers(seen("user")),
-        .init(.GET, "/v1/digest", "get_digest", "What Digest credentials open")
-            .query("algorithm", algorithms, "Which of them is asked for.")
+        .init(.GET, "/v1/digest", "get_digest", "A resource that requires Digest credentials")
+            .query("algorithm", algorithms, "The algorithm of the challenge.")
             .secured(by: "digest").answers(seen("user", "algorithm")),
         .init(.POST, "/v1/digest", "post_digest", "The same with a body")
-            .query("algorithm", algorithms, "Which of them is asked for.")
+            .query("algorithm", algorithms, "The algorithm of the challenge.")
             .takes(["type": "object"], isRequired: false)
             .secured(by: "digest").answers(seen("user", "algorithm")),
-        .init(.GET, "/v1/api-key", "get_api_key", "What an API key opens")
+        .init(.GET, "/v1/api-key", "get_api_key", "A resource that requires an API key")
             .secured(by: "api_key", "api_key_in_query")
             .answers(Schema.object(["in": Schema.choice("header", "query")])),
     ]
@@ -72,7 +72,7 @@ extension APIDescription {
             )
             .secured().failsAsOAuth()
             .answers(Schema.reference("Grant")),
-        .init(.GET, "/v1/oauth/authorize", "authorize", "Where a browser goes for a code (RFC 7636)")
+        .init(.GET, "/v1/oauth/authorize", "authorize", "The authorization page for a browser (RFC 7636)")
             .query("response_type", Schema.constant("code"), "Always code.", isRequired: true)
             .query("client_id", Schema.constant(OAuthClient.id), "The client.", isRequired: true)
             .query(
@@ -80,12 +80,12 @@ extension APIDescription {
                 example: "http://127.0.0.1:9/callback", isRequired: true
             )
             .query(
-                "code_challenge", Schema.text(43...43), "Of the verifier, by SHA-256.",
+                "code_challenge", Schema.text(43...43), "The SHA-256 of the code verifier.",
                 example: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", isRequired: true
             )
             .query("code_challenge_method", Schema.constant("S256"), "Always S256.", isRequired: true)
-            .query("state", Schema.string, "Comes back as it is.")
-            .query("deny", Schema.choice("0", "1"), "1: the person refuses.")
+            .query("state", Schema.string, "Returned unchanged.")
+            .query("deny", Schema.choice("0", "1"), "1: the user denies the request.")
             .secured()
             .answersNothing(302, "A redirect with a code, or with an error."),
         .init(.POST, "/v1/oauth/device", "begin_device_login", "A code for a device without a browser (RFC 8628)")
@@ -106,11 +106,11 @@ extension APIDescription {
                     "verification_uri_complete": ["type": "string", "format": "uri"], "expires_in": Schema.number,
                     "interval": Schema.number,
                 ])),
-        .init(.GET, "/v1/oauth/device", "get_device_page", "Where a person decides about a device")
-            .query("user_code", Schema.string, "What the device shows.")
+        .init(.GET, "/v1/oauth/device", "get_device_page", "The page on which a user allows or denies a device")
+            .query("user_code", Schema.string, "The code that the device displays.")
             .secured()
             .answers(Schema.string, as: "text/html"),
-        .init(.POST, "/v1/oauth/device/decide", "decide_device_login", "Lets a device in, or not")
+        .init(.POST, "/v1/oauth/device/decide", "decide_device_login", "Allows or denies a device")
             .takes(
                 Schema.object(["user_code": Schema.string, "allow": Schema.flag]), as: form, "application/json",
                 example: ["user_code": "BCDF-GHJK", "allow": .bool(true)]
@@ -123,7 +123,7 @@ extension APIDescription {
         "type": "string", "enum": .array(DigestAlgorithm.choices.map(JSON.string)),
     ]
 
-    /// What answers that need credentials tell about the request.
+    /// The schema of a response that describes its authenticated request.
     private static func seen(_ names: String...) -> JSON {
         let texts = names.map { JSON.Member(name: $0, value: Schema.string) }
         let others = Schema.object(["method": Schema.string, "body_bytes": Schema.integer(from: 0)])

@@ -1,4 +1,4 @@
-/// JSON Schemas (draft 2020-12, as OpenAPI 3.1 section 4.8.24 has them) of the shapes that this API gives and takes.
+/// JSON Schemas (draft 2020-12, see OpenAPI 3.1 section 4.8.24) of the API's requests and responses.
 enum Schema {
     static let string: JSON = ["type": "string"]
     static let number: JSON = ["type": "number"]
@@ -32,7 +32,7 @@ enum Schema {
         return .object(members)
     }
 
-    /// The same, or null.
+    /// Returns the schema with null as an additional type.
     static func nullable(_ schema: JSON) -> JSON {
         guard case .object(let members) = schema, case .string(let type)? = schema["type"] else {
             return ["oneOf": [schema, ["type": "null"]]]
@@ -47,9 +47,9 @@ enum Schema {
 
     static func one(of schemas: JSON...) -> JSON { ["oneOf": .array(schemas)] }
 
-    /// An object whose members are all required but those of `optional`.
+    /// An object whose members are required unless listed in `optional`.
     ///
-    /// - Parameter isClosed: whether it has no other members.
+    /// - Parameter isClosed: true if other members are not allowed.
     static func object(
         _ properties: KeyValuePairs<String, JSON>, optional: Set<String> = [], isClosed: Bool = false
     ) -> JSON {

@@ -1,12 +1,13 @@
 import NIOCore
 import NIOHTTP1
 
-/// `/v1/flaky`: fails the first `times` requests of a `key`, then answers 200. Lives on the server's loop.
+/// `/v1/flaky`: fails the first `times` requests with a `key`, then responds with 200. Used only on the server's event
+/// loop.
 ///
-/// It fails with `status`, and with Retry-After where `retry_after` (seconds) or `retry_after_date` (seconds from now, as
-/// a date) is there; with `drop=1` by closing the connection without an answer.
+/// Failures have `status`, and Retry-After if `retry_after` (seconds) or `retry_after_date` (seconds from now, sent as
+/// a date) is set. With `drop=1` the connection is closed without a response.
 final class Flaky: Resettable {
-    /// What came under one key.
+    /// The requests with one key.
     private struct Attempts {
         var count = 0
         /// Of the first ``Flaky/attemptsKept`` requests.
@@ -50,7 +51,7 @@ final class Flaky: Resettable {
             ])
         }
         if let drop = request.query("drop"), drop != "0" { return .dropped }
-        let detail = "attempt \(now.count) of \(times) that were asked to fail"
+        let detail = "attempt \(now.count) of \(times) that are configured to fail"
         return Problem(HTTPResponseStatus(statusCode: status), detail, headers: headers).response
     }
 

@@ -1,25 +1,25 @@
 import NIOCore
 import NIOHTTP1
 
-/// `/v1/limited`: takes `limit` requests in each window of `per` seconds, counted for each `group`, and answers 429 to
-/// the rest. Lives on the server's loop.
+/// `/v1/limited`: accepts `limit` requests in each window of `per` seconds, counted by `group`, and responds to the
+/// others with 429. Used only on the server's event loop.
 ///
-/// A window begins with its first request. `fields` chooses how each answer tells about it: `draft8` and `draft7` of
-/// draft-ietf-httpapi-ratelimit-headers, `x` (X-RateLimit-*, the reset as seconds since 1970), `x-delta` (the reset as
-/// seconds from now) or `none`. `retry_after` chooses the form of Retry-After: `seconds`, `date` or `none`; it never
-/// names a time before the window's end.
+/// A window begins with its first request. `fields` selects the rate limit fields of each response: `draft8` and
+/// `draft7` of draft-ietf-httpapi-ratelimit-headers, `x` (X-RateLimit-*, with the reset in seconds since 1970),
+/// `x-delta` (with the reset in seconds from now) or `none`. `retry_after` selects the form of Retry-After: `seconds`,
+/// `date` or `none`. Its time is never before the end of the window.
 final class Limits: Resettable {
     private struct Window {
         let start: NIODeadline
         var count = 0
     }
 
-    /// How far a window is used up.
+    /// The usage of a window.
     private struct Reading {
         let limit: Int
         let used: Int
         let length: TimeAmount
-        /// To the window's end.
+        /// The time until the end of the window.
         let left: TimeAmount
 
         var remaining: Int { max(0, limit - used) }
@@ -61,7 +61,7 @@ final class Limits: Resettable {
             response = .json(["group": .string(group), "count": .int(reading.used)])
         } else {
             ledger.note { $0.limited += 1 }
-            response = Problem(.tooManyRequests, "\(limit) requests is the most of this window").response
+            response = Problem(.tooManyRequests, "the limit of \(limit) requests in this window is exceeded").response
             switch form {
             case "seconds": response.headers.add(name: "Retry-After", value: RetryAfter.seconds(reading.left))
             case "date": response.headers.add(name: "Retry-After", value: RetryAfter.date(reading.left))

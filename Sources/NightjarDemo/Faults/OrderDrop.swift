@@ -1,18 +1,18 @@
 import NIOCore
 import NIOHTTP1
 
-/// Where the connection of a request for an order is dropped.
+/// The point at which the connection of an order request is closed.
 enum OrderDrop: CaseIterable {
     /// Before the body is read.
     case beforeReading
-    /// The body was read; nothing is created.
+    /// After the body was read, before the order is created.
     case beforeCreating
-    /// The order exists; no byte of the answer is sent.
+    /// After the order was created, before any byte of the response is sent.
     case beforeAnswering
-    /// The order exists; half of the answer is sent.
+    /// After the order was created and half of the response was sent.
     case insideTheAnswer
 
-    /// The parameter `drop`, between 0 and 1.
+    /// Reads the parameter `drop`, between 0 and 1.
     static func probability(_ request: Request) throws(Problem) -> Double {
         guard let text = request.query("drop") else { return 0 }
         guard let probability = Double(text), (0...1).contains(probability) else {
@@ -21,17 +21,18 @@ enum OrderDrop: CaseIterable {
         return probability
     }
 
-    /// - Parameter number: of the request; the same seed and number give the same.
+    /// - Parameter number: the number of the request. Equal seeds and numbers give equal results.
     static func roll(_ probability: Double, seed: UInt64, number: UInt64) -> OrderDrop? {
         guard probability > 0 else { return nil }
-        // Mixed before the number goes in, so that seeds that lie together do not give the same rows, shifted.
+        // The seed is mixed before the number is added. Otherwise, adjacent seeds would give the same sequence,
+        // shifted.
         var mixer = SplitMix64(seed: seed)
         var random = SplitMix64(seed: mixer.next() &+ number)
         guard Double.random(in: 0..<1, using: &random) < probability else { return nil }
         return allCases.randomElement(using: &random)
     }
 
-    /// Leaves the half of the answer that its Content-Length announces.
+    /// Truncates the body to half of its Content-Length.
     static func cut(_ response: inout Response) {
         guard case .bytes(let bytes) = response.body else { return }
         let half = bytes.getSlice(at: bytes.readerIndex, length: bytes.readableBytes / 2) ?? ByteBuffer()
@@ -48,7 +49,7 @@ enum OrderDrop: CaseIterable {
     }
 }
 
-/// Gathers the body of a request for an order.
+/// Collects the body of an order request.
 final class OrderSink: BodySink {
     typealias Finish = (Request, OrderDrop?) throws(Problem) -> Response
 

@@ -1,12 +1,13 @@
 import NIOCore
 import NIOHTTP1
 
-/// `/v1/orders`: creates orders, and counts them; a write that must be neither lost nor done twice. Lives on the server's
-/// loop.
+/// `/v1/orders`: creates and counts orders, to test writes that must be neither lost nor duplicated. Used only on the
+/// server's event loop.
 ///
-/// With an Idempotency-Key it creates once: the same key gets the same answer again, 422 where the body differs, and 409
-/// while the first answer is held back by `delay` (draft-ietf-httpapi-idempotency-key-header). `drop` is the probability
-/// that the connection is dropped at one of the points of ``OrderDrop``, chosen by `seed` and the number of the request.
+/// With an Idempotency-Key, an order is created once. The same key receives the same response again, 422 if the body
+/// differs, and 409 while the first response is delayed by `delay` (draft-ietf-httpapi-idempotency-key-header). `drop`
+/// is the probability that the connection is closed at one of the points of ``OrderDrop``, which is derived from `seed`
+/// and the number of the request.
 final class Orders: Resettable {
     private struct Answer {
         let id: Int
@@ -17,20 +18,21 @@ final class Orders: Resettable {
         /// The hash of the body.
         let body: [UInt8]
         let answer: Answer
-        /// Until when the first answer is held back.
+        /// The time until which the first response is delayed.
         let answeredAt: NIODeadline
     }
 
-    /// A client chooses keys and bodies, so the oldest ones are forgotten.
+    /// Clients choose keys and bodies, so the oldest ones are dropped.
     private static let keysKept = 20_000
     private static let bodiesKept = 20_000
     private static let ordersKept = 1000
-    /// Of a body that the answer repeats, in bytes: the answer is kept with its key. A longer one is only counted.
+    /// The largest body that is repeated in the response, in bytes. Responses are stored with their keys. A larger body
+    /// is only counted.
     private static let repeatLimit = 4096
 
     private let ledger: Ledger
     private var keys = BoundedTable<String, Kept>(capacity: Orders.keysKept)
-    /// The answers by the identifiers of the orders.
+    /// The responses by order identifier.
     private var orders = BoundedTable<Int, ByteBuffer>(capacity: Orders.ordersKept)
     private var bodies = BoundedTable<[UInt8], Bool>(capacity: Orders.bodiesKept)
     private var created = 0
@@ -49,7 +51,7 @@ final class Orders: Resettable {
         router.on(.GET, "/v1/orders/{id}", read)
     }
 
-    /// Starts the numbers of orders and of requests anew, too.
+    /// Also restarts the numbers of orders and requests.
     func reset() {
         orders.removeAll()
         keys.removeAll()
@@ -57,7 +59,7 @@ final class Orders: Resettable {
         (created, requests, keyCount, repeatedBodies) = (0, 0, 0, 0)
     }
 
-    // MARK: Creating
+    // MARK: Creation
 
     private func open(_ request: Request) throws(Problem) -> any BodySink {
         let probability = try OrderDrop.probability(request)
@@ -97,8 +99,8 @@ final class Orders: Resettable {
         guard kept.body == digest, kept.answeredAt <= .now() else {
             ledger.note { $0.orders.conflicts += 1 }
             throw kept.body == digest
-                ? Problem(.conflict, "the first request with this Idempotency-Key is under way")
-                : Problem(.unprocessableEntity, "this Idempotency-Key came with another body before")
+                ? Problem(.conflict, "the first request with this Idempotency-Key is in progress")
+                : Problem(.unprocessableEntity, "this Idempotency-Key was used with another body")
         }
         ledger.note { $0.orders.replayed += 1 }
         return Orders.response(kept.answer, drop)
@@ -123,15 +125,15 @@ final class Orders: Resettable {
 
     // MARK: Reading and counting
 
-    /// One of the last orders.
+    /// Returns one of the last orders.
     private func read(_ request: Request) throws(Problem) -> Response {
         let id = try request.id(of: "order")
         guard let document = orders[id] else { throw Problem.notFound("order", id) }
         return Response(.ok, headers: ["Content-Type": "application/json"], body: .bytes(document))
     }
 
-    /// Since the start or the last DELETE: orders, requests for them, different keys, and orders whose body was that of an
-    /// earlier one, byte for byte: of a client that numbers its bodies, the ones that were done twice.
+    /// Returns the counts since the start or the last DELETE: orders, requests for them, distinct keys, and orders
+    /// whose body equals that of an earlier one. If a client numbers its bodies, these are the duplicates.
     private func count(_ request: Request) throws(Problem) -> Response {
         .json([
             "created": .int(created), "requests": .int(requests), "keys": .int(keyCount),

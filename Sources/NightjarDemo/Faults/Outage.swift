@@ -1,19 +1,19 @@
-/// What the whole of `/v1` answers while `/__control` says so. Lives on the server's loop.
+/// A simulated outage of all of `/v1`, controlled by `/__control`. Used only on the server's event loop.
 final class Outage: Resettable {
     enum Mode: String {
         case none
         case unavailable = "503"
-        /// The connection closes without an answer.
+        /// The connection is closed without a response.
         case drop
     }
 
     var mode = Mode.none
 
-    /// Nil where there is no outage.
+    /// Nil if there is no outage.
     var answer: Response? {
         switch mode {
         case .none: nil
-        case .unavailable: Problem(.serviceUnavailable, "/__control asked for an outage").response
+        case .unavailable: Problem(.serviceUnavailable, "the outage was requested by /__control").response
         case .drop: .dropped
         }
     }

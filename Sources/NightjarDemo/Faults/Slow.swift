@@ -1,5 +1,4 @@
-/// `/v1/slow`: answers after `ms` milliseconds. What `/__stats` counts of requests under way tells the ones apart that
-/// have another `key`.
+/// `/v1/slow`: responds after `ms` milliseconds. `/__stats` counts requests in flight separately for each `key`.
 enum Slow {
     static func answer(_ request: Request) throws(Problem) -> Response {
         let milliseconds = try request.query("ms", in: 0...60_000, or: 200)

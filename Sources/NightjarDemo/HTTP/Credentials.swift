@@ -1,15 +1,15 @@
 import NIOHTTP1
 
-/// The value of an Authorization field (RFC 9110 section 11.4): a scheme, and behind it one token or parameters.
+/// The value of an Authorization field (RFC 9110 section 11.4): a scheme, followed by a token or parameters.
 ///
-/// It holds secrets: it is neither printed nor logged.
+/// It contains secrets and is never printed or logged.
 struct Credentials {
     /// In lower case.
     let scheme: String
-    /// What follows the scheme, as it stood.
+    /// The text after the scheme.
     let rest: String
 
-    /// Nil where the field is missing or empty.
+    /// Nil if the field is missing or empty.
     init?(_ headers: HTTPHeaders) {
         guard let field = headers.first(name: "authorization") else { return nil }
         let words = field.split(separator: " ", maxSplits: 1)
@@ -18,10 +18,10 @@ struct Credentials {
         rest = words.count == 2 ? String(words[1].drop { $0 == " " }) : ""
     }
 
-    /// The token, where the scheme is `Bearer`.
+    /// The token of the scheme `Bearer`.
     var bearer: String? { scheme == "bearer" && !rest.isEmpty ? rest : nil }
 
-    /// Name and password, where the scheme is `Basic` and they can be read (RFC 7617).
+    /// Name and password of the scheme `Basic` (RFC 7617). Nil if they are malformed.
     var basic: (name: String, password: String)? {
         guard scheme == "basic", let bytes = Base64.decode(rest), let text = String(validating: bytes, as: UTF8.self)
         else { return nil }
@@ -30,8 +30,8 @@ struct Credentials {
         return (String(halves[0]), String(halves[1]))
     }
 
-    /// The parameters by their names in lower case, such as `username="demo", nc=00000001`; nil where they break the
-    /// grammar or one is repeated.
+    /// The parameters by their names in lower case, such as `username="demo", nc=00000001`. Nil if the syntax is
+    /// invalid or a parameter is repeated.
     var parameters: [String: String]? {
         var rest = rest[...]
         var parameters: [String: String] = [:]

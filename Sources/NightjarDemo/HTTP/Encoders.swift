@@ -2,22 +2,22 @@ import CBrotli
 import CZlib
 import CZstd
 
-/// The content codings as the server puts them on, by the libraries that everybody uses.
+/// Applies content codings with the common libraries.
 ///
-/// None of it is the client's: a mistake that both share would go unseen.
+/// Shares no code with the client, because an error in shared code would go unnoticed.
 enum ContentEncoder: String, CaseIterable {
     case gzip
     case deflate
-    /// `deflate` without zlib's wrapping, as some servers send it against RFC 9110.
+    /// `deflate` without the zlib format, which some servers send contrary to RFC 9110.
     case rawDeflate = "deflate-raw"
     case brotli = "br"
     case zstd
     case identity
 
-    /// As Content-Encoding names it.
+    /// The name in a Content-Encoding field.
     var coding: String { self == .rawDeflate ? "deflate" : rawValue }
 
-    /// Nil where there is no memory.
+    /// Nil if memory could not be allocated.
     func encode(_ bytes: [UInt8]) -> [UInt8]? {
         switch self {
         case .gzip: Deflater.encode(bytes, windowBits: MAX_WBITS + 16)
@@ -31,7 +31,7 @@ enum ContentEncoder: String, CaseIterable {
 
     private static func brotli(_ bytes: [UInt8]) -> [UInt8]? {
         let capacity = BrotliEncoderMaxCompressedSize(bytes.count)
-        // Zero says that there is no such bound.
+        // Zero means that there is no bound.
         guard capacity > 0 else { return nil }
         var isEncoded = false
         let output = [UInt8](unsafeUninitializedCapacity: capacity) { output, count in
@@ -44,7 +44,7 @@ enum ContentEncoder: String, CaseIterable {
         return isEncoded ? output : nil
     }
 
-    /// With a content checksum, as the command-line tool does.
+    /// With a content checksum, like the command-line tool.
     private static func zstd(_ bytes: [UInt8]) -> [UInt8]? {
         guard let context = ZSTD_createCCtx() else { return nil }
         defer { ZSTD_freeCCtx(context) }
@@ -60,11 +60,11 @@ enum ContentEncoder: String, CaseIterable {
     }
 }
 
-/// zlib's encoder, at once.
+/// Compresses with zlib in one step.
 enum Deflater {
     /// - Parameters:
-    ///   - windowBits: as zlib's `deflateInit2` takes it: gzip, zlib or bare.
-    ///   - flush: `Z_FINISH`, or `Z_FULL_FLUSH` for a piece that others of its kind may follow.
+    ///   - windowBits: the argument of zlib's `deflateInit2`, which selects gzip, zlib or raw deflate.
+    ///   - flush: `Z_FINISH`, or `Z_FULL_FLUSH` for a piece that can be concatenated with others.
     static func encode(_ bytes: [UInt8], windowBits: Int32, flush: Int32 = Z_FINISH) -> [UInt8]? {
         guard let length = UInt32(exactly: bytes.count) else { return nil }
         var stream = z_stream()
@@ -92,14 +92,14 @@ enum Deflater {
         return isEncoded ? output : nil
     }
 
-    /// Bytes that a flush adds to zlib's bound.
+    /// The number of bytes that a flush adds to zlib's bound.
     private static let flushMark = 16
 }
 
-/// zlib's decoder, at once.
+/// Decompresses with zlib in one step.
 enum Inflater {
     /// - Parameter bytes: one gzip member.
-    /// - Returns: nil where it is damaged, incomplete, followed by something, or of more than `limit` bytes.
+    /// - Returns: nil if the member is invalid, truncated, followed by other data, or larger than `limit` bytes.
     static func decode(_ bytes: [UInt8], limit: Int) -> [UInt8]? {
         guard let length = UInt32(exactly: bytes.count) else { return nil }
         var stream = z_stream()

@@ -1,12 +1,12 @@
 import NIOHTTP1
 
-/// A validator that names one representation: RFC 9110 section 8.8.3.
+/// An entity tag, which identifies one representation. RFC 9110 section 8.8.3.
 struct EntityTag: Equatable {
     let isWeak: Bool
     /// Without the quotes.
     let opaque: String
 
-    /// A strong one, made from the representation's bytes.
+    /// Creates a strong tag from the bytes of the representation.
     init(of bytes: [UInt8]) {
         isWeak = false
         opaque = EntityTag.fingerprint(bytes)
@@ -17,13 +17,13 @@ struct EntityTag: Equatable {
         self.opaque = opaque
     }
 
-    /// As it stands in a field.
+    /// The field value.
     var text: String { (isWeak ? "W/\"" : "\"") + opaque + "\"" }
 
-    /// Section 8.8.3.2: for If-Match and If-Range.
+    /// RFC 9110 section 8.8.3.2: for If-Match and If-Range.
     func matchesStrongly(_ other: EntityTag) -> Bool { !isWeak && !other.isWeak && opaque == other.opaque }
 
-    /// Section 8.8.3.2: for If-None-Match.
+    /// RFC 9110 section 8.8.3.2: for If-None-Match.
     func matchesWeakly(_ other: EntityTag) -> Bool { opaque == other.opaque }
 
     /// 16 hexadecimal digits.
@@ -31,14 +31,14 @@ struct EntityTag: Equatable {
         Hash.sha256(bytes).prefix(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
-    /// What a list of tags names.
+    /// The value of a list of tags.
     enum Selection: Equatable {
         case any
         case tags([EntityTag])
     }
 
-    /// The value of an If-Match or If-None-Match field; nil where the field is missing. What breaks the grammar ends the
-    /// list, so that it matches less rather than more.
+    /// The value of an If-Match or If-None-Match field. Nil if the field is missing. Invalid syntax ends the list, so
+    /// that it matches fewer tags.
     static func selection(_ headers: HTTPHeaders, _ name: String) -> Selection? {
         let fields = headers[name]
         guard !fields.isEmpty else { return nil }
@@ -52,7 +52,7 @@ struct EntityTag: Equatable {
         }
     }
 
-    /// One tag and nothing else.
+    /// A single tag.
     init?(_ text: String) {
         var rest = text.trimmed
         guard let tag = EntityTag.take(&rest), rest.isEmpty else { return nil }
@@ -72,7 +72,7 @@ struct EntityTag: Equatable {
 }
 
 extension StringProtocol {
-    /// Without the spaces and tabs around it.
+    /// Without leading and trailing spaces and tabs.
     var trimmed: Substring {
         var text = Substring(self).drop { $0 == " " || $0 == "\t" }
         while text.last == " " || text.last == "\t" { text.removeLast() }

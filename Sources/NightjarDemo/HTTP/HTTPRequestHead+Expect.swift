@@ -1,12 +1,12 @@
 import NIOHTTP1
 
 extension HTTPRequestHead {
-    /// The declared length of the body; nil where there is none. The decoder has refused what is not a number.
+    /// The declared length of the body. Nil if there is none. The decoder has rejected other values than numbers.
     var contentLength: Int? {
         headers.first(name: "content-length").flatMap { Int($0) }
     }
 
-    /// Whether the client waits with its body.
+    /// True if the client waits for 100 before it sends the body.
     var expectsContinue: Bool {
         speaksHTTP11 && headers[canonicalForm: "expect"].contains { $0.lowercased() == "100-continue" }
     }

@@ -1,7 +1,7 @@
 import Glibc
 
-/// Reads `multipart/form-data` (RFC 7578, RFC 2046 section 5.1) as it comes in, and holds no more of it than a delimiter
-/// and a head. It is strict: what a client gets wrong, a test shall see.
+/// Parses `multipart/form-data` (RFC 7578, RFC 2046 section 5.1) incrementally. Buffers at most a delimiter and a part
+/// head. Strict, so that tests notice errors of the client.
 ///
 ///     preamble ──delimiter──▶ head ──empty line──▶ content ──delimiter──▶ head ...
 ///                                                     └──────closing delimiter──────▶ epilogue
@@ -15,7 +15,7 @@ struct MultipartParser {
         let name: String
         let filename: String?
         let contentType: String?
-        /// Each field, its name as it came.
+        /// All fields with their names as received.
         let fields: [(name: String, value: String)]
     }
 
@@ -27,7 +27,7 @@ struct MultipartParser {
 
     private enum State {
         case preamble
-        /// Behind a delimiter: CRLF, or two hyphens.
+        /// After a delimiter, where CRLF or two hyphens must follow.
         case delimited
         case head
         case content
@@ -46,11 +46,11 @@ struct MultipartParser {
     /// - Parameter boundary: 1 to 70 bytes.
     init(boundary: String) {
         delimiter = Array("\r\n--\(boundary)".utf8)
-        // So that the first delimiter, which has no CRLF of its own in front, is found like the others.
+        // The first delimiter has no preceding CRLF. This lets it be found like the others.
         pending = [0x0D, 0x0A]
     }
 
-    /// Whether the closing delimiter has come.
+    /// True if the closing delimiter has been received.
     var isComplete: Bool { if case .epilogue = state { true } else { false } }
 
     mutating func parse(_ bytes: some Sequence<UInt8>, _ handle: (Event) throws(Fault) -> Void) throws(Fault) {
@@ -58,7 +58,7 @@ struct MultipartParser {
         while try step(handle) {}
     }
 
-    /// - Returns: false where more bytes are needed.
+    /// - Returns: false if more bytes are needed.
     private mutating func step(_ handle: (Event) throws(Fault) -> Void) throws(Fault) -> Bool {
         switch state {
         case .preamble:
@@ -134,7 +134,7 @@ struct MultipartParser {
 }
 
 extension MultipartParser.Head {
-    /// - Parameter bytes: field lines with CRLF between them.
+    /// - Parameter bytes: field lines separated by CRLF.
     fileprivate init(_ bytes: ArraySlice<UInt8>) throws(MultipartParser.Fault) {
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw MultipartParser.Fault(reason: "the head of a part is not UTF-8")
@@ -166,7 +166,7 @@ struct FieldParameters {
     let value: String
     private var parameters: [(name: String, value: String)] = []
 
-    /// Nil where it breaks the grammar.
+    /// Nil if the syntax is invalid.
     init?(_ text: String) {
         var rest = text[...]
         value = String(rest.prefix { $0 != ";" && $0 != " " && $0 != "\t" })
@@ -186,12 +186,12 @@ struct FieldParameters {
         }
     }
 
-    /// The first of that name, which is in lower case.
+    /// The first parameter with this name, given in lower case.
     subscript(_ name: String) -> String? {
         parameters.first { $0.name == name }?.value
     }
 
-    /// Takes a token or a quoted string off the front; nil where there is neither.
+    /// Removes a token or a quoted string from the front. Nil if there is none.
     static func takeValue(_ rest: inout Substring, until separator: Character) -> String? {
         guard rest.first == "\"" else {
             let token = rest.prefix { $0 != separator && $0 != " " && $0 != "\t" }

@@ -1,14 +1,14 @@
 import NIOCore
 import NIOHTTP1
 
-/// What a client asks for in its body, be it a form or a JSON object. Lengths of time and flags, which are no secrets,
-/// may also stand in the query.
+/// The parameters in a request body, which is a form or a JSON object. Durations and flags, which are not secret, may
+/// also be in the query.
 struct Parameters {
     private let request: Request
     private let form: [Target.QueryItem]
     private let document: JSON
 
-    /// A body is not required. A text that is neither a form nor JSON is refused with 415 or 400.
+    /// The body may be missing. Throws 415 or 400 for a body that is neither a form nor JSON.
     init(_ request: Request) throws(Problem) {
         self.request = request
         let type = request.head.headers.first(name: "content-type")?.prefix { $0 != ";" && $0 != " " }.lowercased()
@@ -23,7 +23,7 @@ struct Parameters {
         }
     }
 
-    /// The first value of that name; numbers and booleans of JSON as they are written.
+    /// The first value with this name. JSON numbers and booleans are converted to texts.
     subscript(_ name: String) -> String? {
         if let item = form.first(where: { $0.name == name }) { return item.value }
         switch document[name] {
@@ -40,7 +40,7 @@ struct Parameters {
         return text
     }
 
-    /// A length of time in seconds.
+    /// A duration in seconds.
     func seconds(_ name: String, atMost maximum: Double, or fallback: Double) throws(Problem) -> Double {
         guard let text = self[name] ?? request.query(name) else { return fallback }
         guard let seconds = Double(text), seconds >= 0, seconds <= maximum else {
@@ -63,16 +63,16 @@ struct Parameters {
 }
 
 extension JSON {
-    /// A whole number of seconds without a point.
+    /// Writes whole numbers of seconds without a decimal point.
     static func seconds(_ seconds: Double) -> JSON {
         Int64(exactly: seconds).map(JSON.integer) ?? .number(seconds)
     }
 }
 
 extension HTTPHeaders {
-    /// The client's Idempotency-Key, as it stood (draft-ietf-httpapi-idempotency-key-header).
+    /// The Idempotency-Key of the request (draft-ietf-httpapi-idempotency-key-header).
     ///
-    /// - Throws: 400 where it is empty or longer than ``idempotencyKeyLimit``.
+    /// - Throws: 400 if it is empty or longer than ``idempotencyKeyLimit``.
     func idempotencyKey() throws(Problem) -> String? {
         guard let key = first(name: "idempotency-key") else { return nil }
         guard (1...HTTPHeaders.idempotencyKeyLimit).contains(key.utf8.count) else {
@@ -82,6 +82,6 @@ extension HTTPHeaders {
         return key
     }
 
-    /// In bytes: the server keeps it.
+    /// In bytes. The server stores the keys.
     static let idempotencyKeyLimit = 256
 }

@@ -1,14 +1,13 @@
 import CZlib
 import NIOCore
 
-/// The content of `/bytes`, `/stream`, `/drip` and `/trailers`: the same bytes at the same offsets, always.
+/// The content of `/bytes`, `/stream`, `/drip` and `/trailers`. The byte at an offset is always the same.
 ///
-/// It repeats after a prime number of bytes, so that a block that a client loses, doubles or swaps does not fall on an
-/// equal one.
+/// The content repeats after a prime number of bytes, so that lost, duplicate or swapped blocks are detectable.
 public enum DemoContent {
     static let period = 65_521
 
-    /// Two periods, so that any piece of up to one period is a slice that needs no copy.
+    /// Two periods, so that any range of up to one period is a slice without a copy.
     private static let bytes: ByteBuffer = {
         var random = SplitMix64(seed: 1)
         var period: [UInt8] = []
@@ -19,7 +18,7 @@ public enum DemoContent {
         return ByteBuffer(bytes: exact + exact)
     }()
 
-    /// The byte at `offset`, to check what has arrived.
+    /// The byte at `offset`, to check received content.
     public static func byte(at offset: Int) -> UInt8 {
         bytes.getInteger(at: offset % period) ?? 0
     }
@@ -30,7 +29,7 @@ public enum DemoContent {
     }
 }
 
-/// Sends a stretch of ``DemoContent``, maybe in paces.
+/// Sends a range of ``DemoContent``, optionally with pauses.
 struct PatternSource: BodySource {
     private let length: Int
     private let chunk: Int
@@ -42,8 +41,8 @@ struct PatternSource: BodySource {
     typealias HTTPTrailers = [(name: String, value: String)]
 
     /// - Parameters:
-    ///   - chunk: bytes in a piece, at most ``DemoContent/period``.
-    ///   - pause: between pieces.
+    ///   - chunk: the bytes of each piece, at most ``DemoContent/period``.
+    ///   - pause: the time between pieces.
     init(
         length: Int, chunk: Int = DemoContent.period, pause: TimeAmount = .zero,
         trailers: @escaping () -> HTTPTrailers? = { nil }
@@ -67,7 +66,7 @@ struct PatternSource: BodySource {
     }
 }
 
-/// CRC-32 as zip, gzip and Python's `zlib.crc32` compute it.
+/// CRC-32 as computed by zip, gzip and Python's `zlib.crc32`.
 struct CRC32 {
     private(set) var value: UInt32 = 0
 

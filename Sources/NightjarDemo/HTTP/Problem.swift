@@ -1,11 +1,11 @@
 import NIOHTTP1
 
-/// An error answer in the form of RFC 9457, `application/problem+json`.
+/// An error response as defined by RFC 9457, `application/problem+json`.
 struct Problem: Error {
-    /// One wrong value: where it stood, and what is wrong with it.
+    /// The place of an invalid value and the reason.
     struct Fault {
         enum Place {
-            /// A JSON pointer (RFC 6901) into the request's body.
+            /// A JSON Pointer (RFC 6901) into the request's body.
             case body(pointer: String)
             case query(name: String)
         }
@@ -25,7 +25,7 @@ struct Problem: Error {
         self.headers = headers
     }
 
-    /// 422: the body is well-formed, but says what cannot be.
+    /// 422: the body is well-formed but has invalid values.
     static func invalid(_ faults: [Fault]) -> Problem {
         let fields = faults.count == 1 ? "1 field is" : "\(faults.count) fields are"
         var problem = Problem(.unprocessableEntity, "\(fields) not valid")
@@ -33,7 +33,7 @@ struct Problem: Error {
         return problem
     }
 
-    /// 400: a query parameter that cannot be read.
+    /// 400: a query parameter is invalid.
     static func query(_ name: String, _ detail: String) -> Problem {
         var problem = Problem(.badRequest, "the query parameter \"\(name)\" \(detail)")
         problem.faults = [Fault(place: .query(name: name), detail: detail)]
@@ -59,7 +59,7 @@ struct Problem: Error {
         return response
     }
 
-    /// A name, not an address: RFC 9457 section 3.1.1 allows any URI.
+    /// An identifier that cannot be dereferenced. RFC 9457 section 3.1.1 allows any URI.
     private static let validationType = "tag:nightjar.example,2026:problems/validation"
 }
 

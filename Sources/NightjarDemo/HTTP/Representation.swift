@@ -1,16 +1,16 @@
 import NIOCore
 import NIOHTTP1
 
-/// What a resource has to give at this moment, with what tells it from what it gave before. Knows the conditions and
-/// ranges of a request: RFC 9110 sections 13 and 14.
+/// The current representation of a resource, with its validators. Evaluates the conditions and ranges of a request. RFC
+/// 9110 sections 13 and 14.
 struct Representation {
-    /// Content-Type, Cache-Control, Vary and what else goes with it.
+    /// Content-Type, Cache-Control, Vary and similar fields.
     var headers: HTTPHeaders
     var content: any RangedContent
     var tag: EntityTag?
     /// Seconds since 1970.
     var modified: Int?
-    /// Whether parts of it are served.
+    /// True if range requests are supported.
     var hasRanges = false
 
     init(headers: HTTPHeaders, content: any RangedContent, tag: EntityTag? = nil, modified: Int? = nil) {
@@ -20,12 +20,12 @@ struct Representation {
         self.modified = modified
     }
 
-    /// Cache-Control of what any client may change at any time: it is kept, and never used without asking.
+    /// Cache-Control for resources that any client may change at any time: stored, and revalidated before each use.
     static let validated = "no-cache"
-    /// The same for what only one user sees.
+    /// The same for resources of a single user.
     static let validatedPrivate = "private, no-cache"
 
-    /// A document with a strong tag, made from its bytes.
+    /// A JSON document with a strong tag derived from its bytes.
     static func json(_ document: JSON, control: String, modified: Int? = nil) -> Representation {
         let bytes = document.formatted()
         return Representation(
@@ -33,7 +33,7 @@ struct Representation {
             content: ByteBuffer(bytes: bytes), tag: EntityTag(of: bytes), modified: modified)
     }
 
-    /// The answer to a request: 200, 206, 304, 412 or 416, in the order of section 13.2.2.
+    /// The response to a request: 200, 206, 304, 412 or 416, evaluated in the order of RFC 9110 section 13.2.2.
     func answer(_ request: Request) throws(Problem) -> Response {
         let fields = request.head.headers
         try checkChange(fields, isSafe: true)
@@ -56,18 +56,18 @@ struct Representation {
             response.body = content.body(in: range)
         case .unsatisfiable:
             throw Problem(
-                .rangeNotSatisfiable, "there are \(length) bytes, and none of them in that range",
+                .rangeNotSatisfiable, "the range is outside of the \(length) bytes of the resource",
                 headers: ["Content-Range": "bytes */\(length)"])
         }
         return response
     }
 
-    /// Refuses a change by If-Match, If-Unmodified-Since or If-None-Match.
+    /// Checks If-Match, If-Unmodified-Since and If-None-Match before a change.
     func checkChange(_ request: Request) throws(Problem) {
         try checkChange(request.head.headers, isSafe: false)
     }
 
-    /// 201, with the validators of what is now at `location`.
+    /// 201, with the validators of the new representation at `location`.
     func created(at location: String) -> Response {
         var response = Response(.created, headers: described, body: content.body(in: 0..<content.length))
         response.headers.remove(name: "Cache-Control")
@@ -75,8 +75,8 @@ struct Representation {
         return response
     }
 
-    /// 200 to a change, with what is there now. An answer to PUT must not have validators, because what is kept is not
-    /// byte by byte what was sent (RFC 9110 section 9.3.4); this is for PATCH.
+    /// 200 with the new representation, in response to PATCH. A response to PUT must not have validators, because the
+    /// stored representation differs from the bytes that were sent (RFC 9110 section 9.3.4).
     func changed(_ request: Request) -> Response {
         var response = Response(.ok, headers: described, body: content.body(in: 0..<content.length))
         response.headers.remove(name: "Cache-Control")
@@ -84,7 +84,7 @@ struct Representation {
         return response
     }
 
-    /// The validators as fields, into an answer that is not the representation itself or was not asked under conditions.
+    /// Adds the validators to the header fields of a response that is not the representation itself.
     func describe(_ headers: inout HTTPHeaders) {
         if let tag { headers.replaceOrAdd(name: "ETag", value: tag.text) }
         if let modified {
@@ -114,7 +114,7 @@ struct Representation {
         return modified <= date
     }
 
-    /// Nil where there is no If-None-Match.
+    /// Nil if there is no If-None-Match field.
     private func isNoneMatchFalse(_ fields: HTTPHeaders) -> Bool? {
         switch EntityTag.selection(fields, "if-none-match") {
         case nil: nil
@@ -123,7 +123,7 @@ struct Representation {
         }
     }
 
-    /// Section 13.1.5. A time is strong enough once a second has passed since.
+    /// RFC 9110 section 13.1.5. A date is a strong validator if it lies at least a second in the past.
     private func mayBePartial(_ fields: HTTPHeaders) -> Bool {
         guard let text = fields.first(name: "if-range") else { return true }
         if let given = EntityTag(text) { return tag?.matchesStrongly(given) == true }
@@ -132,10 +132,10 @@ struct Representation {
     }
 
     private func failed(_ field: String) -> Problem {
-        Problem(.preconditionFailed, "\(field) does not hold: the resource is another than you know")
+        Problem(.preconditionFailed, "\(field) failed: the resource has changed")
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
     private var described: HTTPHeaders {
         var headers = headers
@@ -143,7 +143,7 @@ struct Representation {
         return headers
     }
 
-    /// Without what describes a body that is not there (section 15.4.5).
+    /// Without the fields that describe the omitted body (RFC 9110 section 15.4.5).
     private var notModified: Response {
         var headers = described
         for name in ["Content-Type", "Content-Encoding", "Content-Length"] { headers.remove(name: name) }
@@ -152,7 +152,7 @@ struct Representation {
     }
 }
 
-/// Bytes of which any part can be sent.
+/// Content of which any range can be sent.
 protocol RangedContent {
     var length: Int { get }
     /// - Parameter range: within `0..<length`.
@@ -167,11 +167,12 @@ extension ByteBuffer: RangedContent {
     }
 }
 
-/// A Range field of one range (RFC 9110 section 14.1.2). Several are answered with the whole, as a server may.
+/// A Range field with one range (RFC 9110 section 14.1.2). Multiple ranges are answered with the complete
+/// representation, as RFC 9110 permits.
 enum ByteRange: Equatable {
     case range(Range<Int>)
     case unsatisfiable
-    /// Of another unit, malformed, or of several.
+    /// The field has another unit, is malformed or has several ranges.
     case ignored
 
     static func read(_ text: String, of length: Int) -> ByteRange {
@@ -180,7 +181,7 @@ enum ByteRange: Equatable {
         guard halves.count == 2, halves.allSatisfy({ $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }) else {
             return .ignored
         }
-        // More digits than a number has mean a place far behind the end.
+        // A number that overflows is far beyond the end.
         let first = halves[0].isEmpty ? nil : Int(halves[0]) ?? Int.max
         let last = halves[1].isEmpty ? nil : Int(halves[1]) ?? Int.max
         switch (first, last) {
@@ -197,7 +198,7 @@ enum ByteRange: Equatable {
 }
 
 extension HTTPHeaders {
-    /// Nil where the field is missing, repeated or no date.
+    /// Nil if the field is missing, repeated or not a date.
     fileprivate func date(_ name: String) -> Int? {
         let fields = self[name]
         return fields.count == 1 ? CalendarTime.seconds(httpDate: fields[0]) : nil

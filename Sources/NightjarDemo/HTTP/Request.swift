@@ -1,25 +1,25 @@
 import NIOCore
 import NIOHTTP1
 
-/// A request as a handler sees it.
+/// A request as passed to a handler.
 struct Request {
     let head: HTTPRequestHead
     let target: Target
-    /// What stood in the path where the route's template has `{name}`, by that name.
+    /// The values of the path parameters of the route's template, by name.
     let parameters: [String: String]
-    /// Counted from 1 in the order of acceptance.
+    /// The number of the connection, counted from 1 in the order of acceptance.
     let connection: Int
-    /// Which request on its connection it is, from 1.
+    /// The number of the request on its connection, from 1.
     let numberOnConnection: Int
-    /// Whole when the handler of a buffered route runs; empty on a streamed one.
+    /// Complete when the handler of a buffered route runs. Empty for a streamed route.
     var body = ByteBuffer()
 
     // MARK: Query and path
 
-    /// The path as it came, without the query.
+    /// The path as received, without the query.
     var path: String { String(head.uri.prefix { $0 != "?" }) }
 
-    /// The first value of that name.
+    /// The first value with this name.
     func query(_ name: String) -> String? {
         target.query.first { $0.name == name }?.value
     }
@@ -28,7 +28,7 @@ struct Request {
         target.query.filter { $0.name == name }.map(\.value)
     }
 
-    /// A whole number from the query, or `fallback` where the parameter is absent.
+    /// An integer from the query. `fallback` if the parameter is absent.
     func query(_ name: String, in range: ClosedRange<Int>, or fallback: Int) throws(Problem) -> Int {
         guard let text = query(name) else { return fallback }
         guard let value = Int(text), range.contains(value) else {
@@ -37,7 +37,7 @@ struct Request {
         return value
     }
 
-    /// A length of time from the query, given in seconds, or `fallback` (in seconds) where the parameter is absent.
+    /// A duration from the query, in seconds. `fallback` (in seconds) if the parameter is absent.
     func queryDuration(_ name: String, atMost maximum: Double, or fallback: Double) throws(Problem) -> TimeAmount {
         guard let text = query(name) else { return TimeAmount(seconds: fallback) }
         guard let duration = TimeAmount(secondsText: text, atMost: maximum) else {
@@ -46,7 +46,7 @@ struct Request {
         return duration
     }
 
-    /// One of `choices`, the first where the parameter is absent.
+    /// One of `choices`. The first one if the parameter is absent.
     func query(_ name: String, oneOf choices: [String]) throws(Problem) -> String {
         let text = query(name) ?? choices.first ?? ""
         guard choices.contains(text) else {
@@ -55,7 +55,7 @@ struct Request {
         return text
     }
 
-    /// A whole number from the path; there is nothing at other paths, so anything else is a 404.
+    /// An integer from the path. Any other value is a 404, because no resource has that path.
     func parameter(_ name: String, in range: ClosedRange<Int>) throws(Problem) -> Int {
         let text = parameters[name] ?? ""
         guard let value = Int(text), range.contains(value) else {
@@ -76,13 +76,13 @@ struct Request {
 
     /// The body as a JSON object.
     ///
-    /// - Throws: 415 where the content type is not one of `types`, 400 where the body is not a JSON object.
+    /// - Throws: 415 if the content type is not one of `types`, 400 if the body is not a JSON object.
     func jsonObject(types: [String] = ["application/json"]) throws(Problem) -> JSON {
         let type = head.headers.first(name: "content-type") ?? ""
         let essence = type.prefix { $0 != ";" && $0 != " " && $0 != "\t" }.lowercased()
         guard types.contains(essence) else {
             let accepted = types.joined(separator: ", ")
-            let given = type.isEmpty ? "there is no Content-Type" : "\"\(type)\" is not understood"
+            let given = type.isEmpty ? "there is no Content-Type" : "\"\(type)\" is not supported"
             let field = head.method == .PATCH ? "Accept-Patch" : "Accept-Post"
             throw Problem(.unsupportedMediaType, "\(given); send \(accepted)", headers: [field: accepted])
         }
@@ -100,17 +100,17 @@ struct Request {
 }
 
 extension HTTPRequestHead {
-    /// Whether the client knows chunks, interim answers and connections that stay open. HTTP/1.0 has none of them.
+    /// True if the client supports chunked coding, interim responses and persistent connections, which HTTP/1.0 lacks.
     var speaksHTTP11: Bool { version.major > 1 || version.minor >= 1 }
 }
 
 extension TimeAmount {
-    /// - Parameter seconds: up to some hundred years; beyond, and for what is not a number, it is zero.
+    /// - Parameter seconds: up to about 290 years. Zero if larger or not a number.
     init(seconds: Double) {
         self = .nanoseconds(Int64(exactly: (seconds * 1e9).rounded()) ?? 0)
     }
 
-    /// Reads a decimal number of seconds; nil where it is none, negative or above `maximum`.
+    /// Parses a decimal number of seconds. Nil if it is not a number, negative or above `maximum`.
     init?(secondsText text: String, atMost maximum: Double) {
         guard let seconds = Double(text), seconds >= 0, seconds <= maximum else { return nil }
         self.init(seconds: seconds)

@@ -1,30 +1,31 @@
 import NIOCore
 import NIOHTTP1
 
-/// An answer, complete or with a body that is made while it is sent. Framing and connection fields are added on the way
-/// out.
+/// A response, complete or with a body that is generated while it is sent. ``ResponseWriter`` adds framing and
+/// connection fields.
 struct Response {
     enum Body {
         case bytes(ByteBuffer)
-        /// - Parameter length: in bytes; nil sends it chunked, or until the connection closes to an HTTP/1.0 client.
+        /// - Parameter length: in bytes. Nil for chunked coding or, for an HTTP/1.0 client, a body that ends with the
+        ///   connection.
         case source(any BodySource, length: Int?)
     }
 
     var status: HTTPResponseStatus
     var headers: HTTPHeaders
     var body: Body
-    /// Sent before the answer, each a 1xx.
+    /// 1xx responses that are sent before the final response.
     var interim: [HTTPResponseHead] = []
-    /// How the Date field lies, for tests of clocks that disagree.
+    /// The value of the Date field, to test clock differences.
     var date = DateField.now
-    /// How long the answer is held back.
+    /// The delay before the response.
     var delay: TimeAmount = .zero
-    /// The connection closes behind the answer even if the client would keep it.
+    /// Closes the connection after the response even if the client would keep it open.
     var closesConnection = false
-    /// Nothing of the answer is sent: the connection closes, after the delay.
+    /// Closes the connection after the delay without sending a response.
     var isDropped = false
 
-    /// The connection closes without an answer.
+    /// Closes the connection without a response.
     static var dropped: Response {
         var response = Response(.ok)
         response.isDropped = true
@@ -44,43 +45,44 @@ struct Response {
     }
 }
 
-/// What an answer's Date says.
+/// The value of the Date field.
 enum DateField {
     case now
-    /// So many seconds from now.
+    /// The time this many seconds from now.
     case offset(Int)
     case absent
 }
 
-/// Makes a body piece by piece, asked only when the peer takes more: a slow reader costs no memory.
+/// Generates a body piece by piece. It is called only when the peer accepts more data, so that a slow reader takes no
+/// memory.
 protocol BodySource {
     mutating func next() -> BodyPart
 }
 
 enum BodyPart {
     case bytes(ByteBuffer)
-    /// What was given so far is sent, and the source is asked again after that time.
+    /// Send the preceding pieces, and call again after this time.
     case wait(TimeAmount)
-    /// What was given so far is sent, and the connection closes in the middle of the body.
+    /// Send the preceding pieces, and close the connection in the middle of the body.
     case cut
-    /// - Parameter trailers: sent only where the body is chunked.
+    /// - Parameter trailers: sent only with chunked coding.
     case end(trailers: HTTPHeaders?)
 }
 
-/// What a server does when a client waits with its body (RFC 9110 section 10.1.1).
+/// The response to `Expect: 100-continue` (RFC 9110 section 10.1.1).
 enum Invitation {
     case now
     case after(TimeAmount)
     case never
-    /// The final answer, which does not need the body.
+    /// The final response, which does not need the body.
     case refused(Response)
 }
 
-/// Takes a request body piece by piece.
+/// Consumes a request body piece by piece.
 protocol BodySink: AnyObject {
-    /// Asked once, before the body; ``Invitation/now`` where a sink says nothing else.
+    /// Called once, before the body. The default is ``Invitation/now``.
     var invitation: Invitation { get }
-    /// - Returns: how long not to read on from the connection, so that the peer feels a slow reader.
+    /// - Returns: the time during which the connection is not read, to exert backpressure.
     func receive(_ bytes: ByteBuffer) -> TimeAmount
     func finish(trailers: HTTPHeaders?) -> Response
 }

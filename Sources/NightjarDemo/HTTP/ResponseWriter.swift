@@ -1,16 +1,16 @@
 import NIOCore
 import NIOHTTP1
 
-/// Sends one response at a time on a connection, pulling a streamed body no faster than the peer takes it.
+/// Sends one response at a time on a connection. A streamed body is generated no faster than the peer accepts it.
 ///
-/// Lives on the connection's loop.
+/// Used only on the connection's event loop.
 final class ResponseWriter {
-    /// Calls back when the last byte of the response is in the socket's hands.
+    /// Called when the last byte of the response has been written to the socket.
     typealias Completion = (ChannelHandlerContext) -> Void
 
     private struct Sending {
         var source: (any BodySource)?
-        /// A pause of the source has not run out.
+        /// True during a pause of the source.
         var isWaiting = false
         let sendsBody: Bool
         let completion: Completion
@@ -26,15 +26,16 @@ final class ResponseWriter {
 
     var isBusy: Bool { sending != nil }
 
-    /// Whether the client can tell where the response ends while the connection stays open.
+    /// True if the client can detect the end of the response while the connection stays open.
     static func delimits(_ response: Response, for request: HTTPRequestHead) -> Bool {
         guard case .source(_, nil) = response.body, response.status.mayHaveResponseBody else { return true }
         return request.speaksHTTP11 || request.method == .HEAD
     }
 
     /// - Parameters:
-    ///   - keepsAlive: whether the connection is used again after this response; only where ``delimits(_:for:)`` allows.
-    ///   - headSent: called just before the final head is written, maybe after a delay; never for a dropped answer.
+    ///   - keepsAlive: true if the connection is reused after this response, which ``delimits(_:for:)`` must allow.
+    ///   - headSent: called before the final head is written, possibly after a delay. Not called for a dropped
+    ///     response.
     func send(
         _ response: Response, to request: HTTPRequestHead, keepsAlive: Bool, context: ChannelHandlerContext,
         headSent: @escaping () -> Void, completion: @escaping Completion
@@ -47,7 +48,7 @@ final class ResponseWriter {
                 completion(context)
                 return
             }
-            // An HTTP/1.0 client would take an interim head for the final one.
+            // An HTTP/1.0 client would mistake an interim head for the final one.
             if request.speaksHTTP11 {
                 for head in response.interim { write(.head(head), context) }
             }
@@ -56,10 +57,10 @@ final class ResponseWriter {
         }
     }
 
-    /// The channel takes more, or takes no more for now.
+    /// Handles a change of the channel's writability.
     func writabilityChanged(_ context: ChannelHandlerContext) {
         guard context.channel.isWritable, sending?.source != nil else { return }
-        // Later rather than now: the event may come from inside our own flush, and others on this loop get their turn.
+        // Deferred, because the event may occur inside of our own flush, and to let other connections proceed.
         context.eventLoop.assumeIsolated().execute { [self] in pump(context) }
     }
 
@@ -150,7 +151,7 @@ final class ResponseWriter {
         context.writeAndFlush(NIOAny(HTTPServerResponsePart.end(trailers)), promise: written)
     }
 
-    /// Ends the response where it is; the connection is one that closes behind it.
+    /// Ends the response prematurely. The connection is closed afterwards.
     private func cut(_ context: ChannelHandlerContext) {
         guard let completion = sending?.completion else { return }
         cancel()

@@ -1,8 +1,8 @@
 import Glibc
 import NIOCore
 
-/// Both forms of Retry-After (RFC 9110 section 10.2.3). Neither has fractions, so they are rounded up: a client that keeps
-/// to one never comes too early.
+/// Both forms of Retry-After (RFC 9110 section 10.2.3). Values are rounded up to seconds, so that a compliant client
+/// never retries too early.
 enum RetryAfter {
     static func seconds(_ pause: TimeAmount) -> String { String(wholeSeconds(pause)) }
 

@@ -1,31 +1,32 @@
 import NIOHTTP1
 
-/// Answers a request whose body has arrived whole.
+/// Responds to a request after its body has been received.
 typealias Handler = (Request) throws(Problem) -> Response
 
-/// Opens the sink for a request whose body is about to stream in.
+/// Creates the sink for a request body that is streamed.
 typealias StreamHandler = (Request) throws(Problem) -> any BodySink
 
-/// What is served at a method and a path template.
+/// A handler for a method and a path template.
 struct Route {
     enum Action {
-        /// - Parameter limit: of the body, in bytes; more is answered with 413.
+        /// - Parameter limit: the largest body in bytes. A larger one receives 413.
         case whole(limit: Int, Handler)
         case streamed(StreamHandler)
     }
 
-    /// Such as `/v1/articles/{id}`.
+    /// For example `/v1/articles/{id}`.
     let template: String
     let action: Action
 }
 
 /// Finds the route of a method and a path.
 ///
-/// Templates form a tree of segments. A literal segment wins over a `{parameter}` and there is no way back from it.
+/// The templates form a tree of segments. A literal segment takes precedence over a `{parameter}`, without
+/// backtracking.
 struct Router {
     enum Match {
         case route(Route, parameters: [String: String])
-        /// The path exists, the method does not.
+        /// The path exists but not for this method.
         case methods([String], template: String)
         case nothing
     }
@@ -37,14 +38,14 @@ struct Router {
         var routes: [String: Route] = [:]
     }
 
-    /// The default bound of a body that is held in memory, in bytes.
+    /// The default limit of a buffered body, in bytes.
     static let bodyLimit = 1024 * 1024
 
     private static let anyMethod = "*"
 
     private var nodes = [Node()]
 
-    // MARK: Adding
+    // MARK: Registration
 
     mutating func on(
         _ method: HTTPMethod, _ template: String, limit: Int = Router.bodyLimit, _ handler: @escaping Handler
@@ -52,7 +53,7 @@ struct Router {
         add(method.rawValue, Route(template: template, action: .whole(limit: limit, handler)))
     }
 
-    /// Whatever the method is, where no route of its own matches it.
+    /// Handles all methods that have no route of their own.
     mutating func onAny(_ template: String, limit: Int = Router.bodyLimit, _ handler: @escaping Handler) {
         add(Router.anyMethod, Route(template: template, action: .whole(limit: limit, handler)))
     }
@@ -87,7 +88,7 @@ struct Router {
         return nodes.count - 1
     }
 
-    // MARK: Finding
+    // MARK: Lookup
 
     func match(_ method: HTTPMethod, _ segments: [String]) -> Match {
         var node = nodes[0]
@@ -106,7 +107,7 @@ struct Router {
         return node.routes.isEmpty ? .nothing : .methods(methods(of: node), template: node.template)
     }
 
-    /// HEAD is GET without the body (RFC 9110 section 9.3.2); the writer leaves the body out.
+    /// HEAD uses the route of GET (RFC 9110 section 9.3.2). ``ResponseWriter`` omits the body.
     private func route(of node: Node, _ method: HTTPMethod) -> Route? {
         if let route = node.routes[method.rawValue] { return route }
         if method == .HEAD, let route = node.routes[HTTPMethod.GET.rawValue] { return route }
@@ -120,7 +121,7 @@ struct Router {
         return methods.sorted()
     }
 
-    /// Each method and template, in the order of the templates: the table of contents of the server.
+    /// All methods and templates, ordered by template, for the server's index.
     var table: [(method: String, template: String)] {
         nodes.flatMap { node in node.routes.map { (method: $0.key, template: $0.value.template) } }
             .sorted { ($0.template, $0.method) < ($1.template, $1.method) }

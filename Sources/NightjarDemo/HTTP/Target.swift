@@ -1,8 +1,8 @@
-/// A request target (RFC 9112 section 3.2), taken apart and decoded.
+/// A parsed and decoded request target (RFC 9112 section 3.2).
 struct Target: Equatable, Sendable {
-    /// Of the path, decoded; empty for `/` and for `*`. An empty last one tells `/a/` from `/a`.
+    /// The decoded segments of the path. Empty for `/` and for `*`. The last one is empty for `/a/` but not for `/a`.
     let segments: [String]
-    /// The query's pairs in their order, read as `application/x-www-form-urlencoded`.
+    /// The items of the query in order, decoded as `application/x-www-form-urlencoded`.
     let query: [QueryItem]
 
     struct QueryItem: Equatable, Sendable {
@@ -29,9 +29,9 @@ struct Target: Equatable, Sendable {
         query = parts.count == 2 ? try Target.pairs(parts[1], of: "request target") : []
     }
 
-    /// Reads `application/x-www-form-urlencoded`.
+    /// Decodes `application/x-www-form-urlencoded`.
     ///
-    /// - Parameter what: it is, to a person.
+    /// - Parameter what: the name of the text in error messages.
     static func pairs(_ text: Substring, of what: String) throws(Problem) -> [QueryItem] {
         var items: [QueryItem] = []
         for pair in text.split(separator: "&") {
@@ -44,7 +44,7 @@ struct Target: Equatable, Sendable {
         return items
     }
 
-    /// Percent-encodes what is not unreserved (RFC 3986 section 2.3), for a value in a query.
+    /// Percent-encodes all characters that are not unreserved (RFC 3986 section 2.3), for a value in a query.
     static func encode(_ text: String) -> String {
         var encoded = ""
         for byte in text.utf8 {
@@ -60,7 +60,7 @@ struct Target: Equatable, Sendable {
         return encoded
     }
 
-    /// A server must also take the absolute form that is meant for proxies (RFC 9112 section 3.2.2).
+    /// A server must also accept the absolute form, which is intended for proxies (RFC 9112 section 3.2.2).
     private static func originForm(_ text: String) throws(Problem) -> Substring {
         if text.hasPrefix("/") { return text[...] }
         guard let scheme = ["http://", "https://"].first(where: { text.lowercased().hasPrefix($0) }) else {
@@ -71,7 +71,7 @@ struct Target: Equatable, Sendable {
         return rest[slash] == "/" ? rest[slash...] : "/" + rest[slash...]
     }
 
-    /// - Parameter what: it is, to a person.
+    /// - Parameter what: the name of the text in error messages.
     static func decode(_ text: Substring, of what: String, plusIsSpace: Bool) throws(Problem) -> String {
         var bytes: [UInt8] = []
         var rest = text.utf8
@@ -80,7 +80,7 @@ struct Target: Equatable, Sendable {
             case UInt8(ascii: "%"):
                 guard let high = rest.popFirst().flatMap(hexValue), let low = rest.popFirst().flatMap(hexValue) else {
                     throw Problem(
-                        .badRequest, "the \(what) holds a '%' without two hexadecimal digits behind it")
+                        .badRequest, "the \(what) contains a '%' without two hexadecimal digits after it")
                 }
                 bytes.append(high << 4 | low)
             case UInt8(ascii: "+") where plusIsSpace:

@@ -1,7 +1,6 @@
-/// A JSON value (RFC 8259) of the demo server: objects keep their order, whole numbers their 64 bits.
+/// A JSON value (RFC 8259) of the demo server. Objects keep their order and integers their 64 bits.
 ///
-/// The server does not use the client's JSON code, because it is the client's counterpart in tests: a mistake that both
-/// share would go unseen.
+/// Shares no code with the client, because an error in shared code would go unnoticed in tests.
 enum JSON: Equatable, Sendable {
     struct Member: Equatable, Sendable {
         let name: String
@@ -16,7 +15,7 @@ enum JSON: Equatable, Sendable {
     case array([JSON])
     case object([Member])
 
-    /// The member of that name, the last one where a name is repeated; nil also when this is not an object.
+    /// The last member with this name. Nil also if this is not an object.
     subscript(_ name: String) -> JSON? {
         guard case .object(let members) = self else { return nil }
         return members.last { $0.name == name }?.value
@@ -26,7 +25,7 @@ enum JSON: Equatable, Sendable {
 
     static func optional(_ value: String?) -> JSON { value.map(JSON.string) ?? .null }
 
-    /// What it is called in a message to a person.
+    /// The type in error messages.
     var kind: String {
         switch self {
         case .null: "null"
@@ -38,7 +37,7 @@ enum JSON: Equatable, Sendable {
         }
     }
 
-    /// This document after `patch` (JSON Merge Patch, RFC 7396): what the patch does not name stays, null removes.
+    /// Applies a JSON Merge Patch (RFC 7396): members that the patch does not name stay, null removes a member.
     func merging(_ patch: JSON) -> JSON {
         guard case .object(let changes) = patch else { return patch }
         var members: [Member] = if case .object(let own) = self { own } else { [] }

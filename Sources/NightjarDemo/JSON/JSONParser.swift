@@ -1,13 +1,13 @@
-/// Why a text is not JSON, and where.
+/// The reason and the place of a JSON syntax error.
 struct JSONError: Error, Equatable {
     /// In bytes from the start.
     let offset: Int
     let reason: String
 }
 
-/// Parses a whole JSON text (RFC 8259); strict, with a bound on nesting.
+/// Parses a complete JSON text (RFC 8259). Strict, with a limit on nesting.
 struct JSONParser {
-    /// Deeper documents are refused: each level is a stack frame, and the sender chooses the depth.
+    /// The deepest nesting. Each level takes a stack frame, and the sender determines the depth.
     static let maximumDepth = 64
 
     private let bytes: [UInt8]
@@ -34,7 +34,7 @@ struct JSONParser {
         while let byte = next, byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D { offset += 1 }
     }
 
-    /// Steps over `byte` if it is next.
+    /// Consumes `byte` if it is next.
     private mutating func take(_ byte: Unicode.Scalar) -> Bool {
         guard next == UInt8(ascii: byte) else { return false }
         offset += 1
@@ -168,11 +168,11 @@ struct JSONParser {
         case UInt8(ascii: "u"): text += String(Character(try unicodeScalar())).utf8
         default:
             offset -= 1
-            throw error("an escape that JSON does not know")
+            throw error("invalid escape")
         }
     }
 
-    /// What follows `\u`: one unit, or two that form a surrogate pair.
+    /// Parses the text after `\u`: one code unit, or two that form a surrogate pair.
     private mutating func unicodeScalar() throws(JSONError) -> Unicode.Scalar {
         let first = try codeUnit()
         if let scalar = Unicode.Scalar(first) { return scalar }

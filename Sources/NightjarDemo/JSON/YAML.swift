@@ -1,4 +1,4 @@
-/// A JSON document as YAML 1.2 (section 6 on, in its block style).
+/// Converts a JSON document to YAML 1.2 in block style.
 extension JSON {
     /// Ends with a line break.
     var yaml: String {
@@ -13,7 +13,7 @@ extension JSON {
 
     private static func append(_ members: [Member], indent: Int, to output: inout String) {
         for (index, member) in members.enumerated() {
-            // The first one stands behind the dash of a list, or begins a line of its own already.
+            // The first member follows the dash of a list, or already is at the beginning of a line.
             if index > 0 || output.isEmpty || output.hasSuffix("\n") { output += String(repeating: " ", count: indent) }
             output += plainOrQuoted(member.name) + ":"
             append(member.value, in: indent, to: &output)
@@ -32,7 +32,7 @@ extension JSON {
         }
     }
 
-    /// What follows a name or a dash, to the end of its last line.
+    /// Appends the value after a name or a dash, up to the end of its last line.
     private static func append(_ value: JSON, in indent: Int, to output: inout String) {
         switch value {
         case .object(let members) where !members.isEmpty:
@@ -46,8 +46,8 @@ extension JSON {
         }
     }
 
-    /// On one line; JSON is YAML (section 1.3) but for texts, which need their quotes only where they look like something
-    /// else.
+    /// The value on one line. JSON is valid YAML (section 1.3). Strings are quoted only if they could be mistaken for
+    /// another type.
     private var flow: String {
         if case .string(let text) = self { return JSON.plainOrQuoted(text) }
         return String(decoding: formatted(), as: UTF8.self)
@@ -63,7 +63,7 @@ extension JSON {
 
     private static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte | 0x20) }
 
-    /// What YAML 1.1, which many readers still speak, takes for no text.
+    /// Words that YAML 1.1, which many readers still implement, does not read as strings.
     private static let reserved: Set<String> = [
         "null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "inf",
     ]

@@ -1,7 +1,7 @@
 import NIOCore
 import NIOHTTP1
 
-/// One page as an answer in the form of its style.
+/// A page as a response in the form of its style.
 struct ListAnswer {
     let style: ListStyle
     let query: ListQuery
@@ -9,7 +9,7 @@ struct ListAnswer {
     let page: ListSet.Page
     let position: ListPosition
 
-    /// 2026-01-01T00:00:00Z, when the first item was made; each is a minute older than the next.
+    /// 2026-01-01T00:00:00Z, the time of the first item. Each item is a minute older than the next.
     private static let start = 1_767_225_600
     private static let minute = 60
 
@@ -55,7 +55,7 @@ struct ListAnswer {
             case (nil, .null), (nil, .absent): break
             }
         }
-        // Each page is to be seen on the wire.
+        // Caches must not hide requests for pages.
         response.headers.add(name: "Cache-Control", value: "no-store")
         return response
     }
@@ -64,7 +64,7 @@ struct ListAnswer {
 
     private typealias Field = (name: String, value: JSON)?
 
-    /// The items at their path, and the members beside them.
+    /// The items at their path, and the other members.
     private func document(_ items: (path: [String], value: JSON), _ fields: Field...) -> JSON {
         let document = JSON.object([]).placing(items.value, at: query.itemsPath ?? items.path)
         return fields.reduce(document) { document, field in
@@ -74,7 +74,7 @@ struct ListAnswer {
 
     private func total(_ name: String, _ value: Int) -> Field { query.tellsTotal ? (name, .int(value)) : nil }
 
-    /// Nil where the member is left out.
+    /// Nil if the member is omitted.
     private func next(_ text: String?) -> JSON? {
         if let text { return .string(text) }
         switch query.end {
@@ -88,7 +88,7 @@ struct ListAnswer {
         next.map { document.placing($0, at: query.nextPath ?? path) } ?? document
     }
 
-    // MARK: The next page
+    // MARK: Next page
 
     private var cursor: String? {
         page.next.map { query.repetition == .cursor ? ListPosition.repeated : $0.text }
@@ -96,7 +96,7 @@ struct ListAnswer {
 
     private var url: String { url(to: cursor) }
 
-    /// This request's own URL with another position.
+    /// The URL of this request with another position.
     private func url(to cursor: String?) -> String {
         var pairs = request.target.query.filter { !ListStyle.positions.contains($0.name) }
             .map { "\(Target.encode($0.name))=\(Target.encode($0.value))" }
@@ -111,8 +111,8 @@ struct ListAnswer {
         }
     }
 
-    /// RFC 8288, with what a careless reader trips over: a title that holds a comma, a semicolon and something like a
-    /// link, and a relation of two types.
+    /// A Link field (RFC 8288) with constructs that naive parsers get wrong: a title with a comma, a semicolon and a
+    /// pseudo link, and a relation with two types.
     private var links: String {
         let first = "<\(url(to: nil))>; rel=\"first start\"; title=\"one, two; <three>; rel=next\""
         return page.next == nil ? first : "<\(url)>; rel=\"next\", \(first)"
@@ -120,8 +120,8 @@ struct ListAnswer {
 }
 
 extension JSON {
-    /// This object with a value at a path of names; objects on the way are made where there are none. What is no object is
-    /// put aside.
+    /// Returns the object with a value at a path of names. Missing objects on the path are created. Values on the path
+    /// that are not objects are replaced.
     func placing(_ value: JSON, at path: [String]) -> JSON {
         guard let name = path.first else { return value }
         var members: [Member] = if case .object(let own) = self { own } else { [] }

@@ -1,12 +1,12 @@
-/// What happens to a data set between two pages.
+/// A change of a data set between two pages.
 enum ListChange: String, CaseIterable {
     case insert, delete, both
 
-    /// Changes `items` somewhere in front of, at, or behind the place where a walk has come to.
+    /// Changes `items` before, at or after the current position of a client.
     ///
     /// - Parameters:
-    ///   - position: the identifier that the walk has come to, from 0 to the items' end.
-    ///   - inFront: what is inserted comes in front of all others in descending order, as news do.
+    ///   - position: the identifier that the client has reached, from 0 to the end of the items.
+    ///   - inFront: true to insert new items before all others in descending order, as in a news feed.
     func apply(to items: inout ListItems, position: Int, inFront: Bool, _ random: inout SplitMix64) {
         if self != .delete {
             items.insert(near: inFront ? items.end : ListChange.id(around: position, end: items.end, &random))
@@ -30,7 +30,7 @@ enum ListChange: String, CaseIterable {
         let chosen =
             switch random.below(3) {
             case 0: random.below(max(1, index))
-            // The one that a cursor is of, or the one behind it.
+            // The item of the cursor, or the one after it.
             case 1: index - 1 + random.below(3)
             default: index + random.below(max(1, count - index))
             }

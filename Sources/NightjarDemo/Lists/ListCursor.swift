@@ -1,11 +1,11 @@
-/// Where a walk has come to, as the opaque text that a client sends back.
+/// The position of a client in a list, as an opaque text that the client sends back.
 ///
-/// It names an identifier and not a place, so that nothing is given twice or left out when items come and go in front of
-/// it, and also the number of the page, which only the faults on request look at.
+/// It contains an identifier and not an index, so that insertions and deletions before it neither repeat nor skip
+/// items. The page number is used only for simulated faults.
 struct ListCursor: Equatable {
-    /// The identifier of the last item that was given, whether or not there is still such an item; nil at the start.
+    /// The identifier of the last returned item, which may have been deleted since. Nil at the start.
     let last: Int?
-    /// Of the page that it asks for, from 1.
+    /// The number of the page to return, from 1.
     let page: Int
 
     static let start = ListCursor(last: nil, page: 1)
@@ -15,7 +15,7 @@ struct ListCursor: Equatable {
         self.page = page
     }
 
-    /// Nil where the text was not given by ``text``.
+    /// Nil if the text was not produced by ``text``.
     init?(_ text: String) {
         guard let bytes = Base64.decode(text), let plain = String(validating: bytes, as: UTF8.self) else {
             return nil
@@ -31,9 +31,9 @@ struct ListCursor: Equatable {
         self.page = page
     }
 
-    /// Base64 with padding, and often with a `+`: a client that puts it into a query as it is goes astray.
+    /// Base64 with padding and often a `+`, so that a client that does not escape it in a query fails.
     var text: String { Base64.encode(Array("\(last.map(String.init) ?? "")>\(page)".utf8)) }
 
-    /// Far above what a set can have.
+    /// Far larger than any identifier.
     private static let limit = 1 << 40
 }

@@ -1,10 +1,11 @@
 import NIOCore
 import NIOHTTP1
 
-/// Which pages of a walk fail on request, and how.
+/// Simulated faults of pages.
 ///
-/// `fail=2,5` names pages by their numbers from 1; each fails `times` times with `status`, or with `drop=1` by closing the
-/// connection without an answer. `rate=3` does the same with 429 and Retry-After. `retry_after` is in seconds.
+/// `fail=2,5` lists page numbers from 1. Each of these pages fails `times` times with `status`, or with `drop=1` by
+/// closing the connection without a response. `rate=3` does the same with 429 and Retry-After. `retry_after` is in
+/// seconds.
 struct ListFaults {
     static let pagesLimit = 100
 
@@ -25,21 +26,22 @@ struct ListFaults {
         isDropped = try request.query("drop", oneOf: ["0", "1"]) == "1"
     }
 
-    /// What becomes of one more request for a page.
+    /// Returns the fault for a request for a page. Nil if the request succeeds.
     ///
-    /// - Parameter earlier: how many requests for it have failed before.
+    /// - Parameter earlier: the number of earlier requests for the page that failed.
     func answer(page: Int, earlier: Int) -> Response? {
         guard earlier < times else { return nil }
         var headers: HTTPHeaders = [:]
         if limited.contains(page) {
             headers.add(name: "Retry-After", value: RetryAfter.seconds(retryAfter ?? .seconds(1)))
-            return Problem(.tooManyRequests, "page \(page) was asked to be too much", headers: headers).response
+            return Problem(.tooManyRequests, "page \(page) was configured to be rate-limited", headers: headers)
+                .response
         }
         guard failing.contains(page) else { return nil }
         if isDropped { return .dropped }
         if let retryAfter { headers.add(name: "Retry-After", value: RetryAfter.seconds(retryAfter)) }
         let status = HTTPResponseStatus(statusCode: status)
-        return Problem(status, "page \(page) was asked to fail", headers: headers).response
+        return Problem(status, "page \(page) was configured to fail", headers: headers).response
     }
 
     private static func pages(_ request: Request, _ name: String) throws(Problem) -> [Int] {
@@ -47,7 +49,7 @@ struct ListFaults {
         let words = text.split(separator: ",", omittingEmptySubsequences: false)
         let pages = words.compactMap { Int($0) }.filter { $0 >= 1 }
         guard pages.count == words.count, pages.count <= pagesLimit else {
-            throw Problem.query(name, "must be up to \(pagesLimit) numbers of pages, from 1, with commas between them")
+            throw Problem.query(name, "must be a comma-separated list of up to \(pagesLimit) page numbers from 1")
         }
         return pages
     }

@@ -1,16 +1,16 @@
-/// The items of a data set, in the order of their identifiers.
+/// The items of a data set, ordered by identifier.
 ///
-/// The ones of the start are computed and cost nothing; what came and went since is kept. A million items are a few
-/// numbers.
+/// The initial items are computed and take no memory. Only changes are stored, so that a set of a million items takes a
+/// few numbers.
 struct ListItems {
-    /// The distance between the identifiers of the start, which leaves room for others between them.
+    /// The distance between initial identifiers, which leaves room for insertions.
     static let step = 1000
 
-    /// How many there were at the start: `step`, 2 `step`, and so on.
+    /// The number of initial items, whose identifiers are `step`, 2 `step`, and so on.
     let originalCount: Int
-    /// All that were ever added.
+    /// The identifiers of all items that were inserted.
     private(set) var inserted = SortedNumbers()
-    /// All that were ever taken away, of the start or added.
+    /// The identifiers of all items that were deleted, initial or inserted.
     private(set) var deleted = SortedNumbers()
 
     init(count: Int) {
@@ -19,15 +19,15 @@ struct ListItems {
 
     var count: Int { originalCount + inserted.count - deleted.count }
 
-    /// What was added and taken away.
+    /// The number of insertions and deletions.
     var changeCount: Int { inserted.count + deleted.count }
 
-    /// Above every identifier that there ever was.
+    /// A number larger than all identifiers so far.
     var end: Int { max(originalCount * ListItems.step, inserted.last ?? 0) + 1 }
 
     func contains(_ id: Int) -> Bool { wasThere(id) && !deleted.contains(id) }
 
-    /// How many have a smaller identifier.
+    /// The number of items with a smaller identifier.
     ///
     /// - Parameter id: from 0 to ``end``.
     func countBelow(_ id: Int) -> Int {
@@ -35,10 +35,11 @@ struct ListItems {
         return originals + inserted.countBelow(id) - deleted.countBelow(id)
     }
 
-    /// The identifier at a place; nil where there is none.
+    /// The identifier of the item at an index. Nil if there is none.
     func id(at index: Int) -> Int? {
         guard (0..<count).contains(index) else { return nil }
-        // The smallest number with more than `index` items up to it is the identifier of one.
+        // Binary search for the smallest number with more than `index` items up to it, which is the identifier of an
+        // item.
         var low = 0
         var high = end
         while low < high {
@@ -48,7 +49,7 @@ struct ListItems {
         return low
     }
 
-    /// The identifiers at the places of a range, as far as there are any.
+    /// The identifiers of the items in a range of indices, as far as they exist.
     func ids(at range: Range<Int>) -> [Int] {
         let places = range.clamped(to: 0..<count)
         guard !places.isEmpty, var next = id(at: places.lowerBound) else { return [] }
@@ -58,7 +59,7 @@ struct ListItems {
         while ids.count < places.count {
             if !deleted.contains(next) { ids.append(next) }
             while insertion < inserted.count, inserted.values[insertion] <= next { insertion += 1 }
-            // The next one of the start, or one that was added in front of it.
+            // The next initial item, or an inserted one before it.
             let original = next / ListItems.step + 1
             let added = insertion < inserted.count ? inserted.values[insertion] : nil
             guard
@@ -70,14 +71,14 @@ struct ListItems {
         return ids
     }
 
-    /// Adds the first identifier from `id` on that was never used.
+    /// Inserts an item with the first unused identifier from `id` on.
     mutating func insert(near id: Int) {
         var id = max(1, id)
         while wasThere(id) { id += 1 }
         inserted.insert(id)
     }
 
-    /// Takes away the item at a place; does nothing where there is none.
+    /// Deletes the item at an index. Has no effect if there is none.
     mutating func delete(at index: Int) {
         if let id = id(at: index) { deleted.insert(id) }
     }

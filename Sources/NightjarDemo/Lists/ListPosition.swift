@@ -1,11 +1,11 @@
-/// Which page a request asks for.
+/// The page that a request selects.
 struct ListPosition {
     let place: ListSet.Position
-    /// Of the page, from 1.
+    /// The number of the page, from 1.
     let page: Int
     let isFirst: Bool
 
-    /// What every cursor is with `repeat=cursor`.
+    /// The text of all cursors with `repeat=cursor`.
     static let repeated = "again"
 
     private static let placeLimit = 10_000_000

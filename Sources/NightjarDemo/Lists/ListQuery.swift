@@ -1,18 +1,18 @@
 import NIOCore
 
-/// What a request for a page asks for beside its position: the same options for every style.
+/// The options of a request for a page, apart from its position. They are the same for all styles.
 ///
-/// - `count`: how many items the set has at its start;
-/// - `limit` (of the page style: `per_page`, too): how many items a page has;
-/// - `order`: `id` upwards, or `newest` first, where what is inserted comes in front;
-/// - `changes`: `insert`, `delete` or `both`, before each page but the first of a walk;
-/// - `delay`: milliseconds before each answer;
-/// - `empty=3`: every third page has no items, but one behind it;
-/// - `repeat`: `page` (or `1`): each page is the first one again; `cursor`: every cursor is the same text;
-/// - `end`: what stands for "no next page": `null`, `empty` or `absent`;
-/// - `links`: URLs are `relative` (a path), `absolute` or a `query`; `foreign`: the origin that they are of;
-/// - `shape`, `next_at`: where the items and the next page are, as `data` or `page.items`;
-/// - `total=absent`: no answer tells how many there are; `first`: the number of the first page, 0 or 1;
+/// - `count`: the number of initial items of the set.
+/// - `limit` (style page: also `per_page`): the number of items of a page.
+/// - `order`: `id` ascending, or `newest` first, where new items are inserted at the beginning.
+/// - `changes`: `insert`, `delete` or `both`, before each page but the first.
+/// - `delay`: the delay before each response, in milliseconds.
+/// - `empty=3`: every third page has no items, although others follow.
+/// - `repeat`: with `page` (or `1`), each page equals the first one. With `cursor`, all cursors are equal.
+/// - `end`: how the last page indicates its end: `null`, `empty` or `absent`.
+/// - `links`: the form of URLs: `relative` (a path), `absolute` or `query`. `foreign`: their origin.
+/// - `shape`, `next_at`: the place of the items and of the next page, such as `data` or `page.items`.
+/// - `total=absent`: omits the number of items. `first`: the number of the first page, 0 or 1.
 /// - `fail` and `rate`: see ``ListFaults``.
 struct ListQuery {
     enum Repetition {
@@ -53,7 +53,7 @@ struct ListQuery {
         delay = .milliseconds(Int64(try request.query("delay", in: 0...5000, or: 0)))
         emptyEvery = request.query("empty") == nil ? nil : try request.query("empty", in: 2...1000, or: 2)
         guard emptyEvery == nil || style.isOpaque else {
-            throw Problem.query("empty", "is for styles whose answers name the next page")
+            throw Problem.query("empty", "is available only for styles whose responses identify the next page")
         }
         switch try request.query("repeat", oneOf: ["0", "1", "page", "cursor"]) {
         case "0": repetition = .none
@@ -61,7 +61,7 @@ struct ListQuery {
         default: repetition = .page
         }
         guard repetition != .cursor || style.isOpaque else {
-            throw Problem.query("repeat", "can be \"cursor\" only of styles whose answers name the next page")
+            throw Problem.query("repeat", "can be \"cursor\" only for styles whose responses identify the next page")
         }
         end = try ListQuery.choice(request, "end") ?? .null
         links = try ListQuery.choice(request, "links") ?? .relative
@@ -84,7 +84,7 @@ struct ListQuery {
         return choice
     }
 
-    /// It goes into a Link field between angle brackets.
+    /// The origin is written between the angle brackets of a Link field.
     private static func origin(_ request: Request) throws(Problem) -> String? {
         guard let text = request.query("foreign") else { return nil }
         let scheme = ["http://", "https://"].first { text.hasPrefix($0) }
@@ -109,7 +109,7 @@ struct ListQuery {
         guard let text = request.query(name) else { return nil }
         let names = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard text.utf8.count <= 100, names.count <= 4, !names.contains("") else {
-            throw Problem.query(name, "must be 1 to 4 names with a point between them")
+            throw Problem.query(name, "must be 1 to 4 names separated by dots")
         }
         return names
     }

@@ -1,51 +1,51 @@
-/// A data set that is given out in pages, and what was asked of it. Lives on the server's loop.
+/// A data set that is returned in pages, and the log of its requests. Used only on the server's event loop.
 final class ListSet {
-    /// A page, cut out.
+    /// A page of the set.
     struct Page {
         let ids: [Int]
-        /// The place of the first one, counted from the end that the order begins at.
+        /// The index of the first item, counted from the beginning of the selected order.
         let offset: Int
         let total: Int
-        /// Nil where nothing follows.
+        /// Nil if no page follows.
         let next: ListCursor?
     }
 
-    /// Where a page begins.
+    /// The position of a page.
     enum Position {
         case place(Int)
         case behind(ListCursor)
     }
 
-    /// What was asked for and what came of it.
+    /// A request and its result.
     struct Query {
         let style: ListStyle
-        /// As sent, its beginning.
+        /// The request target, truncated.
         let text: String
         let page: Int
         let itemCount: Int
         let status: Int
     }
 
-    /// What clients can make the server keep. A walk of 10,000 pages with both changes needs 20,000.
+    /// Limits the memory that clients can use. A client that reads 10,000 pages with both changes needs 20,000.
     static let changesLimit = 50_000
     private static let failuresKept = 1000
     private static let queriesKept = 100
 
     private(set) var items: ListItems
     private(set) var requestCount = 0
-    /// The last ones, oldest first.
+    /// The last queries, oldest first.
     private(set) var queries: [Query] = []
-    /// What the one cursor of `repeat=cursor` stands for.
+    /// The position that the common cursor of `repeat=cursor` refers to.
     var remembered = ListCursor.start
-    /// Where the walk that names items instead of cursors has come to.
+    /// The position of the style `after`, whose requests name an item instead of a cursor.
     private var walk = ListCursor.start
     private var failures = BoundedTable<Int, Int>(capacity: ListSet.failuresKept)
     private var random: SplitMix64
 
-    /// - Parameter name: the same name gives the same changes.
+    /// - Parameter name: equal names give equal changes.
     init(name: String, count: Int) {
         items = ListItems(count: count)
-        // FNV-1a: the standard library's hashes differ from run to run.
+        // FNV-1a, because the hashes of the standard library differ from run to run.
         random = SplitMix64(
             seed: name.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 })
     }
@@ -56,13 +56,13 @@ final class ListSet {
         queries.append(query)
     }
 
-    /// How many requests for a page have failed.
+    /// The number of requests for a page that failed.
     func failureCount(page: Int) -> Int { failures[page] ?? 0 }
 
     func noteFailure(page: Int) { failures.set(failureCount(page: page) + 1, for: page) }
 
-    /// The number of the page behind an item, which a request for it does not tell: one more than that of the page before,
-    /// and the same where it is asked for again.
+    /// Returns the cursor after an item, with a page number that the request does not contain: that of the preceding
+    /// page plus one, or the same if the page is requested again.
     func cursor(behind last: Int) -> ListCursor {
         if walk.last != last { walk = ListCursor(last: last, page: walk.page + 1) }
         return walk
@@ -70,13 +70,14 @@ final class ListSet {
 
     func beginWalk() { walk = .start }
 
-    /// Lets something come and go around a position.
+    /// Inserts or deletes items around a position.
     ///
-    /// - Throws: 507 where that has happened too often.
+    /// - Throws: 507 if the set has had too many changes.
     func change(_ change: ListChange, at position: Position, isDescending: Bool) throws(Problem) {
         guard items.changeCount < ListSet.changesLimit else {
             throw Problem(
-                .insufficientStorage, "\(ListSet.changesLimit) changes is the most of a set; delete it to begin again")
+                .insufficientStorage,
+                "the maximum of \(ListSet.changesLimit) changes of a set is reached; delete the set to start again")
         }
         let id =
             switch position {
@@ -86,7 +87,7 @@ final class ListSet {
         change.apply(to: &items, position: min(id, items.end), inFront: isDescending, &random)
     }
 
-    /// - Parameter number: of the page, from 1.
+    /// - Parameter number: the number of the page, from 1.
     func page(at position: Position, number: Int, limit: Int, isDescending: Bool) -> Page {
         let total = items.count
         let offset: Int

@@ -1,21 +1,21 @@
-/// How a list goes on from one page to the next: the last segment of its path.
+/// A pagination style: the last segment of the path.
 enum ListStyle: String, CaseIterable {
-    /// `?page=2`
+    /// `?page=2`.
     case page
-    /// `?offset=20`
+    /// `?offset=20`.
     case offset
-    /// `?cursor=`, which the answer before has given.
+    /// `?cursor=`, from the preceding response.
     case cursor
-    /// `?starting_after=`, the identifier of the last item, and `has_more` in the answer.
+    /// `?starting_after=`, the identifier of the last item, with `has_more` in the response.
     case after
-    /// A Link field (RFC 8288), and nothing but the items in the body.
+    /// A Link field (RFC 8288). The body contains only the items.
     case link
     /// The URL of the next page in the body.
     case next
-    /// A token in the answer's field X-Next-Token, sent back in X-Token or in the query.
+    /// A token in the response field X-Next-Token, sent back in X-Token or in the query.
     case token
 
-    /// Whether an answer says where the next page is in words of the server's own.
+    /// True if the response identifies the next page by an opaque text.
     var isOpaque: Bool {
         switch self {
         case .cursor, .link, .next, .token: true
@@ -23,6 +23,6 @@ enum ListStyle: String, CaseIterable {
         }
     }
 
-    /// Of the parameters of all styles: what a request's position is in.
+    /// The query parameters of all styles that contain the position.
     static let positions = ["page", "offset", "cursor", "starting_after", "token"]
 }

@@ -1,12 +1,12 @@
 import NIOCore
 import NIOHTTP1
 
-/// `/v1/lists/{set}`: data sets of any size, given out in pages of every style. Lives on the server's loop.
+/// `/v1/lists/{set}`: data sets of any size in pages of all styles. Used only on the server's event loop.
 ///
-/// A set is made by the first request that names it, with `count` items; what tests do to theirs, others do not see.
-/// ``ListQuery`` tells what can be asked for.
+/// The first request that names a set creates it with `count` items, so that tests with different sets do not affect
+/// each other. ``ListQuery`` describes the options.
 final class Lists: Resettable {
-    /// A client chooses names, so the oldest sets are forgotten.
+    /// Clients choose names, so the oldest sets are dropped.
     private static let setsKept = 100
     static let counts = 0...1_000_000
     private static let defaultCount = 1000
@@ -67,9 +67,9 @@ final class Lists: Resettable {
         return response
     }
 
-    // MARK: The set
+    // MARK: Sets
 
-    /// What was asked of a set: the wire as the server saw it.
+    /// The log of a set: the requests as received by the server.
     private func read(_ request: Request) throws(Problem) -> Response {
         let (name, set) = try known(request)
         return .json([
@@ -84,8 +84,8 @@ final class Lists: Resettable {
         return Response(.noContent)
     }
 
-    /// The items that were there from the start and still are: those of `count` whose identifiers, multiples of `step`,
-    /// are not among the deleted ones. A walk may have met the inserted ones.
+    /// The initial items that still exist: those of `count` whose identifiers, multiples of `step`, are not among the
+    /// deleted ones. A client must have received them all. It may have received inserted ones too.
     private func survivors(_ request: Request) throws(Problem) -> Response {
         let items = try known(request).set.items
         return .json([
@@ -105,12 +105,12 @@ final class Lists: Resettable {
     private func known(_ request: Request) throws(Problem) -> (name: String, set: ListSet) {
         let name = request.parameters["set"] ?? ""
         guard let set = sets[name] else {
-            throw Problem(.notFound, "there is no such set; the first request for a page of it makes it")
+            throw Problem(.notFound, "unknown set; the first request for one of its pages creates it")
         }
         return (name, set)
     }
 
-    /// The set that a request for a page names, which is made where there is none.
+    /// The set that a request for a page names. It is created if necessary.
     private func set(of request: Request) throws(Problem) -> ListSet {
         let name = request.parameters["set"] ?? ""
         guard name.utf8.count <= 100 else { throw Problem(.notFound, "a set's name has at most 100 bytes") }
@@ -122,7 +122,7 @@ final class Lists: Resettable {
         }
         guard request.query("count") == nil || set.items.originalCount == count else {
             throw Problem(
-                .conflict, "this set was made with \(set.items.originalCount) items; delete it to begin again")
+                .conflict, "this set was created with \(set.items.originalCount) items; delete it to start again")
         }
         return set
     }

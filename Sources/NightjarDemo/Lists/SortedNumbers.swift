@@ -1,4 +1,4 @@
-/// Numbers in ascending order, each once.
+/// A sorted set of numbers.
 struct SortedNumbers {
     private(set) var values: [Int] = []
 
@@ -10,7 +10,7 @@ struct SortedNumbers {
         return index < values.count && values[index] == number
     }
 
-    /// How many are smaller than `number`; where it is, or would be.
+    /// The number of elements smaller than `number`, which is its index or the index at which to insert it.
     func countBelow(_ number: Int) -> Int {
         var low = 0
         var high = values.count
@@ -21,7 +21,7 @@ struct SortedNumbers {
         return low
     }
 
-    /// Does nothing where it is there.
+    /// Has no effect if the number is present.
     mutating func insert(_ number: Int) {
         let index = countBelow(number)
         guard index == values.count || values[index] != number else { return }

@@ -1,50 +1,50 @@
 import NIOCore
 import NIOHTTP1
 
-/// Serves one connection: takes request after request, runs its route, and has the answer written.
+/// Serves one connection: receives requests, runs their routes, and writes the responses.
 ///
-/// The pipeline handler in front of it keeps pipelined requests back until the answer before them has been written, so
-/// there is one exchange at a time here.
+/// The preceding pipeline handler holds back pipelined requests until the response to the previous one has been
+/// written, so only one exchange is active at a time.
 final class Connection: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
     private enum Incoming {
-        /// Between requests, or the request is complete and its answer under way.
+        /// Between requests, or after a complete request while its response is being sent.
         case nothing
         case collecting(Request, limit: Int, Handler)
         case streaming(HTTPRequestHead, any BodySink)
-        /// The answer is decided and waits for the end of the request, whose body is dropped.
+        /// The response is determined and will be sent at the end of the request, whose body is discarded.
         case dropping(HTTPRequestHead, Response, dropped: Int)
-        /// The connection ends with the answer that is under way, so whatever comes is dropped.
+        /// The connection will be closed after the current response. All input is discarded.
         case ignoring
     }
 
-    /// How much of an unwanted body is read for the sake of keeping the connection, in bytes.
+    /// The most bytes of an unwanted body that are read to keep the connection open.
     private static let dropLimit = 64 * 1024
 
-    /// How long a connection that we have shut may still send before it is cut off. Closing at once with unread bytes
-    /// would reset it, and the reset can overtake the answer (RFC 9112 section 9.6).
+    /// The time for which the client may continue to send after we have closed our side. Closing the socket with unread
+    /// bytes would reset the connection, and the reset could overtake the response (RFC 9112 section 9.6).
     private static let lingering = TimeAmount.seconds(2)
 
     private let site: Site
     private let writer: ResponseWriter
     private var number = 0
     private var requestCount = 0
-    /// The exchange under way, to the ledger; nil on the control plane.
+    /// The current exchange in the ledger. Nil for the control plane.
     private var exchange: Ledger.Ticket?
-    /// What the exchange under way is counted under; it is nil where `exchange` is.
+    /// The key under which the current exchange is counted. Nil if `exchange` is.
     private var subject: String?
-    /// Of exchanges whose answer has not been written whole.
+    /// The subjects of the exchanges whose response has not been sent completely.
     private var unfinished: [String] = []
     private var incoming = Incoming.nothing
     private var isClosing = false
-    /// Until when reading pauses, for the sake of a sink that takes its time.
+    /// The time until which reading is paused for a slow sink.
     private var readsHeldUntil: NIODeadline?
     private var hasHeldRead = false
     private var timer: Scheduled<Void>?
-    /// A 100 that is sent later.
+    /// A scheduled 100 response.
     private var lateInvitation: Scheduled<Void>?
 
     init(site: Site) {
@@ -52,7 +52,7 @@ final class Connection: ChannelDuplexHandler {
         writer = ResponseWriter(clock: site.clock)
     }
 
-    // MARK: Events of the channel
+    // MARK: Channel events
 
     func channelActive(context: ChannelHandlerContext) {
         number = site.ledger.connectionOpened()
@@ -96,21 +96,21 @@ final class Connection: ChannelDuplexHandler {
             context.close(promise: nil)
             return
         }
-        // What comes behind an answer that ends the connection need not make sense.
+        // Input after the response that ends the connection may be malformed.
         guard !isClosing else { return }
         guard !writer.isBusy else {
             context.close(promise: nil)
             return
         }
         incoming = .ignoring
-        // A request that could not be read has no entry in the log, but its answer counts.
+        // A malformed request has no entry in the log, but its response is counted.
         exchange = exchange ?? Ledger.Ticket(number: 0, path: "*")
         let problem = Problem(.badRequest, "the request is not HTTP/1.1: \(error)")
         let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: "*")
         respond(problem.response, to: head, closing: true, context)
     }
 
-    // MARK: The request
+    // MARK: Request
 
     private func began(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
         guard !isClosing else {
@@ -152,7 +152,7 @@ final class Connection: ChannelDuplexHandler {
     }
 
     private func received(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
-        // Who sends its body anyway needs no invitation any more.
+        // The client sends its body without waiting, so 100 is not needed.
         lateInvitation?.cancel()
         if let exchange { site.ledger.received(bytes, of: exchange) }
         switch incoming {
@@ -198,7 +198,7 @@ final class Connection: ChannelDuplexHandler {
         }
     }
 
-    /// Tells a client that waits with its body to send it (RFC 9110 section 10.1.1).
+    /// Sends 100 to a client that waits before it sends the body (RFC 9110 section 10.1.1).
     private func invite(_ head: HTTPRequestHead, _ invitation: Invitation, _ context: ChannelHandlerContext) {
         guard head.expectsContinue else { return }
         switch invitation {
@@ -218,7 +218,7 @@ final class Connection: ChannelDuplexHandler {
         context.writeAndFlush(wrapOutboundOut(.head(interim)), promise: nil)
     }
 
-    /// Answers without regard to the body: behind it where that is soon, at once where it is long or may never come.
+    /// Responds without reading the body: after it if it is short, at once if it is long or may never arrive.
     private func refuse(_ head: HTTPRequestHead, with response: Response, _ context: ChannelHandlerContext) {
         if head.expectsContinue || response.isDropped || head.contentLength ?? 0 > Connection.dropLimit {
             answerEarly(head, response, context)
@@ -227,7 +227,7 @@ final class Connection: ChannelDuplexHandler {
         }
     }
 
-    /// Answers while the request is still coming in, which costs the connection.
+    /// Responds while the request is still being received. The connection is closed afterwards.
     private func answerEarly(_ head: HTTPRequestHead, _ response: Response, _ context: ChannelHandlerContext) {
         incoming = .ignoring
         respond(response, to: head, closing: true, context)
@@ -235,7 +235,7 @@ final class Connection: ChannelDuplexHandler {
 
     private func holdReads(for pause: TimeAmount, _ context: ChannelHandlerContext) {
         guard pause > .zero else { return }
-        // One read brings several pieces, so their pauses add up.
+        // One read may deliver several pieces, so their pauses add up.
         let end = (readsHeldUntil ?? .now()) + pause
         readsHeldUntil = end
         timer?.cancel()
@@ -249,10 +249,10 @@ final class Connection: ChannelDuplexHandler {
     }
 
     private static func tooLarge(_ limit: Int) -> Problem {
-        Problem(.payloadTooLarge, "the body is larger than \(limit) bytes, the most that is taken here")
+        Problem(.payloadTooLarge, "the body is larger than \(limit) bytes")
     }
 
-    // MARK: The answer
+    // MARK: Response
 
     private func respond(
         _ response: Response, to head: HTTPRequestHead, closing: Bool, _ context: ChannelHandlerContext
@@ -261,7 +261,7 @@ final class Connection: ChannelDuplexHandler {
             !closing && head.isKeepAlive && !response.closesConnection && !response.isDropped
             && ResponseWriter.delimits(response, for: head)
         isClosing = !keepsAlive
-        // Forgotten now, because a pipelined request may come in from inside `send`.
+        // Cleared first, because a pipelined request may arrive inside of `send`.
         let (exchange, subject) = (exchange, subject)
         (self.exchange, self.subject) = (nil, nil)
         let status = Int(response.status.code)
@@ -278,13 +278,13 @@ final class Connection: ChannelDuplexHandler {
     }
 
     private func finish(_ subject: String) {
-        // Not there when the connection ended first.
+        // Missing if the connection ended first.
         guard let index = unfinished.firstIndex(of: subject) else { return }
         unfinished.remove(at: index)
         site.ledger.ended(subject, isAbandoned: false)
     }
 
-    /// Ends our side and waits for the client to end its own.
+    /// Closes our side and waits for the client to close its side.
     private func shut(_ context: ChannelHandlerContext) {
         context.close(mode: .output, promise: nil)
         timer?.cancel()

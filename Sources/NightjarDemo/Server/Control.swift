@@ -1,10 +1,10 @@
-/// `/__stats` and what else is there for tests, not for users of the API: it is neither counted nor logged.
+/// `/__stats` and other resources for tests, which are neither counted nor logged.
 struct Control {
     let ledger: Ledger
     let store: Store
     let outage: Outage
     let tokens: Tokens
-    /// Everything that ``control(_:)`` can take back to the start, `store` and `tokens` included.
+    /// All state that ``control(_:)`` can reset, including `store` and `tokens`.
     let states: [any Resettable]
 
     func add(to router: inout Router) {
@@ -23,17 +23,17 @@ struct Control {
         return Response(.noContent)
     }
 
-    /// Brings back the articles, users and comments of the start.
+    /// Restores the initial articles, users and comments.
     private func resetData(_ request: Request) throws(Problem) -> Response {
         store.reset()
         return Response(.noContent)
     }
 
-    /// Does what its members say, and answers with what is in force then:
+    /// Executes the commands in the request's members and returns the resulting state:
     ///
-    /// - `"reset": true`: everything as it was at the start: data, logins, orders, windows, counters, no outage;
-    /// - `"outage": "none"`, `"503"` or `"drop"`: what all of `/v1`, `/news` and `/me` answers from then on;
-    /// - `"expire_access_tokens": true`: every access token issued so far expires now.
+    /// - `"reset": true`: restores the initial state: data, logins, orders, windows, counters, no outage.
+    /// - `"outage": "none"`, `"503"` or `"drop"`: sets the response of all of `/v1`, `/news` and `/me`.
+    /// - `"expire_access_tokens": true`: expires all access tokens issued so far.
     private func control(_ request: Request) throws(Problem) -> Response {
         let document = try request.jsonObject()
         var fields = Fields(document, known: ["reset", "outage", "expire_access_tokens"], readOnly: [])

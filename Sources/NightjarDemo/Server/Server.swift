@@ -3,10 +3,9 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// The demo API: a real HTTP/1.1 server on loopback, for newcomers and for tests.
+/// The demo API: an HTTP/1.1 server on loopback, for tutorials and tests.
 ///
-/// It runs on a thread of its own. Its methods may be called from any thread; a server that has been stopped does not
-/// start again.
+/// It runs on its own thread. Its methods may be called from any thread. A stopped server cannot be started again.
 public final class DemoServer: Sendable {
     public enum StartError: Error, Equatable {
         case startedBefore
@@ -22,7 +21,7 @@ public final class DemoServer: Sendable {
         let connections: NIOLoopBound<OpenConnections>
     }
 
-    /// How long answers under way may take to end when the server stops.
+    /// The time that responses in progress have to complete when the server stops.
     private static let grace = TimeAmount.seconds(1)
 
     private let seed: UInt64
@@ -30,7 +29,7 @@ public final class DemoServer: Sendable {
     private let phase = ConditionLock(value: Phase.new)
     private let running = NIOLockedValueBox<Running?>(nil)
 
-    /// - Parameter seed: the same seed serves the same data.
+    /// - Parameter seed: equal seeds give equal data.
     public init(seed: UInt64 = 1) {
         self.seed = seed
     }
@@ -39,15 +38,15 @@ public final class DemoServer: Sendable {
         stop()
     }
 
-    /// What came over the wire so far; also after ``stop()``.
+    /// The traffic so far. Also available after ``stop()``.
     public var statistics: DemoStatistics { ledger.statistics }
 
-    /// Counts from zero again; connections that are open stay counted as open.
+    /// Resets all counters. Open connections remain counted as open.
     public func resetStatistics() { ledger.reset() }
 
-    /// Listens and serves. Blocks until the port is bound.
+    /// Starts the server. Blocks until the port is bound.
     ///
-    /// - Parameter port: 0 lets the system choose a free one.
+    /// - Parameter port: 0 lets the system choose a free port.
     /// - Returns: the port.
     public func start(host: String = "127.0.0.1", port: Int = 0) throws -> Int {
         guard phase.lock(whenValue: .new, timeoutSeconds: 0) else { throw StartError.startedBefore }
@@ -64,8 +63,8 @@ public final class DemoServer: Sendable {
         }
     }
 
-    /// Stops listening, lets answers under way end for a second, and closes every connection. Blocks until the server's
-    /// thread has ended; when called again, or before ``start(host:port:)``, it does nothing.
+    /// Stops listening, waits up to a second for responses in progress, and closes all connections. Blocks until the
+    /// server's thread has ended. Has no effect if the server is not running.
     public func stop() {
         guard phase.lock(whenValue: .running, timeoutSeconds: 0) else { return }
         phase.unlock(withValue: .stopping)
@@ -102,7 +101,8 @@ public final class DemoServer: Sendable {
                 channel.eventLoop.makeCompletedFuture {
                     connections.value.add(channel)
                     let pipeline = channel.pipeline.syncOperations
-                    // The writer frames each answer, so that HEAD and deliberate mischief stay in its hands.
+                    // ResponseWriter adds the framing, so that HEAD and intentional protocol errors are under its
+                    // control.
                     var framing = HTTPResponseEncoder.Configuration()
                     framing.automaticallySetFramingHeaders = false
                     try pipeline.addHandler(ByteCounter(ledger: ledger))
@@ -117,7 +117,7 @@ public final class DemoServer: Sendable {
     }
 }
 
-/// The open connections of a server, to be closed when it stops. Lives on the server's loop.
+/// The open connections of a server, to be closed when it stops. Used only on the server's event loop.
 private final class OpenConnections {
     private let loop: any EventLoop
     private var channels: [ObjectIdentifier: any Channel] = [:]
@@ -136,7 +136,7 @@ private final class OpenConnections {
         }
     }
 
-    /// Closes idle connections at once, busy ones behind their answer, and after `grace` the rest.
+    /// Closes idle connections at once, busy ones after their response, and all others after `grace`.
     func drain(within grace: TimeAmount) -> EventLoopFuture<Void> {
         let promise = loop.makePromise(of: Void.self)
         guard !channels.isEmpty else {

@@ -1,7 +1,7 @@
 import NIOCore
 import NIOHTTP1
 
-/// What a server serves: its routes, and the data behind them. Lives on the server's loop.
+/// The routes of a server and their data. Used only on the server's event loop.
 final class Site {
     let ledger: Ledger
     let clock = HTTPDate()
@@ -44,7 +44,7 @@ final class Site {
         self.router = router
     }
 
-    /// Who may come in, and what only they see.
+    /// Adds authentication and the resources that require it.
     private static func addAuth(
         to router: inout Router, _ states: inout [any Resettable], _ tokens: Tokens, _ store: Store,
         _ ledger: Ledger
@@ -62,7 +62,7 @@ final class Site {
         states += [refreshes, devices, codes, digest] as [any Resettable]
     }
 
-    /// What caches keep.
+    /// Adds resources for testing caches.
     private static func addCaching(
         to router: inout Router, _ states: inout [any Resettable], _ tokens: Tokens, _ store: Store, seed: UInt64
     ) {
@@ -72,7 +72,7 @@ final class Site {
         states += [table, news] as [any Resettable]
     }
 
-    /// What goes wrong on request.
+    /// Adds simulated faults.
     private static func addFaults(to router: inout Router, _ states: inout [any Resettable], _ ledger: Ledger) {
         let (limits, flaky, orders) = (Limits(ledger: ledger), Flaky(), Orders(ledger: ledger))
         limits.add(to: &router)
@@ -85,9 +85,9 @@ final class Site {
     func plan(for head: HTTPRequestHead, connection: Int, numberOnConnection: Int) -> ExchangePlan {
         do throws(Problem) {
             guard head.version.major == 1 else {
-                throw Problem(.httpVersionNotSupported, "only HTTP/1.1 and HTTP/1.0 are spoken here")
+                throw Problem(.httpVersionNotSupported, "only HTTP/1.1 and HTTP/1.0 are supported")
             }
-            // RFC 9112 section 3.2: a server must refuse a request without Host, or with two.
+            // RFC 9112 section 3.2: a server must reject a request without a Host field or with several.
             guard !head.speaksHTTP11 || head.headers["host"].count == 1 else {
                 throw Problem(.badRequest, "an HTTP/1.1 request must have exactly one Host field")
             }
@@ -107,7 +107,7 @@ final class Site {
         }
     }
 
-    /// The first segments of the paths that an outage is of.
+    /// The first path segments that an outage affects.
     private static let hasOutages = ["v1", "news", "me"]
 
     private func route(_ head: HTTPRequestHead, _ target: Target, connection: Int, numberOnConnection: Int)
@@ -129,10 +129,10 @@ final class Site {
             let answer =
                 head.method == .OPTIONS
                 ? Response(.noContent, headers: allow)
-                : Problem(.methodNotAllowed, "\(head.method.rawValue) is not served here", headers: allow).response
+                : Problem(.methodNotAllowed, "\(head.method.rawValue) is not allowed", headers: allow).response
             return ExchangePlan(route: template, action: .answer(answer), subject: template)
         case .nothing:
-            let problem = Problem(.notFound, "there is nothing at this path; / lists what there is")
+            let problem = Problem(.notFound, "no resource at this path; GET / lists all routes")
             return ExchangePlan(route: "*", action: .answer(problem.response), subject: "*")
         }
     }
@@ -142,7 +142,7 @@ final class Site {
             "name": "Nightjar demo API",
             "routes": .array(
                 router.table.map { ["method": .string($0.method), "path": .string($0.template)] }),
-            // What to log in with; each user has the same password.
+            // Credentials for the examples. All users have the same password.
             "login": ["email": .string(SeedData.email(of: "ada")), "password": .string(Logins.password)],
             "oauth_client": [
                 "client_id": .string(OAuthClient.id), "client_secret": .string(OAuthClient.secret),

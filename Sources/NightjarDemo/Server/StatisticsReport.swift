@@ -1,5 +1,5 @@
 extension DemoStatistics {
-    /// What `/__stats` answers.
+    /// The response of `/__stats`.
     var json: JSON {
         [
             "requests": JSON.counts(requests),
@@ -82,7 +82,7 @@ extension DemoStatistics.Exchange {
 }
 
 extension JSON {
-    /// In the order of the names.
+    /// Sorted by name.
     fileprivate static func counts(_ counts: [String: Int]) -> JSON {
         .object(counts.sorted { $0.key < $1.key }.map { Member(name: $0.key, value: .int($0.value)) })
     }

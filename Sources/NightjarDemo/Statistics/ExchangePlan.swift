@@ -1,4 +1,4 @@
-/// How the server handles one request, decided when the request head has arrived.
+/// How the server handles a request, decided when its head has been received.
 struct ExchangePlan {
     enum Action {
         case collect(Request, limit: Int, Handler)
@@ -9,10 +9,9 @@ struct ExchangePlan {
     /// The route's template, or `*`.
     let route: String
     var action: Action
-    /// Whether the path begins with `/v1`.
+    /// True if the path begins with `/v1`.
     var isOfAPI = false
-    /// What the request is counted under beside others that are under way: the route, and the parameter `key` of the
-    /// query where there is one.
+    /// The key under which requests in flight are counted: the route and, if present, the query parameter `key`.
     var subject: String
 
     /// The control plane does not count itself.

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// How many requests come and how many are under way: what tests of rates, coalescing and cancellation look at.
+/// The request rate and the number of requests in flight, for tests of rate limits, coalescing and cancellation.
 struct Load {
     private struct Count {
         var inProgress = 0
@@ -8,12 +8,12 @@ struct Load {
         var abandoned = 0
     }
 
-    /// A client chooses keys, so the oldest ones are forgotten.
+    /// Clients choose keys, so the oldest ones are dropped.
     private static let subjectsKept = 1000
 
     private var subjects = BoundedTable<String, Count>(capacity: Load.subjectsKept)
     private var perSecond = CircularBuffer<Int>()
-    /// When the last element of `perSecond` began.
+    /// The start of the last element of `perSecond`.
     private var second: NIODeadline?
 
     mutating func began(_ subject: String, isOfAPI: Bool, now: NIODeadline) {
@@ -27,7 +27,7 @@ struct Load {
     }
 
     mutating func ended(_ subject: String, isAbandoned: Bool) {
-        // Where the subject was forgotten meanwhile, it must not come back with a count below zero.
+        // If the subject has been dropped meanwhile, it must not return with a negative count.
         guard subjects[subject] != nil else { return }
         subjects.update(subject, or: Count()) { count in
             count.inProgress = max(0, count.inProgress - 1)
@@ -56,7 +56,7 @@ struct Load {
         }
     }
 
-    /// Adds the seconds that have begun since, so that `perSecond` has a last element.
+    /// Adds elements for the seconds that have passed, so that the last element of `perSecond` is the current second.
     private mutating func advance(to now: NIODeadline) {
         guard var second, !perSecond.isEmpty else {
             self.second = now

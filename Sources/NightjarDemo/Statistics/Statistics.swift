@@ -2,64 +2,64 @@ import NIOCore
 import NIOHTTP1
 import Synchronization
 
-/// What a ``DemoServer`` has seen on the wire since it started or since the last reset; as JSON at `/__stats`.
+/// The traffic of a ``DemoServer`` since its start or the last reset. Available as JSON at `/__stats`.
 ///
-/// Requests to paths that begin with `/__` are the control plane: they are neither counted nor logged, though their
+/// Requests to paths that begin with `/__` are the control plane. They are neither counted nor logged, but their
 /// connections and bytes are.
 public struct DemoStatistics: Sendable {
-    /// One request, as far as it has come.
+    /// A request, possibly in progress.
     public struct Exchange: Sendable {
-        /// In the order of arrival, from 1; a reset does not start it anew.
+        /// The number of the request in the order of arrival, from 1. A reset does not restart it.
         public let number: Int
-        /// In the order of acceptance, from 1; a reset does not start it anew.
+        /// The number of the connection in the order of acceptance, from 1. A reset does not restart it.
         public let connection: Int
-        /// Which request on its connection it is, from 1.
+        /// The number of the request on its connection, from 1.
         public let numberOnConnection: Int
         public let method: String
         /// As sent.
         public let target: String
-        /// The template of the route that answered, such as `/v1/articles/{id}`; `*` where none matched.
+        /// The template of the matching route, such as `/v1/articles/{id}`. `*` if none matched.
         public let route: String
         public let headers: [(name: String, value: String)]
         /// The first ``DemoStatistics/bodyKept`` bytes of the body, without its framing.
         public internal(set) var body: [UInt8] = []
-        /// The body's length, also of what was not kept.
+        /// The length of the complete body.
         public internal(set) var bodyLength = 0
-        /// Whether the whole request has arrived.
+        /// True if the complete request has been received.
         public internal(set) var isComplete = false
-        /// Zero until the answer's head has been sent.
+        /// Zero until the response head has been sent.
         public internal(set) var status = 0
     }
 
     /// By method and route, such as `GET /v1/articles/{id}`.
     public internal(set) var requests: [String: Int] = [:]
-    /// Final answers by status code.
+    /// Final responses by status code.
     public internal(set) var statuses: [Int: Int] = [:]
-    /// By path, without the query: of the last ``DemoStatistics/pathsKept`` ones that were new.
+    /// By path, without the query. Contains the ``DemoStatistics/pathsKept`` newest paths.
     public internal(set) var paths: [String: PathCount] = [:]
     public internal(set) var connectionsOpened = 0
     public internal(set) var connectionsOpen = 0
-    /// Read from sockets, framing and heads included.
+    /// Bytes read from sockets, including framing and heads.
     public internal(set) var bytesIn = 0
-    /// Handed to sockets, framing and heads included.
+    /// Bytes written to sockets, including framing and heads.
     public internal(set) var bytesOut = 0
     /// The last ``DemoStatistics/exchangesKept`` requests, oldest first.
     public internal(set) var exchanges: [Exchange] = []
     public internal(set) var auth = Auth()
     public internal(set) var orders = Orders()
-    /// Answers of 429 by `/v1/limited`.
+    /// 429 responses of `/v1/limited`.
     public internal(set) var limited = 0
-    /// Requests that met an outage (`/__control`).
+    /// Requests that were affected by an outage (`/__control`).
     public internal(set) var outageRequests = 0
-    /// Requests to `/v1` in each second since the start or the last reset, at most ``DemoStatistics/secondsKept`` of them;
-    /// the last one is under way.
+    /// Requests to `/v1` in each second since the start or the last reset, at most ``DemoStatistics/secondsKept``
+    /// elements. The last one is the current second.
     public internal(set) var perSecond: [Int] = []
-    /// How many requests are under way, from the head to the last byte of the answer; by route, here and below, and by the
-    /// parameter `key` where there is one: `/v1/articles/{id}`, `/v1/slow?key=a`.
+    /// Requests in flight, from the head to the last byte of the response. Keyed by route and, if present, the
+    /// parameter `key`, like the following dictionaries: `/v1/articles/{id}`, `/v1/slow?key=a`.
     public internal(set) var inProgress: [String: Int] = [:]
-    /// The most that were under way at once.
+    /// The most requests in flight at the same time.
     public internal(set) var inProgressMax: [String: Int] = [:]
-    /// Requests whose client left before the last byte of the answer.
+    /// Requests whose client disconnected before the last byte of the response.
     public internal(set) var abandoned: [String: Int] = [:]
 
     public static let exchangesKept = 100
@@ -71,54 +71,54 @@ public struct DemoStatistics: Sendable {
 }
 
 extension DemoStatistics {
-    /// What a cache in front of a path lets through.
+    /// The requests for a path, to test a cache in front of it.
     public struct PathCount: Sendable, Equatable {
         public internal(set) var requests = 0
-        /// Those with If-None-Match or If-Modified-Since.
+        /// Requests with If-None-Match or If-Modified-Since.
         public internal(set) var conditional = 0
-        /// Those with Range.
+        /// Requests with Range.
         public internal(set) var ranged = 0
-        /// Answers of 304.
+        /// 304 responses.
         public internal(set) var notModified = 0
-        /// Answers of 206.
+        /// 206 responses.
         public internal(set) var partial = 0
     }
 
-    /// What became of credentials.
+    /// The results of authentication.
     public struct Auth: Sendable {
         /// By password, device code or authorization code.
         public internal(set) var logins = 0
         public internal(set) var logouts = 0
-        /// Access tokens for a client's own credentials.
+        /// Access tokens issued for a client's own credentials.
         public internal(set) var clientCredentials = 0
         /// Refresh tokens redeemed for new ones.
         public internal(set) var refreshes = 0
-        /// Answers given again to the same Idempotency-Key and refresh token.
+        /// Repeated responses to the same Idempotency-Key and refresh token.
         public internal(set) var refreshReplays = 0
-        /// Refresh tokens presented after they had been redeemed.
+        /// Refresh tokens that were presented again after they had been redeemed.
         public internal(set) var refreshReuses = 0
-        /// Logins ended by that.
+        /// Logins that were ended for this reason.
         public internal(set) var revokedFamilies = 0
-        /// What the last request to the token endpoint named as its `scope`; empty where it named none.
+        /// The `scope` of the last request to the token endpoint. Empty if it had none.
         public internal(set) var scope = ""
-        /// Bearer tokens that were unknown, expired or revoked, each answered with 401.
+        /// Unknown, expired or revoked bearer tokens, each of which received 401.
         public internal(set) var refused = 0
     }
 
-    /// What became of requests to `POST /v1/orders`.
+    /// The results of requests to `POST /v1/orders`.
     public struct Orders: Sendable {
         public internal(set) var requests = 0
         public internal(set) var created = 0
-        /// Answers given again to the same Idempotency-Key.
+        /// Repeated responses to the same Idempotency-Key.
         public internal(set) var replayed = 0
-        /// Refused, because the first request with that Idempotency-Key was under way or had another body.
+        /// Requests rejected because the first one with that Idempotency-Key was in progress or had another body.
         public internal(set) var conflicts = 0
-        /// Requests whose connection was dropped on purpose.
+        /// Requests whose connection was closed intentionally.
         public internal(set) var dropped = 0
     }
 }
 
-/// Counts. Written by the server's loop, read by any thread.
+/// Collects statistics. Written on the server's event loop, read by any thread.
 final class Ledger: Sendable {
     private struct State {
         var statistics = DemoStatistics()
@@ -128,7 +128,7 @@ final class Ledger: Sendable {
         var paths = BoundedTable<String, DemoStatistics.PathCount>(capacity: DemoStatistics.pathsKept)
     }
 
-    /// One exchange, for the calls below.
+    /// Identifies an exchange in the following calls.
     struct Ticket {
         let number: Int
         let path: String
@@ -145,7 +145,7 @@ final class Ledger: Sendable {
         }
     }
 
-    /// Forgets everything but the connections that are open and the requests that are under way.
+    /// Resets everything except open connections and requests in flight.
     func reset() {
         state.withLock { state in
             let open = state.statistics.connectionsOpen
@@ -156,7 +156,7 @@ final class Ledger: Sendable {
         }
     }
 
-    /// Changes the counters that belong to one part of the API.
+    /// Changes the counters of one part of the API.
     func note(_ change: (inout DemoStatistics) -> Void) {
         state.withLock { change(&$0.statistics) }
     }
@@ -192,7 +192,7 @@ final class Ledger: Sendable {
             state.lastExchange += 1
             state.paths.update(path, or: .init()) { $0.count(head.headers) }
             state.load.began(plan.subject, isOfAPI: plan.isOfAPI, now: .now())
-            // The network chooses the method, so only the ones that are known get a counter of their own.
+            // Clients choose the method, so only known methods have a counter of their own.
             let method = if case .RAW = head.method { "OTHER" } else { head.method.rawValue }
             state.statistics.requests["\(method) \(route)", default: 0] += 1
             if state.statistics.exchanges.count == DemoStatistics.exchangesKept {
@@ -230,20 +230,20 @@ final class Ledger: Sendable {
         update(exchange) { $0.status = status }
     }
 
-    /// The last byte of the answer is on its way, or the client left before.
+    /// Reports that the last byte of the response has been sent, or that the client has disconnected.
     ///
-    /// - Parameter subject: of the plan that ``began(_:_:connection:numberOnConnection:)`` was given.
+    /// - Parameter subject: the subject of the plan passed to ``began(_:_:connection:numberOnConnection:)``.
     func ended(_ subject: String, isAbandoned: Bool) {
         state.withLock { $0.load.ended(subject, isAbandoned: isAbandoned) }
     }
 
-    /// A client chooses paths, so only the beginning of a long one is kept.
+    /// Clients choose paths, so long ones are truncated.
     private static func path(of target: String) -> String {
         let path = target.utf8.prefix { $0 != UInt8(ascii: "?") }
         return String(decoding: path.prefix(200), as: UTF8.self)
     }
 
-    /// Does nothing where the log has moved on.
+    /// Has no effect if the exchange is no longer in the log.
     private func update(_ ticket: Ticket, _ change: (inout DemoStatistics.Exchange) -> Void) {
         state.withLock { state in
             guard let index = state.statistics.exchanges.lastIndex(where: { $0.number == ticket.number }) else {
@@ -262,7 +262,7 @@ extension DemoStatistics.PathCount {
     }
 }
 
-/// Counts the bytes of a connection, next to the socket.
+/// Counts the bytes of a connection. Placed next to the socket in the pipeline.
 final class ByteCounter: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = IOData

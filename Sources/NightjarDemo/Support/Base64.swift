@@ -1,4 +1,4 @@
-/// RFC 4648 section 4, and section 5 for what goes into URLs.
+/// RFC 4648 section 4, and section 5 for URLs.
 enum Base64 {
     /// With padding.
     static func encode(_ bytes: some Sequence<UInt8>) -> String {
@@ -12,7 +12,7 @@ enum Base64 {
         encode(Array(bytes), urlSafe)
     }
 
-    /// Nil where `text` is not base64 of section 4; padding may be left out.
+    /// Nil if `text` is not base64 (section 4). The padding may be missing.
     static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var bytes: [UInt8] = []
         var bits: UInt32 = 0

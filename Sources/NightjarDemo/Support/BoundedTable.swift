@@ -1,8 +1,8 @@
 import NIOCore
 
-/// A dictionary with room for so many: the oldest entry makes place for a new one.
+/// A dictionary with a limited number of entries. A new entry replaces the oldest one.
 ///
-/// What a client can make the server keep goes in here, so that no test and no stranger fills its memory.
+/// All data that clients can create is stored in such tables, so that no client can exhaust the memory.
 struct BoundedTable<Key: Hashable, Value> {
     let capacity: Int
     private var values: [Key: Value] = [:]
@@ -15,19 +15,19 @@ struct BoundedTable<Key: Hashable, Value> {
 
     var count: Int { values.count }
 
-    /// The oldest first.
+    /// Oldest first.
     var entries: [(key: Key, value: Value)] {
         order.compactMap { key in values[key].map { (key, $0) } }
     }
 
     subscript(key: Key) -> Value? { values[key] }
 
-    /// An entry that is there already keeps its age.
+    /// Replacing a value does not change the age of its entry.
     mutating func set(_ value: Value, for key: Key) {
         if values.updateValue(value, forKey: key) == nil { added(key) }
     }
 
-    /// Changes the entry in place, after adding `fallback` where there is none.
+    /// Changes an entry in place. Adds `fallback` first if there is no entry.
     mutating func update(_ key: Key, or fallback: @autoclosure () -> Value, _ change: (inout Value) -> Void) {
         if values[key] == nil {
             values[key] = fallback()

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The time of day, for Date fields and for timestamps.
+/// Calendar time, for Date fields and timestamps.
 struct CalendarTime {
     private var fields = tm()
 
@@ -12,30 +12,30 @@ struct CalendarTime {
 
     static func now() -> Int { Glibc.time(nil) }
 
-    /// RFC 3339, such as `2026-01-05T08:00:00Z`.
+    /// RFC 3339: `2026-01-05T08:00:00Z`.
     var timestamp: String {
         "\(four(Int(fields.tm_year) + 1900))-\(two(fields.tm_mon + 1))-\(two(fields.tm_mday))T\(clock)Z"
     }
 
-    /// IMF-fixdate (RFC 9110 section 5.6.7), such as `Mon, 05 Jan 2026 08:00:00 GMT`.
+    /// IMF-fixdate (RFC 9110 section 5.6.7): `Mon, 05 Jan 2026 08:00:00 GMT`.
     var httpDate: String {
         let day = CalendarTime.days[Int(fields.tm_wday) % 7]
         let month = CalendarTime.months[Int(fields.tm_mon) % 12]
         return "\(day), \(two(fields.tm_mday)) \(month) \(four(Int(fields.tm_year) + 1900)) \(clock) GMT"
     }
 
-    /// Reads an HTTP date in any of its three forms (RFC 9110 section 5.6.7); nil where it is none. The day of the week is
-    /// not looked at.
+    /// Parses an HTTP date in any of its three forms (RFC 9110 section 5.6.7). Nil if it is invalid. The day of the
+    /// week is ignored.
     static func seconds(httpDate text: String) -> Int? {
         var words = text.split { $0 == " " || $0 == "," || $0 == "-" }
-        // asctime's form: its year comes last, and no zone.
+        // The asctime form ends with the year and has no time zone.
         if words.count == 5, words[3].contains(":") {
             words = [words[0], words[2], words[1], words[4], words[3], "GMT"]
         }
         guard words.count == 6, words[5] == "GMT", let day = Int32(words[1]), (1...31).contains(day),
             let month = months.firstIndex(of: String(words[2])), var year = Int32(words[3]), (0...9999).contains(year)
         else { return nil }
-        // RFC 850's two digits; the rule about fifty years matters to nobody here.
+        // RFC 850 has two-digit years. The fifty-year rule is not implemented.
         if words[3].utf8.count == 2 { year += year < 70 ? 2000 : 1900 }
         let clock = words[4].split(separator: ":").map { Int32($0) ?? -1 }
         guard clock.count == 3, (0...23).contains(clock[0]), (0...59).contains(clock[1]), (0...60).contains(clock[2])
@@ -63,7 +63,7 @@ struct CalendarTime {
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 }
 
-/// The value of the Date field, made once a second. Lives on the server's loop.
+/// The value of the Date field, computed once a second. Used only on the server's event loop.
 final class HTTPDate {
     private var second = 0
     private var text = ""

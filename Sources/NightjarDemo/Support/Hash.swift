@@ -1,9 +1,9 @@
 import NightjarCrypto
 
-/// Hashes of bytes at hand.
+/// Hashes of bytes in memory.
 enum Hash {
     static func sha256(_ bytes: [UInt8]) -> [UInt8] { NightjarCrypto.Digest.sha256(bytes) }
 
-    /// Only Digest still asks for it.
+    /// Used only for Digest authentication.
     static func md5(_ bytes: [UInt8]) -> [UInt8] { NightjarCrypto.Digest.md5(bytes) }
 }

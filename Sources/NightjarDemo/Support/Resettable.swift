@@ -1,4 +1,4 @@
-/// What clients change, and `/__control` can take back to how it was at the start.
+/// State that clients change and `/__control` can reset.
 protocol Resettable: AnyObject {
     func reset()
 }

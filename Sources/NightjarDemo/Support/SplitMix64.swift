@@ -1,4 +1,4 @@
-/// A small generator of chance that can be repeated.
+/// A small deterministic random number generator.
 struct SplitMix64: RandomNumberGenerator {
     private var state: UInt64
 

@@ -1,7 +1,8 @@
 import NIOCore
 import NIOHTTP1
 
-/// Answers that a client has to cope with: any status, late, long-headed, followed by a close, preceded by hints.
+/// Unusual responses: any status, delayed, with a long head, truncated, followed by a close, preceded by interim
+/// responses.
 struct Answers {
     func add(to router: inout Router) {
         router.onAny("/status/{code}", status)
@@ -12,7 +13,7 @@ struct Answers {
         router.on(.GET, "/headers/large", largeHeaders)
     }
 
-    /// A final answer with that status, to any method.
+    /// A final response with this status, to any method.
     private func status(_ request: Request) throws(Problem) -> Response {
         let code = try request.parameter("code", in: 200...599)
         let status = HTTPResponseStatus(statusCode: code)
@@ -20,7 +21,7 @@ struct Answers {
             guard status.mayHaveResponseBody else { return Response(status) }
             return .json(["status": .int(code)], status: status)
         }
-        // The fields that RFC 9110 says such an answer must have.
+        // The fields that RFC 9110 requires for this status.
         let headers: HTTPHeaders =
             switch code {
             case 401: ["WWW-Authenticate": "Basic realm=\"demo\""]
@@ -29,10 +30,10 @@ struct Answers {
             case 426: ["Upgrade": "HTTP/2.0"]
             default: [:]
             }
-        return Problem(status, "this answer was asked for", headers: headers).response
+        return Problem(status, "this response was requested", headers: headers).response
     }
 
-    /// An answer after that many seconds.
+    /// A response after this number of seconds.
     private func delay(_ request: Request) throws(Problem) -> Response {
         guard let pause = TimeAmount(secondsText: request.parameters["seconds"] ?? "", atMost: 60) else {
             throw Problem(.notFound, "{seconds} must be a number between 0 and 60")
@@ -42,7 +43,7 @@ struct Answers {
         return response
     }
 
-    /// Half of the answer that its head announces; then the connection closes.
+    /// Sends half of the announced body and closes the connection.
     private func cutShort(_ request: Request) throws(Problem) -> Response {
         var response = Response(
             .ok, headers: ["Content-Type": "application/octet-stream"],
@@ -51,14 +52,14 @@ struct Answers {
         return response
     }
 
-    /// An answer behind which the connection closes.
+    /// A response after which the connection is closed.
     private func close(_ request: Request) throws(Problem) -> Response {
         var response = Response.json(["connection": .int(request.connection)])
         response.closesConnection = true
         return response
     }
 
-    /// `count` times 103 (RFC 8297), then the answer.
+    /// `count` 103 responses (RFC 8297), then the final response.
     private func informational(_ request: Request) throws(Problem) -> Response {
         let count = try request.query("count", in: 0...1000, or: 1)
         var response = Response.json(["hints": .int(count)])
@@ -70,7 +71,7 @@ struct Answers {
         return response
     }
 
-    /// `fields` header fields whose values make up `bytes` bytes.
+    /// `fields` header fields whose values have `bytes` bytes in total.
     private func largeHeaders(_ request: Request) throws(Problem) -> Response {
         let bytes = try request.query("bytes", in: 0...(16 << 20), or: 65_536)
         let fields = try request.query("fields", in: 1...100_000, or: 1)

@@ -1,12 +1,12 @@
 import NIOCore
 import NIOHTTP1
 
-/// Bodies of any length and pace, made while they are sent.
+/// Bodies of any length and rate, generated while they are sent.
 struct Bodies {
-    /// A terabyte: more than anyone waits for, and far from overflow.
+    /// Up to a terabyte, which is far from an overflow.
     private static let lengths = 0...(1 << 40)
 
-    /// What a client can ask a connection to sleep between two pieces, in seconds.
+    /// The longest pause between two pieces, in seconds.
     private static let maximumPause = 60.0
 
     func add(to router: inout Router) {
@@ -16,13 +16,13 @@ struct Bodies {
         router.on(.GET, "/trailers", trailers)
     }
 
-    /// `n` bytes as fast as they are taken, with Content-Length.
+    /// `n` bytes with Content-Length, as fast as the client accepts them.
     private func bytes(_ request: Request) throws(Problem) -> Response {
         let length = try request.parameter("n", in: Bodies.lengths)
         return binary(.source(PatternSource(length: length), length: length))
     }
 
-    /// `n` bytes, chunked: `chunk` bytes each, `delay` seconds between them.
+    /// `n` bytes, chunked: `chunk` bytes each, `delay` seconds apart.
     private func stream(_ request: Request) throws(Problem) -> Response {
         let length = try request.parameter("n", in: Bodies.lengths)
         let chunk = try request.query("chunk", in: 1...DemoContent.period, or: 4096)
@@ -30,7 +30,7 @@ struct Bodies {
         return binary(.source(PatternSource(length: length, chunk: chunk, pause: pause), length: nil))
     }
 
-    /// `bytes` bytes with Content-Length, one at a time, `delay` seconds between them.
+    /// `bytes` bytes with Content-Length, one at a time, `delay` seconds apart.
     private func drip(_ request: Request) throws(Problem) -> Response {
         let length = try request.query("bytes", in: Bodies.lengths, or: 10)
         let pause = try request.queryDuration("delay", atMost: Bodies.maximumPause, or: 0.1)

@@ -1,10 +1,10 @@
 import CZlib
 import NIOCore
 
-/// Zeros as gzip (RFC 1952), of any number, without making them: a mebibyte is encoded once, and that piece sent again and
-/// again, for each ends at a byte and refers to nothing before it.
+/// Sends any number of zeros in the gzip format (RFC 1952) without generating them: one mebibyte is compressed once and
+/// sent repeatedly. This works because the piece ends at a byte boundary and does not refer to preceding data.
 struct BombSource: BodySource {
-    /// Bytes on the wire.
+    /// The compressed length in bytes.
     let length: Int
 
     private let head: ByteBuffer
@@ -19,8 +19,8 @@ struct BombSource: BodySource {
 
     private static let pieceZeros = 1 << 20
 
-    /// - Parameter bytes: zeros in the end, not negative.
-    /// - Returns: nil where there is no memory.
+    /// - Parameter bytes: the number of decompressed zeros, not negative.
+    /// - Returns: nil if memory could not be allocated.
     init?(bytes: Int) {
         let zeros = [UInt8](repeating: 0, count: BombSource.pieceZeros)
         guard let piece = Deflater.encode(zeros, windowBits: -MAX_WBITS, flush: Z_FULL_FLUSH),
@@ -53,7 +53,7 @@ struct BombSource: BodySource {
         }
     }
 
-    /// By doubling, for there may be a terabyte of them.
+    /// By doubling, because there may be a terabyte of them.
     private static func checksum(ofZeros count: Int) -> UInt32 {
         var total: uLong = 0
         var power = crc32_z(0, [0], 1)
@@ -67,7 +67,7 @@ struct BombSource: BodySource {
     }
 }
 
-/// Sends bytes that are there in pieces.
+/// Sends bytes from memory in pieces.
 struct PacedSource: BodySource {
     private var bytes: ByteBuffer
     private let chunk: Int
@@ -75,8 +75,8 @@ struct PacedSource: BodySource {
     private var isDue = true
 
     /// - Parameters:
-    ///   - chunk: bytes in a piece, at least 1.
-    ///   - pause: between pieces.
+    ///   - chunk: the bytes of each piece, at least 1.
+    ///   - pause: the time between pieces.
     init(bytes: ByteBuffer, chunk: Int, pause: TimeAmount) {
         self.bytes = bytes
         self.chunk = max(chunk, 1)

@@ -1,12 +1,12 @@
 import NIOCore
 
-/// `/text/{charset}`: a sentence in the bytes of a charset, which Content-Type names.
+/// `/text/{charset}`: a sentence in a charset, which Content-Type names.
 enum Charsets {
-    /// What every one of the charsets can write.
+    /// Characters that all of the charsets have.
     static let common = "Naïve façade, Übergröße: ½ £, señor."
-    /// With characters that ISO-8859-1 lacks, Windows-1252 has at 0x80 to 0x9F, and UTF-16 has anyway.
+    /// With characters that ISO-8859-1 lacks, Windows-1252 has at 0x80 to 0x9F, and UTF-16 has.
     static let wide = "“Naïve” façade… costs 5 €—señor Žižka™."
-    /// With one beyond the basic plane, which takes a surrogate pair in UTF-16.
+    /// With a character beyond the basic plane, which is a surrogate pair in UTF-16.
     static let astral = "Naïve façade 🐦 Ελλάδα."
 
     static func answer(_ request: Request) throws(Problem) -> Response {
@@ -27,7 +27,7 @@ enum Charsets {
             default:
                 throw Problem(.notFound, "{charset} must be one of \(names.joined(separator: ", "))")
             }
-        // A quoted label, and one in other case, mean the same (RFC 9110 section 8.3.1).
+        // Quotes and case of the label are irrelevant (RFC 9110 section 8.3.1).
         let isQuoted = request.query("quoted") == "true"
         let type = label.map { "text/plain; charset=" + (isQuoted ? "\"\($0)\"" : $0) } ?? "text/plain"
         return Response(.ok, headers: ["Content-Type": type], body: .bytes(ByteBuffer(bytes: bytes)))
@@ -51,7 +51,7 @@ enum Charsets {
         return scalar.value < 0x80 || (0xA0...0xFF).contains(scalar.value) ? UInt8(scalar.value) : nil
     }
 
-    /// Those of 0x80 to 0x9F that the sentence has.
+    /// The characters at 0x80 to 0x9F that the sentence uses.
     private static let windowsOnly: [Unicode.Scalar: UInt8] = [
         "€": 0x80, "…": 0x85, "Ž": 0x8E, "“": 0x93, "”": 0x94, "—": 0x97, "™": 0x99, "ž": 0x9E,
     ]

@@ -1,16 +1,16 @@
 import NIOHTTP1
 
-/// Sets, shows and deletes cookies (RFC 6265). The server keeps none of them: what a client sends is all there is.
+/// Sets, shows and deletes cookies (RFC 6265). The server stores none of them.
 struct Cookies {
     func add(to router: inout Router) {
         router.on(.GET, "/cookies", show)
         router.onAny("/cookies/set", set)
         router.onAny("/cookies/delete", delete)
-        // The same under a deeper path, for cookies that are bound to one.
+        // The same handler under a deeper path, for cookies that are restricted to a path.
         router.on(.GET, "/cookies/paths/{path}", show)
     }
 
-    /// The cookies that came, in their order, and the Cookie field as it stood.
+    /// Returns the cookies of the request in order, and the Cookie fields verbatim.
     private func show(_ request: Request) throws(Problem) -> Response {
         let fields = request.head.headers["cookie"]
         var pairs: [JSON] = []
@@ -22,8 +22,8 @@ struct Cookies {
         return .json(["cookies": .array(pairs), "fields": .array(fields.map { .string($0) })])
     }
 
-    /// One cookie from `name`, `value` and the attributes `path`, `domain`, `expires`, `max_age`, `same_site`, `secure`
-    /// and `http_only`; or each `raw` as a Set-Cookie field of its own. `then` is where the answer redirects to.
+    /// Sets a cookie from `name`, `value` and the attributes `path`, `domain`, `expires`, `max_age`, `same_site`,
+    /// `secure` and `http_only`. Each `raw` is a Set-Cookie field of its own. `then` is the target of a redirect.
     private func set(_ request: Request) throws(Problem) -> Response {
         var lines = request.queryValues("raw")
         if let name = request.query("name") {
@@ -44,7 +44,7 @@ struct Cookies {
         return try answer(request, setting: lines)
     }
 
-    /// Expires the cookie of that `name`, and of that `path` and `domain` where it has been set with them.
+    /// Expires the cookie with this `name` and, if it was set with them, `path` and `domain`.
     private func delete(_ request: Request) throws(Problem) -> Response {
         guard let name = request.query("name") else { throw Problem.query("name", "is required") }
         var line = "\(name)=; Max-Age=0; Expires=Thu, 01 Jan 1970 00:00:00 GMT"
@@ -56,7 +56,8 @@ struct Cookies {
     private func answer(_ request: Request, setting lines: [String]) throws(Problem) -> Response {
         let values = lines + [request.query("then") ?? ""]
         guard values.allSatisfy({ $0.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 } }) else {
-            throw Problem(.badRequest, "a cookie must not hold control characters, for it becomes a header field")
+            throw Problem(
+                .badRequest, "a cookie must not contain control characters because it is sent in a header field")
         }
         var response = Response.json(["set": .array(lines.map { .string($0) })])
         if let location = request.query("then") {

@@ -1,8 +1,8 @@
 import NIOCore
 
-/// `/echo`: tells a client what it has sent, to any method.
+/// `/echo`: returns the request, for any method.
 enum Echo {
-    /// In bytes; more than elsewhere, to see large bodies back.
+    /// In bytes. Larger than for other routes, to return large bodies.
     static let bodyLimit = 8 * 1024 * 1024
 
     static func answer(_ request: Request) throws(Problem) -> Response {
@@ -21,7 +21,7 @@ enum Echo {
         ])
     }
 
-    /// As text where it is UTF-8, otherwise in base64.
+    /// As text if it is UTF-8, in base64 otherwise.
     static func body(_ bytes: [UInt8]) -> JSON {
         .string(String(validating: bytes, as: UTF8.self) ?? Base64.encode(bytes))
     }

@@ -1,9 +1,9 @@
 import NIOCore
 import NIOHTTP1
 
-/// Answers with content codings, sound and otherwise: RFC 9110 section 8.4.
+/// Responses with content codings, valid and invalid. RFC 9110 section 8.4.
 struct Encodings {
-    /// Of a request body, before and after it is decoded, in bytes.
+    /// The largest request body before and after decoding, in bytes.
     private static let requestLimit = 8 << 20
 
     func add(to router: inout Router) {
@@ -17,14 +17,14 @@ struct Encodings {
         router.onAny("/decoded", limit: Encodings.requestLimit, decoded)
     }
 
-    /// Codings in the order in which they are put on: `gzip`, `gzip+br`. The content is a JSON document, or `bytes` bytes
-    /// of what `/bytes` sends. With `chunk` it comes chunked, in pieces of that many bytes, `delay` seconds apart.
+    /// Codings in the order of application: `gzip`, `gzip+br`. The content is a JSON document, or `bytes` bytes of the
+    /// content of `/bytes`. With `chunk` it is sent chunked, in pieces of that many bytes, `delay` seconds apart.
     private func encoded(_ request: Request) throws(Problem) -> Response {
         var codings: [ContentEncoder] = []
         for name in (request.parameters["codings"] ?? "").split(separator: "+", omittingEmptySubsequences: false) {
             guard let coding = ContentEncoder(rawValue: name.lowercased()) else {
                 let known = ContentEncoder.allCases.map(\.rawValue).joined(separator: ", ")
-                throw Problem(.notFound, "{codings} must be some of \(known), with + between them")
+                throw Problem(.notFound, "{codings} must be a +-separated list of \(known)")
             }
             codings.append(coding)
         }
@@ -39,37 +39,38 @@ struct Encodings {
         return response
     }
 
-    /// A body of `coding` whose second half is ones. Not all codings have a checksum; the mark of their end is among them.
+    /// A body with `coding` whose second half is overwritten with ones. This includes the end marker, because not all
+    /// codings have a checksum.
     private func broken(_ request: Request) throws(Problem) -> Response {
         try harmed(request) { bytes in
             for index in (bytes.count / 2)..<bytes.count { bytes[index] = 0xFF }
         }
     }
 
-    /// A body of `coding` without its last `missing` bytes. As HTTP it is complete.
+    /// A body with `coding` without its last `missing` bytes. The HTTP message is complete.
     private func truncated(_ request: Request) throws(Problem) -> Response {
         let missing = try request.query("missing", in: 1...(1 << 20), or: 10)
         return try harmed(request) { $0.removeLast(min(missing, $0.count)) }
     }
 
-    /// A body of `coding` with something behind its end.
+    /// A body with `coding`, followed by other data.
     private func trailing(_ request: Request) throws(Problem) -> Response {
         try harmed(request) { $0 += "something else".utf8 }
     }
 
-    /// No bytes at all, said to be of `coding`.
+    /// An empty body that is declared to have `coding`.
     private func empty(_ request: Request) throws(Problem) -> Response {
         try harmed(request) { $0 = [] }
     }
 
-    /// A coding that nobody knows, of a body that is not encoded.
+    /// An unknown coding, for a body that is not encoded.
     private func unknown(_ request: Request) throws(Problem) -> Response {
         var response = try Content(request, label: "x-demo").response(encodedWith: [])
         response.headers.add(name: "Content-Encoding", value: "x-demo")
         return response
     }
 
-    /// The request's body after its gzip coding was taken off, as `/echo` shows it; to any method.
+    /// Returns the request's body without its gzip coding, like `/echo`, for any method.
     private func decoded(_ request: Request) throws(Problem) -> Response {
         let codings = request.head.headers[canonicalForm: "content-encoding"].map { $0.lowercased() }
         var bytes = Array(request.body.readableBytesView)
@@ -77,13 +78,14 @@ struct Encodings {
         case [], ["identity"]: break
         case ["gzip"]:
             guard let decoded = Inflater.decode(bytes, limit: Encodings.requestLimit) else {
-                throw Problem(.badRequest, "the body is not gzip data, or of more than \(Encodings.requestLimit) bytes")
+                throw Problem(
+                    .badRequest, "the body is not gzip data or is larger than \(Encodings.requestLimit) bytes")
             }
             bytes = decoded
         default:
-            // RFC 9110 section 12.5.3: so a client learns what it may send.
+            // RFC 9110 section 12.5.3: tells the client which codings are accepted.
             throw Problem(
-                .unsupportedMediaType, "the only coding of a request body that is taken is gzip",
+                .unsupportedMediaType, "the only supported coding of a request body is gzip",
                 headers: ["Accept-Encoding": "gzip"])
         }
         return .json([
@@ -95,7 +97,7 @@ struct Encodings {
         ])
     }
 
-    /// Zeros that gzip makes a thousand times smaller: `bytes` of them, 10 GiB by default.
+    /// `bytes` zeros, which gzip compresses a thousandfold. The default is 10 GiB.
     private func bomb(_ request: Request) throws(Problem) -> Response {
         let bytes = try request.query("bytes", in: 0...(1 << 40), or: 10 << 30)
         guard let source = BombSource(bytes: bytes) else { throw Encodings.outOfMemory }
@@ -119,15 +121,15 @@ struct Encodings {
         return response
     }
 
-    fileprivate static let outOfMemory = Problem(.internalServerError, "there is no memory to encode the body")
+    fileprivate static let outOfMemory = Problem(.internalServerError, "not enough memory to encode the body")
 }
 
-/// What is in an encoded body.
+/// The content of an encoded body.
 private struct Content {
     let bytes: [UInt8]
     let type: String
 
-    /// In bytes; it is encoded in memory.
+    /// In bytes. The content is encoded in memory.
     private static let maximumLength = 16 << 20
 
     init(_ request: Request, label: String) throws(Problem) {
@@ -146,7 +148,7 @@ private struct Content {
         }
     }
 
-    /// - Parameter codings: in the order in which they are put on.
+    /// - Parameter codings: in the order of application.
     func response(encodedWith codings: [ContentEncoder]) throws(Problem) -> Response {
         var bytes = bytes
         for coding in codings {

@@ -1,7 +1,7 @@
 import NIOCore
 import NIOHTTP1
 
-/// `/errors/{shape}`: the forms in which APIs tell what went wrong, with any `status` of 4xx or 5xx.
+/// `/errors/{shape}`: error bodies in the forms that APIs use, with any 4xx or 5xx `status`.
 enum ErrorShapes {
     static func answer(_ request: Request) throws(Problem) -> Response {
         let code = try request.query("status", in: 400...599, or: 422)
@@ -42,7 +42,7 @@ enum ErrorShapes {
                 "balance": .int(30),
             ]
         },
-        // All its members may be missing.
+        // All members are optional.
         Shape("problem-empty", type: "application/problem+json") { _ in [:] },
         Shape("error-text") { _ in ["error": .string(sentence)] },
         Shape("error-object") { _ in ["error": ["code": "title_empty", "message": .string(sentence)]] },

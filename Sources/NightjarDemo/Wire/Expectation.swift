@@ -1,11 +1,12 @@
 import NIOCore
 import NIOHTTP1
 
-/// `/expect`: what a server may do with `Expect: 100-continue` (RFC 9110 section 10.1.1), by `answer`:
+/// `/expect`: the possible reactions of a server to `Expect: 100-continue` (RFC 9110 section 10.1.1), selected by
+/// `answer`:
 ///
-/// - `continue` (the default): 100, `delay` seconds late, then 200 behind the body;
-/// - `ignore`: no 100; who waits for it for ever hangs;
-/// - a status of 200 to 599: that one, before the body; 417 says that the expectation cannot be met.
+/// - `continue` (the default): 100 after `delay` seconds, then 200 after the body.
+/// - `ignore`: no 100. A client that waits without a timeout hangs.
+/// - a status from 200 to 599: this status, before the body. 417 means that the expectation cannot be met.
 final class Expectation: BodySink {
     let invitation: Invitation
     private let wasExpected: Bool
@@ -27,7 +28,7 @@ final class Expectation: BodySink {
             let status = HTTPResponseStatus(statusCode: code)
             let response =
                 code >= 400
-                ? Problem(status, "this answer was asked for, before the body").response
+                ? Problem(status, "this response was requested, before the body").response
                 : Response.json(["expected": .bool(wasExpected), "bytes": .int(0)], status: status)
             return Expectation(.refused(response), wasExpected)
         }

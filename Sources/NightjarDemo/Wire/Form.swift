@@ -1,11 +1,11 @@
 import NIOCore
 import NIOHTTP1
 
-/// `/form`: tells a client what its form was, to any method: the fields of `application/x-www-form-urlencoded`, and the
-/// parts of `multipart/form-data` with their names, file names, types, sizes and checksums. Parts of any length, of
-/// which it keeps none.
+/// `/form`: describes the form in a request, for any method: the fields of `application/x-www-form-urlencoded`, or the
+/// parts of `multipart/form-data` with their names, file names, types, sizes and checksums. Parts may have any length
+/// and are not stored.
 enum Form {
-    /// Of a urlencoded form, in bytes.
+    /// The largest urlencoded form, in bytes.
     private static let urlencodedLimit = 8 << 20
 
     static func open(_ request: Request) throws(Problem) -> any BodySink {
@@ -18,7 +18,7 @@ enum Form {
             return MultipartForm(MultipartParser(boundary: try boundary(type)))
         default:
             let accepted = "application/x-www-form-urlencoded, multipart/form-data"
-            let given = text.isEmpty ? "there is no Content-Type" : "\"\(text)\" is not understood"
+            let given = text.isEmpty ? "there is no Content-Type" : "\"\(text)\" is not supported"
             throw Problem(.unsupportedMediaType, "\(given); send \(accepted)", headers: ["Accept-Post": accepted])
         }
     }
@@ -69,7 +69,7 @@ private final class MultipartForm: BodySink {
         var preview: [UInt8] = []
     }
 
-    /// What is shown of a part's content, in bytes.
+    /// The bytes of a part's content that are returned.
     private static let previewLimit = 256
 
     private var parser: MultipartParser
@@ -125,7 +125,7 @@ private final class MultipartForm: BodySink {
             "bytes": .int(part.length),
             "crc32": .string(part.checksum.text),
             "headers": .array(part.head.fields.map { [.string($0.name), .string($0.value)] }),
-            // Its beginning, as text where it is UTF-8, otherwise in base64.
+            // The beginning, as text if it is UTF-8, in base64 otherwise.
             "preview": Echo.body(part.preview),
             "preview_encoding": Echo.bodyEncoding(part.preview),
         ]

@@ -1,6 +1,6 @@
 import NIOHTTP1
 
-/// Answers that send a client elsewhere, to any method: RFC 9110 section 15.4.
+/// Redirects, for any method. RFC 9110 section 15.4.
 struct Redirects {
     private static let statuses = [301, 302, 303, 307, 308]
 
@@ -11,7 +11,7 @@ struct Redirects {
         router.onAny("/redirect-loop/{n}", cycle)
     }
 
-    /// `n` redirects, the last one to `/echo`. With `absolute=true` their Location has scheme and host.
+    /// `n` redirects, the last one to `/echo`. With `absolute=true`, Location is an absolute URL.
     private func count(_ request: Request) throws(Problem) -> Response {
         let count = try request.parameter("n", in: 0...1000)
         let status = try status(request)
@@ -23,22 +23,22 @@ struct Redirects {
         return redirect(status, to: isAbsolute ? "http://\(host)\(path)" : path)
     }
 
-    /// To `url` as it stands there, whatever it is; without `url` a redirect that lacks its Location.
+    /// Redirects to `url`, verbatim. Without `url`, the redirect lacks its Location.
     private func to(_ request: Request) throws(Problem) -> Response {
         let status = try status(request)
         guard let url = request.query("url") else { return redirect(status, to: nil) }
         guard url.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
-            throw Problem.query("url", "must not hold control characters, for it becomes a header field")
+            throw Problem.query("url", "must not contain control characters because it is sent in a header field")
         }
         return redirect(status, to: url)
     }
 
-    /// To itself.
+    /// Redirects to itself.
     private func loop(_ request: Request) throws(Problem) -> Response {
         redirect(try status(request), to: request.head.uri)
     }
 
-    /// Round in a circle of `size` places, 2 by default.
+    /// Redirects in a cycle of `size` URLs. The default is 2.
     private func cycle(_ request: Request) throws(Problem) -> Response {
         let size = try request.query("size", in: 1...1000, or: 2)
         let place = try request.parameter("n", in: 0...999)

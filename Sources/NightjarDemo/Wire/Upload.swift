@@ -1,9 +1,9 @@
 import NIOCore
 import NIOHTTP1
 
-/// `/upload`: counts and checks a body of any length as it comes in, and keeps none of it.
+/// `/upload`: computes the length and checksum of a body of any length without storing it.
 ///
-/// With `?rate=` (bytes a second) it reads no faster than that, so that the sender feels the backpressure.
+/// With `?rate=` (bytes per second) it reads no faster than that, so that the sender experiences backpressure.
 final class Upload: BodySink {
     private let rate: Int?
     private var length = 0

@@ -163,7 +163,7 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
     /// The error for a server whose proof (rspauth) is invalid.
     public static let unproven = NightjarError(
         .protocol,
-        "the server does not know the password: the proof in its Authentication-Info field (rspauth) is invalid",
+        "the server does not have the password: the proof in its Authentication-Info field (rspauth) is invalid",
         requestMayHaveBeenProcessed: true)
 
     /// Converts the URLs of a domain parameter to target prefixes. URLs of other origins are ignored. Section 3.3.

@@ -188,7 +188,7 @@ public struct LoginRenewal: Sendable {
             token.lineage = exchange.lineage
             return end(.unsaved(UnsavedLogin(token: token, origin: origin, configured: exchange.configured)))
         case .invalidGrant:
-            // The client's own credentials were refused. If the store holds a login, it has not ended with them.
+            // Without a login in the store, the client's own credentials were refused and the store need not change.
             guard exchange.separate == nil, let over = exchange.over, over.token != nil else { return end(.ended) }
             let tombstone = StoredLogin(
                 .refused, lineage: over.lineage, generation: StoredLogin.generation(after: over),

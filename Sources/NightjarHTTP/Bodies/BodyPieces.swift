@@ -1,34 +1,33 @@
 import NIOCore
 
-/// Hands out a body that lies in files, a form or a file alone, piece by piece. It reads none: it says which bytes of
-/// which come next.
+/// Divides a body that consists of a file or a form into pieces. Does not read files: it returns which bytes come next.
 ///
 ///     bytes ──▶ file ──▶ bytes ──▶ ... ──▶ end
-///                 └── cut short ──▶ failed
+///                 └── truncated ──▶ failed
 public struct BodyPieces: Sendable {
     public enum Piece: Sendable, Equatable {
         case bytes(ByteBuffer)
-        /// These bytes of the file. Where it ends before the range does, say so with ``fileEnded(at:)``.
+        /// A range of the file. If the file ends before the range does, report that with ``fileEnded(at:)``.
         case file(path: String, range: Range<Int>)
         case end
     }
 
     private let segments: [BodySegment]
     private var index = 0
-    /// Bytes of the segment at `index` that were handed out.
+    /// The number of bytes of the segment at `index` that were returned.
     private var offset = 0
     private var failure: NightjarError?
 
     init(_ segments: [BodySegment]) { self.segments = segments }
 
-    /// - Parameter length: nil: as much as there is.
+    /// - Parameter length: nil means up to the end of the file.
     init(file path: String, offset: Int, length: Int?) {
         self.init([.file(path: path, offset: offset, length: length)])
     }
 
-    /// The next piece, of one byte to `maximum` bytes; `end` when all have been handed out, and ever after.
+    /// The next piece, with 1 to `maximum` bytes. `end` after the last piece.
     ///
-    /// - Throws: what ``fileEnded(at:)`` has thrown: a broken body has no end.
+    /// - Throws: the error that ``fileEnded(at:)`` has thrown, because a truncated body cannot be completed.
     public mutating func next(maximum: Int) throws(NightjarError) -> Piece {
         if let failure { throw failure }
         let maximum = max(maximum, 1)
@@ -55,17 +54,17 @@ public struct BodyPieces: Sendable {
         return .end
     }
 
-    /// The file that was handed out last has no byte at `position`.
+    /// Reports that the file of the last piece has no byte at `position`.
     ///
-    /// - Throws: `invalid_request` when its length was given: what follows would be taken for its content, so the
-    ///   request cannot be ended properly and its connection must be closed.
+    /// - Throws: `invalid_request` if the file's length was declared. The following bytes would be taken for its
+    ///   content, so the request cannot be completed and its connection must be closed.
     public mutating func fileEnded(at position: Int) throws(NightjarError) {
         guard index < segments.count, case .file(let path, let start, let length) = segments[index] else { return }
         if let length, position < start.addingClamped(length) {
             let error = NightjarError(
                 .invalidRequest,
-                "the file \(quoted(path)) ended after \(position) of \(start.addingClamped(length)) bytes; "
-                    + "it was cut while it was sent", phase: .send)
+                "the file \(quoted(path)) has only \(position) of \(start.addingClamped(length)) bytes; "
+                    + "it was truncated while it was being sent", phase: .send)
             failure = error
             throw error
         }
@@ -74,15 +73,15 @@ public struct BodyPieces: Sendable {
     }
 }
 
-/// What is to be sent, in order.
+/// A part of the body, in sending order.
 enum BodySegment: Sendable {
     case bytes(ByteBuffer)
-    /// `length` nil: as much as there is.
+    /// If `length` is nil, up to the end of the file.
     case file(path: String, offset: Int, length: Int?)
 }
 
 extension Int {
-    /// Of two numbers that are not negative.
+    /// Adds two non-negative numbers, saturating.
     fileprivate func addingClamped(_ other: Int) -> Int {
         let (sum, isTooMuch) = addingReportingOverflow(other)
         return isTooMuch ? .max : sum

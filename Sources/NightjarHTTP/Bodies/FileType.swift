@@ -1,6 +1,6 @@
-/// What kind of content a file probably has, told from the ending of its name.
+/// Guesses the media type of a file from its name extension.
 public enum FileType {
-    /// The ones that people send to APIs; for all others bytes are bytes.
+    /// Extensions of files that are commonly sent to APIs.
     private static let table: [String: String] = [
         "aac": "audio/aac", "avif": "image/avif", "avi": "video/x-msvideo", "bin": "application/octet-stream",
         "bmp": "image/bmp", "bz2": "application/x-bzip2", "css": "text/css", "csv": "text/csv",
@@ -31,16 +31,16 @@ public enum FileType {
     ]
     private static let longestEnding = 7
 
-    /// The media type for a file's name or path; `application/octet-stream` where the ending tells nothing.
+    /// The media type for a file name or path. `application/octet-stream` if the extension is unknown.
     public static func contentType(of name: String) -> String {
         let base = lastComponent(name).utf8
-        // A name that is all ending, like `.json`, is a hidden file without one.
+        // A name that begins with its only dot, such as `.json`, is a hidden file without an extension.
         guard let dot = base.lastIndex(of: UInt8(ascii: ".")), dot != base.startIndex else { return unknown }
         let ending = base[base.index(after: dot)...].prefix(longestEnding + 1)
         return table[String(decoding: ending.map(ASCII.lowercase), as: UTF8.self)] ?? unknown
     }
 
-    /// What is behind the last slash.
+    /// The part after the last slash.
     static func lastComponent(_ path: String) -> Substring {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return path[...] }
         return path[path.utf8.index(after: slash)...]

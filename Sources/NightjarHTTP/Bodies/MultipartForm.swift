@@ -1,23 +1,24 @@
 import NIOCore
 
-/// A form as `multipart/form-data`. RFC 7578, with names and file names escaped as browsers do (WHATWG HTML, section
-/// 4.10.21.8).
+/// A form in the format `multipart/form-data`. RFC 7578. Names and file names are escaped as in browsers (WHATWG HTML,
+/// section 4.10.21.8).
 ///
-/// Content of files is only named here, so a form of many gigabytes is some kilobytes. Sent again, it is the same bytes.
+/// Files are referenced, not read, so a form of many gigabytes takes a few kilobytes. Sending it again produces the
+/// same bytes.
 public struct MultipartForm: Sendable {
     public enum Content: Sendable {
         case bytes(ByteBuffer)
-        /// `length` nil: as much as there is, told when it has been read.
+        /// If `length` is nil, the length is determined when the file is read.
         case file(path: String, length: Int?)
     }
 
     public struct Part: Sendable {
         public var name: String
-        /// What the server is told the file is called; nil: this part is no file.
+        /// The file name sent to the server. Nil: the part is not a file.
         public var filename: String?
-        /// Nil: for a file the one of its name's ending, for others none, which means text.
+        /// The Content-Type. Nil: derived from the extension of the file name; for other parts none, which means text.
         public var contentType: String?
-        /// Fields beyond Content-Disposition and Content-Type.
+        /// Fields besides Content-Disposition and Content-Type.
         public var headers = Headers()
         public var content: Content
 
@@ -25,7 +26,7 @@ public struct MultipartForm: Sendable {
             self.init(name, .bytes(ByteBuffer(string: text)))
         }
 
-        /// A file's name is the last part of its path, which is no business of the server.
+        /// The file name is the last component of the path; the rest of the path is not sent.
         public init(_ name: String, _ content: Content) {
             self.name = name
             self.content = content
@@ -34,14 +35,14 @@ public struct MultipartForm: Sendable {
     }
 
     public let boundary: String
-    /// Bytes of the whole body; nil when the length of a file is not known.
+    /// The length of the whole body in bytes. Nil if the length of a file is unknown.
     public let length: Int?
     let segments: [BodySegment]
 
     public var contentType: String { "multipart/form-data; boundary=\(boundary)" }
 
-    /// - Throws: `invalid_request` for what no server could read: a part without a name, a control character in a name
-    ///   or type, a header that is the form's own, a negative length, lengths beyond 64 bits together.
+    /// - Throws: `invalid_request` for a part without a name, a control character in a name or type, a reserved header,
+    ///   a negative length, or a total length beyond 64 bits.
     public init(
         _ parts: [Part], using random: inout some RandomNumberGenerator
     ) throws(NightjarError) {
@@ -66,10 +67,10 @@ public struct MultipartForm: Sendable {
     /// The body from its first byte.
     public func makeBody() -> BodyPieces { BodyPieces(segments) }
 
-    /// The same form with the lengths of those files that have none yet.
+    /// A copy in which unknown file lengths are filled in.
     ///
-    /// - Parameter length: how many bytes the file of this path has.
-    /// - Throws: what `length` throws; `invalid_request` for lengths beyond 64 bits together.
+    /// - Parameter length: returns the size of a file in bytes.
+    /// - Throws: the errors of `length`; `invalid_request` if the total length exceeds 64 bits.
     public func measured(
         by length: (_ path: String) throws(NightjarError) -> Int
     ) throws(NightjarError) -> MultipartForm {
@@ -110,7 +111,7 @@ extension MultipartForm {
     }
 
     private static func head(_ part: Part) throws(NightjarError) -> ByteBuffer {
-        guard !part.name.isEmpty else { throw NightjarError(.invalidRequest, "it has no name; give it one") }
+        guard !part.name.isEmpty else { throw NightjarError(.invalidRequest, "it has no name; set one") }
         var head = ByteBuffer()
         head.writeStaticString("Content-Disposition: form-data; name=\"")
         try writeEscaped(part.name, "name", into: &head)
@@ -121,7 +122,8 @@ extension MultipartForm {
         head.writeStaticString("\"\r\n")
         if let type = part.contentType ?? part.filename.map(FileType.contentType(of:)) {
             guard !type.isEmpty, FieldSyntax.isValue(type.utf8) else {
-                throw NightjarError(.invalidRequest, "its content type \(quoted(type)) is none; write text/plain")
+                throw NightjarError(
+                    .invalidRequest, "its content type \(quoted(type)) is invalid; use a media type such as text/plain")
             }
             head.writeStaticString("Content-Type: ")
             head.writeString(type)
@@ -138,16 +140,18 @@ extension MultipartForm {
         return head
     }
 
-    /// Why the field of this name is not for a caller to set; nil when it is.
+    /// The reason why a caller cannot set the field. Nil if it can.
     private static func ownField(_ name: UnsafeRawBufferPointer) -> StaticString? {
-        if ASCII.isCaseless(name, "content-disposition") { return "it is written from the name and the file name" }
-        if ASCII.isCaseless(name, "content-type") { return "it is written from the content type of the part" }
-        if ASCII.isCaseless(name, "content-length") { return "a part ends where the boundary is" }
-        if ASCII.isCaseless(name, "content-transfer-encoding") { return "forms have none (RFC 7578 section 4.7)" }
+        if ASCII.isCaseless(name, "content-disposition") { return "it is derived from the name and the file name" }
+        if ASCII.isCaseless(name, "content-type") { return "it is derived from the content type of the part" }
+        if ASCII.isCaseless(name, "content-length") { return "a part ends at the boundary" }
+        if ASCII.isCaseless(name, "content-transfer-encoding") {
+            return "forms must not have it (RFC 7578 section 4.7)"
+        }
         return nil
     }
 
-    /// UTF-8 as it is; only what would end the quotes or the line is escaped. A backslash escapes nothing here.
+    /// Writes UTF-8 unchanged, except bytes that would end the quotes or the line. A backslash is not an escape here.
     private static func writeEscaped(
         _ text: String, _ role: StaticString, into head: inout ByteBuffer
     ) throws(NightjarError) {
@@ -169,17 +173,18 @@ extension MultipartForm {
 // MARK: The boundary
 
 extension MultipartForm {
-    /// 190 bits: enough for it not to occur in a file that nobody looks through.
+    /// 190 bits, so that a collision with the content of a file, which is not searched, is negligible.
     private static let boundaryLength = 32
     private static let boundaryBytes = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
-    /// One is enough unless chance is broken.
+    /// One attempt suffices unless the random generator is broken.
     private static let boundaryAttempts = 8
 
     private static func boundary(
         absentFrom parts: [Part], _ heads: [ByteBuffer], using random: inout some RandomNumberGenerator
     ) throws(NightjarError) -> String {
         for _ in 0..<boundaryAttempts {
-            // Not `randomElement`, which asks again until it likes the number: broken chance would hang it.
+            // `randomElement` is not used because it loops until it accepts a number, and a broken generator would make
+            // it hang.
             let candidate = (0..<boundaryLength).map { _ in
                 boundaryBytes[Int(((random.next() >> 32) * UInt64(boundaryBytes.count)) >> 32)]
             }
@@ -191,18 +196,21 @@ extension MultipartForm {
             }
             if !occurs { return String(decoding: candidate, as: UTF8.self) }
         }
-        throw NightjarError(.invalidRequest, "no boundary was found that is not inside of a part of the form")
+        throw NightjarError(
+            .invalidRequest,
+            "no boundary was found that does not occur in a part of the form; the random generator appears to be broken"
+        )
     }
 }
 
 // MARK: Assembly
 
-/// Joins what is small into one buffer and leaves what is large where it is.
+/// Joins small pieces into one buffer, and keeps large ones as they are.
 private struct Assembly {
-    /// A copy of this size costs less than a buffer of its own costs all the way down.
+    /// Copying up to this many bytes costs less than sending a separate buffer.
     private static let joinedSize = 16 * 1024
 
-    /// A buffer counts in 32 bits, and a form may have any number of parts.
+    /// The maximum size of a joined buffer, because buffer sizes are 32 bits and a form may have any number of parts.
     private static let largestJoint = 1 << 20
 
     private(set) var segments: [BodySegment] = []
@@ -222,7 +230,8 @@ private struct Assembly {
 
     mutating func append(file path: String, _ length: Int?) throws(NightjarError) {
         if let length, length < 0 {
-            throw NightjarError(.invalidRequest, "the length of the file \(quoted(path)) is negative: \(length)")
+            throw NightjarError(
+                .invalidRequest, "the length of the file \(quoted(path)) must not be negative, got \(length)")
         }
         flush()
         segments.append(.file(path: path, offset: 0, length: length))
@@ -236,7 +245,7 @@ private struct Assembly {
 }
 
 extension BodySegment {
-    /// Of all together; nil when that of a file is not known.
+    /// The total length. Nil if the length of a file is unknown.
     fileprivate static func length(of segments: [BodySegment]) throws(NightjarError) -> Int? {
         var total = 0
         for segment in segments {
@@ -247,17 +256,17 @@ extension BodySegment {
             case .file(_, _, nil): return nil
             }
             let (sum, isTooMuch) = total.addingReportingOverflow(count)
-            if isTooMuch { throw NightjarError(.invalidRequest, "the parts of the form are longer than 64 bits count") }
+            if isTooMuch { throw NightjarError(.invalidRequest, "the total length of the form exceeds 64 bits") }
             total = sum
         }
         return total
     }
 }
 
-/// Looks for one run of bytes (Horspool): most bytes are never read, so that this costs little beside sending them.
+/// Searches for a byte sequence (Horspool). Most bytes are skipped, so this costs little compared with sending them.
 private struct ByteSearch {
     private let pattern: [UInt8]
-    /// How far the end of the pattern may move on when it is above this byte.
+    /// The distance by which the pattern may advance when its end is at this byte.
     private var steps: [Int]
 
     init(for pattern: [UInt8]) {

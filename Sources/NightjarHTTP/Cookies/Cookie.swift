@@ -157,7 +157,7 @@ public struct Cookie: Equatable, Sendable, CustomStringConvertible, CustomReflec
 
     public var customMirror: Mirror { Mirror(self, children: ["identity": identity]) }
 
-    // MARK: Bounds
+    // MARK: Limits
 
     /// The maximum length of name and value together, in bytes. Section 5.6.
     public static let maximumPair = 4096

@@ -1,9 +1,9 @@
 import NIOCore
 
-/// Frames the parts of a streamed request body, and holds the caller to the length that was promised.
+/// Frames the parts of a streamed request body and enforces the declared length.
 ///
-/// A body that ends short would make the server read the next request as its rest, so both too much and too little are
-/// errors after which the connection must be closed.
+/// A server would interpret the next request as the rest of a body that is too short. Both too much and too little data
+/// are therefore errors after which the connection must be closed.
 public struct HTTP1BodyEncoder: Sendable {
     private enum Framing {
         case length(remaining: Int)
@@ -22,9 +22,9 @@ public struct HTTP1BodyEncoder: Sendable {
             }
     }
 
-    /// What to send for `part`: up to three buffers, in order, the content itself among them without a copy.
+    /// Calls `send` with up to three buffers for `part`, in order. The content is not copied.
     ///
-    /// - Throws: `invalid_request` when this is more than the promised length.
+    /// - Throws: `invalid_request` if the declared length is exceeded.
     public mutating func encode(
         _ part: ByteBuffer, _ send: (ByteBuffer) -> Void
     ) throws(NightjarError) {
@@ -36,7 +36,7 @@ public struct HTTP1BodyEncoder: Sendable {
             guard count <= remaining else {
                 framing = .ended
                 throw NightjarError(
-                    .invalidRequest, "the request's body is longer than its given length", phase: .send)
+                    .invalidRequest, "the request body is longer than its declared length", phase: .send)
             }
             framing = .length(remaining: remaining - count)
             send(part)
@@ -48,20 +48,21 @@ public struct HTTP1BodyEncoder: Sendable {
             send(part)
             send(HTTP1BodyEncoder.chunkEnd)
         case .ended:
-            throw NightjarError(.invalidRequest, "the request's body goes on after its end", phase: .send)
+            throw NightjarError(.invalidRequest, "the request body continues after its end", phase: .send)
         }
     }
 
-    /// What to send when the body has ended.
+    /// Calls `send` with what ends the body.
     ///
-    /// - Throws: `invalid_request` when this is less than the promised length.
+    /// - Throws: `invalid_request` if the body is shorter than its declared length.
     public mutating func finish(_ send: (ByteBuffer) -> Void) throws(NightjarError) {
         defer { framing = .ended }
         switch framing {
         case .length(let remaining):
             guard remaining == 0 else {
                 throw NightjarError(
-                    .invalidRequest, "the request's body ended \(remaining) bytes before its given length", phase: .send
+                    .invalidRequest, "the request body ended \(remaining) bytes before its declared length",
+                    phase: .send
                 )
             }
         case .chunked: send(HTTP1BodyEncoder.lastChunk)

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Takes the chunked coding off a body. RFC 9112 section 7.1.
+/// Decodes the chunked transfer coding. RFC 9112 section 7.1.
 ///
 ///     size ──n──▶ data(n) ──▶ dataEnd ──CRLF──▶ size
 ///       └───0──▶ trailers ──empty line──▶ done
@@ -32,7 +32,7 @@ struct ChunkedBody: Sendable {
         trailers = FieldSection(limits)
     }
 
-    /// The next event; nil: all of `buffer` was consumed, and more is needed.
+    /// The next event. Nil if all of `buffer` was consumed and more data is needed.
     mutating func next(_ buffer: inout ByteBuffer) throws(NightjarError) -> Event? {
         while true {
             switch state {
@@ -56,7 +56,8 @@ struct ChunkedBody: Sendable {
                     continue
                 }
                 guard byte == (seen == 0 ? UInt8(ascii: "\r") : UInt8(ascii: "\n")) else {
-                    throw .malformedResponse("a chunk is longer than its size says: no CRLF is behind its last byte")
+                    throw .malformedResponse(
+                        "a chunk is longer than its declared size: there is no CRLF after its last byte")
                 }
                 state = seen == 0 ? .dataEnd(seen: 1) : .size
             case .trailers:
@@ -76,9 +77,9 @@ struct ChunkedBody: Sendable {
     }
 }
 
-/// `chunk-size [ chunk-ext ] CRLF`. Extensions are checked for control characters and dropped: no one has defined any.
+/// Parses `chunk-size [ chunk-ext ] CRLF`. Extensions are checked for control characters and ignored; none are defined.
 enum ChunkSizeLine {
-    /// - Parameter line: a line with its LF.
+    /// - Parameter line: a line including its LF.
     static func parse(_ line: ByteBuffer, acceptsBareLF: Bool = false) throws(NightjarError) -> Int {
         switch line.withUnsafeReadableBytes({ parse($0, acceptsBareLF: acceptsBareLF) }) {
         case .success(let size): return size
@@ -93,7 +94,7 @@ enum ChunkSizeLine {
         var at = 0
         while let digit = ASCII.hexValue(line[at]) {
             guard size <= Int.max >> 4 else {
-                return .failure(.malformedResponse("the chunk size \(quoted(line)) is too large for any machine"))
+                return .failure(.malformedResponse("the chunk size \(quoted(line)) does not fit 64 bits"))
             }
             size = size << 4 | Int(digit)
             at += 1
@@ -102,20 +103,20 @@ enum ChunkSizeLine {
         while line[at] == UInt8(ascii: " ") || line[at] == UInt8(ascii: "\t") { at += 1 }
         let isExtended = line[at] == UInt8(ascii: ";")
         let stop = FieldSyntax.endOfValue(line, from: at)
-        // Blanks may stand before an extension (BWS), not before the end of the line.
+        // Blanks are allowed before an extension (BWS), but not before the end of the line.
         guard digits > 0, isExtended || at == digits, isExtended || stop == at,
             line.count - stop == 2 && line[stop] == UInt8(ascii: "\r") || acceptsBareLF && line.count - stop == 1
         else {
             return .failure(
-                .malformedResponse("the chunk size line \(quoted(line)) is not a hexadecimal number and CRLF"))
+                .malformedResponse("the chunk size line \(quoted(line)) is not a hexadecimal number followed by CRLF"))
         }
         return .success(size)
     }
 }
 
 extension Headers {
-    /// These fields without those that a trailer section must not contain: fields that frame or route the message,
-    /// describe its content or belong to the connection. RFC 9110 section 6.5.1.
+    /// A copy without fields that a trailer section must not contain: fields that frame or route the message, describe
+    /// its body or belong to the connection. RFC 9110 section 6.5.1.
     fileprivate var withoutForbiddenTrailers: Headers {
         if isEmpty { return self }
         var kept = self

@@ -1,28 +1,28 @@
 import NIOCore
 
-/// Reads the field lines of a head or of trailers up to the empty line behind them. RFC 9112 section 5.
+/// Parses the field lines of a head or of trailers, up to and including the empty line. RFC 9112 section 5.
 ///
-/// The fast path is a section that lies whole in one buffer: one pass over the bytes, then one copy. A line that is cut
-/// waits in ``LineBuffer`` and goes the same way when its end has come.
+/// In the fast path the whole section is in one buffer: one pass over the bytes, then one copy. An incomplete line is
+/// kept in ``LineBuffer`` until the rest arrives.
 struct FieldSection: Sendable {
-    /// What has been read; complete when ``read(_:)`` has returned true.
+    /// The fields parsed so far; complete when ``read(_:)`` has returned true.
     private(set) var headers = Headers()
-    /// What those fields say about the message's framing.
+    /// The framing information in those fields.
     private(set) var framing = FramingFields()
-    /// Bytes of complete lines, the empty one included.
+    /// The total size of the complete lines in bytes, including the empty line.
     private(set) var size = 0
 
-    /// The limit that messages name.
+    /// The limit for messages.
     private let limit: Int
-    /// Bytes that the lines of this section may have together: the limit, less what came before the section.
+    /// The maximum total size of the lines of this section: the limit, minus what preceded the section.
     private var maximumSize: Int
     private let maximumFields: Int
     private let acceptsBareLF: Bool
-    /// A value that went on after a fold was changed, so ``framing`` is derived again at the end of the section.
+    /// A folded value was changed, so ``framing`` is derived again at the end of the section.
     private var hasFolds = false
     private var lines = LineBuffer()
 
-    /// - Parameter limits: ``HTTP1ResponseDecoder/Limits/maximumHead`` limits the bytes of all lines together.
+    /// - Parameter limits: ``HTTP1ResponseDecoder/Limits/maximumHead`` limits the total size of all lines.
     init(_ limits: HTTP1ResponseDecoder.Limits) {
         limit = limits.maximumHead
         maximumSize = limits.maximumHead
@@ -30,7 +30,7 @@ struct FieldSection: Sendable {
         acceptsBareLF = limits.acceptsBareLF
     }
 
-    /// Hands out what was read, and forgets it.
+    /// Returns the result and resets the parser.
     mutating func take() -> (headers: Headers, framing: FramingFields) {
         defer {
             headers = Headers()
@@ -41,13 +41,13 @@ struct FieldSection: Sendable {
 
     /// Begins another section.
     ///
-    /// - Parameter used: bytes of the limit that the lines before the section have used.
+    /// - Parameter used: the bytes of the limit that the lines before the section have used.
     mutating func begin(after used: Int) {
         maximumSize = limit - used
         size = 0
     }
 
-    /// Consumes what belongs to the section. False: all of `buffer` was consumed, and more is needed.
+    /// Consumes the bytes of the section. Returns false if all of `buffer` was consumed and more data is needed.
     mutating func read(_ buffer: inout ByteBuffer) throws(NightjarError) -> Bool {
         if lines.partial.readableBytes > 0 {
             guard var line = lines.next(&buffer) else {
@@ -67,10 +67,10 @@ struct FieldSection: Sendable {
     }
 
     private var oversized: NightjarError {
-        .oversizedResponse("the response's header lines are larger than the limit of \(limit) bytes")
+        .oversizedResponse("the response header lines exceed the limit of \(limit) bytes")
     }
 
-    /// Consumes every complete line; true when the last was the empty one.
+    /// Consumes all complete lines. Returns true if the last one was empty.
     private mutating func readLines(_ buffer: inout ByteBuffer) throws(NightjarError) -> Bool {
         while true {
             let scan = try readPlainLines(&buffer)
@@ -82,7 +82,7 @@ struct FieldSection: Sendable {
         }
     }
 
-    /// Consumes the complete lines up to the empty line or up to one that continues a value.
+    /// Consumes complete lines up to the empty line or a folded line.
     @inline(__always)
     private mutating func readPlainLines(_ buffer: inout ByteBuffer) throws(NightjarError) -> Scan {
         let firstField = headers.count
@@ -100,8 +100,8 @@ struct FieldSection: Sendable {
         return scan
     }
 
-    /// Appends the line at the front of `buffer`, which ``judge(_:_:_:)`` has checked, to the last value: a line that
-    /// begins with a blank continues the value (obs-fold), and the fold becomes one space. RFC 9112 section 5.2.
+    /// Appends the folded line at the front of `buffer`, which ``judge(_:_:_:)`` has checked, to the last value. A line
+    /// that begins with a blank continues the value (obs-fold); the fold becomes one space. RFC 9112 section 5.2.
     private mutating func readFold(_ buffer: inout ByteBuffer) {
         hasFolds = true
         let length = buffer.withUnsafeReadableBytes { bytes in
@@ -124,9 +124,9 @@ struct FieldSection: Sendable {
     }
 
     private struct Scan {
-        /// Where the last complete field line ends.
+        /// The end of the last complete field line.
         var fieldsEnd = 0
-        /// Where the last complete line ends.
+        /// The end of the last complete line.
         var consumed = 0
         var isComplete = false
         /// The next line continues the value of the last field.
@@ -180,7 +180,7 @@ struct FieldSection: Sendable {
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 
-    /// The line at `start` does not begin with a name and a colon: it is the empty line, or wrong.
+    /// Handles a line that does not begin with a name and a colon: the empty line, or an invalid one.
     private func endOfFields(_ bytes: UnsafeRawBufferPointer, _ start: Int, _ scan: inout Scan) {
         let next: Int
         if start + 1 < bytes.count, bytes[start] == UInt8(ascii: "\r"), bytes[start + 1] == UInt8(ascii: "\n") {
@@ -198,7 +198,7 @@ struct FieldSection: Sendable {
         scan.isComplete = true
     }
 
-    /// The line at `start` continues a value, is malformed or is incomplete. Sets the reason if its end is there.
+    /// Handles a line that continues a value, is malformed or is incomplete. Sets the failure if the line is complete.
     private func judge(_ bytes: UnsafeRawBufferPointer, _ start: Int, _ scan: inout Scan) {
         guard let length = LineBuffer.lineLength(UnsafeRawBufferPointer(rebasing: bytes[start...])) else { return }
         guard start + length <= maximumSize - size else {
@@ -213,21 +213,21 @@ struct FieldSection: Sendable {
         scan.failure = .malformedResponse(FieldSection.fault(in: line))
     }
 
-    /// Whether `line`, which ends in LF, is a well-formed continuation of the value before it.
+    /// True if `line`, which ends in LF, is a valid continuation of the previous value.
     private func continuesValue(_ line: UnsafeRawBufferPointer) -> Bool {
         guard FieldSection.isBlank(line[0]) else { return false }
         let stop = FieldSyntax.endOfValue(line, from: 0)
         return stop == line.count - 2 && line[stop] == UInt8(ascii: "\r") || acceptsBareLF && stop == line.count - 1
     }
 
-    /// What is wrong with `line`, which ends in LF. Values may be secret, so only names are quoted.
+    /// Describes what is wrong with `line`, which ends in LF. Only names are quoted, because values may be secret.
     private static func fault(in line: UnsafeRawBufferPointer) -> String {
         if isBlank(line[0]) {
             let stop = FieldSyntax.endOfValue(line, from: 0)
             switch line[stop] {
             case UInt8(ascii: "\n") where stop == line.count - 1: return "a folded header line ends in LF without CR"
             case UInt8(ascii: "\r") where stop == line.count - 2:
-                return "a header line begins with a space, and there is no header before it that it could continue"
+                return "the first header line begins with a space, but there is no value to continue"
             default: return "a folded header line contains the control character 0x" + String(line[stop], radix: 16)
             }
         }
@@ -238,18 +238,18 @@ struct FieldSection: Sendable {
         switch line[nameEnd] {
         case UInt8(ascii: ":"): break
         case UInt8(ascii: " "), UInt8(ascii: "\t"):
-            return "there is a space behind the header name \(name), where its colon must follow"
+            return "there is a space between the header name \(name) and its colon"
         case UInt8(ascii: "\r"), UInt8(ascii: "\n"): return "the header line \(quoted(line)) has no colon"
         default:
             let offender = quoted(UnsafeRawBufferPointer(rebasing: line[nameEnd...nameEnd]))
-            return "\(offender) stands behind \(name) in a header name, where it is not allowed"
+            return "\(offender) after \(name) is not allowed in a header name"
         }
         var at = nameEnd + 1
         while at < line.count, isBlank(line[at]) { at += 1 }
         let stop = FieldSyntax.endOfValue(line, from: at)
         switch line[stop] {
         case UInt8(ascii: "\n"): return "the line of header \(name) ends in LF without CR"
-        case UInt8(ascii: "\r"): return "the value of header \(name) holds a bare CR"
+        case UInt8(ascii: "\r"): return "the value of header \(name) contains a bare CR"
         default: return "the value of header \(name) contains the control character 0x" + String(line[stop], radix: 16)
         }
     }

@@ -12,15 +12,14 @@ enum HeadWriter {
         buffer.writeStaticString("\r\n")
     }
 
-    /// The field that says where the request's content ends (RFC 9112 section 6), and the one that asks whether it is
-    /// wanted (RFC 9110 section 10.1.1).
+    /// Writes the field that frames the body (RFC 9112 section 6), and the Expect field (RFC 9110 section 10.1.1).
     static func writeFraming(
         _ framing: BodyFraming, method: Method, expectsContinue: Bool, into buffer: inout ByteBuffer
     ) throws(NightjarError) {
         let length: Int
         switch framing {
         case .absent:
-            // Where a method foresees content, that there is none is said. RFC 9110 section 8.6.
+            // Methods that define a body send Content-Length: 0 if there is none. RFC 9110 section 8.6.
             guard method == .post || method == .put || method == .patch else { return }
             length = 0
         case .chunked:
@@ -29,7 +28,8 @@ enum HeadWriter {
             return
         case .length(let count):
             guard count >= 0 else {
-                throw NightjarError(.invalidRequest, "the length of the request's body is negative: \(count)")
+                throw NightjarError(
+                    .invalidRequest, "the length of the request body must not be negative, got \(count)")
             }
             length = count
         }
@@ -43,7 +43,7 @@ enum HeadWriter {
         if number < 10 {
             buffer.writeInteger(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: number))
         } else {
-            // 15 digits fit a String without an allocation.
+            // A String of up to 15 digits needs no allocation.
             buffer.writeString(String(number))
         }
     }

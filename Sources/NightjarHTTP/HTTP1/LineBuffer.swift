@@ -8,15 +8,15 @@ import Musl
 import Darwin
 #endif
 
-/// Gathers one line at a time out of buffers that may end anywhere.
+/// Assembles lines from buffers that may end anywhere.
 ///
-/// Each byte is looked at once, so a peer that sends a byte a packet costs no more than its packets. A line is judged
-/// only when it is complete, so that where the packets were cut decides nothing.
+/// Each byte is examined once, so a peer that sends single bytes causes no extra cost. A line is validated only when it
+/// is complete, so the result does not depend on how the data was split.
 struct LineBuffer: Sendable {
-    /// The beginning of a line whose end has not come.
+    /// The beginning of an incomplete line.
     private(set) var partial = ByteBuffer()
 
-    /// The next line with its LF, or nil after moving what there is of it here.
+    /// Returns the next line including its LF. Nil if it is incomplete; its beginning is then stored.
     mutating func next(_ buffer: inout ByteBuffer) -> ByteBuffer? {
         guard let length = buffer.withUnsafeReadableBytes(LineBuffer.lineLength) else {
             if buffer.readableBytes > 0 { partial.writeBuffer(&buffer) }
@@ -31,7 +31,7 @@ struct LineBuffer: Sendable {
         return partial
     }
 
-    /// Bytes up to and with the first LF.
+    /// The number of bytes up to and including the first LF.
     static func lineLength(_ bytes: UnsafeRawBufferPointer) -> Int? {
         guard let start = bytes.baseAddress, let end = memchr(start, 0x0A, bytes.count) else { return nil }
         return UnsafeRawPointer(end) - start + 1

@@ -1,20 +1,20 @@
-/// Where the content of a response ends. RFC 9112 section 6.3.
+/// How the body of a response ends. RFC 9112 section 6.3.
 enum MessageFraming: Equatable, Sendable {
-    /// There is no content, whatever the fields say.
+    /// There is no body, whatever the fields say.
     case empty
     case length(Int)
     case chunked
-    /// The content ends with the connection.
+    /// The body extends to the end of the connection.
     case untilClose
 }
 
-/// What a section's fields say about framing and about the connection. Only notes; ``framing(of:to:)`` judges.
+/// The framing and connection fields of a section. Only collects; ``framing(of:to:)`` decides.
 struct FramingFields: Sendable, Equatable {
     private enum Length: Sendable, Equatable {
         case absent
         case bytes(Int)
         case invalid(String)
-        /// Given more than once, with different values.
+        /// Occurs more than once with different values.
         case contradictory
     }
 
@@ -27,9 +27,9 @@ struct FramingFields: Sendable, Equatable {
 
     private var length = Length.absent
     private var coding = Coding.absent
-    /// `Connection: close` is among the fields. RFC 9112 section 9.3.
+    /// The fields contain `Connection: close`. RFC 9112 section 9.3.
     private(set) var asksToClose = false
-    /// `Connection: keep-alive`, which HTTP/1.0 needs to stay open.
+    /// The fields contain `Connection: keep-alive`, which HTTP/1.0 requires for reuse.
     private(set) var asksToKeepAlive = false
 
     @inline(__always)
@@ -65,8 +65,8 @@ struct FramingFields: Sendable, Equatable {
         }
     }
 
-    /// A list of lengths or a second field. Lengths that are all the same are one length (RFC 9110 section 8.6); two
-    /// different ones could be read in two ways, so they are invalid.
+    /// Handles a list of lengths or a second field. Equal lengths count as one (RFC 9110 section 8.6). Different
+    /// lengths are ambiguous and therefore invalid.
     private mutating func noteUnusualLength(_ value: UnsafeRawBufferPointer) {
         var rest = value
         while true {
@@ -83,7 +83,7 @@ struct FramingFields: Sendable, Equatable {
         }
     }
 
-    /// Nil unless `text` is digits alone, of a number within 63 bits.
+    /// Parses a decimal number. Nil if `text` contains other characters or exceeds 63 bits.
     @inline(__always)
     private static func decimal(_ text: UnsafeRawBufferPointer) -> Int? {
         var number = 0
@@ -103,30 +103,30 @@ struct FramingFields: Sendable, Equatable {
         }
     }
 
-    /// Decides by the rules of RFC 9112 section 6.3, and refuses what two recipients could read in two ways.
+    /// Determines the framing by the rules of RFC 9112 section 6.3, and rejects ambiguous combinations.
     func framing(
         ofStatus status: Int, minorVersion: Int, to method: Method
     ) throws(NightjarError) -> MessageFraming {
-        // Behind it is the tunnel, whatever the fields say. RFC 9110 section 9.3.6.
+        // The tunnel follows immediately, whatever the fields say. RFC 9110 section 9.3.6.
         if method == .connect, 200..<300 ~= status { return .empty }
         switch length {
         case .absent, .bytes: break
         case .invalid(let value): throw .malformedResponse("Content-Length \(value) is not a number of bytes")
         case .contradictory:
-            throw .malformedResponse("Content-Length is given more than once, with different values")
+            throw .malformedResponse("Content-Length occurs more than once with different values")
         }
         switch coding {
         case .absent, .chunked: break
         case .other(let value):
-            throw .malformedResponse("Transfer-Encoding \(value) was not asked for; only chunked is understood")
-        case .repeated: throw .malformedResponse("Transfer-Encoding is given more than once")
+            throw .malformedResponse("Transfer-Encoding \(value) was not requested; only chunked is supported")
+        case .repeated: throw .malformedResponse("Transfer-Encoding occurs more than once")
         }
         if coding == .chunked {
             guard length == .absent else {
                 throw .malformedResponse("the response has both Content-Length and Transfer-Encoding")
             }
             guard minorVersion >= 1 else {
-                throw .malformedResponse("the response is HTTP/1.0 and has Transfer-Encoding, which came with HTTP/1.1")
+                throw .malformedResponse("the response is HTTP/1.0 but has Transfer-Encoding, which requires HTTP/1.1")
             }
         }
 
@@ -136,17 +136,17 @@ struct FramingFields: Sendable, Equatable {
         return .untilClose
     }
 
-    /// Whether the connection can carry another request after a response framed so. RFC 9112 section 9.3.
+    /// True if the connection can be reused after a response with this framing. RFC 9112 section 9.3.
     func keepsConnection(_ framing: MessageFraming, status: Int, minorVersion: Int) -> Bool {
         if framing == .untilClose || asksToClose { return false }
-        // A 204 has no content. One that announces some comes from a server that may well send it.
+        // A 204 response has no body. If it declares one, the server may send it nevertheless.
         if status == 204, coding != .absent || length != .absent && length != .bytes(0) { return false }
         return minorVersion >= 1 || asksToKeepAlive
     }
 }
 
 extension UnsafeRawBufferPointer {
-    /// Without spaces and tabs at either end: OWS, RFC 9110 section 5.6.3.
+    /// The bytes without spaces and tabs at both ends: OWS, RFC 9110 section 5.6.3.
     func trimmingBlanks() -> UnsafeRawBufferPointer {
         var part = self[...]
         while let first = part.first, first == UInt8(ascii: " ") || first == UInt8(ascii: "\t") { part.removeFirst() }

@@ -1,36 +1,36 @@
 import NIOCore
 
-/// Turns the bytes that a server sends on one HTTP/1 connection into responses. RFC 9112.
+/// Parses the bytes of one HTTP/1 connection into responses. RFC 9112.
 ///
-/// Strict: what two recipients could read in two ways is refused, for the second one may be a cache or a proxy between
-/// us and the server. Deviations that have one meaning are accepted: folded lines, repeated equal lengths, and fields in
-/// the trailers that do not belong there, which are dropped. A line is judged when it is complete, so how the bytes were cut into reads decides nothing.
+/// Strict: ambiguous input is rejected, because a cache or proxy on the path may interpret it differently. Unambiguous
+/// deviations are accepted: folded lines, repeated equal lengths, and forbidden fields in trailers, which are dropped.
+/// A line is validated when it is complete, so the result does not depend on how the data was split into reads.
 ///
 ///     idle ──expectResponse──▶ statusLine ──▶ fields ──▶ body ──end──▶ idle
 ///                                   ▲             │
-///                                   └──── 1xx ────┘            any ──error──▶ failed, for good
+///                                   └──── 1xx ────┘            any ──error──▶ failed (permanent)
 public struct HTTP1ResponseDecoder: Sendable {
-    /// What a peer can make us keep, in bytes unless it says otherwise.
+    /// Limits on the memory that a peer can make the client use, in bytes unless stated otherwise.
     public struct Limits: Sendable {
-        /// The status line and header lines of one response, those of its interim responses included; and its trailers.
-        /// A peer can make this cost us memory at little cost to itself, so there is a limit.
+        /// The maximum size of the status line and header lines of one response, including its interim responses, and
+        /// of its trailers.
         public var maximumHead = 256 * 1024
-        /// Fields of one head and of the trailers, counted.
+        /// The maximum number of fields in a head or in trailers.
         public var maximumFields = 1000
-        /// A chunk-size line with its extensions. Those are ignored, and no one sends them.
+        /// The maximum length of a chunk-size line with its extensions, which are ignored.
         public var maximumChunkLine = 1024
-        /// Whether LF without CR ends a line, as some embedded devices send it (RFC 9112 section 2.2). False by default:
-        /// two recipients that disagree about where a line ends can be made to disagree about where a response ends.
+        /// Whether a line may end in LF without CR, as some embedded devices send it (RFC 9112 section 2.2). False by
+        /// default: recipients that disagree about the end of a line may disagree about the end of a response.
         public var acceptsBareLF = false
 
         public init() {}
     }
 
     public enum Event: Sendable {
-        /// A 1xx other than 101; the response is still to come.
+        /// A 1xx response other than 101. The final response is still to come.
         case informational(ResponseHead)
         case head(ResponseHead)
-        /// Content: a part of the buffer that was passed in, not a copy.
+        /// Part of the body. A slice of the input buffer, not a copy.
         case body(ByteBuffer)
         case end(trailers: Headers)
     }
@@ -42,7 +42,7 @@ public struct HTTP1ResponseDecoder: Sendable {
         case fixed(remaining: Int)
         case chunked
         case untilClose
-        /// The content is complete, or there is none; ``Event/end(trailers:)`` is still to be given.
+        /// The body is complete or empty; ``Event/end(trailers:)`` has not been returned yet.
         case complete
     }
 
@@ -53,10 +53,10 @@ public struct HTTP1ResponseDecoder: Sendable {
     private var lines = LineBuffer()
     private var section: FieldSection
     private var chunks: ChunkedBody
-    /// Bytes of this response's heads so far.
+    /// The size of this response's heads so far, in bytes.
     private var headSize = 0
 
-    /// After ``Event/end(trailers:)``: whether the connection can carry another request. RFC 9112 section 9.3.
+    /// After ``Event/end(trailers:)``: true if the connection can be reused. RFC 9112 section 9.3.
     public private(set) var connectionIsReusable = true
 
     public init(limits: Limits = Limits()) {
@@ -65,16 +65,16 @@ public struct HTTP1ResponseDecoder: Sendable {
         chunks = ChunkedBody(limits)
     }
 
-    /// No response is awaited or in progress: a byte that comes now is an error.
+    /// True if no response is expected or in progress. Any byte that arrives is then an error.
     public var isIdle: Bool {
         if case .idle = state { failure == nil } else { false }
     }
 
-    /// The next response answers a request of this method. Called once before each response.
+    /// Sets the method of the request to which the next response belongs. Must be called once before each response.
     public mutating func expectResponse(to method: Method) {
         guard case .idle = state else {
-            assertionFailure("the response before has not ended")
-            failure = failure ?? .malformedResponse("a request was sent before the last response had ended")
+            assertionFailure("the previous response has not ended")
+            failure = failure ?? .malformedResponse("a request was sent before the previous response had ended")
             return
         }
         self.method = method
@@ -83,9 +83,10 @@ public struct HTTP1ResponseDecoder: Sendable {
         state = .statusLine
     }
 
-    /// The next event out of `buffer`, which it consumes from. Nil: all of it was consumed, and more is needed.
+    /// Returns the next event and consumes its bytes from `buffer`. Nil if all of `buffer` was consumed and more data
+    /// is needed.
     ///
-    /// - Throws: `protocol` or `too_large`; from then on the same again.
+    /// - Throws: `protocol` or `too_large`. Later calls throw the same error.
     public mutating func next(_ buffer: inout ByteBuffer) throws(NightjarError) -> Event? {
         if let failure { throw failure }
         do throws(NightjarError) {
@@ -95,10 +96,10 @@ public struct HTTP1ResponseDecoder: Sendable {
         }
     }
 
-    /// The peer closed its side: the end of a response that is ended so.
+    /// Reports that the peer closed its side, which ends a response without other framing.
     ///
-    /// - Returns: the end of a response, or nil when none was due.
-    /// - Throws: `connection_lost` when a response is missing or cut off.
+    /// - Returns: the end of a response, or nil if none was in progress.
+    /// - Throws: `connection_lost` if a response is missing or truncated.
     public mutating func endOfStream() throws(NightjarError) -> Event? {
         if let failure { throw failure }
         connectionIsReusable = false
@@ -110,13 +111,13 @@ public struct HTTP1ResponseDecoder: Sendable {
             state = .idle
             return .end(trailers: Headers())
         case .statusLine where lines.partial.readableBytes == 0:
-            missing = headSize == 0 ? "before it answered" : "behind an interim response, before the final one"
+            missing = headSize == 0 ? "before it responded" : "after an interim response, before the final one"
         case .statusLine, .fields:
-            missing = "in the middle of the response's head"
+            missing = "in the middle of the response head"
         case .fixed(let remaining):
-            missing = "\(remaining) bytes before the end of the response's content"
+            missing = "\(remaining) bytes before the end of the response body"
         case .chunked:
-            missing = "before the last chunk of the response's content"
+            missing = "before the last chunk of the response body"
         }
         throw fail(NightjarError(.connectionLost, "the server closed the connection \(missing)", phase: .receive))
     }
@@ -124,7 +125,7 @@ public struct HTTP1ResponseDecoder: Sendable {
     private mutating func fail(_ error: NightjarError) -> NightjarError {
         failure = error
         connectionIsReusable = false
-        // Whatever was gathered serves nobody any more.
+        // Releases the memory of partial input.
         lines = LineBuffer()
         section = FieldSection(limits)
         chunks = ChunkedBody(limits)
@@ -137,7 +138,7 @@ public struct HTTP1ResponseDecoder: Sendable {
             case .idle:
                 guard buffer.readableBytes == 0 else {
                     let bytes = buffer.withUnsafeReadableBytes { quoted($0) }
-                    throw .malformedResponse("the server sent bytes that answer no request: \(bytes)")
+                    throw .malformedResponse("the server sent bytes that belong to no response: \(bytes)")
                 }
                 return nil
             case .statusLine:
@@ -175,13 +176,13 @@ public struct HTTP1ResponseDecoder: Sendable {
         let line = lines.next(&buffer)
         let bytes = line ?? lines.partial
         let room = max(limits.maximumHead - headSize, 0)
-        // Only what is within the limit is looked at, or the cut would decide which of the two errors it is.
+        // Examines only the bytes within the limit, because otherwise the error would depend on how the data was split.
         let rejection = bytes.withUnsafeReadableBytes { bytes in
             StatusLine.rejection(of: UnsafeRawBufferPointer(rebasing: bytes.prefix(room)))
         }
         if let rejection { throw rejection }
         guard bytes.readableBytes <= room else {
-            throw .oversizedResponse("the response's head is larger than the limit of \(limits.maximumHead) bytes")
+            throw .oversizedResponse("the response head exceeds the limit of \(limits.maximumHead) bytes")
         }
         guard let line else { return nil }
         headSize += line.readableBytes
@@ -192,10 +193,10 @@ public struct HTTP1ResponseDecoder: Sendable {
         }.get()
     }
 
-    /// The head is complete: decides what follows it.
+    /// The head is complete. Determines what follows.
     private mutating func headEvent(_ line: StatusLine) throws(NightjarError) -> Event {
         guard line.status != 101 else {
-            throw .malformedResponse("the server switched protocols (101), which nobody asked for")
+            throw .malformedResponse("the server switched protocols (101), which was not requested")
         }
         let (headers, fields) = section.take()
         let framing = try fields.framing(ofStatus: line.status, minorVersion: line.minorVersion, to: method)

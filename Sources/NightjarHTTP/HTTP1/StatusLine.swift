@@ -1,33 +1,33 @@
 import NIOCore
 
-/// The first line of a response. RFC 9112 section 4.
+/// The status line of a response. RFC 9112 section 4.
 ///
 ///     HTTP/1.1 SP 3DIGIT SP reason CRLF
 ///
-/// The space before an empty reason may be missing: servers leave it out, and nothing can be mistaken for it.
+/// The space before an empty reason may be missing, because servers omit it and the result is unambiguous.
 struct StatusLine: Sendable, Equatable {
     var minorVersion: Int
     var status: Int
     var reason: String
 
     private static let prefix: StaticString = "HTTP/1."
-    /// Bytes of "HTTP/1.1 200", without the end of the line.
+    /// The length of "HTTP/1.1 200" in bytes, without the line ending.
     private static let shortest = 12
 
-    /// Why `bytes`, all there is of the line so far, cannot become a status line; nil when they can. Asked before the
-    /// line is complete: a peer that speaks something else may never send an LF.
+    /// The reason why `bytes`, the part of the line received so far, cannot become a status line. Nil if it can.
+    /// Checked before the line is complete, because a peer that speaks another protocol may never send an LF.
     static func rejection(of bytes: UnsafeRawBufferPointer) -> NightjarError? {
         let known = UnsafeRawBufferPointer(start: prefix.utf8Start, count: prefix.utf8CodeUnitCount)
         let count = min(bytes.count, known.count)
         var at = 0
         while at < count, bytes[at] == known[at] { at += 1 }
         if at == count { return nil }
-        return .malformedResponse("the peer did not answer in HTTP/1: its answer begins with \(quoted(bytes))")
+        return .malformedResponse("the peer did not respond with HTTP/1: the response begins with \(quoted(bytes))")
     }
 
     /// - Parameters:
-    ///   - line: a line with its LF, for which ``rejection(of:)`` found no reason.
-    ///   - acceptsBareLF: whether LF without CR ends a line.
+    ///   - line: a line including its LF, for which ``rejection(of:)`` returned nil.
+    ///   - acceptsBareLF: whether a line may end in LF without CR.
     init(parsing line: UnsafeRawBufferPointer, acceptsBareLF: Bool = false) throws(NightjarError) {
         let hasCR = line.count >= 2 && line[line.count - 2] == UInt8(ascii: "\r")
         guard hasCR || acceptsBareLF else {
@@ -35,9 +35,9 @@ struct StatusLine: Sendable, Equatable {
         }
         let end = line.count - (hasCR ? 2 : 1)
         guard end >= StatusLine.shortest, ASCII.isDigit(line[7]), line[8] == UInt8(ascii: " ") else {
-            throw .malformedResponse("the status line \(quoted(line)) has no version, space and status")
+            throw .malformedResponse("the status line \(quoted(line)) must have a version, a space and a status")
         }
-        // A higher minor version is answered by the rules of the highest we know. RFC 9110 section 2.5.
+        // A higher minor version is handled like the highest known one. RFC 9110 section 2.5.
         minorVersion = line[7] == UInt8(ascii: "0") ? 0 : 1
 
         guard ASCII.isDigit(line[9]), ASCII.isDigit(line[10]), ASCII.isDigit(line[11]) else {
@@ -52,10 +52,10 @@ struct StatusLine: Sendable, Equatable {
             return
         }
         guard separator == UInt8(ascii: " ") else {
-            throw .malformedResponse("the status in \(quoted(line)) is not three digits and a space")
+            throw .malformedResponse("the status in \(quoted(line)) is not followed by a space")
         }
         guard FieldSyntax.endOfValue(rest, from: 1) == rest.count else {
-            throw .malformedResponse("the reason in \(quoted(line)) holds a control character")
+            throw .malformedResponse("the reason in \(quoted(line)) contains a control character")
         }
         let phrase = UnsafeRawBufferPointer(rebasing: rest[1...])
         reason = ASCII.isSame(phrase, "OK") ? "OK" : String(decoding: phrase, as: UTF8.self)
@@ -63,12 +63,12 @@ struct StatusLine: Sendable, Equatable {
 }
 
 extension NightjarError {
-    /// The peer broke the rules of HTTP.
+    /// The peer violated the HTTP protocol.
     static func malformedResponse(_ what: String) -> NightjarError {
         NightjarError(.protocol, what, phase: .receive)
     }
 
-    /// The peer sent more than a limit allows.
+    /// The peer exceeded a limit.
     static func oversizedResponse(_ what: String) -> NightjarError {
         NightjarError(.tooLarge, what, phase: .receive)
     }

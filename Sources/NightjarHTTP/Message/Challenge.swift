@@ -127,7 +127,7 @@ private struct ChallengeReader {
         return String(decoding: value, as: UTF8.self)
     }
 
-    /// RFC 9110 section 5.6.4.
+    /// Parses a quoted string. RFC 9110 section 5.6.4.
     private mutating func quotedString() -> String? {
         at += 1
         var value: [UInt8] = []

@@ -1,17 +1,17 @@
 import NIOCore
 
-/// A form as `application/x-www-form-urlencoded`. WHATWG URL section 5.2.
+/// A form in the format `application/x-www-form-urlencoded`. WHATWG URL section 5.2.
 ///
-/// Line ends stay as they are, as in a script's URLSearchParams; that they become CRLF is a rule for forms in a page.
+/// Line breaks are kept, as in URLSearchParams; converting them to CRLF applies only to HTML forms.
 public enum FormEncoding {
     public static let contentType = "application/x-www-form-urlencoded"
 
-    /// Letters, digits and *-._
+    /// Letters, digits and `*-._`
     private static let plain = ByteSet(low: 0x03ff_6400_0000_0000, high: 0x07ff_fffe_87ff_fffe)
 
-    /// The pairs in their order; names may repeat.
+    /// Encodes the pairs in order. Names may repeat.
     public static func encode(_ pairs: [(name: String, value: String)]) -> ByteBuffer {
-        // Nearly all bytes of nearly all forms stay one byte; the buffer grows for the others.
+        // Assumes one byte per byte, which holds for nearly all forms; the buffer grows otherwise.
         let size = pairs.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 2 }
         var buffer = ByteBufferAllocator().buffer(capacity: size)
         for (position, pair) in pairs.enumerated() {
@@ -23,7 +23,7 @@ public enum FormEncoding {
         return buffer
     }
 
-    static func write(_ text: String, into buffer: inout ByteBuffer) {
+    package static func write(_ text: String, into buffer: inout ByteBuffer) {
         for byte in text.utf8 {
             if plain.contains(byte) {
                 buffer.writeInteger(byte)

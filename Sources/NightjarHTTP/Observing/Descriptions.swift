@@ -1,8 +1,7 @@
-// How values that hold credentials show themselves to print, dump and a debugger: as the log would say them. Whoever wants
-// the secret asks for it by name.
+// Descriptions of values that contain credentials, for print, dump and debuggers. They mask credentials as logs do.
 
 extension Headers: CustomStringConvertible, CustomReflectable {
-    /// `[Accept: */*, Authorization: Bearer ***]`
+    /// The fields with masked credentials: `[Accept: */*, Authorization: Bearer ***]`.
     public var description: String {
         "[" + map { "\($0.name): \(Masking.value($0.value, ofField: $0.name, sensitive: []))" }.joined(separator: ", ")
             + "]"
@@ -16,14 +15,14 @@ extension RequestURL: CustomReflectable {
 }
 
 extension Request: CustomStringConvertible, CustomReflectable {
-    /// `POST /login [Accept: */*]`: neither the query nor the content.
+    /// The method, path and fields: `POST /login [Accept: */*]`. Contains neither the query items nor the body.
     public var description: String { "\(method) \(Masking.url(target)) \(headers)" }
 
     public var customMirror: Mirror { Mirror(self, children: ["request": description]) }
 }
 
 extension PreparedRequest: CustomStringConvertible, CustomReflectable {
-    /// `GET https://host/path?token=***`
+    /// The method and redacted URL: `GET https://host/path?token=***`.
     public var description: String { "\(method) \(url)" }
 
     public var customMirror: Mirror { Mirror(self, children: ["request": description]) }

@@ -1,17 +1,17 @@
 import NIOCore
 
-/// A call, as an entry of an HTTP archive tells it. HAR 1.2.
+/// A call as an entry of an HTTP archive. HAR 1.2.
 public struct HAREntry: Sendable {
-    /// Lengths of time; nil for what did not occur or is not known.
+    /// The durations of the phases. Nil if a phase did not occur or is unknown.
     public struct Timings: Sendable, Equatable {
-        /// Waiting for a connection.
+        /// The wait for a connection.
         public var blocked: Duration?
         public var dns: Duration?
-        /// Opening the connection, TLS included.
+        /// The time to open the connection, including TLS.
         public var connect: Duration?
         public var tls: Duration?
         public var send: Duration?
-        /// From the end of the request to the first byte of the answer.
+        /// The time from the end of the request to the first byte of the response.
         public var wait: Duration?
         public var receive: Duration?
 
@@ -21,21 +21,21 @@ public struct HAREntry: Sendable {
     /// Seconds since 1970.
     public var started: Double
     public var request: RequestRecord
-    /// Nil when no answer came; ``failure`` says why.
+    /// Nil if there was no response. ``failure`` contains the reason.
     public var response: Response?
     public var timings = Timings()
     public var total: Duration
-    /// The address that answered, without a port.
+    /// The IP address of the server, without a port.
     public var serverAddress: String?
-    /// Tells connections apart.
+    /// An identifier of the connection.
     public var connection: String?
     public var failure: NightjarError?
 
     public struct Response: Sendable {
         public var head: ResponseHead
-        /// Decoded; nil where nobody has kept it.
+        /// The decoded body. Nil if it was not kept.
         public var body: ByteBuffer?
-        /// Bytes on the wire, still coded.
+        /// The number of transferred bytes, before decoding.
         public var encodedLength: Int?
 
         public init(head: ResponseHead, body: ByteBuffer?, encodedLength: Int? = nil) {
@@ -53,7 +53,7 @@ public struct HAREntry: Sendable {
     }
 }
 
-/// Writes an HTTP archive piece by piece, so that a program that runs for long keeps none of it. HAR 1.2, which the
+/// Writes an HTTP archive incrementally, so that a long-running program need not keep it in memory. HAR 1.2, which the
 /// developer tools of browsers open.
 ///
 ///     begin ──▶ entry, entry, ... ──▶ end
@@ -64,9 +64,9 @@ public struct HARWriter: Sendable {
     private var hasEntries = false
 
     /// - Parameters:
-    ///   - showsSecrets: false masks credentials in fields, in URLs and in content that is a form or JSON.
-    ///   - sensitive: names of further fields and query items that carry credentials.
-    ///   - maximumBody: bytes of content of a message that are written; of a longer one, that it was longer.
+    ///   - showsSecrets: if false, credentials are masked in fields, URLs and form or JSON bodies.
+    ///   - sensitive: additional names of fields and query items that carry credentials.
+    ///   - maximumBody: the maximum number of bytes written per body. A longer body is truncated with a comment.
     public init(showsSecrets: Bool = false, sensitive: [String] = [], maximumBody: Int = 1 << 20) {
         self.showsSecrets = showsSecrets
         self.sensitive = sensitive
@@ -100,13 +100,13 @@ public struct HARWriter: Sendable {
         return text
     }
 
-    /// The end of the archive. What has been written up to any entry is an archive when this follows.
+    /// The end of the archive. Appended after any entry, it completes a valid archive.
     public func end() -> ByteBuffer { ByteBuffer(string: "\n]}}\n") }
 
     private static func write(_ members: [JSONValue.Member], into text: inout ByteBuffer) {
-        // Only numbers can fail, and ours are finite.
+        // Only numbers can fail, and these are finite.
         guard let encoded = try? JSONValue.object(members).encoded() else {
-            assertionFailure("an entry that JSON has no word for")
+            assertionFailure("an entry that cannot be encoded as JSON")
             text.writeStaticString("{}")
             return
         }
@@ -126,7 +126,7 @@ public struct HARWriter: Sendable {
             .init("cookies", .array(cookies.map(cookie))),
             .init("headers", .array(headers(request.headers, request))),
             .init("queryString", .array(query(url))),
-            // Not known: what is shown may be shorter than what was sent.
+            // Unknown, because the shown fields may be shorter than those sent.
             .init("headersSize", .integer(-1)),
         ]
         switch request.body {
@@ -141,7 +141,7 @@ public struct HARWriter: Sendable {
                     "postData",
                     .object([
                         .init("mimeType", .string(type ?? "")), .init("text", .string("")),
-                        .init("comment", .string("the content was streamed and is not kept")),
+                        .init("comment", .string("the body was streamed and was not kept")),
                     ])))
         }
         return members
@@ -162,7 +162,7 @@ public struct HARWriter: Sendable {
         String(decoding: PercentEncoding.decoded(item.map { $0 == UInt8(ascii: "+") ? 0x20 : $0 }), as: UTF8.self)
     }
 
-    /// HAR 1.2 knows text alone here; that it is in base64, the comment says.
+    /// HAR 1.2 allows only text here. A comment marks base64.
     private func postData(_ bytes: ByteBuffer, type: String?, _ sensitive: [String]) -> [JSONValue.Member] {
         let content = content(bytes, type: type, sensitive)
         var members: [JSONValue.Member] = [
@@ -181,7 +181,7 @@ public struct HARWriter: Sendable {
         let cookies = fields.values("Set-Cookie").map { $0.utf8.prefix { $0 != UInt8(ascii: ";") } }
         let location = fields["Location"] ?? ""
         return [
-            // No answer is status 0 to the developer tools.
+            // Developer tools show a missing response as status 0.
             .init("status", .integer(Int64(head?.status ?? 0))),
             .init("statusText", .string(head?.reason ?? "")),
             .init("httpVersion", .string(head.map { "HTTP/1.\($0.minorVersion)" } ?? "")),
@@ -241,14 +241,14 @@ public struct HARWriter: Sendable {
         if let text = HARWriter.text(view, isCut: isCut) {
             return (showsSecrets ? text : Masking.content(text, type: type, sensitive: sensitive), false, comment)
         }
-        // Files and secrets go together in one form.
+        // A multipart form may contain both files and secrets.
         guard !showsSecrets, SecretContent.essence(type).hasPrefix("multipart/") else {
             return (Base64.encode(view), true, comment)
         }
         return (Base64.encode(Masking.content(Array(view), type: type, sensitive: sensitive)), true, comment)
     }
 
-    /// As text, if it is UTF-8; a character that was cut at the end is left out.
+    /// The bytes as text if they are UTF-8. A character truncated at the end is omitted.
     private static func text(_ bytes: ByteBufferView, isCut: Bool) -> String? {
         for missing in 0...(isCut ? 3 : 0) {
             if let text = String(validating: bytes.dropLast(missing), as: UTF8.self) { return text }
@@ -260,13 +260,13 @@ public struct HARWriter: Sendable {
         [
             .init("blocked", milliseconds(timings.blocked)), .init("dns", milliseconds(timings.dns)),
             .init("connect", milliseconds(timings.connect)), .init("ssl", milliseconds(timings.tls)),
-            // These have to be there.
+            // These members are required.
             .init("send", milliseconds(timings.send ?? .zero)), .init("wait", milliseconds(timings.wait ?? .zero)),
             .init("receive", milliseconds(timings.receive ?? .zero)),
         ]
     }
 
-    /// To the microsecond; -1 for what is not known.
+    /// Milliseconds with microsecond precision. -1 if unknown.
     private static func milliseconds(_ length: Duration?) -> JSONValue {
         guard let length else { return .integer(-1) }
         let (whole, rest) = (length.nanosecondsClamped / 1000).quotientAndRemainder(dividingBy: 1000)
@@ -275,6 +275,6 @@ public struct HARWriter: Sendable {
 }
 
 extension String {
-    /// Where the value of a query item begins, with its `=`.
+    /// The position of the `=` of a query item.
     fileprivate var firstEquals: String.Index { utf8.firstIndex(of: UInt8(ascii: "=")) ?? endIndex }
 }

@@ -1,10 +1,10 @@
 import NIOCore
 
 extension PreparedRequest {
-    /// ``wireHead`` as an HTTP proxy gets it that opens no tunnel for it: with the whole URL, and with the login. RFC 9112
-    /// section 3.2.2.
+    /// ``wireHead`` in absolute form with the proxy's credentials, for an HTTP proxy without a tunnel. RFC 9112 section
+    /// 3.2.2.
     ///
-    /// Only for http: what the proxy would ask an https origin for in our place is nobody's secret any more.
+    /// Only for http: a request for an https origin must not be readable by the proxy.
     public func wireHead(through proxy: ProxyAddress) -> ByteBuffer {
         let origin = url.origin.description
         let methodEnd = method.name.utf8.count + 1

@@ -1,9 +1,9 @@
 import NIOCore
 
-/// Asks an HTTP proxy for a tunnel to an origin. RFC 9110 section 9.3.6.
+/// Requests a tunnel to an origin from an HTTP proxy. RFC 9110 section 9.3.6.
 ///
 ///     idle ──start──▶ waiting ──2xx──▶ open
-///                        └──any other answer, end of stream──▶ failed, for good
+///                        └──any other response, end of stream──▶ failed (permanent)
 public struct ConnectTunnel: Sendable {
     private enum State {
         case idle
@@ -12,7 +12,7 @@ public struct ConnectTunnel: Sendable {
         case failed(NightjarError)
     }
 
-    /// Bytes of a proxy's refusal, its head included, that are read: it says in the first lines why.
+    /// The maximum size in bytes of a refusal's head.
     private static let maximumHead = 64 * 1024
 
     private let proxy: ProxyAddress
@@ -21,7 +21,7 @@ public struct ConnectTunnel: Sendable {
     private var state = State.idle
     private var decoder: HTTP1ResponseDecoder
 
-    /// - Parameter userAgent: the User-Agent field; nil for none.
+    /// - Parameter userAgent: the User-Agent field. Nil: none.
     public init(to target: Origin, through proxy: ProxyAddress, userAgent: String? = nil) {
         self.target = target
         self.proxy = proxy
@@ -35,23 +35,23 @@ public struct ConnectTunnel: Sendable {
         if case .open = state { true } else { false }
     }
 
-    /// The connection to the proxy is open.
+    /// Reports that the connection to the proxy is open.
     ///
-    /// - Returns: what to send.
+    /// - Returns: the bytes to send.
     public mutating func start() throws(NightjarError) -> ByteBuffer {
         guard case .idle = state else {
-            assertionFailure("the tunnel has begun")
-            throw fail(.connect, "a second CONNECT was to be sent on one connection")
+            assertionFailure("the tunnel has already been started")
+            throw fail(.connect, "CONNECT can be sent only once on a connection")
         }
         var request = ByteBuffer()
-        // The port always, also the default one: RFC 9112 section 3.2.3.
+        // The port is always included, even the default one: RFC 9112 section 3.2.3.
         request.writeString("CONNECT \(target.authority) HTTP/1.1\r\nHost: \(target.authority)\r\n")
         if let userInfo = proxy.userInfo {
             request.writeString("Proxy-Authorization: \(userInfo.basicCredentials)\r\n")
         }
         if let userAgent {
             guard FieldSyntax.isValue(userAgent.utf8) else {
-                throw fail(.invalidRequest, "the value of header \"User-Agent\" holds a control character")
+                throw fail(.invalidRequest, "the value of header \"User-Agent\" contains a control character")
             }
             request.writeString("User-Agent: \(userAgent)\r\n")
         }
@@ -61,18 +61,19 @@ public struct ConnectTunnel: Sendable {
         return request
     }
 
-    /// Bytes came from the proxy. Consumes those of its answer; what is left when this returns true is for TLS to judge.
+    /// Handles bytes from the proxy and consumes those of its response. Bytes left when this returns true belong to the
+    /// tunnel.
     ///
-    /// - Returns: whether the tunnel is open.
-    /// - Throws: `connect` when the proxy refuses, `protocol` or `too_large` when it does not speak HTTP; then the same
-    ///   again.
+    /// - Returns: true if the tunnel is open.
+    /// - Throws: `connect` if the proxy refuses, `protocol` or `too_large` if it does not speak HTTP. Later calls throw
+    ///   the same error.
     public mutating func received(_ buffer: inout ByteBuffer) throws(NightjarError) -> Bool {
         switch state {
         case .failed(let error): throw error
         case .open: return true
         case .idle:
             if buffer.readableBytes == 0 { return false }
-            throw fail(.protocol, "the proxy \(proxy) spoke before it was asked")
+            throw fail(.protocol, "the proxy \(proxy) sent data before the request")
         case .waiting: return try read(&buffer)
         }
     }
@@ -83,16 +84,16 @@ public struct ConnectTunnel: Sendable {
             do throws(NightjarError) {
                 event = try decoder.next(&buffer)
             } catch {
-                throw fail(error.kind, "the proxy \(proxy) did not answer as HTTP asks: \(error.message)")
+                throw fail(error.kind, "the proxy \(proxy) sent an invalid HTTP response: \(error.message)")
             }
             switch event {
             case nil: return false
             case .informational: continue
             case .head(let head) where (200..<300).contains(head.status):
-                // In HTTP the client speaks first, so these would answer a request that nobody has made.
+                // In HTTP the client sends first, so these bytes belong to no response.
                 guard target.isTLS || buffer.readableBytes == 0 else {
                     throw fail(
-                        .protocol, "bytes came through the tunnel to \(target.authority) before anything was sent")
+                        .protocol, "bytes arrived through the tunnel to \(target.authority) before anything was sent")
                 }
                 state = .open
                 return true
@@ -102,12 +103,13 @@ public struct ConnectTunnel: Sendable {
         }
     }
 
-    /// The proxy closed its side.
+    /// Reports that the proxy closed its side.
     public mutating func endOfStream() -> NightjarError {
         switch state {
         case .failed(let error): error
         case .idle, .waiting:
-            fail(.connect, "the proxy \(proxy) closed the connection before it answered CONNECT \(target.authority)")
+            fail(
+                .connect, "the proxy \(proxy) closed the connection before it responded to CONNECT \(target.authority)")
         case .open: fail(.connectionLost, "the proxy \(proxy) closed the tunnel to \(target.authority)")
         }
     }
@@ -116,7 +118,7 @@ public struct ConnectTunnel: Sendable {
         let status = head.reason.isEmpty ? "\(head.status)" : "\(head.status) \(quoted(head.reason))"
         guard head.status == 407 else {
             return fail(
-                .connect, "the proxy \(proxy) opened no tunnel to \(target.authority): it answered \(status)",
+                .connect, "the proxy \(proxy) did not open a tunnel to \(target.authority): it responded \(status)",
                 code: Int32(head.status))
         }
         let error = proxy.loginAsked(by: head.headers)

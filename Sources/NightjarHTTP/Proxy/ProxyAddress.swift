@@ -1,28 +1,28 @@
-/// A proxy: how it is spoken to, where it is, who we are to it.
+/// The address, protocol and credentials of a proxy.
 public struct ProxyAddress: Hashable, Sendable, CustomStringConvertible {
     public enum Kind: String, Hashable, Sendable {
-        /// http targets in absolute form, https targets through CONNECT. RFC 9112 sections 3.2.2 and 3.2.3.
+        /// An HTTP proxy: absolute form for http targets, CONNECT for https targets. RFC 9112 sections 3.2.2 and 3.2.3.
         case http
-        /// The same inside TLS.
+        /// An HTTP proxy over TLS.
         case https
-        /// RFC 1928; names are looked up here.
+        /// SOCKS 5 (RFC 1928). The client resolves host names.
         case socks5
-        /// RFC 1928; the proxy looks names up.
+        /// SOCKS 5 (RFC 1928). The proxy resolves host names.
         case socks5h
     }
 
     public let kind: Kind
-    /// In lower case; an IPv6 address without brackets.
+    /// The host in lower case. IPv6 addresses have no brackets.
     public let host: String
-    /// 1 to 65535.
+    /// The port, 1 to 65535.
     public let port: Int
-    /// Nil for a proxy that asks nobody.
+    /// The credentials. Nil if the proxy requires none.
     public let userInfo: UserInfo?
 
-    /// Reads `[scheme://][user[:password]@]host[:port]` as curl does: without a scheme it is http, the default port is 443
-    /// for https and 1080 for all others, and a path is ignored.
+    /// Parses `[scheme://][user[:password]@]host[:port]` as curl does. The default scheme is http. The default port is
+    /// 443 for https and 1080 for all others. A path is ignored.
     ///
-    /// - Throws: `invalid_url`, saying what to do. The message quotes nothing that may be a password.
+    /// - Throws: `invalid_url` with a hint. The message quotes nothing that may be a password.
     public init(_ text: String) throws(NightjarError) {
         self = try text.withRawBytes { bytes throws(NightjarError) in
             do throws(NightjarError) {
@@ -52,16 +52,17 @@ public struct ProxyAddress: Hashable, Sendable, CustomStringConvertible {
         if let kind = Kind(rawValue: name) { return kind }
         guard name == "socks" || name == "socks4" || name == "socks4a" else {
             throw NightjarError(
-                .invalidURL, "its scheme \(quoted(name)) is none of http, https, socks5 and socks5h")
+                .invalidURL, "its scheme \(quoted(name)) is not http, https, socks5 or socks5h")
         }
         throw NightjarError(
-            .invalidURL, "its scheme \"\(name)\" means SOCKS 4, which is not supported; write socks5h:// if it can that"
+            .invalidURL,
+            "its scheme \"\(name)\" means SOCKS 4, which is not supported; use socks5h:// if the proxy supports it"
         )
     }
 
     /// Host and port.
     public var authority: String { (host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host) + ":\(port)" }
 
-    /// `http://proxy.example:3128`, without user and password.
+    /// The proxy as `http://proxy.example:3128`, without user name and password.
     public var description: String { "\(kind.rawValue)://\(authority)" }
 }

@@ -1,17 +1,17 @@
-/// The hosts that are reached without a proxy: the value of no_proxy as curl 8 reads it.
+/// The hosts that are accessed without a proxy, in the syntax of no_proxy as curl 8 parses it.
 ///
-/// `*` alone means all hosts. Otherwise the entries, between commas, are
-/// - a name: the host of that name and those beneath it, whatever the port; a dot at its beginning or end says nothing;
-/// - an IP address, for a URL that has one as its host: names are not looked up for this;
-/// - a network, `10.0.0.0/8` or `fe80::/10`.
+/// `*` by itself means all hosts. Otherwise the comma-separated entries are
+/// - a name: matches that host and its subdomains on any port; leading and trailing dots are ignored;
+/// - an IP address: matches a URL with that address as its host, because names are not resolved for this;
+/// - a network: `10.0.0.0/8` or `fe80::/10`.
 ///
-/// In three points this goes beyond curl 8: entries may be separated by blanks alone (curl before 8.9), an IPv6 address may
-/// have its brackets, and `/0` is every address rather than one.
+/// Three extensions to curl 8: entries may be separated by blanks alone (as in curl before 8.9), an IPv6 address may
+/// have brackets, and `/0` matches every address.
 public struct ProxyExceptions: Sendable, Equatable {
     private enum Entry: Sendable, Equatable {
-        /// In lower case, without dots at the ends.
+        /// A name in lower case, without leading and trailing dots.
         case domain(String)
-        /// 4 or 16 bytes, of which the first `bits` bits count.
+        /// 4 or 16 bytes, of which the first `bits` bits are compared.
         case network([UInt8], bits: Int)
     }
 
@@ -24,9 +24,9 @@ public struct ProxyExceptions: Sendable, Equatable {
             .compactMap { ProxyExceptions.entry($0) }
     }
 
-    /// Whether `host` is reached directly.
+    /// True if `host` is accessed directly.
     ///
-    /// - Parameter host: as ``Origin/host`` has it.
+    /// - Parameter host: a host in the form of ``Origin/host``.
     public func contains(host: String) -> Bool {
         if isEverything { return true }
         if entries.isEmpty { return false }
@@ -55,7 +55,7 @@ public struct ProxyExceptions: Sendable, Equatable {
         var name = token
         if name.last == UInt8(ascii: ".") { name.removeLast() }
         if name.first == UInt8(ascii: ".") { name.removeFirst() }
-        // What cannot be converted is the name of no host, and so an exception of none.
+        // A name that cannot be converted matches no host.
         let ascii =
             name.contains { $0 >= 0x80 }
             ? try? Array(name).withUnsafeBytes { bytes in try InternationalName.ascii(bytes) }

@@ -1,10 +1,10 @@
-/// How an origin is reached.
+/// How an origin is accessed.
 public enum ProxyRoute: Hashable, Sendable {
     case direct
     case proxy(ProxyAddress)
 }
 
-/// Which proxy a request goes through. Made once for a client.
+/// Selects the proxy for each request. Created once per client.
 public struct ProxyRules: Sendable {
     private typealias Choice = Result<ProxyRoute, NightjarError>
 
@@ -12,7 +12,7 @@ public struct ProxyRules: Sendable {
     private let https: Choice
     private let exceptions: ProxyExceptions
 
-    /// No proxy, whatever the environment says.
+    /// No proxy, regardless of the environment.
     public static let off = ProxyRules(
         http: .success(.direct), https: .success(.direct), exceptions: ProxyExceptions(""))
 
@@ -22,19 +22,19 @@ public struct ProxyRules: Sendable {
         self.exceptions = exceptions
     }
 
-    /// One proxy for all origins but `exceptions`, whatever the environment says.
+    /// One proxy for all origins except `exceptions`, regardless of the environment.
     public init(_ proxy: ProxyAddress, exceptions: ProxyExceptions = ProxyExceptions("")) {
         self.init(http: .success(.proxy(proxy)), https: .success(.proxy(proxy)), exceptions: exceptions)
     }
 
-    /// What the environment says, read as curl 8 reads it: `http_proxy`, `https_proxy` or `HTTPS_PROXY`, for either
-    /// `all_proxy` or `ALL_PROXY` where there is none, `no_proxy` or `NO_PROXY`. An empty variable is none.
+    /// The proxies from the environment, as curl 8 reads it: `http_proxy`; `https_proxy` or `HTTPS_PROXY`; `all_proxy`
+    /// or `ALL_PROXY` as the default for both; `no_proxy` or `NO_PROXY`. Empty variables are ignored.
     ///
-    /// There is no `HTTP_PROXY`: a CGI program has the client's field `Proxy` under that name (CVE-2016-5385).
+    /// `HTTP_PROXY` is not used: in a CGI program it contains the client's `Proxy` field (CVE-2016-5385).
     ///
     /// - Parameters:
-    ///   - variable: the value of an environment variable.
-    ///   - exceptions: in the place of no_proxy; nil: what that says.
+    ///   - variable: returns the value of an environment variable.
+    ///   - exceptions: replaces no_proxy. Nil: no_proxy is used.
     public init(environment variable: (String) -> String?, exceptions: ProxyExceptions? = nil) {
         func choice(_ names: [String]) -> Choice {
             for name in names {
@@ -54,8 +54,8 @@ public struct ProxyRules: Sendable {
             exceptions: exceptions ?? ProxyExceptions(unproxied ?? ""))
     }
 
-    /// - Throws: `invalid_url` when the proxy for `origin` is one that cannot be used: to go without one, past what
-    ///   somebody has set up, would be worse than to fail.
+    /// - Throws: `invalid_url` if the proxy for `origin` is invalid. Accessing the origin without the configured proxy
+    ///   would be worse than failing.
     public func route(to origin: Origin) throws(NightjarError) -> ProxyRoute {
         exceptions.contains(host: origin.host) ? .direct : try (origin.isTLS ? https : http).get()
     }

@@ -1,17 +1,18 @@
-/// Which proxies a client uses, as its configuration says it. ``rules(environment:)`` makes of it what is asked for each
+/// The proxy configuration of a client. ``rules(environment:)`` converts it to the rules that are applied to each
 /// origin.
 public struct ProxySettings: Hashable, Sendable {
     public enum Source: Hashable, Sendable {
-        /// `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy` and their like, as curl reads them: see ``ProxyRules``.
+        /// The environment variables `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy` and their variants, as curl
+        /// reads them: see ``ProxyRules``.
         case environment
-        /// None, whatever the environment says.
+        /// No proxy, regardless of the environment.
         case off
-        /// This one, whatever the environment says.
+        /// This proxy, regardless of the environment.
         case address(ProxyAddress)
     }
 
     public var source: Source
-    /// The hosts that are reached directly, in the syntax of no_proxy; nil: with ``Source/environment`` what it says,
+    /// The hosts that are accessed directly, in the syntax of no_proxy. Nil: no_proxy with ``Source/environment``,
     /// otherwise none.
     public var exceptions: String?
 
@@ -20,7 +21,7 @@ public struct ProxySettings: Hashable, Sendable {
         self.exceptions = exceptions
     }
 
-    /// - Parameter variable: the value of an environment variable.
+    /// - Parameter variable: returns the value of an environment variable.
     public func rules(environment variable: (String) -> String?) -> ProxyRules {
         switch source {
         case .off: .off

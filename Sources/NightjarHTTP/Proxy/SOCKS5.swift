@@ -1,15 +1,15 @@
 import NIOCore
 
-/// Asks a SOCKS 5 proxy for a connection to an origin. RFC 1928; user name and password by RFC 1929.
+/// Requests a connection to an origin from a SOCKS 5 proxy. RFC 1928; user name and password by RFC 1929.
 ///
 ///     idle ──start──▶ method ──no login──▶ reply ──granted──▶ open
-///                       └──login──▶ login ──▲          any ──refused, nonsense, end──▶ failed, for good
+///                       └──login──▶ login ──▲          any ──refused, invalid, end──▶ failed (permanent)
 public struct SOCKS5: Sendable {
     public enum Action: Equatable, Sendable {
         /// More bytes are needed.
         case wait
         case send(ByteBuffer)
-        /// The proxy has connected. What is left in the buffer is for TLS to judge.
+        /// The proxy has connected. Bytes left in the buffer belong to the connection.
         case open
     }
 
@@ -26,10 +26,10 @@ public struct SOCKS5: Sendable {
     private let target: Origin
     private let host: String
     private var state = State.idle
-    /// An answer whose end has not come. Never more than the longest, of 262 bytes.
+    /// An incomplete reply. At most 262 bytes.
     private var partial = ByteBuffer()
 
-    /// - Parameter address: the numeric address that the target's name was looked up to; nil leaves that to the proxy.
+    /// - Parameter address: the numeric address of the target. Nil: the proxy resolves the name.
     public init(to target: Origin, address: String? = nil, through proxy: ProxyAddress) {
         self.target = target
         self.proxy = proxy
@@ -40,25 +40,25 @@ public struct SOCKS5: Sendable {
         if case .open = state { true } else { false }
     }
 
-    /// The connection to the proxy is open.
+    /// Reports that the connection to the proxy is open.
     ///
-    /// - Returns: what to send.
-    /// - Throws: `invalid_url` when user name, password or host do not fit into the protocol.
+    /// - Returns: the bytes to send.
+    /// - Throws: `invalid_url` if the user name, password or host is too long for the protocol.
     public mutating func start() throws(NightjarError) -> ByteBuffer {
         guard case .idle = state else {
-            assertionFailure("the handshake has begun")
-            throw fail(.connect, "a second SOCKS handshake was to be made on one connection")
+            assertionFailure("the handshake has already been started")
+            throw fail(.connect, "the SOCKS handshake can be made only once on a connection")
         }
         guard host.utf8.count <= 255 else {
-            throw fail(.invalidURL, "the host is longer than the 255 bytes that SOCKS 5 has room for")
+            throw fail(.invalidURL, "the host is longer than 255 bytes, the maximum of SOCKS 5")
         }
         if let userInfo = proxy.userInfo {
             let lengths = (userInfo.user.utf8.count, (userInfo.password ?? "").utf8.count)
             guard 1...255 ~= lengths.0, lengths.1 <= 255 else {
                 throw fail(
                     .invalidURL,
-                    "user name and password for the proxy \(proxy) must have 1 to 255 bytes each: SOCKS 5 has no room "
-                        + "for more")
+                    "the user name and password for the proxy \(proxy) must have 1 to 255 bytes each, the limits "
+                        + "of SOCKS 5")
             }
         }
         state = .method
@@ -67,26 +67,27 @@ public struct SOCKS5: Sendable {
             : ByteBuffer(bytes: [SOCKS5.version, 2, Login.none, Login.password])
     }
 
-    /// Bytes came from the proxy. Consumes those of its answers. To be called again after ``Action/send(_:)``: more may
-    /// be there.
+    /// Handles bytes from the proxy and consumes those of its replies. Call it again after ``Action/send(_:)``, because
+    /// the buffer may contain more.
     ///
-    /// - Throws: `connect` when the proxy refuses, `protocol` when it does not speak SOCKS 5; then the same again.
+    /// - Throws: `connect` if the proxy refuses, `protocol` if it does not speak SOCKS 5. Later calls throw the same
+    ///   error.
     public mutating func received(_ buffer: inout ByteBuffer) throws(NightjarError) -> Action {
         switch state {
         case .failed(let error): throw error
         case .open: return .open
         case .idle:
             if buffer.readableBytes == 0 { return .wait }
-            throw fail(.protocol, "the proxy \(proxy) spoke before it was asked")
+            throw fail(.protocol, "the proxy \(proxy) sent data before the request")
         case .method:
             guard let answer = take(2, from: &buffer) else { return .wait }
             return .send(try chosen(answer))
         case .login:
             guard let answer = take(2, from: &buffer) else { return .wait }
-            // The version is 1; some servers write that of SOCKS.
+            // The version is 1. Some servers send the SOCKS version instead.
             guard answer[0] == Login.version || answer[0] == SOCKS5.version else { throw nonsense(answer) }
             guard answer[1] == 0 else {
-                throw fail(.connect, "the proxy \(proxy) did not accept the user name and password given for it")
+                throw fail(.connect, "the proxy \(proxy) rejected the user name and password")
             }
             state = .reply
             return .send(request)
@@ -94,23 +95,23 @@ public struct SOCKS5: Sendable {
         }
     }
 
-    /// The proxy closed its side.
+    /// Reports that the proxy closed its side.
     public mutating func endOfStream() -> NightjarError {
         switch state {
         case .failed(let error): return error
         case .open: return fail(.connectionLost, "the proxy \(proxy) closed the connection to \(target.authority)")
         case .login:
             return fail(
-                .connect, "the proxy \(proxy) did not accept the user name and password given for it: it hung up")
+                .connect, "the proxy \(proxy) rejected the user name and password: it closed the connection")
         case .idle, .method, .reply:
             return fail(
                 .connect, "the proxy \(proxy) closed the connection before it had connected to \(target.authority)")
         }
     }
 
-    // MARK: What is sent
+    // MARK: Sending
 
-    /// RFC 1929 section 2.
+    /// The user name and password. RFC 1929 section 2.
     private var login: ByteBuffer {
         var message = ByteBuffer()
         message.writeInteger(Login.version)
@@ -121,7 +122,7 @@ public struct SOCKS5: Sendable {
         return message
     }
 
-    /// RFC 1928 section 4.
+    /// The connect request. RFC 1928 section 4.
     private var request: ByteBuffer {
         var message = ByteBuffer(bytes: [SOCKS5.version, SOCKS5.connect, 0])
         if let address = NumericAddress.bytes(host.utf8) {
@@ -136,16 +137,16 @@ public struct SOCKS5: Sendable {
         return message
     }
 
-    // MARK: What comes
+    // MARK: Receiving
 
-    /// The first `count` bytes of an answer, when they are there.
+    /// The first `count` bytes of a reply. Nil if they have not all arrived.
     private mutating func take(_ count: Int, from buffer: inout ByteBuffer) -> [UInt8]? {
         guard gather(count, from: &buffer) else { return nil }
         defer { partial.clear() }
         return Array(partial.readableBytesView)
     }
 
-    /// Moves bytes into ``partial`` until it has `count`.
+    /// Moves bytes to ``partial`` until it has `count`.
     private mutating func gather(_ count: Int, from buffer: inout ByteBuffer) -> Bool {
         let missing = count - partial.readableBytes
         if missing > 0, var part = buffer.readSlice(length: min(missing, buffer.readableBytes)) {
@@ -154,7 +155,7 @@ public struct SOCKS5: Sendable {
         return partial.readableBytes >= count
     }
 
-    /// RFC 1928 section 3.
+    /// Handles the selected authentication method. RFC 1928 section 3.
     private mutating func chosen(_ answer: [UInt8]) throws(NightjarError) -> ByteBuffer {
         guard answer[0] == SOCKS5.version else { throw nonsense(answer) }
         switch answer[1] {
@@ -168,23 +169,24 @@ public struct SOCKS5: Sendable {
             throw fail(
                 .connect,
                 proxy.userInfo == nil
-                    ? "the proxy \(proxy) wants a login; give its URL a user name and a password"
-                    : "the proxy \(proxy) takes no login by user name and password, and none without one")
+                    ? "the proxy \(proxy) requires authentication; add a user name and password to its URL"
+                    : "the proxy \(proxy) accepts neither a user name and password nor anonymous access")
         default:
-            throw fail(.protocol, "the proxy \(proxy) wants a login (\(answer[1])) that it was not offered")
+            throw fail(
+                .protocol, "the proxy \(proxy) selected an authentication method (\(answer[1])) that was not offered")
         }
     }
 
-    /// RFC 1928 section 6.
+    /// Handles the reply to the connect request. RFC 1928 section 6.
     private mutating func reply(_ buffer: inout ByteBuffer) throws(NightjarError) -> Action {
         guard gather(2, from: &buffer) else { return .wait }
         let view = partial.readableBytesView
         let (version, code) = (view[view.startIndex], view[view.startIndex + 1])
         guard version == SOCKS5.version else { throw nonsense(Array(view)) }
-        // What follows a refusal says nothing, and some proxies leave it out.
+        // The rest of a refusal is meaningless, and some proxies omit it.
         guard code == 0 else { throw refusal(code) }
 
-        // Version, code, a reserved byte, the address's type and its first byte.
+        // Version, code, a reserved byte, the type of the address and its first byte.
         guard gather(5, from: &buffer) else { return .wait }
         let head = Array(partial.readableBytesView)
         let addressLength: Int
@@ -194,12 +196,12 @@ public struct SOCKS5: Sendable {
         case AddressType.name: addressLength = 1 + Int(head[4])
         default: throw nonsense(head)
         }
-        // Where the proxy has connected from is of no use to us.
+        // The local address of the proxy is not used.
         guard gather(4 + addressLength + 2, from: &buffer) else { return .wait }
         partial = ByteBuffer()
-        // In HTTP the client speaks first, so these would answer a request that nobody has made.
+        // In HTTP the client sends first, so these bytes belong to no response.
         guard target.isTLS || buffer.readableBytes == 0 else {
-            throw fail(.protocol, "bytes came from \(target.authority) through the proxy before anything was sent")
+            throw fail(.protocol, "bytes arrived from \(target.authority) through the proxy before anything was sent")
         }
         state = .open
         return .open
@@ -207,19 +209,19 @@ public struct SOCKS5: Sendable {
 
     // MARK: Failures
 
-    /// All are failures to connect: whatever the reason, another try, another proxy or another moment may do.
+    /// All refusals have the kind `connect`: another attempt, another proxy or a later time may succeed.
     private mutating func refusal(_ code: UInt8) -> NightjarError {
         let reason =
             switch code {
-            case 1: "it has failed, and says no more than that"
+            case 1: "general failure"
             case 2: "its rules do not allow it"
-            case 3: "the network cannot be reached from there"
-            case 4: "the host cannot be reached or found from there"
+            case 3: "the network is unreachable from the proxy"
+            case 4: "the host is unreachable or unknown from the proxy"
             case 5: "the host refused the connection"
-            case 6: "the way there is too long or the host did not answer in time (TTL expired)"
+            case 6: "the route is too long or the host did not respond in time (TTL expired)"
             case 7: "it does not make outgoing connections (command not supported)"
-            case 8: "it does not know this type of address (IPv6 or a name)"
-            default: "it gave the code \(code), which RFC 1928 does not have"
+            case 8: "it does not support this type of address (IPv6 or a name)"
+            default: "it returned the code \(code), which RFC 1928 does not define"
             }
         return fail(
             .connect, "the proxy \(proxy) did not connect to \(target.authority): \(reason)", code: Int32(code))
@@ -228,8 +230,8 @@ public struct SOCKS5: Sendable {
     private mutating func nonsense(_ bytes: [UInt8]) -> NightjarError {
         let text = bytes.withUnsafeBytes { quoted($0) }
         let hint =
-            bytes.starts(with: "HT".utf8) ? "; it seems to be an HTTP proxy, so write http:// before its host" : ""
-        return fail(.protocol, "the proxy \(proxy) does not speak SOCKS 5: its answer begins with \(text)\(hint)")
+            bytes.starts(with: "HT".utf8) ? "; it appears to be an HTTP proxy; use http:// in its URL" : ""
+        return fail(.protocol, "the proxy \(proxy) does not speak SOCKS 5: its reply begins with \(text)\(hint)")
     }
 
     private mutating func fail(_ kind: ErrorKind, _ message: String, code: Int32 = 0) -> NightjarError {
@@ -239,7 +241,7 @@ public struct SOCKS5: Sendable {
         return error
     }
 
-    // MARK: Numbers of RFC 1928 and RFC 1929
+    // MARK: Constants of RFC 1928 and RFC 1929
 
     private static let version: UInt8 = 5
     private static let connect: UInt8 = 1

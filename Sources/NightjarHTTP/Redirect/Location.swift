@@ -2,9 +2,9 @@ import NIOCore
 
 /// The target of a Location field: a reference resolved against the URL that sent the response. RFC 9110 section
 /// 10.2.2, RFC 3986 section 5.2.
-struct Location: Equatable {
+package struct Location: Equatable {
     /// The target URL without its fragment.
-    let url: RequestURL
+    package let url: RequestURL
     /// The fragment, encoded. If the Location has none, the fragment of the previous URL is inherited.
     let fragment: String?
 
@@ -15,7 +15,7 @@ struct Location: Equatable {
     ///   - fragment: the fragment of the requested URL.
     ///   - subject: how messages name the reference.
     /// - Throws: `protocol`. The message quotes nothing that may be a secret.
-    init(
+    package init(
         _ field: UnsafeRawBufferPointer, base: RequestURL, fragment: String? = nil, as subject: Subject = .redirect
     ) throws(NightjarError) {
         guard !field.isEmpty else { throw subject.unfollowable("is empty") }
@@ -36,12 +36,12 @@ struct Location: Equatable {
     }
 
     /// How messages name a reference and the failure to follow it.
-    struct Subject {
+    package struct Subject {
         let problem: String
         let name: String
 
-        static let redirect = Subject(problem: "the redirect cannot be followed", name: "its Location")
-        static let nextPage = Subject(problem: "the list cannot be followed", name: "the URL of its next page")
+        package static let redirect = Subject(problem: "the redirect cannot be followed", name: "its Location")
+        package static let nextPage = Subject(problem: "the list cannot be followed", name: "the URL of its next page")
     }
 
     /// Removes dot segments. RFC 3986 section 5.2.4.

@@ -13,7 +13,7 @@ package final class Confinement: Sendable {
     /// Accounts for the memory held by the calls. Nil: not accounted.
     package let memory: (any MemoryAccount)?
 
-    /// An object of the client that separates these calls from others: calls with different spaces share nothing.
+    /// The cookies and cache of the calls, separate from those of the client. Nil: the client's. Opaque here.
     package let space: (any AnyObject & Sendable)?
 
     package init(
@@ -74,7 +74,7 @@ package final class Confinement: Sendable {
             .invalidRequest, "the script's host does not allow calls to \(origin); \(allowed)")
     }
 
-    /// The maximum number of origins listed in a message.
+    /// The maximum number of alternatives, and of schemes in each, in a message.
     private static let maximumShown = 8
 }
 

@@ -1,23 +1,23 @@
 import NIOCore
 
-/// The command line with which curl sends the same request.
+/// A curl command line, for a POSIX shell, that sends the same request.
 ///
-/// A line for a POSIX shell. What curl would add by itself and the request does not have (Accept, User-Agent, a
-/// Content-Type, Expect) is switched off; what curl writes by itself (Host, Content-Length) is left to it.
+/// Fields that curl adds by default and the request does not have (Accept, User-Agent, Content-Type, Expect) are
+/// disabled. Fields that curl generates (Host, Content-Length) are omitted.
 public struct CurlCommand: Sendable {
-    /// The command, in one line unless the body has line ends.
+    /// The command in one line, unless the body contains line breaks.
     public let text: String
-    /// What the command wants on its standard input (`--data-binary @-`): content that is no text, or too much of it for a
-    /// command line. Nil when it wants nothing, or nobody has kept it.
+    /// The data that the command reads from standard input (`--data-binary @-`): a binary body, or one that is too
+    /// large for a command line. Nil if the command reads none, or if the body was not kept.
     public let standardInput: ByteBuffer?
 
-    /// Bytes of content that stand in the command itself.
+    /// The maximum size in bytes of a body in the command itself.
     private static let longestData = 4096
 
     /// - Parameters:
-    ///   - showsSecrets: false masks credentials, in fields, in the URL and in content that is a form or JSON;
-    ///     ``standardInput`` is content as it was sent either way.
-    ///   - sensitive: names of further fields and query items that carry credentials.
+    ///   - showsSecrets: if false, credentials are masked in fields, in the URL and in form or JSON bodies.
+    ///     ``standardInput`` is never masked.
+    ///   - sensitive: additional names of fields and query items that carry credentials.
     public init(_ request: RequestRecord, showsSecrets: Bool = false, sensitive: [String] = []) {
         var words = ["curl"]
         let body = Body(request, showsSecrets: showsSecrets, sensitive: sensitive + request.sensitive)
@@ -30,7 +30,7 @@ public struct CurlCommand: Sendable {
         standardInput = body.standardInput
     }
 
-    /// The content as curl is given it.
+    /// The body arguments of the command.
     private struct Body {
         var words: [String] = []
         var standardInput: ByteBuffer?
@@ -39,7 +39,7 @@ public struct CurlCommand: Sendable {
         init(_ request: RequestRecord, showsSecrets: Bool, sensitive: [String]) {
             switch request.body {
             case .none:
-                // "Content-Length: 0" is what curl sends for no data, and for nothing else.
+                // curl sends "Content-Length: 0" only for empty data.
                 if request.headers["Content-Length"] != nil { words = ["--data-raw", "''"] }
             case .unkept: words = ["--data-binary", "@-"]
             case .bytes(let bytes):
@@ -61,7 +61,7 @@ public struct CurlCommand: Sendable {
     private static func method(_ method: Method, sendsData: Bool) -> [String] {
         switch method {
         case .get where !sendsData, .post where sendsData: []
-        // With -X curl would wait for the content that an answer to HEAD announces and does not have.
+        // With -X, curl would wait for the body that the response to HEAD declares but does not have.
         case .head where !sendsData: ["--head"]
         default: ["-X", isPlain(method.name) ? method.name : ShellWord.quote(method.name.utf8)]
         }
@@ -79,7 +79,7 @@ public struct CurlCommand: Sendable {
             words += ["--unix-socket", ShellWord.quote(socket.path.utf8)]
             text = "http://\(url.origin.hostField)" + text.dropFirst(url.origin.description.count)
         }
-        // Curl would take brackets for a range of URLs, and resolve dot segments.
+        // curl would interpret brackets as a URL range, and resolve dot segments.
         if text.utf8.contains(where: { "[]{}".utf8.contains($0) }) { words.append("--globoff") }
         if url.path.contains("/.") || url.path.contains("/%2") { words.append("--path-as-is") }
         return words + [ShellWord.quote(text.utf8)]
@@ -99,10 +99,10 @@ public struct CurlCommand: Sendable {
                 shown = headers.withBytes(at: index) { Array($1) }
             } else {
                 let masked = Masking.value(value, ofField: name, sensitive: sensitive)
-                // The bytes as they are, which need not be UTF-8, where nothing was masked.
+                // If nothing was masked, the original bytes, which need not be UTF-8.
                 shown = masked == value ? headers.withBytes(at: index) { Array($1) } : Array(masked.utf8)
             }
-            // To curl, a field that ends at its colon is one to leave out.
+            // curl omits a field that ends at its colon.
             words += ["-H", ShellWord.quote(shown.isEmpty ? Array("\(name);".utf8) : Array("\(name): ".utf8) + shown)]
         }
         var own = ["User-Agent", "Accept"]

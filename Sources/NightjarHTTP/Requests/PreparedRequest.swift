@@ -17,7 +17,7 @@ public final class PreparedRequest: Sendable {
     /// A hash of the request. Equal for requests that are equal byte by byte.
     public let fingerprint: UInt64
     /// Names of fields and query items that the client's configuration declares as credentials.
-    let sensitive: [String]
+    package let sensitive: [String]
     /// Cookies of the call, as `name=value`. They are the entire Cookie field at this point. Empty if the caller has
     /// set that field. See ``CookieField``.
     public let ownCookies: [String]

@@ -1,10 +1,11 @@
 extension Request {
-    /// Sends `value` as JSON, with the Content-Type application/json unless the request or the client has set one.
+    /// Sets the body to `value` as JSON, with the Content-Type application/json unless the request or the client sets
+    /// one.
     ///
-    /// For PATCH: an optional that is nil is left out; ``Null`` and ``JSONValue/null`` are null, and so is the inner nil
-    /// of a `String??`.
+    /// For PATCH: optionals that are nil are omitted. ``Null``, ``JSONValue/null`` and the inner nil of a `String??`
+    /// are written as null.
     ///
-    /// - Throws: `invalid_request` with the path and what is wrong there.
+    /// - Throws: `invalid_request` with the path and the reason.
     public mutating func json<Value: Encodable>(
         _ value: Value, _ options: JSONEncodingOptions = .init()
     ) throws(NightjarError) {

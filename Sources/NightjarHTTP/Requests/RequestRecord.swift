@@ -1,21 +1,21 @@
 import NIOCore
 
-/// A request as it stood on the wire, for those who look at it later.
+/// A request as it was sent, for later inspection.
 public struct RequestRecord: Sendable {
     public enum Body: Sendable {
         case none
         case bytes(ByteBuffer)
-        /// It was streamed, and nobody has kept it.
+        /// The body was streamed and not kept.
         case unkept(length: Int?)
     }
 
     public var method: Method
     public var url: RequestURL
-    /// All fields, those that frame the message among them.
+    /// All fields, including those that frame the message.
     public var headers: Headers
     public var body: Body
-    /// Names of fields and query items that carry credentials, beside those known for it: they are masked where this is
-    /// shown.
+    /// Names of fields and query items that carry credentials, besides the built-in names. They are masked where the
+    /// record is shown.
     public var sensitive: [String]
 
     public init(method: Method, url: RequestURL, headers: Headers, body: Body = .none, sensitive: [String] = []) {

@@ -1,18 +1,18 @@
-/// What is done about answers that are not as their endpoint describes them.
+/// What happens if a response does not match its endpoint's description.
 public enum ResponseValidation: String, Sendable, CaseIterable {
-    /// Nothing: they are not looked at.
+    /// Responses are not validated.
     case off
-    /// The log and the call's decisions tell of it.
+    /// A mismatch is reported in the log and in the call's decisions.
     case warn
-    /// The call fails: `decoding`.
+    /// The call fails with `decoding`.
     case error
 }
 
-/// What the endpoint of a request says of its answers.
+/// The responses that the endpoint of a request describes.
 public final class ResponseContract: Sendable {
-    /// Its name.
+    /// The endpoint's name.
     public let endpoint: String
-    /// Nil: as the client has it.
+    /// What happens on a mismatch. Nil: the client's setting.
     public let validation: ResponseValidation?
     public let isDeprecated: Bool
     package let answers: [AnswerDescription]
@@ -27,11 +27,11 @@ public final class ResponseContract: Sendable {
     }
 }
 
-/// What an operation answers with some statuses.
+/// The response of an operation for certain statuses.
 public struct AnswerDescription: Sendable {
-    /// Nil: those that no other description of the operation is of (`default`).
+    /// The statuses. Nil: all statuses not covered by another description (`default`).
     public var statuses: StatusRange?
-    /// By media type or range, `application/json`. A nil schema: nothing is known of its content.
+    /// The schemas by media type or range, such as `application/json`. A nil schema accepts any content.
     public var schemas: [(mediaType: String, schema: DeferredSchema?)] = []
     public var documentation: String?
 

@@ -1,9 +1,10 @@
-/// One way in to an operation: credentials of all these schemes together; of none, it is open. OpenAPI 3.1 section 4.8.30.
+/// A security requirement of an operation: credentials of all these schemes together. Without schemes, no credentials
+/// are required. OpenAPI 3.1 section 4.8.30.
 public struct SecurityRequirement: Sendable, Equatable {
     public struct Use: Sendable, Equatable {
-        /// Of a ``SecurityScheme``.
+        /// The name of a ``SecurityScheme``.
         public var name: String
-        /// What of OAuth 2.0 the operation needs (RFC 6749 section 3.3), or the names of roles.
+        /// The required OAuth 2.0 scopes (RFC 6749 section 3.3), or role names.
         public var scopes: [String]
 
         public init(_ name: String, scopes: [String] = []) {
@@ -18,13 +19,13 @@ public struct SecurityRequirement: Sendable, Equatable {
 
     public init(_ names: String...) { self.init(names.map { Use($0) }) }
 
-    /// Whether there is no way in without credentials: false where all are open, nil where some are.
+    /// Whether credentials are required: false if every alternative is open, nil if some are.
     public static func requiresAuth(_ ways: [SecurityRequirement]) -> Bool? {
         if ways.allSatisfy(\.schemes.isEmpty) { return false }
         return ways.contains(where: \.schemes.isEmpty) ? nil : true
     }
 
-    /// For messages: `by "a" and "b", or by "c"`.
+    /// The alternatives, for messages: `by "a" and "b", or by "c"`.
     public static func text(_ ways: [SecurityRequirement]) -> String {
         let shown = ways.prefix(maximumShown).map { way in
             "by " + way.schemes.prefix(maximumShown).map { quoted($0.name) }.joined(separator: " and ")
@@ -32,13 +33,13 @@ public struct SecurityRequirement: Sendable, Equatable {
         return shown.joined(separator: ", or ")
     }
 
-    /// The maximum number of origins listed in a message.
+    /// The maximum number of alternatives, and of schemes in each, in a message.
     private static let maximumShown = 8
 }
 
 extension SecurityRequirement {
-    /// `scope-token`.
-    static func isScope(_ text: String) -> Bool {
+    /// True for a valid `scope-token`.
+    package static func isScope(_ text: String) -> Bool {
         !text.isEmpty
             && text.utf8.allSatisfy { 0x21...0x7E ~= $0 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
     }

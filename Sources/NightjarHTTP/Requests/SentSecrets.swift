@@ -1,17 +1,17 @@
 import NIOCore
 
-/// The credentials of a request, to mask them in text that the server wrote: some servers repeat what they were sent.
+/// The credentials of a request, to mask them in text from the server: some servers repeat what they receive.
 struct SentSecrets {
-    /// Longest first, because one may be part of another.
+    /// Longest first, because one may contain another.
     private var values: [[UInt8]] = []
 
     var isEmpty: Bool { values.isEmpty }
 
-    /// Bytes of the shortest credential that is looked for: shorter ones are part of many words. Cookies and query items are
-    /// often settings and no credentials.
+    /// The minimum length in bytes of a credential that is searched, because shorter ones are part of many words. The
+    /// limit for cookies and query items is higher, because they are often settings.
     private static let shortest = 5
     private static let shortestOther = 8
-    /// Bytes of a body that is read.
+    /// The maximum size in bytes of a body that is examined.
     private static let maximumBody = 64 * 1024
 
     init(_ request: PreparedRequest) {
@@ -44,14 +44,14 @@ struct SentSecrets {
         guard let space = bytes.firstIndex(of: UInt8(ascii: " ")) else { return }
         let token = Array(bytes[(space + 1)...])
         add(token, atLeast: SentSecrets.shortest)
-        // Basic: the password alone, too. RFC 7617 section 2.
+        // For Basic, also the password by itself. RFC 7617 section 2.
         guard ASCII.equalIgnoringCase(bytes[..<space], "basic".utf8), let pair = Base64.decode(token),
             let colon = pair.firstIndex(of: UInt8(ascii: ":"))
         else { return }
         add(Array(pair[(colon + 1)...]), atLeast: SentSecrets.shortest)
     }
 
-    /// The secrets in the body: a password, the client secret and the tokens of a request for a token.
+    /// Adds the secrets in the body: a password, or the client secret and tokens of a token request.
     private mutating func addBody(of request: PreparedRequest) {
         guard case .bytes(let body) = request.body, body.readableBytes <= SentSecrets.maximumBody else { return }
         var found = Found(sensitive: request.sensitive)
@@ -60,7 +60,7 @@ struct SentSecrets {
         for value in found.values { add(Array(value.utf8), atLeast: SentSecrets.shortest) }
     }
 
-    /// Notes the secrets of a body, and changes none.
+    /// Collects the secrets of a body without changing it.
     private struct Found: SecretReplacing {
         let sensitive: [String]
         var values: [String] = []

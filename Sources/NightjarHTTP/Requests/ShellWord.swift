@@ -1,8 +1,7 @@
-/// Writes bytes as one word of a POSIX shell's command line, right for every byte but NUL, which no argument can hold.
+/// Quotes bytes as one word of a POSIX shell. Supports every byte except NUL, which arguments cannot contain.
 enum ShellWord {
-    /// Printable text stands between single quotes, where nothing has a meaning. Control characters, which would act on
-    /// the terminal of whoever looks at the command, and bytes that are not UTF-8 are made by printf, as `$'...'` is not
-    /// known to every shell.
+    /// Printable text is put in single quotes. Control characters, which would affect the terminal, and bytes that are
+    /// not UTF-8 are produced by printf, because `$'...'` is not supported by every shell.
     static func quote(_ bytes: some Collection<UInt8>) -> String {
         var word = ""
         var plain = ""
@@ -45,7 +44,7 @@ enum ShellWord {
         return word.isEmpty ? "''" : word
     }
 
-    /// The scalar that `bytes` begin with; nil when they do not begin with UTF-8.
+    /// The first scalar of `bytes`. Nil if they do not begin with valid UTF-8.
     private static func firstScalar(_ bytes: ArraySlice<UInt8>) -> Unicode.Scalar? {
         for length in 1...4 {
             if let text = String(validating: bytes.prefix(length), as: UTF8.self) { return text.unicodeScalars.first }
@@ -53,7 +52,7 @@ enum ShellWord {
         return nil
     }
 
-    /// The end of a line is: a command substitution would lose it, and in quotes it harms nobody.
+    /// A line break is shown: a command substitution would drop it, and it is harmless in quotes.
     private static func isShown(_ scalar: Unicode.Scalar) -> Bool {
         if scalar == "\n" { return true }
         switch scalar.properties.generalCategory {

@@ -1,27 +1,28 @@
-/// One thing that was decided for a call: why it went as it did. See ``Response/decisions`` and
-/// ``NightjarError/decisions``. No secret is in it.
+/// A decision that was made during a call. See ``Response/decisions`` and ``NightjarError/decisions``. Contains no
+/// secrets.
 public struct Decision: Sendable, Equatable {
     public enum What: Sendable, Equatable {
-        /// Another attempt, after a wait.
+        /// The request was retried after a wait.
         case retried(cause: String, after: Duration)
-        /// The failure is the call's.
+        /// The failure was reported to the caller.
         case notRetried(cause: String, because: String)
-        /// Calls that were alike shared one exchange.
+        /// Equal calls shared one exchange.
         case coalesced(calls: Int)
-        /// An exchange had to wait until it could begin.
+        /// An exchange had to wait before it could start.
         case waited(Duration, for: String)
-        /// This call waited for a new token, with all others that wait for the same refresh: the client counts them.
+        /// The call waited for a token refresh. Calls that share a refresh have the same number, which the client
+        /// counts.
         case tokenAwaited(TokenCause, Duration, refresh: Int)
-        /// Sent again with a newer token.
+        /// The request was sent again with a newer token.
         case replayed
-        /// Sent again with an answer to the server's challenge.
+        /// The request was sent again in response to an authentication challenge.
         case challenged
         case redirected(status: Int, method: Method, to: String)
-        /// What the cache had to say, which looked under this URL.
+        /// A decision of the cache, and the URL of the cache key.
         case cache(CacheVerdict, key: RequestURL)
-        /// The answer is not as its endpoint describes it, which the client was told to warn of.
+        /// The response does not match its endpoint's description, and the client is configured to warn.
         case mismatched(problem: String)
-        /// The server's certificate was not verified, because the client does not.
+        /// The server's certificate was not verified, because the client is configured not to.
         case unverifiedTLS
     }
 
@@ -31,16 +32,16 @@ public struct Decision: Sendable, Equatable {
         fileprivate var sentence: String {
             switch self {
             case .missing: "there was no token yet"
-            case .expired: "the token had run out"
+            case .expired: "the token had expired"
             case .refused: "the server refused the token (401)"
             }
         }
     }
 
     public let what: What
-    /// Times the request had been put on a connection by then.
+    /// How often the request had been sent on a connection by then.
     public let attempt: Int
-    /// Since the call began.
+    /// The time since the start of the call.
     public let moment: Duration
 
     public init(_ what: What, attempt: Int, moment: Duration) {
@@ -49,7 +50,7 @@ public struct Decision: Sendable, Equatable {
         self.moment = moment
     }
 
-    /// The name of what was decided, as in ``json``.
+    /// The name of the decision, as in ``json``.
     public var name: String {
         switch what {
         case .retried: "retried"
@@ -67,7 +68,7 @@ public struct Decision: Sendable, Equatable {
     }
 }
 
-/// A sentence.
+/// The decision in one sentence.
 extension Decision: CustomStringConvertible {
     public var description: String {
         "at \(moment.shortSeconds) s" + (attempt > 0 ? ", after attempt \(attempt): " : ": ") + sentence
@@ -77,12 +78,12 @@ extension Decision: CustomStringConvertible {
         switch what {
         case .retried(let cause, let wait): "\(cause); retried after \(wait.shortSeconds) s"
         case .notRetried(let cause, let reason): "\(cause); \(reason)"
-        case .coalesced(let calls): "\(calls) calls that are alike shared one exchange"
+        case .coalesced(let calls): "\(calls) equal calls shared one exchange"
         case .waited(let wait, let limit): "waited \(wait.shortSeconds) s for \(limit)"
         case .tokenAwaited(let cause, let wait, let refresh):
             "\(cause.sentence); waited \(wait.shortSeconds) s for refresh \(refresh) of this client"
         case .replayed: "sent again with the new token"
-        case .challenged: "the server asked for a login (401); sent again with the answer to its challenge"
+        case .challenged: "the server sent a challenge (401); sent again with credentials"
         case .redirected(let status, let method, let url): "redirected (\(status)) to \(method) \(url)"
         case .cache(let verdict, let key): "\(verdict.sentence) (cache key: \(key.redacted))"
         case .mismatched(let problem): problem
@@ -91,9 +92,9 @@ extension Decision: CustomStringConvertible {
     }
 }
 
-/// As data, for C and Lua.
+/// The decision as data, for C and Lua.
 extension Decision {
-    /// An object of `decision`, `attempt`, `at` (seconds), `text` and what belongs to the decision.
+    /// An object with `decision`, `attempt`, `at` (seconds), `text` and members specific to the decision.
     public var json: JSONValue {
         var members: [JSONValue.Member] = [
             .init("decision", .string(name)), .init("attempt", .integer(Int64(attempt))),
@@ -132,15 +133,15 @@ extension Decision {
 }
 
 extension Sequence<Decision> {
-    /// A sentence a line; a line that says so when nothing had to be decided.
+    /// One sentence per line. If there are no decisions, a line that says so.
     public var explanation: String {
         let lines = map(\.description)
         return lines.isEmpty
-            ? "nothing had to be decided: the first answer was the call's" : lines.joined(separator: "\n")
+            ? "no decisions: the first response was returned" : lines.joined(separator: "\n")
     }
 }
 
 extension Duration {
-    /// To the millisecond: `0.35`.
+    /// Seconds with millisecond precision: `0.35`.
     var shortSeconds: String { "\((inSeconds * 1000).rounded() / 1000)" }
 }

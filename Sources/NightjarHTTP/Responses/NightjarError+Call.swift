@@ -21,14 +21,14 @@ extension NightjarError {
         self.init(facts)
     }
 
-    /// The answer, when there was one (the kinds that name a status, and `decoding`).
+    /// The response, if there was one (kinds that stand for a status, and `decoding`).
     public var response: Response? { call?.response }
-    /// What the server says about it in the body of ``response``, where that is understood.
+    /// The error description in the body of ``response``, if its format is recognized.
     public var details: ErrorBody? { call?.details }
-    /// Why the call went as it did, first to last.
+    /// The decisions made during the call, first to last.
     public var decisions: [Decision] { call?.decisions ?? [] }
 
-    /// What was sent last, or was about to be; nil for a failure that belongs to no call.
+    /// The request that was sent last or was about to be sent. Nil if the failure belongs to no call.
     public var request: RequestRecord? { (call?.sent ?? response?.sent).map(RequestRecord.init) }
 
     /// The curl command line that sends the failed request. See ``Response/curl(showsSecrets:)``.

@@ -58,7 +58,7 @@ extension Response {
     }
 
     /// True if the body is empty or only white space.
-    var isBlank: Bool { body.readableBytesView.allSatisfy(ASCII.isWhitespace) }
+    package var isBlank: Bool { body.readableBytesView.allSatisfy(ASCII.isWhitespace) }
 
     private func parsed() throws(NightjarError) -> JSONValue {
         guard !isBlank else { throw NightjarError(.decoding, "the response has no body, but JSON was expected") }

@@ -1,12 +1,12 @@
-/// The header fields that go along to another origin: when a redirect leads there, when the next page of a list is there,
-/// and when a client's defaults meet an absolute URL.
+/// The header fields that are sent to another origin: after a redirect, for a further page of a list, and for a
+/// client's default fields with an absolute URL.
 ///
-/// It is a list of what may go and not of what may not: a name that nobody has thought of stays at home.
+/// This is an allow list, so an unknown field is not sent.
 public struct ForwardedFields: Sendable, Equatable {
-    /// Further names that the caller allows.
+    /// Additional names that the caller allows.
     public let names: [String]
 
-    /// - Throws: `invalid_argument` for a name that is none, or that never goes to another origin.
+    /// - Throws: `invalid_argument` for an invalid name, and for a field that is never sent to another origin.
     public init(_ names: [String] = []) throws(NightjarError) {
         for name in names {
             guard FieldSyntax.isToken(name.utf8) else {
@@ -19,7 +19,8 @@ public struct ForwardedFields: Sendable, Equatable {
             guard !isForbidden else {
                 throw NightjarError(
                     .invalidArgument,
-                    "forward_headers cannot name \(name): it is for the origin that it was set for; set it on a request "
+                    "forward_headers cannot contain \(name): the field belongs to the origin for which it was set; "
+                        + "set it on a request "
                         + "to the other origin")
             }
         }
@@ -28,18 +29,18 @@ public struct ForwardedFields: Sendable, Equatable {
 
     private init() { names = [] }
 
-    /// The list itself.
+    /// The built-in list.
     public static let standard = ForwardedFields()
 
-    /// Whether a field goes along.
+    /// True if a field is sent to another origin.
     ///
-    /// - Parameter sensitive: names that the caller wants treated as credentials. They stay whatever else is allowed.
+    /// - Parameter sensitive: names that the caller declares as credentials. They take precedence over all other rules.
     func allow(_ name: UnsafeRawBufferPointer, sensitive: [String]) -> Bool {
         func isAmong(_ names: [String]) -> Bool { names.contains { ASCII.equalIgnoringCase(name, $0.utf8) } }
         return (ForwardedFields.isSafe(name) || isAmong(names)) && !isAmong(sensitive)
     }
 
-    /// Whether the field says what the client is or wants, and never who it is.
+    /// True if the field describes the client or the request but never identifies the user.
     static func isSafe(_ name: UnsafeRawBufferPointer) -> Bool {
         func says(_ text: StaticString) -> Bool { ASCII.isCaseless(name, text) }
         switch name.count {
@@ -65,7 +66,7 @@ public struct ForwardedFields: Sendable, Equatable {
 }
 
 extension Headers {
-    /// The fields that go to another origin.
+    /// The fields that may be sent to another origin.
     public func forwarded(_ fields: ForwardedFields, sensitive: [String]) -> Headers {
         var others = Headers()
         for index in 0..<count {

@@ -1,16 +1,16 @@
 extension Masking {
-    /// A message as it may be shown: text that a person or a program wrote, with secrets anywhere in it.
+    /// Masks secrets anywhere in a message written by a person or a program.
     ///
-    /// Masked are user info and secret items of URLs of any scheme, secret members of JSON, values of secret names
-    /// (`password=x`, `"token": "x"`, `Authorization: x`), what follows `Bearer` and `Basic`, and tokens known by their
-    /// shape.
+    /// Masks user info and secret items in URLs of any scheme, secret members of JSON, values after secret names
+    /// (`password=x`, `"token": "x"`, `Authorization: x`), what follows `Bearer` and `Basic`, and tokens recognized by
+    /// their form.
     package static func text(_ text: String) -> String {
         var masks = Masks(sensitive: [])
         let bytes = SecretContent.json(Array(text.utf8), with: &masks)
         return String(decoding: SecretContent.tokens(words(bytes), with: &masks), as: UTF8.self)
     }
 
-    /// The words of a message, one after another: what separates them stays.
+    /// Processes the words of a message. Separators are kept.
     private static func words(_ bytes: [UInt8]) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)
@@ -27,7 +27,7 @@ extension Masking {
             let word = bytes[start..<at]
             result += shown(word, after: former)
             former = word.elementsEqual("=".utf8) ? former + word : word
-            // password = "hunter2"
+            // Handles `password = "hunter2"`.
             guard let sign = word.last, sign == UInt8(ascii: "=") || sign == UInt8(ascii: ":"),
                 isNamed(word.dropLast()) || word.count == 1 && isNamed(ending(before: start, bytes))
             else { continue }
@@ -40,7 +40,7 @@ extension Masking {
         return result
     }
 
-    /// The word before a place, with the blanks between them left out.
+    /// The word that ends before a position, ignoring blanks.
     private static func ending(before place: Int, _ bytes: [UInt8]) -> ArraySlice<UInt8> {
         let text = bytes[..<place].suffix(256)
         guard let last = text.lastIndex(where: { !ASCII.isWhitespace($0) }), isWord(text[last]) else { return [] }
@@ -52,18 +52,18 @@ extension Masking {
 
     private static func shown(_ word: ArraySlice<UInt8>, after former: ArraySlice<UInt8>) -> [UInt8] {
         if isScheme(former), isCredential(word) { return Array(mask.utf8) }
-        // "password: hunter2", and not "the token: it has expired" unless it looks like a value.
+        // Masks "password: hunter2". Masks "the token: it has expired" only if the word looks like a value.
         let isColon = former.last == UInt8(ascii: ":") && isCredential(word)
         if isColon || former.last == UInt8(ascii: "="), isNamed(former.dropLast()) { return Array(mask.utf8) }
         guard word.contains(where: { "=/?&;@:".utf8.contains($0) }) else { return Array(word) }
-        // "x=1,password=hunter2"
+        // Handles `x=1,password=hunter2`.
         let parts = word.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
         let isURL = contains("://", word)
         guard parts.count > 1, !isURL else { return assigned(word) }
         return Array(parts.map(assigned).joined(separator: [UInt8(ascii: ",")]))
     }
 
-    /// A URL, or a name with its value.
+    /// Masks a URL, or a name with its value.
     private static func assigned(_ word: ArraySlice<UInt8>) -> [UInt8] {
         let place = word.prefix { !isSeparator($0) }
         if let sign = place.firstIndex(where: { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: ":") }),
@@ -74,7 +74,7 @@ extension Masking {
         return Array(url(String(decoding: word, as: UTF8.self)).utf8)
     }
 
-    /// Whether a word ends in the name of a secret: without the brackets at its end and what is before it.
+    /// True if a word ends in the name of a secret, ignoring brackets at its end and the part before the name.
     private static func isNamed(_ word: ArraySlice<UInt8>) -> Bool {
         func isPart(_ byte: UInt8) -> Bool { SecretShape.isTokenByte(byte) || byte == UInt8(ascii: ".") }
         let name = word.reversed().drop { !isPart($0) }.prefix(while: isPart).reversed()
@@ -86,7 +86,7 @@ extension Masking {
         ["bearer", "basic"].contains { ASCII.equalIgnoringCase(word.suffix($0.utf8.count), $0.utf8) }
     }
 
-    /// Whether a word is written like a credential and not like one of a language.
+    /// True if a word looks like a credential and not like natural language.
     private static func isCredential(_ word: ArraySlice<UInt8>) -> Bool {
         word.count >= 20 || word.contains { ASCII.isDigit($0) || "=_+/~$!#%".utf8.contains($0) }
     }

@@ -1,12 +1,12 @@
-/// Takes credentials out of what is shown: `***` stands in their place.
+/// Replaces credentials in text that is shown with `***`.
 package enum Masking {
-    static let mask = "***"
+    package static let mask = "***"
 
-    /// The value of a field as it may be shown. What says how, and to whom, stays: the scheme of Authorization, the names
-    /// of cookies and the attributes that are set with them.
+    /// Masks the value of a field. Parts that are not secret are kept: the scheme of Authorization, and the names and
+    /// attributes of cookies.
     ///
     /// - Parameter sensitive: names that the caller wants treated as credentials.
-    static func value(_ value: String, ofField name: String, sensitive: [String]) -> String {
+    package static func value(_ value: String, ofField name: String, sensitive: [String]) -> String {
         if SecretNames.isNamed(name.utf8, in: sensitive) { return mask }
         let lowercase = String(decoding: name.utf8.map(ASCII.lowercase), as: UTF8.self)
         switch lowercase {
@@ -34,9 +34,8 @@ package enum Masking {
         return pair[...equals] + mask
     }
 
-    /// A URL, or something like one, without user info and with the credentials of path parameters, query and fragment
-    /// masked.
-    static func url(_ text: String, sensitive: [String] = []) -> String {
+    /// Removes user info from a URL or similar text, and masks credentials in path parameters, query and fragment.
+    package static func url(_ text: String, sensitive: [String] = []) -> String {
         var result = ""
         var rest = text.utf8[...]
         let place = rest.prefix { !isSeparator($0) }
@@ -51,32 +50,33 @@ package enum Masking {
         return result
     }
 
-    /// What stands before an item: some servers split queries at semicolons, and paths have parameters there.
-    static func isSeparator(_ byte: UInt8) -> Bool { "?#&;".utf8.contains(byte) }
+    /// True for the bytes before an item. Some servers split queries at semicolons, and paths have parameters after
+    /// them.
+    package static func isSeparator(_ byte: UInt8) -> Bool { "?#&;".utf8.contains(byte) }
 
-    /// Content as it may be shown.
+    /// Masks credentials in a body.
     ///
     /// - Parameters:
     ///   - type: its Content-Type.
     ///   - sensitive: names that the caller wants treated as credentials.
-    static func content(_ text: String, type: String?, sensitive: [String] = []) -> String {
+    package static func content(_ text: String, type: String?, sensitive: [String] = []) -> String {
         String(decoding: content(Array(text.utf8), type: type, sensitive: sensitive), as: UTF8.self)
     }
 
-    static func content(_ bytes: [UInt8], type: String?, sensitive: [String] = []) -> [UInt8] {
+    package static func content(_ bytes: [UInt8], type: String?, sensitive: [String] = []) -> [UInt8] {
         var masks = Masks(sensitive: sensitive)
         return SecretContent.replacing(bytes, type: type, with: &masks)
     }
 
-    /// `application/x-www-form-urlencoded`, or a query.
-    static func form(_ text: String) -> String {
+    /// Masks an `application/x-www-form-urlencoded` body or a query.
+    package static func form(_ text: String) -> String {
         var masks = Masks(sensitive: [])
         return String(decoding: SecretContent.form(Array(text.utf8), with: &masks), as: UTF8.self)
     }
 
-    /// JSON with the values of members masked whose names are those of credentials. Text that is no JSON comes out as it
-    /// is, or with a piece masked: what is shown may be cut off anywhere.
-    static func json(_ text: String) -> String {
+    /// Masks the values of secret members in JSON. The text may be truncated or invalid; it is then processed as far as
+    /// possible.
+    package static func json(_ text: String) -> String {
         var masks = Masks(sensitive: [])
         return String(decoding: SecretContent.json(Array(text.utf8), with: &masks), as: UTF8.self)
     }
@@ -92,7 +92,7 @@ package enum Masking {
         func replacement(for secret: String) -> String? { mask }
     }
 
-    /// An item of a query or a fragment, with its value masked if that is a credential.
+    /// Masks the value of a query or fragment item if it is a credential.
     private static func item(_ text: Substring, sensitive: [String]) -> String {
         let name = text.utf8.prefix { $0 != UInt8(ascii: "=") }
         guard name.endIndex < text.endIndex else { return String(text) }
@@ -101,19 +101,19 @@ package enum Masking {
         return isSecret ? Substring(name) + "=" + mask : String(text)
     }
 
-    /// Whether the value of an item is a token by its shape, or a URL or a form with a credential in it.
-    static func hasSecret(_ value: Substring.UTF8View, sensitive: [String]) -> Bool {
+    /// True if the value of an item is a token by its form, or a URL or form that contains a credential.
+    package static func hasSecret(_ value: Substring.UTF8View, sensitive: [String]) -> Bool {
         if SecretShape.isToken(value) { return true }
         let plain = String(decoding: PercentEncoding.decoded(value), as: UTF8.self)
         let place = Substring(plain.utf8.prefix { !isSeparator($0) })
         if withoutUserInfo(place) != place { return true }
-        // Each level of encoding makes it shorter, so this ends.
+        // Ends, because each level of decoding shortens the text.
         guard plain.utf8.count < value.count, plain.utf8.contains(UInt8(ascii: "=")) else { return false }
         return url("?" + plain, sensitive: sensitive) != "?" + plain
     }
 
-    /// - Parameter text: up to the query.
-    static func withoutUserInfo(_ text: Substring) -> String {
+    /// - Parameter text: the text before the query.
+    package static func withoutUserInfo(_ text: Substring) -> String {
         let slash = UInt8(ascii: "/")
         guard let first = text.utf8.firstIndex(of: slash), text.utf8[first...].starts(with: "//".utf8) else {
             return String(text)

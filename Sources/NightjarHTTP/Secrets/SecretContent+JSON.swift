@@ -1,7 +1,7 @@
 extension SecretContent {
-    /// Replaces the values of secret members in any text. Text that is no JSON comes out as it is, or with a piece replaced:
-    /// what is shown may be cut off anywhere.
-    static func json(_ bytes: [UInt8], with secrets: inout some SecretReplacing, depth: Int = 0) -> [UInt8] {
+    /// Replaces the values of secret members. The text may be truncated or invalid JSON; it is then processed as far as
+    /// possible.
+    package static func json(_ bytes: [UInt8], with secrets: inout some SecretReplacing, depth: Int = 0) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)
         var at = 0
@@ -12,7 +12,7 @@ extension SecretContent {
                 continue
             }
             let end = endOfString(bytes, from: at)
-            // No string of JSON has a line end in it: the quote is one of other text.
+            // A JSON string contains no line break, so this quote belongs to other text.
             guard !bytes[at..<end].contains(UInt8(ascii: "\n")) else {
                 result.append(bytes[at])
                 at += 1
@@ -38,7 +38,7 @@ extension SecretContent {
         return result
     }
 
-    /// - Parameter value: of a secret member, as it is written.
+    /// - Parameter value: the value of a secret member, as written.
     private static func replaced(
         _ value: ArraySlice<UInt8>, with secrets: inout some SecretReplacing, depth: Int
     ) -> [UInt8] {
@@ -53,7 +53,7 @@ extension SecretContent {
         return [UInt8(ascii: "\"")] + other.utf8 + [UInt8(ascii: "\"")]
     }
 
-    /// All texts of an object or an array but the names, and what says something about the secret.
+    /// Replaces all strings in an object or array except names, and except members that only describe the secret.
     private static func beneath(_ bytes: [UInt8], with secrets: inout some SecretReplacing) -> [UInt8] {
         var result: [UInt8] = []
         var at = 0
@@ -80,7 +80,7 @@ extension SecretContent {
         return result
     }
 
-    /// A text that holds JSON itself, as logs and queues have it.
+    /// Handles a string that itself contains JSON, as in logs and queues.
     private static func nested(
         _ text: ArraySlice<UInt8>, with secrets: inout some SecretReplacing, depth: Int
     ) -> [UInt8] {
@@ -97,7 +97,7 @@ extension SecretContent {
         return Array(encoded.readableBytesView)
     }
 
-    /// A string without its quotes and escapes; as it is written where it is cut off or no string of JSON.
+    /// A string without quotes and escapes. Returned as written if it is truncated or invalid.
     private static func plain(_ text: ArraySlice<UInt8>) -> [UInt8] {
         let inner = text.dropFirst()
         let isClosed = text.count > 1 && text.last == UInt8(ascii: "\"")
@@ -108,7 +108,7 @@ extension SecretContent {
         return unescaped(isClosed ? inner.dropLast() : inner)
     }
 
-    /// Reads the escapes that there are, for text that a parser refuses.
+    /// Decodes the escapes of text that a parser would reject.
     private static func unescaped(_ text: ArraySlice<UInt8>) -> [UInt8] {
         var result: [UInt8] = []
         var rest = text
@@ -135,7 +135,7 @@ extension SecretContent {
         return at
     }
 
-    /// After the closing quote of the string that begins at `start`, or after the line.
+    /// The position after the closing quote of the string that begins at `start`, or after the line.
     private static func endOfString(_ bytes: [UInt8], from start: Int) -> Int {
         var at = start + 1
         while at < bytes.count {
@@ -149,7 +149,7 @@ extension SecretContent {
         return bytes.count
     }
 
-    /// After the value at `start`; `start` itself where none follows.
+    /// The position after the value at `start`. `start` if there is no value.
     private static func endOfValue(_ bytes: [UInt8], from start: Int) -> Int {
         var at = start
         var depth = 0
@@ -162,7 +162,7 @@ extension SecretContent {
                 depth += 1
                 at += 1
             case UInt8(ascii: "}"), UInt8(ascii: "]"):
-                // The end of what the value is in: it was a number or a word, or there is none.
+                // The end of the enclosing container: the value was a number or a word, or is missing.
                 if depth == 0 { return at }
                 depth -= 1
                 at += 1

@@ -1,6 +1,6 @@
 extension SecretContent {
-    /// Replaces the content of secret elements and the values of secret attributes in XML and HTML. An element is secret by
-    /// its local name, or by an attribute that names it: `<entry key="password">`.
+    /// Replaces the content of secret elements and the values of secret attributes in XML and HTML. An element is
+    /// secret by its local name, or by an attribute that names it: `<entry key="password">`.
     static func markup(_ bytes: [UInt8], with secrets: inout some SecretReplacing) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)
@@ -18,7 +18,7 @@ extension SecretContent {
             if secrets.isSecret(name: Array(tag.localName(bytes))) {
                 end = tag.endOfContent(bytes)
             } else if tag.isNamedByAttribute(bytes, secrets) {
-                // Text alone: a schema names a secret, and has elements in it.
+                // Only the text: a schema may use the name of a secret for an element with child elements.
                 end = tag.endOfText(bytes)
             } else {
                 continue
@@ -50,23 +50,23 @@ extension SecretContent {
     }
 }
 
-/// A start tag as it is written, or another piece of markup.
+/// A start tag as written, or another piece of markup.
 private struct Tag {
     struct Attribute {
         let name: Range<Int>
-        /// Without its quotes.
+        /// The range without quotes.
         let value: Range<Int>
     }
 
     let start: Int
     private(set) var end: Int
-    /// With its prefix; empty: a comment, a declaration or an end tag.
+    /// The name with its prefix. Empty for a comment, a declaration or an end tag.
     private(set) var name: Range<Int>
     private(set) var attributes: [Attribute] = []
-    /// It has content and an end tag.
+    /// True if it has content and an end tag.
     private(set) var isOpening = false
 
-    /// - Returns: nil where no tag begins.
+    /// - Returns: nil if no tag begins here.
     init?(_ bytes: [UInt8], at start: Int) {
         self.start = start
         var at = start + 1
@@ -121,7 +121,7 @@ private struct Tag {
         }
     }
 
-    /// Where the end tag begins, or the end of the text.
+    /// The position of the end tag, or the end of the text.
     func endOfContent(_ bytes: [UInt8]) -> Int {
         let tag = Array("</".utf8) + bytes[name]
         var at = end
@@ -136,7 +136,7 @@ private struct Tag {
         return bytes.count
     }
 
-    /// Where the next tag begins, or the end of the text.
+    /// The position of the next tag, or the end of the text.
     func endOfText(_ bytes: [UInt8]) -> Int {
         var at = end
         while at < bytes.count {
@@ -146,7 +146,7 @@ private struct Tag {
         return at
     }
 
-    /// The text of an element: without white space at its ends, the frame of a CDATA section and character references.
+    /// The text of an element without surrounding white space, CDATA markers and character references.
     static func text(_ content: ArraySlice<UInt8>) -> [UInt8] {
         var text = ASCII.trimmed(content)
         if text.starts(with: "<![CDATA[".utf8) {
@@ -156,7 +156,7 @@ private struct Tag {
         return plain(text)
     }
 
-    /// Text without the five named character references. XML section 4.6.
+    /// Decodes the five named character references. XML section 4.6.
     static func plain(_ text: ArraySlice<UInt8>) -> [UInt8] {
         guard text.contains(UInt8(ascii: "&")) else { return Array(text) }
         let references: [(String, Character)] = [

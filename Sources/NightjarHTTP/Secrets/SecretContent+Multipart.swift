@@ -1,8 +1,8 @@
 extension SecretContent {
-    /// Replaces the content of secret parts, and secrets in the other parts. RFC 2046 section 5.1, RFC 7578.
+    /// Replaces the content of secret parts, and secrets in other parts. RFC 2046 section 5.1, RFC 7578.
     ///
     /// - Returns: nil where no boundary is known.
-    static func multipart(
+    package static func multipart(
         _ bytes: [UInt8], type: String?, with secrets: inout some SecretReplacing, depth: Int
     ) -> [UInt8]? {
         guard let boundary = boundary(bytes, type) else { return nil }
@@ -15,8 +15,13 @@ extension SecretContent {
             result += bytes[at..<lineEnd]
             at = lineEnd
             if bytes[start...].dropFirst(delimiter.count).starts(with: "--".utf8) { break }
-            let end = place(of: delimiter, in: bytes, from: at) ?? bytes.count
-            result += message(Array(bytes[at..<end]), isPart: true, with: &secrets, depth: depth)
+            var end = place(of: delimiter, in: bytes, from: at) ?? bytes.count
+            let fields = Fields(bytes[at..<end], with: &secrets)
+            // A line that begins with the delimiter and continues ends a part for some readers and not for others. A
+            // secret part ends where both agree.
+            if fields.isSecret { end = place(of: delimiter, isWholeLine: true, in: bytes, from: at) ?? bytes.count }
+            result += fields.text
+            result += content(bytes[(at + fields.count)..<end], isPart: true, of: fields, with: &secrets, depth: depth)
             at = end
         }
         return result + bytes[at...]
@@ -26,46 +31,60 @@ extension SecretContent {
         if let type, let parameter = MediaType(type)?["boundary"], !parameter.isEmpty {
             return Array(parameter.utf8)
         }
-        // As the content has it: its first line.
+        // Taken from the first line of the body.
         guard bytes.starts(with: "--".utf8) else { return nil }
         let line = bytes.dropFirst(2).prefix { !ASCII.isWhitespace($0) }
         return line.isEmpty || line.count > 70 ? nil : Array(line)
     }
 
-    /// The place of a delimiter at the beginning of a line.
-    private static func place(of delimiter: [UInt8], in bytes: [UInt8], from start: Int) -> Int? {
+    /// The place of a delimiter at the beginning of a line. RFC 2046 section 5.1.1.
+    ///
+    /// - Parameter isWholeLine: only white space, or the `--` of the last delimiter, follows it on its line.
+    private static func place(
+        of delimiter: [UInt8], isWholeLine: Bool = false, in bytes: [UInt8], from start: Int
+    ) -> Int? {
         guard let first = delimiter.first else { return nil }
         var at = start
         while at + delimiter.count <= bytes.count {
             if bytes[at] == first, at == 0 || bytes[at - 1] == UInt8(ascii: "\n"),
                 bytes[at..<(at + delimiter.count)].elementsEqual(delimiter)
             {
-                return at
+                let rest = bytes[(at + delimiter.count)...].prefix { $0 != UInt8(ascii: "\n") }
+                if !isWholeLine || rest.starts(with: "--".utf8) || rest.allSatisfy(ASCII.isWhitespace) { return at }
             }
             at += 1
         }
         return nil
     }
 
-    /// Header fields, an empty line and content: a part, or a message of HTTP within one.
-    static func message(
-        _ bytes: [UInt8], isPart: Bool = false, with secrets: inout some SecretReplacing, depth: Int
-    ) -> [UInt8] {
-        var result: [UInt8] = []
-        var at = 0
-        var (type, isSecret): (String?, Bool) = (nil, false)
-        while at < bytes.count {
-            let lineEnd = bytes[at...].firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? bytes.count
-            let line = bytes[at..<lineEnd]
-            at = lineEnd
-            let text = ASCII.trimmed(line)
-            guard !text.isEmpty else {
-                result += line
-                break
+    /// The header fields of a part or message, to and with the empty line after them.
+    private struct Fields {
+        /// The fields with their secrets replaced.
+        var text: [UInt8] = []
+        /// The bytes that the fields have in the message.
+        var count = 0
+        var type: String?
+        /// Whether the content is a secret, by its name in Content-Disposition.
+        var isSecret = false
+
+        init(_ bytes: ArraySlice<UInt8>, with secrets: inout some SecretReplacing) {
+            var rest = bytes
+            while !rest.isEmpty {
+                let line = rest.prefix(through: rest.firstIndex(of: UInt8(ascii: "\n")) ?? rest.endIndex - 1)
+                rest = rest[line.endIndex...]
+                guard !ASCII.trimmed(line).isEmpty else {
+                    text += line
+                    break
+                }
+                add(line, with: &secrets)
             }
+            count = rest.startIndex - bytes.startIndex
+        }
+
+        private mutating func add(_ line: ArraySlice<UInt8>, with secrets: inout some SecretReplacing) {
             guard let colon = line.firstIndex(of: UInt8(ascii: ":")), FieldSyntax.isToken(line[..<colon]) else {
-                result += line
-                continue
+                text += line
+                return
             }
             let name = line[..<colon]
             let value = ASCII.trimmed(line[(colon + 1)...])
@@ -77,29 +96,42 @@ extension SecretContent {
                 Array(value).withUnsafeBytes { SecretNames.isSecret(field: name, $0) }
             }
             guard isCredential, let other = secrets.replacement(for: String(decoding: value, as: UTF8.self)) else {
-                result += line
-                continue
+                text += line
+                return
             }
-            result +=
-                bytes[line.startIndex..<value.startIndex] + Array(other.utf8) + bytes[value.endIndex..<line.endIndex]
+            text += line[..<value.startIndex] + Array(other.utf8) + line[value.endIndex...]
         }
-        // The line end before a delimiter belongs to the delimiter.
-        var end = bytes.count
-        if isPart, end > at, bytes[end - 1] == UInt8(ascii: "\n") {
-            end -= 1
-            if end > at, bytes[end - 1] == UInt8(ascii: "\r") { end -= 1 }
-        }
-        let content = Array(bytes[at..<end])
-        if isSecret, !content.isEmpty, let other = secrets.replacement(for: String(decoding: content, as: UTF8.self)) {
-            result += other.utf8
-        } else {
-            let isText = type != nil || String(validating: content, as: UTF8.self) != nil
-            result += isText ? replacing(content, type: type, with: &secrets, depth: depth + 1) : content
-        }
-        return result + bytes[end...]
     }
 
-    /// The name in a Content-Disposition: `form-data; name="password"`.
+    /// Replaces the secrets in a message: header fields, an empty line and content.
+    package static func message(_ bytes: [UInt8], with secrets: inout some SecretReplacing, depth: Int) -> [UInt8] {
+        let fields = Fields(bytes[...], with: &secrets)
+        return fields.text
+            + content(bytes[fields.count...], isPart: false, of: fields, with: &secrets, depth: depth)
+    }
+
+    private static func content(
+        _ bytes: ArraySlice<UInt8>, isPart: Bool, of fields: Fields, with secrets: inout some SecretReplacing,
+        depth: Int
+    ) -> [UInt8] {
+        // The line end before a delimiter belongs to the delimiter.
+        var end = bytes.endIndex
+        if isPart, end > bytes.startIndex, bytes[end - 1] == UInt8(ascii: "\n") {
+            end -= 1
+            if end > bytes.startIndex, bytes[end - 1] == UInt8(ascii: "\r") { end -= 1 }
+        }
+        let content = Array(bytes[..<end])
+        let rest = bytes[end...]
+        if fields.isSecret, !content.isEmpty,
+            let other = secrets.replacement(for: String(decoding: content, as: UTF8.self))
+        {
+            return Array(other.utf8) + rest
+        }
+        let isText = fields.type != nil || String(validating: content, as: UTF8.self) != nil
+        return (isText ? replacing(content, type: fields.type, with: &secrets, depth: depth + 1) : content) + rest
+    }
+
+    /// The name in a Content-Disposition field: `form-data; name="password"`.
     private static func disposition(_ value: ArraySlice<UInt8>) -> [UInt8]? {
         var rest = value
         while let semicolon = rest.firstIndex(of: UInt8(ascii: ";")) {
@@ -127,7 +159,7 @@ extension SecretContent {
         return nil
     }
 
-    /// What follows a parameter, whose value may be quoted and have semicolons in it.
+    /// Skips a parameter, whose value may be quoted and contain semicolons.
     private static func skippingParameter(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         var (rest, isQuoted) = (text, false)
         while let byte = rest.first {

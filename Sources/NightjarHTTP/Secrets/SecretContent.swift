@@ -1,12 +1,12 @@
-/// What is done about the secrets that ``SecretContent`` finds.
-protocol SecretReplacing {
-    /// Whether the value of this name is a secret: the name as plain text.
+/// Decides what replaces the secrets that ``SecretContent`` finds.
+package protocol SecretReplacing {
+    /// True if the value of this name is a secret. The name is plain text.
     func isSecret(name: [UInt8]) -> Bool
-    /// What to write in place of a secret; nil leaves it.
+    /// The replacement for a secret. Nil keeps it.
     mutating func replacement(for secret: String) -> String?
-    /// Whether an object or an array is replaced as one; false: each text within it.
+    /// True if an object or array is replaced as a whole; false if each string in it is replaced.
     var replacesWhole: Bool { get }
-    /// Whether the member of a secret object says something about the secret and is none: `expires_in`.
+    /// True if a member of a secret object only describes the secret, such as `expires_in`.
     func isAboutSecret(name: [UInt8]) -> Bool
 }
 
@@ -14,14 +14,14 @@ extension SecretReplacing {
     func isAboutSecret(name: [UInt8]) -> Bool { false }
 }
 
-/// Finds secrets in content by the names that they stand under, and writes the content with other values.
+/// Finds secrets in a body by their names, and returns the body with replacements.
 ///
 /// It reads forms, JSON (also in lines, in events and without its media type), XML and HTML, and multipart content with any of
 /// these as parts. Content that is cut off, or that breaks the grammar of its format, is read as far as it goes. In all
 /// text, tokens that are known by their shape are found too.
-enum SecretContent {
-    /// - Parameter type: the Content-Type; nil where there is none.
-    static func replacing(
+package enum SecretContent {
+    /// - Parameter type: the Content-Type. Nil if there is none.
+    package static func replacing(
         _ bytes: [UInt8], type: String?, with secrets: inout some SecretReplacing, depth: Int = 0
     ) -> [UInt8] {
         guard depth < deepest else { return bytes }
@@ -45,10 +45,10 @@ enum SecretContent {
         return result
     }
 
-    /// Levels of content within content.
-    static let deepest = 8
+    /// The maximum nesting of content within content.
+    package static let deepest = 8
 
-    static func essence(_ type: String?) -> String {
+    package static func essence(_ type: String?) -> String {
         let essence = (type ?? "").utf8.prefix { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: " ") }
         return String(decoding: essence.map(ASCII.lowercase), as: UTF8.self)
     }
@@ -57,7 +57,8 @@ enum SecretContent {
         essence.hasSuffix("/xml") || essence.hasSuffix("+xml") || essence == "text/html"
     }
 
-    /// Whether text of no format is written like a form: `name=value&name=value`, without white space and brackets.
+    /// True if text without a known format looks like a form: `name=value&name=value`, without white space and
+    /// brackets.
     private static func isForm(_ bytes: [UInt8], essence: String) -> Bool {
         guard essence.isEmpty || essence == "text/plain" || essence == "application/octet-stream",
             bytes.contains(UInt8(ascii: "=")), bytes.first.map({ $0 != UInt8(ascii: "=") }) ?? false
@@ -69,8 +70,8 @@ enum SecretContent {
 
     // MARK: Forms
 
-    /// `application/x-www-form-urlencoded`, or a query.
-    static func form(_ bytes: [UInt8], with secrets: inout some SecretReplacing, depth: Int = 0) -> [UInt8] {
+    /// Processes an `application/x-www-form-urlencoded` body or a query.
+    package static func form(_ bytes: [UInt8], with secrets: inout some SecretReplacing, depth: Int = 0) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)
         for (position, item) in bytes.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).enumerated()
@@ -94,7 +95,7 @@ enum SecretContent {
             }
             return item[...equals] + Array(other.utf8)
         }
-        // A document, or a URL with a query, in one item.
+        // An item that contains a document, or a URL with a query.
         guard value.contains(where: { "{?&".utf8.contains($0) }) else { return Array(item) }
         let isText = value.first == UInt8(ascii: "{") || value.first == UInt8(ascii: "[")
         let other =
@@ -105,7 +106,7 @@ enum SecretContent {
         return item[...equals] + PercentEncoding.component(other)
     }
 
-    /// A URL, or something like one: the items behind its `?`.
+    /// Processes the items after the `?` of a URL or similar text.
     private static func query(_ bytes: [UInt8], with secrets: inout some SecretReplacing, depth: Int) -> [UInt8] {
         let start = bytes.firstIndex(of: UInt8(ascii: "?")).map { $0 + 1 } ?? 0
         return bytes[..<start] + form(Array(bytes[start...]), with: &secrets, depth: depth)
@@ -117,8 +118,8 @@ enum SecretContent {
 
     // MARK: Tokens
 
-    /// Replaces the tokens that are known by their shape, wherever they stand.
-    static func tokens(_ bytes: [UInt8], with secrets: inout some SecretReplacing) -> [UInt8] {
+    /// Replaces tokens that are recognized by their form.
+    package static func tokens(_ bytes: [UInt8], with secrets: inout some SecretReplacing) -> [UInt8] {
         func isPart(_ byte: UInt8) -> Bool { SecretShape.isTokenByte(byte) || byte == UInt8(ascii: ".") }
         var result: [UInt8] = []
         var (at, copied) = (0, 0)
@@ -129,7 +130,7 @@ enum SecretContent {
             }
             var end = at
             while end < bytes.count, isPart(bytes[end]) { end += 1 }
-            // The end of a sentence.
+            // Excludes the full stop of a sentence.
             var last = end
             while last > at, bytes[last - 1] == UInt8(ascii: ".") { last -= 1 }
             if SecretShape.isToken(bytes[at..<last]),
@@ -146,7 +147,7 @@ enum SecretContent {
 }
 
 extension PercentEncoding {
-    /// The bytes as a value of a query item.
+    /// Percent-encodes the bytes for a query value.
     fileprivate static func component(_ bytes: [UInt8]) -> [UInt8] {
         let digits = Array("0123456789ABCDEF".utf8)
         return bytes.flatMap { byte -> [UInt8] in

@@ -1,22 +1,22 @@
 extension SecretNames {
-    /// Whether a field of this name and value is most likely a credential: by its name, or by the shape of its value.
-    static func isSecret(field name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool {
+    /// True if a field is probably a credential, by its name or by the form of its value.
+    package static func isSecret(field name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool {
         guard !isHarmless(name) else { return false }
         return isSecret(name, in: .field) || SecretShape.isToken(value)
             || SecretShape.isRandom(value) && !isIdentifier(name)
     }
 
-    /// Whether a field of this name is most likely a credential.
-    static func isSecret(field name: UnsafeRawBufferPointer) -> Bool {
+    /// True if a field of this name is probably a credential.
+    package static func isSecret(field name: UnsafeRawBufferPointer) -> Bool {
         !isHarmless(name) && isSecret(name, in: .field)
     }
 
-    /// What nearly all requests have, without a look at the words.
+    /// A fast path for the fields of nearly all requests.
     private static func isHarmless(_ name: UnsafeRawBufferPointer) -> Bool {
         ForwardedFields.isSafe(name) || name.count == 4 && ASCII.isCaseless(name, "host")
     }
 
-    /// Fields whose values look random and are no credentials: identifiers of requests, validators, digests.
+    /// Fields whose values look random but are not credentials: request IDs, validators, digests.
     private static func isIdentifier(_ name: UnsafeRawBufferPointer) -> Bool {
         let letters = String(decoding: letters(name), as: UTF8.self)
         return letters.hasSuffix("id") || identifiers.contains(where: letters.contains)
@@ -29,7 +29,7 @@ extension SecretNames {
 }
 
 extension Headers {
-    /// The name of the first field that carries credentials, by its name.
+    /// The name of the first field that carries credentials, judged by name.
     var firstSecret: String? {
         (0..<count).first { withBytes(at: $0) { name, _ in SecretNames.isSecret(field: name) } }.map(name)
     }
@@ -46,8 +46,8 @@ extension Headers {
     }
 }
 
-/// Whether the value of this name, a field of a log line or of a table, is most likely a credential.
+/// True if the value of this name, in a log line or a table, is probably a credential.
 public func isNameOfSecret(_ name: UnsafeRawBufferPointer) -> Bool {
-    // "max_tokens" is an amount, and a field of HTTP is named with hyphens.
+    // "max_tokens" is a quantity. Names with hyphens are HTTP fields.
     SecretNames.isSecret(name, in: name.contains(UInt8(ascii: "-")) ? .field : .item)
 }

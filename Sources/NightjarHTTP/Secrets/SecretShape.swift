@@ -1,7 +1,7 @@
-/// The rule for values: which of them look like credentials, whatever their names are.
+/// Decides by value which strings look like credentials, whatever their names.
 enum SecretShape {
-    /// Whether the value is a JSON Web Token (RFC 7519), with or without a scheme before it, or begins like the tokens that
-    /// well-known services issue.
+    /// True if the value is a JSON Web Token (RFC 7519), optionally after a scheme, or has the prefix of a well-known
+    /// service's tokens.
     static func isToken(_ value: some BidirectionalCollection<UInt8>) -> Bool {
         let token = withoutScheme(value)
         guard token.count >= shortestToken, token.count <= longest else { return false }
@@ -10,8 +10,8 @@ enum SecretShape {
                 && prefixes.contains { token.starts(with: $0.utf8) }
     }
 
-    /// Whether the value is a long random token: letters and digits that change places again and again. A UUID is none: it
-    /// is mostly an identifier.
+    /// True if the value is a long random token: letters and digits that alternate frequently. A UUID is not one,
+    /// because it is usually an identifier.
     static func isRandom(_ value: some BidirectionalCollection<UInt8>) -> Bool {
         let token = withoutScheme(value)
         guard token.count >= shortestRandom, token.count <= longest else { return false }
@@ -42,7 +42,7 @@ enum SecretShape {
         for byte in token {
             if byte == UInt8(ascii: ".") { dots += 1 } else if !isTokenByte(byte) { return false }
         }
-        // Signed ones have three parts, encrypted ones five.
+        // Signed tokens have three parts, encrypted ones five.
         return dots == 2 || dots == 4
     }
 
@@ -61,7 +61,7 @@ enum SecretShape {
     private static let shortestRandom = 24
     private static let fewestChanges = 3
     private static let longest = 16384
-    /// GitHub, GitLab, Slack, Stripe and OpenAI, AWS, npm, Google.
+    /// Prefixes of GitHub, GitLab, Slack, Stripe and OpenAI, AWS, npm and Google.
     private static let prefixes = [
         "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "xoxa-", "xoxr-", "sk_live_",
         "sk_test_", "rk_live_", "sk-", "AKIA", "ASIA", "npm_", "AIza", "ya29",

@@ -11,7 +11,7 @@ public struct RequestURL: Sendable, CustomStringConvertible {
     public let userInfo: UserInfo?
     /// Names of query items that carry credentials, besides the built-in names. URLs that are resolved against this one
     /// inherit them. They do not affect equality.
-    var sensitive: [String] = []
+    package var sensitive: [String] = []
 
     /// Parses an absolute URL.
     ///
@@ -23,7 +23,7 @@ public struct RequestURL: Sendable, CustomStringConvertible {
         self = url
     }
 
-    init(origin: Origin, target: String, userInfo: UserInfo?, sensitive: [String] = []) {
+    package init(origin: Origin, target: String, userInfo: UserInfo?, sensitive: [String] = []) {
         self.origin = origin
         self.target = target
         self.userInfo = userInfo
@@ -93,6 +93,6 @@ extension RequestURL: Hashable {
 }
 
 extension RequestURL {
-    /// The URL without user info, and with `***` for the values of query items that carry credentials.
+    /// The URL without user info, with `***` for the values of query items that carry credentials.
     public var redacted: String { origin.description + Masking.url(target, sensitive: sensitive) }
 }

@@ -1,4 +1,4 @@
-/* Credentials and logins, against the demo API whose URL is the first argument; files go to the folder that is the second. */
+/* Credentials and logins, against the demo API: auth DEMO_URL FOLDER. */
 #include "check.h"
 #include <nightjar.h>
 #include <pthread.h>
@@ -29,7 +29,7 @@ static nj_client *client_with(const char *format, const char *argument) {
   return client_of(config);
 }
 
-/* The status of the answer, or less the kind of the error. */
+/* The status of the response, or the negative error kind. */
 static int call(nj_client *client, nj_request *request, char **out_body) {
   nj_error *error = NULL;
   nj_response *response = nj_client_send(client, request, &error);
@@ -57,7 +57,7 @@ static void control(const char *json) {
   nj_client_free(client);
 }
 
-/* What the server has counted. */
+/* The server's counter. */
 static int64_t count(const char *pointer) {
   nj_client *client = client_of(nj_config_new());
   nj_request *request = nj_request_new("GET", "/__stats");
@@ -102,7 +102,7 @@ static void schemes_let_in(void) {
   nj_client_free(client);
 }
 
-/* Of a client that has its credentials by scheme, each endpoint is sent those that it names. */
+/* A client with credentials by scheme sends each endpoint the credentials that it requires. */
 static void endpoints_are_sent_what_they_name(void) {
   static const char auth[] =
       "{\"schemes\": {\"key\": {\"type\": \"api_key\", \"key\": \"k1\"},"
@@ -297,7 +297,7 @@ static nj_client *provided(provider *self) {
   return self->client = client_of(config);
 }
 
-/* Blocking, and whether the answer tells of that token. */
+/* Blocks. Returns whether the request carried that token. */
 static bool echoes(nj_client *client, const char *token) {
   nj_request *request = nj_request_new("GET", "/echo");
   char *body;
@@ -377,7 +377,7 @@ static void done(void *context, nj_task *task, const nj_response *response, cons
   ++*(int *)context;
 }
 
-/* A queue that nobody polls, before and behind one that is polled. */
+/* A queue that nobody polls, registered before and after one that is polled. */
 static void whoever_polls_is_asked(void) {
   for (int idle = 0; idle < 2; idle++) {
     provider self = {.manner = NOW};
@@ -399,7 +399,7 @@ static void whoever_polls_is_asked(void) {
   }
 }
 
-/* The call that waits for the token is then one that the others share, and of no queue. */
+/* The call that waits for the token is a shared exchange, which has no queue. */
 static void shared_exchanges_ask_on_the_thread_that_polls(void) {
   provider self = {.manner = NOW};
   nj_client *client = provided(&self);
@@ -445,7 +445,7 @@ static void a_forked_child_is_told(void) {
     CHECK_TEXT(limits, "[]");
     CHECK(length == 2);
     nj_text_free(limits);
-    /* By another program, so that valgrind does not take for lost what the parent's threads hold. */
+    /* Replaces the process, so that valgrind does not report the memory of the parent's threads as lost. */
     execlp(checks_failed ? "false" : "true", "child", (char *)NULL);
     _exit(1);
   }
@@ -473,7 +473,7 @@ typedef struct person {
   "{\"type\":\"oauth2\",\"token_url\":\"/v1/oauth/token\",\"client_id\":\"demo\",\"device_url\":\"/v1/oauth/device\"," \
   "\"authorize_url\":\"/v1/oauth/authorize\",\"grant\":\"%s\"}"
 
-/* Does what a person does with a code. */
+/* Acts like a user who enters a code. */
 static void enter(void *context, const nj_login_prompt *prompt) {
   person *self = context;
   self->shown++;
@@ -493,7 +493,7 @@ static void shown_page(void *context, nj_task *task, const nj_response *response
 
 static nj_queue *desk;
 
-/* Does what a browser does with a page: the socket of this machine answers it while the login goes on. */
+/* Acts like a browser that opens a page. The loopback listener responds while the login is in progress. */
 static void open_page(void *context, const nj_login_prompt *prompt) {
   person *self = context;
   self->shown++;

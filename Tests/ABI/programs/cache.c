@@ -1,4 +1,4 @@
-/* The cache from C: cache DEMO_URL FOLDER. The demo's /cache/{name} answers as its query asks. */
+/* The cache from C: cache DEMO_URL FOLDER. The demo's /cache/{name} responds as its query requests. */
 #include "check.h"
 #include <nightjar.h>
 #include <pthread.h>
@@ -28,7 +28,7 @@ static nj_request *get(const char *path, nj_cache_policy policy) {
   return request;
 }
 
-/* Where the answer to a GET came from; -1 for a failure. */
+/* The source of the response to a GET; -1 for a failure. */
 static int source(nj_client *client, const char *path, nj_cache_policy policy) {
   nj_request *request = get(path, policy);
   nj_error *error = NULL;
@@ -51,7 +51,7 @@ static void send(nj_client *client, const char *method, const char *path) {
 
 static void post(nj_client *client, const char *path) { send(client, "POST", path); }
 
-/* How many responses a removal has removed; -1: it failed. */
+/* The number of removed responses; -1: the removal failed. */
 static int count_of(nj_status status, size_t count) { return status == NJ_OK ? (int)count : -1; }
 
 static int removed(nj_cache *cache, const char *address) {
@@ -72,7 +72,7 @@ static int cleared(nj_cache *cache) {
   return count_of(status, count);
 }
 
-/* What the server has counted of it: this program may have run against it before. */
+/* Resets the server's counters, because this program may have run against it before. */
 static void forget(nj_client *client, const char *path) { send(client, "DELETE", path); }
 
 static int64_t version(const nj_response *response) {
@@ -215,7 +215,7 @@ static void looks_up_inserts_and_removes(void) {
   CHECK(nj_client_insert(client, request, 200, NULL, "x", 1, NULL) == NJ_OK);
   snprintf(text, sizeof text, "%s/cache/c-", url);
   CHECK(removed_prefix(cache, text) == 2);
-  /* Nothing says how long it is good for: an error is then of no use to anybody. */
+  /* Without freshness information an error response cannot be used, so it is not stored. */
   CHECK(nj_client_insert(client, request, 404, NULL, "x", 1, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_client_insert(client, request, 200, NULL, "x", 1, NULL) == NJ_OK);
   CHECK(cleared(cache) == 1);
@@ -299,7 +299,7 @@ static void a_stale_answer_comes_first_and_the_fresh_one_behind_it(void) {
   CHECK(self.source == NJ_SOURCE_STALE && self.was_promised && !self.came_before_done && self.version == 2);
   CHECK(nj_queue_poll(queue, 0) == 0 && self.refreshed == 1);
 
-  /* A blocking call has returned by then: the queue is another's. */
+  /* The blocking call has returned by then, so the callback uses another queue. */
   self = (heard){0};
   post(client, "/cache/c-offline");
   nj_request *copy = nj_request_copy(request);
@@ -312,14 +312,14 @@ static void a_stale_answer_comes_first_and_the_fresh_one_behind_it(void) {
   while (self.refreshed == 0) nj_queue_poll(other, 10);
   CHECK(self.version == 3);
 
-  /* Nobody is told who does not want to be. */
+  /* Without a callback nothing is reported. */
   CHECK(nj_request_on_refresh(request, NULL, NULL, NULL) == NJ_OK);
   response = nj_client_send(client, request, NULL);
   CHECK(nj_response_source(response) == NJ_SOURCE_STALE && !nj_response_is_being_refreshed(response));
   nj_response_release(response);
   nj_request_free(request);
 
-  /* A failure is told too. */
+  /* A failure is reported, too. */
   self = (heard){0};
   request = get("/cache/c-failing" STALE "&fail=2&failure=404", NJ_CACHE_OFFLINE_FIRST);
   CHECK(nj_request_on_refresh(request, other, on_refreshed, &self) == NJ_OK);
@@ -329,7 +329,7 @@ static void a_stale_answer_comes_first_and_the_fresh_one_behind_it(void) {
   CHECK(self.error == NJ_NOT_FOUND);
   nj_request_free(request);
 
-  /* Whatever ends first. */
+  /* In any order of completion. */
   for (int order = 0; order < 3; order++) {
     self = (heard){0};
     nj_queue *last = nj_queue_new();
@@ -432,14 +432,14 @@ static void a_forked_child_has_no_part_in_it(void) {
     nj_config_free(config);
     nj_client_free(client);
     nj_cache_free(cache);
-    /* What it makes itself works, in the same folder too. */
+    /* Objects created in the child work, in the same folder too. */
     nj_cache *own = nj_cache_open(1 << 20, place("forked"), 10 << 20, NULL);
     nj_client *mine = client_with(own);
     CHECK(source(mine, "/cache/c-fork" FRESH, NJ_CACHE_PROTOCOL) == NJ_SOURCE_CACHE);
     nj_client_free(mine);
     nj_cache_free(own);
     nj_request_free(request);
-    /* By another program, so that valgrind does not take for lost what the parent's threads hold. */
+    /* Replaces the process, so that valgrind does not report the memory of the parent's threads as lost. */
     execlp(checks_failed ? "false" : "true", "child", (char *)NULL);
     _exit(1);
   }
@@ -509,7 +509,7 @@ static void misuse_is_answered(void) {
   CHECK_TEXT(nj_error_message(error), "cache is NULL or not valid UTF-8");
   nj_error_free(error);
   CHECK(nj_cache_flush(NULL) == NJ_INVALID_ARGUMENT);
-  CHECK(nj_cache_statistics(NULL, NJ_CACHE_STATISTIC_HITS) == 0);
+  CHECK(nj_cache_statistics(NULL, NJ_CACHE_STATISTIC_HITS) == -1);
   CHECK(!nj_response_is_being_refreshed(NULL));
   nj_cache_free(NULL);
   nj_cache *cache = nj_cache_new(SIZE_MAX);

@@ -1,4 +1,4 @@
-/* One line a claim, the first failure's place, and an exit status: all that a C test needs. */
+/* Checks for C tests: one line per failed check, the position of the first failure, and an exit status. */
 #ifndef CHECK_H
 #define CHECK_H
 

@@ -1,4 +1,4 @@
-/* Cookies from C: cookies DEMO_URL FOLDER. curl, the real one, reads and writes the same cookies.txt. */
+/* Cookies from C: cookies DEMO_URL FOLDER. curl reads and writes the same cookies.txt. */
 #include "check.h"
 #include <nightjar.h>
 #include <sys/stat.h>
@@ -32,7 +32,7 @@ static nj_client *client_with(nj_cookies *cookies) {
   return client;
 }
 
-/* Whether the answer to a GET has this text; a status that is none is an answer too. */
+/* Whether the response to a GET contains this text, whatever its status. */
 static int says(nj_client *client, const char *path, const char *wanted) {
   nj_request *request = nj_request_new("GET", path);
   nj_error *error = NULL;
@@ -146,7 +146,7 @@ static void what_cannot_be_a_file_is_refused(void) {
   nj_config_free(config);
 }
 
-/* SQLite must not be taken along: the child is told so, and does its parent's file no harm. */
+/* SQLite must not be used in the child: its calls fail, and the parent's file stays intact. */
 static void a_forked_child_leaves_its_parents_file_alone(void) {
   nj_cookies *cookies = nj_cookies_open(place("forked.db"), NJ_COOKIES_ALL, NULL);
   CHECK(nj_cookies_set(cookies, "http://h/", "before=1; Max-Age=100", NULL) == NJ_OK);
@@ -165,7 +165,7 @@ static void a_forked_child_leaves_its_parents_file_alone(void) {
     nj_cookies *own = nj_cookies_open(place("childs-own.db"), NJ_COOKIES_ALL, NULL);
     CHECK(own != NULL);
     nj_cookies_free(own);
-    /* By another program, so that valgrind does not take for lost what the parent's threads hold. */
+    /* Replaces the process, so that valgrind does not report the memory of the parent's threads as lost. */
     execlp(checks_failed ? "false" : "true", "child", (char *)NULL);
     _exit(1);
   }

@@ -34,7 +34,7 @@ static nj_client *client_with(const char *options, nj_catalog *catalog) {
   return client;
 }
 
-/* What sending fails with; the request is freed. */
+/* Checks the error of a request, and frees the request. */
 static void refused(nj_client *client, nj_request *request, const char *message) {
   nj_error *error = NULL;
   CHECK(nj_client_send(client, request, &error) == NULL);
@@ -201,7 +201,7 @@ static void a_document_is_a_catalog(void) {
   nj_error_free(error);
 }
 
-/* Callbacks run on the thread that waits, and never on one of ours. */
+/* Callbacks run on the waiting thread, and never on a thread of the library. */
 static pthread_t here;
 static int asked, answers, elsewhere;
 

@@ -1,4 +1,4 @@
-"""What servers, systems and threads can do to a client, through the shared library: each case was a bug once."""
+"""Faults of servers, systems and threads, tested through the shared library. Each case is a fixed bug."""
 
 import ctypes as C
 import os
@@ -107,7 +107,7 @@ def a_chunked_upload_outlasts_a_pause():
 
     left = [20 << 20]
 
-    def fill(_, __, buffer, capacity):  # all of the room that there is
+    def fill(_, __, buffer, capacity):  # uses the whole buffer
         count = min(capacity, left[0])
         left[0] -= count
         C.memset(buffer, 120, count)
@@ -142,7 +142,7 @@ def a_late_cancel_never_passes_half_an_answer_off_as_whole():
     on_body(request, part, None)
     done = Done(lambda _, __, response, error: ends.append("answer" if response else name_of(error)))
     task = start(made, request, queue, done, None, None)
-    time.sleep(0.5)  # all of it has come before anybody looks
+    time.sleep(0.5)  # everything has been received before anybody polls
     while not ends:
         poll(queue, 1.0)
     assert (ends[0] == "cancelled") == (delivered[0] < 60000), (ends, delivered)
@@ -201,7 +201,7 @@ def each_failed_attempt_tells_somebody():
     connections = [listener.accept()[0] for _ in range(limit)]
     for connection in connections:
         read_head(connection)
-    others = [socket.socket() for _ in range(4)]  # fill the backlog, so that nobody else gets in
+    others = [socket.socket() for _ in range(4)]  # fill the backlog, so that further connections wait
     for other in others:
         other.setblocking(False)
         other.connect_ex(listener.getsockname())
@@ -231,7 +231,7 @@ def a_long_line_fails_without_a_deep_stack():
     connection, _ = listener.accept()
     read_head(connection)
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (3, limits[1]))  # no socket can be made any more
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, limits[1]))  # no socket can be created any more
     connection.close()
     while ends[0] < count:
         assert poll(queue, 10.0) > 0, ends
@@ -285,7 +285,7 @@ def an_upload_that_moves_is_not_idle():
     request = request_new(b"PUT", url)
     set_body(request, body, len(body))
     begun = time.monotonic()
-    assert outcome(made, request) == ("timeout", True)  # the peer never answers
+    assert outcome(made, request) == ("timeout", True)  # the peer never responds
     taken = time.monotonic() - begun
     assert 1.5 < taken < 10, taken
     client_free(made)

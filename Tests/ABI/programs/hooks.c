@@ -1,4 +1,4 @@
-/* Hooks before and after each call and about redirects, against the demo API whose URL is the argument. */
+/* Hooks before and after each call and redirect callbacks, against the demo API whose URL is the argument. */
 #include "check.h"
 #include <nightjar.h>
 #include <time.h>
@@ -54,7 +54,7 @@ static void done(void *context, nj_task *task, const nj_response *response, cons
 static nj_client *client;
 static seen hooks;
 
-/* The status of the answer to a blocking call, or less the kind of its error. */
+/* The status of the response to a blocking call, or the negative error kind. */
 static int call(nj_request *request) {
   nj_error *error = NULL;
   nj_response *response = nj_client_send(client, request, &error);

@@ -1,5 +1,5 @@
-/* Host manners: signals, output, fork, dlopen and dlclose. Loads the library, whose path is the first argument, by hand;
- * the demo API's URL is the second. */
+/* Effects on the host process: signals, output, fork, dlopen and dlclose. Loads the library from the path in the
+ * first argument; the second argument is the URL of the demo API. */
 #define _GNU_SOURCE
 #include "check.h"
 #include <dirent.h>
@@ -48,7 +48,7 @@ static void get(nj_client *client, const char *url) {
   nj.request_free(req);
 }
 
-/* Each thread but this one blocks every signal that can be blocked. */
+/* Every other thread blocks all signals that can be blocked. */
 static void our_threads_take_no_signals(void) {
   DIR *tasks = opendir("/proc/self/task");
   int ours = 0;

@@ -1,4 +1,4 @@
-/* Typed reading of JSON answers, texts, schemas and what servers say about errors: nightjar.h against canned answers. */
+/* Typed reading of JSON responses, texts, schemas and error bodies: nightjar.h against prepared responses. */
 #include "check.h"
 #include <arpa/inet.h>
 #include <limits.h>
@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-/* --- A server on loopback: the path names the answer --- */
+/* --- A loopback server: the path selects the response --- */
 
 static const struct answer {
   const char *path, *status, *type, *body;
@@ -47,7 +47,7 @@ static void *serve(void *listener) {
   return NULL;
 }
 
-/* --- The claims --- */
+/* --- Checks --- */
 
 static nj_client *client;
 
@@ -61,7 +61,7 @@ static nj_response *get(const char *path) {
   return res;
 }
 
-/* The getter fails as NJ_DECODING with this message; `call` has `&err` as its last argument. */
+/* The getter fails with NJ_DECODING and this message; `call` has `&err` as its last argument. */
 #define CHECK_MISMATCH(call, text)                \
   do {                                            \
     nj_error *err = NULL;                         \
@@ -251,7 +251,7 @@ static void tells_what_the_server_says(void) {
   CHECK(nj_error_details_title(NULL) == NULL && nj_error_details_field_count(NULL) == 0);
 }
 
-/* One answer, many threads: read once, and each string lies at one place. */
+/* One response, many threads: it is parsed once, and each string has one address. */
 static void *read_much(void *response) {
   const char *first = NULL;
   for (int round = 0; round < 200; round++) {

@@ -1,4 +1,4 @@
-/* Rates, groups, circuits and shared exchanges, against the demo API whose URL is the argument. */
+/* Rates, groups, circuit breakers and shared exchanges, against the demo API whose URL is the argument. */
 #include "check.h"
 #include <nightjar.h>
 #include <time.h>
@@ -24,7 +24,7 @@ static nj_client *client_of(nj_config *config) {
 
 static nj_request *get(const char *target) { return nj_request_new("GET", target); }
 
-/* What the server has counted under a JSON Pointer. */
+/* The server's counter at a JSON Pointer. */
 static int64_t count(const char *pointer) {
   nj_client *client = client_of(nj_config_new());
   nj_request *request = get("/__stats");
@@ -73,7 +73,7 @@ static void done(void *context, nj_task *task, const nj_response *response, cons
 
 static int finished(const tally *self) { return self->succeeded + self->limited + self->cancelled + self->failed; }
 
-/* Starts the same request so often; `tasks` may be NULL. */
+/* Starts the same request `times` times; `tasks` may be NULL. */
 static void start(nj_client *client, nj_request *request, int times, nj_queue *queue, tally *tally, nj_task **tasks) {
   for (int i = 0; i < times; i++) {
     nj_task *task = nj_client_start(client, request, queue, done, tally, NULL);
@@ -200,14 +200,14 @@ static void calls_that_are_alike_share_an_exchange(void) {
   nj_request *request = get("/v1/slow?ms=100&key=alike");
   tally result = all(client, request, 100);
   CHECK(result.succeeded == 100 && result.coalesced == 99);
-  CHECK(strstr(result.explanation, "100 calls that are alike shared one exchange") != NULL);
+  CHECK(strstr(result.explanation, "100 equal calls shared one exchange") != NULL);
   CHECK(count("/requests/GET ~1v1~1slow") - before == 1);
 
   CHECK(nj_request_set_coalesce(request, false) == NJ_OK);
   CHECK(all(client, request, 3).coalesced == 0);
   CHECK(count("/requests/GET ~1v1~1slow") - before == 4);
 
-  /* The last that stays still gets it. */
+  /* The last call that stays still gets the response. */
   CHECK(nj_request_set_coalesce(request, true) == NJ_OK);
   nj_task *tasks[20];
   tally rest = {0};

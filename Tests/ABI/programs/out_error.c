@@ -1,4 +1,5 @@
-/* Every function with an out_error sets it to NULL on success. Tests/ABI/run checks that none of them is missing here.
+/* Every function with an out_error sets it to NULL on success. Tests/ABI/run checks that no function is missing
+ * here.
  *
  *   out_error DIRECTORY */
 #include "check.h"
@@ -8,7 +9,7 @@
 static nj_error *const poison = (nj_error *)(uintptr_t)1;
 static nj_error *error;
 
-/* A call that must succeed, and leave NULL. */
+/* A call that must succeed and set the error to NULL. */
 #define SUCCEEDS(call)              \
   do {                              \
     error = poison;                 \

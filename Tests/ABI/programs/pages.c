@@ -1,4 +1,4 @@
-/* Lists in pages, against the demo API whose URL is the argument. */
+/* Paginated lists, against the demo API whose URL is the argument. */
 #include "check.h"
 #include <nightjar.h>
 #include <pthread.h>
@@ -10,7 +10,7 @@
 static const char *url;
 static nj_client *client;
 
-/* A data set of its own: /v1/lists/{name}/{style}, with the number of its items. */
+/* A new list: /v1/lists/{name}/{style}, with the number of its items. */
 static nj_request *list_of(const char *style, const char *count, const char *limit) {
   static int sets;
   char target[128];
@@ -21,7 +21,7 @@ static nj_request *list_of(const char *style, const char *count, const char *lim
   return request;
 }
 
-/* So many items are left, in the order of their identifiers from `first` on. */
+/* Reads the remaining items, in the order of their identifiers from `first` on. */
 static void walk(nj_pager *pager, long first, long last) {
   const char *item;
   size_t length;
@@ -91,7 +91,7 @@ static void whole_pages(void) {
   CHECK(strstr(nj_page_item(page, 9, &length), "\"id\":10000,") != NULL);
   CHECK(nj_page_item(page, 9, NULL) == nj_page_item(page, 9, NULL));
   CHECK(nj_page_item(page, 10, NULL) == NULL && nj_page_item(page, (size_t)-1, NULL) == NULL);
-  /* In the middle of a page, which another goes on from. */
+  /* A position in the middle of a page, from which another pager continues. */
   char *state = nj_page_state(page, 4);
   nj_pager *other = nj_pager_new(client, request, pagination, state, NULL);
   walk(other, 5, 25);
@@ -126,7 +126,7 @@ static void failing_page(void) {
   nj_error *error = NULL;
   int count = 0;
   while (nj_pager_next_item(pager, &item, NULL, &error) == NJ_NEXT_FOUND) count++;
-  /* It may have been loaded ahead, when nobody was told, and again when it was asked for. */
+  /* The page may have been prefetched without a report, and loaded again when it was requested. */
   if (error) {
     CHECK(count == 10 && nj_error_kind(error) == NJ_SERVER);
     nj_error_free(error);
@@ -194,13 +194,13 @@ static void queued(void) {
   nj_queue *queue = nj_queue_new();
   nj_pager *pager = nj_pager_new(client, request, pagination, NULL, NULL);
   tally all = {0};
-  /* Asked for at once, they come one after the other. */
+  /* Requested concurrently, pages arrive in order. */
   for (int i = 0; i < 4; i++) CHECK(nj_pager_start_next_page(pager, queue, page_came, &all) == NJ_OK);
   while (all.ends == 0) nj_queue_poll(queue, -1);
   CHECK(all.pages == 3 && all.items == 25 && all.failures == 0);
   nj_pager_free(pager);
 
-  /* Cancelled, and freed, before it has come. */
+  /* Cancelled and freed before the page arrives. */
   nj_request_add_query(request, "delay", "3000");
   for (int i = 0; i < 2; i++) {
     tally cut = {0};
@@ -216,7 +216,7 @@ static void queued(void) {
   nj_request_free(request);
 }
 
-/* Hooks run on the thread that waits, and never on one of ours. */
+/* Hooks run on the waiting thread, and never on a thread of the library. */
 static pthread_t here;
 static int hooked, elsewhere;
 
@@ -249,7 +249,7 @@ static void hooks(void) {
   }
   CHECK(all.pages == 4 && all.items == 35 && hooked == 8 && elsewhere == 0);
   nj_pager_free(pager);
-  /* Freed in the midst of what is loaded ahead; the client before the pager, and the queue before both. */
+  /* Freed while a page is prefetched; the client before the pager, and the queue before both. */
   pager = nj_pager_new(other, request, NULL, NULL, NULL);
   CHECK(nj_pager_next_item(pager, NULL, NULL, NULL) == NJ_NEXT_FOUND);
   CHECK(nj_pager_start_next_page(pager, queue, page_came, &all) == NJ_OK);
@@ -264,7 +264,7 @@ static void hooks(void) {
 
 static atomic_bool has_returned;
 
-/* One that comes before the page is asked for cancels nothing. */
+/* A cancel before the page is requested has no effect. */
 static void *cancel_it(void *pager) {
   while (!atomic_load(&has_returned)) {
     nj_pager_cancel(pager);
@@ -290,7 +290,7 @@ static void cancelled(void) {
   nj_request_free(request);
 }
 
-/* Nothing is called in the child, not even inside the call that fails. */
+/* No callback runs in the child, not even inside the failing call. */
 static void forked(void) {
   nj_request *request = list_of("cursor", "25", "10");
   nj_queue *queue = nj_queue_new();
@@ -303,7 +303,7 @@ static void forked(void) {
     tally none = {0};
     CHECK(nj_pager_start_next_page(pager, queue, page_came, &none) == NJ_FORKED);
     CHECK(none.pages == 0 && none.ends == 0 && none.failures == 0);
-    /* By another program, so that valgrind does not take for lost what the parent's threads hold. */
+    /* Replaces the process, so that valgrind does not report the memory of the parent's threads as lost. */
     execl("/bin/sh", "sh", "-c", checks_failed ? "exit 1" : "exit 0", (char *)NULL);
     _exit(2);
   }
@@ -315,7 +315,7 @@ static void forked(void) {
   nj_request_free(request);
 }
 
-/* The demo API says in its description how its lists go on. */
+/* The demo API's description defines the pagination of its lists. */
 static void endpoints(void) {
   nj_error *error = NULL;
   nj_catalog *catalog = nj_client_load_catalog(client, "url:/openapi.json", &error);
@@ -358,7 +358,7 @@ static void misuse(void) {
   CHECK(nj_pager_new(NULL, request, NULL, NULL, NULL) == NULL);
   CHECK(nj_pager_new(client, NULL, NULL, NULL, NULL) == NULL);
   CHECK(nj_pager_new(client, request, NULL, "nonsense", &error) == NULL);
-  CHECK_TEXT(nj_error_message(error), "the state is not one that a list has given, or it is damaged");
+  CHECK_TEXT(nj_error_message(error), "the state was not created by a paginator, or it is damaged");
   nj_error_free(error);
   CHECK(nj_pager_next_item(NULL, &item, NULL, &error) == NJ_NEXT_FAILED && item == NULL);
   nj_error_free(error);

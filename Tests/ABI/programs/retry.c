@@ -8,14 +8,14 @@ static const char *url;
 static nj_client *client;
 static int key;
 
-/* To the route that fails the first requests of a key; `query` says how often and how. */
+/* A request to the route that fails the first requests of a key, as defined by `query`. */
 static nj_request *flaky(const char *method, const char *query) {
   char target[256];
   snprintf(target, sizeof target, "/v1/flaky?key=c%d-%d&%s", (int)getpid(), ++key, query);
   return nj_request_new(method, target);
 }
 
-/* How many requests the answer says that there were. */
+/* The number of requests that the response reports. */
 static int64_t attempt(const nj_response *response) {
   int64_t number = -1;
   CHECK(nj_response_json_int64(response, "/attempt", &number, NULL) == NJ_OK);
@@ -39,7 +39,7 @@ static void what_fails_for_a_while_is_repeated(void) {
   nj_request_free(request);
   request = nj_request_new("GET", "/v1/articles/1");
   response = nj_client_send(client, request, NULL);
-  CHECK(strstr(nj_response_explain(response), "nothing had to be decided") == nj_response_explain(response));
+  CHECK(strstr(nj_response_explain(response), "no decisions") == nj_response_explain(response));
   CHECK_TEXT(nj_response_explain_json(response, NULL), "[]");
   nj_response_release(response);
   nj_request_free(request);
@@ -246,7 +246,7 @@ static void a_stream_begins_anew_where_it_can(void) {
   nj_request_free(request);
 }
 
-/* Last, because the client then spares the origin for so long. */
+/* Last, because the client then holds back calls to the origin. */
 static void what_takes_too_long_fails_at_once(void) {
   nj_error *error = NULL;
   nj_request *request = flaky("GET", "times=9&retry_after=1000");

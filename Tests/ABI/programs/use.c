@@ -1,4 +1,4 @@
-/* What nightjar.h promises, against the demo API whose URL is the argument. */
+/* The behaviour documented in nightjar.h, against the demo API whose URL is the argument. */
 #include <unistd.h>
 
 #include "check.h"
@@ -83,7 +83,7 @@ static void writes_what_it_is_given(void) {
   nj_request_free(req);
 }
 
-/* Sends `req` to a path of the demo API beside /v1 and returns the answer's body, which the caller frees. */
+/* Sends `req` to a path of the demo API outside of /v1 and returns the response body, which the caller frees. */
 static char *answer_to(nj_request *req) {
   nj_error *err = NULL;
   nj_response *res = nj_client_send(client, req, &err);
@@ -131,7 +131,7 @@ static void sends_files_and_forms(const char *origin) {
   CHECK(nj_form_add_text(form, "", "nameless") == NJ_OK);
   nj_error *err = NULL;
   CHECK(nj_request_set_body_form(req, form, &err) == NJ_INVALID_REQUEST);
-  CHECK_TEXT(nj_error_message(err), "part 6 of the form, \"\": it has no name; give it one");
+  CHECK_TEXT(nj_error_message(err), "part 6 of the form, \"\": it has no name; set one");
   nj_error_free(err);
   nj_form_free(form);
   nj_request_free(req);

@@ -7,10 +7,10 @@ local equal = check.equal
 
 local function about(value) return help.about(value, { width = 80 }) end
 
-assert(about(nightjar.sleep):find "^nightjar.sleep%(seconds: number%)\n  Waits, ", about(nightjar.sleep))
-assert(about(nightjar.map):find "concurrency: integer\n      How many run at once", about(nightjar.map))
+assert(about(nightjar.sleep):find "^nightjar.sleep%(seconds: number%)\n  Suspends ", about(nightjar.sleep))
+assert(about(nightjar.map):find "concurrency: integer\n      How many run at a time%.\n      Default: 6", about(nightjar.map))
 assert(about "api:get":find "^api:get%(path: string, options%?: nightjar.call_options%)", about "api:get")
-assert(about "retry_options":find "^What is tried again")
+assert(about "retry_options":find "^Retries, and the waits before them%.")
 assert(about(nil):find "Ctrl%-R")
 equal(about "nosuch", 'no help for "nosuch"; help() shows an overview')
 equal(about(print):match "^a C function", "a C function")

@@ -1,5 +1,6 @@
 import NIOCore
 import NightjarHTTP
+import NightjarTesting
 
 /// Reads as a cassette what libFuzzer invents, and stops the process where a promise is broken:
 ///

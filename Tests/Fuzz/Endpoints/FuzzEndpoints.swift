@@ -1,4 +1,5 @@
 import NIOCore
+import NightjarAPI
 import NightjarHTTP
 
 /// Makes requests of operations that libFuzzer describes with values that it invents, and stops the process where a promise
@@ -127,6 +128,7 @@ private func checkHead(_ prepared: PreparedRequest, _ request: Request) {
     let lines = String(buffer: prepared.head).split(separator: "\r\n", omittingEmptySubsequences: false)
     var names = (0..<request.headers.count).map { request.headers.name(at: $0).lowercased() }
     names += ["host", "content-length", "transfer-encoding", "content-type", "expect"]
+    if !request.cookies.isEmpty { names.append("cookie") }
     var count = 0
     for line in lines.dropFirst() where !line.isEmpty {
         count += 1
@@ -134,7 +136,7 @@ private func checkHead(_ prepared: PreparedRequest, _ request: Request) {
         require(names.contains(name), "a field that nobody has set: \(name)")
         require(!line.utf8.contains { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }, "a control character in \(name)")
     }
-    require(count <= request.headers.count + 5, "\(count) fields of \(request.headers.count)")
+    require(count <= request.headers.count + 6, "\(count) fields of \(request.headers.count)")
 }
 
 private func checkValues(_ prepared: PreparedRequest, _ operation: Operation, _ arguments: Arguments) {

@@ -1,5 +1,5 @@
+import NightjarAPI
 import NightjarHTTP
-import NightjarOpenAPI
 
 /// Feeds descriptions of APIs to the loader, and stops the process where a promise is broken:
 ///

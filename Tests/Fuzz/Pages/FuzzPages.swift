@@ -1,4 +1,5 @@
 import NIOCore
+import NightjarAPI
 import NightjarHTTP
 
 /// Feeds answers to walks through lists, and stops the process where a promise is broken:
@@ -135,7 +136,7 @@ private func checkState(_ state: String, _ options: Pagination, _ first: Request
         require(walk.state == state, "a state that becomes another")
     } catch {
         // A server may name a secret of its own in a next URL, which no state holds.
-        require(error.kind == .invalidArgument && error.message.contains("leaves the query item"), error.message)
+        require(error.kind == .invalidArgument && error.message.contains("omits the query item"), error.message)
     }
 }
 

@@ -1,5 +1,6 @@
 import NIOCore
 import NightjarHTTP
+import NightjarTesting
 
 /// Puts a random secret where secrets stand in messages, among what libFuzzer invents, and stops the process where it comes out:
 ///

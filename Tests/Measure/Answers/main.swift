@@ -2,6 +2,7 @@
 // leaves to a thread. Run by scripts/measure-answers, in release. The bounds in AnswerCheck.swift are set by this.
 
 import NIOCore
+import NightjarAPI
 import NightjarHTTP
 
 struct Case {

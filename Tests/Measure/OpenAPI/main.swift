@@ -3,8 +3,8 @@
 
 import Glibc
 import NIOCore
+import NightjarAPI
 import NightjarHTTP
-import NightjarOpenAPI
 
 func contents(_ path: String) throws(NightjarError) -> [UInt8] {
     guard let file = fopen(path, "rb") else { throw NightjarError(.storage, "\(path) cannot be opened") }

@@ -98,7 +98,7 @@ import Testing
 
     @Test func whatNoServerCouldReadIsRefused() throws {
         let cases: [(MultipartForm.Part, String)] = [
-            (.init("", "x"), "part 2 of the form, \"\": it has no name; give it one"),
+            (.init("", "x"), "part 2 of the form, \"\": it has no name; set one"),
             (
                 .init("a\0", "x"),
                 "part 2 of the form, \"a\\x0\": its name contains the control character 0x0; remove it"
@@ -109,25 +109,25 @@ import Testing
             ),
             (
                 MultipartFormTests.part { $0.contentType = "text/plain\r\nX: y" },
-                "part 2 of the form, \"a\": its content type \"text/plain\\r\\nX: y\" is none; write text/plain"
+                "part 2 of the form, \"a\": its content type \"text/plain\\r\\nX: y\" is invalid; use a media type such as text/plain"
             ),
             (
                 MultipartFormTests.part { $0.contentType = "" },
-                "part 2 of the form, \"a\": its content type \"\" is none; write text/plain"
+                "part 2 of the form, \"a\": its content type \"\" is invalid; use a media type such as text/plain"
             ),
             (
                 try MultipartFormTests.part { try $0.headers.add("content-DISPOSITION", "inline") },
                 "part 2 of the form, \"a\": header \"content-DISPOSITION\" cannot be set: "
-                    + "it is written from the name and the file name"
+                    + "it is derived from the name and the file name"
             ),
             (
                 try MultipartFormTests.part { try $0.headers.add("Content-Transfer-Encoding", "base64") },
                 "part 2 of the form, \"a\": header \"Content-Transfer-Encoding\" cannot be set: "
-                    + "forms have none (RFC 7578 section 4.7)"
+                    + "forms must not have it (RFC 7578 section 4.7)"
             ),
             (
                 .init("a", .file(path: "/x", length: -1)),
-                "the length of the file \"/x\" is negative: -1"
+                "the length of the file \"/x\" must not be negative, got -1"
             ),
         ]
         var random = SeededRandom(seed: 3)
@@ -146,7 +146,7 @@ import Testing
         let error = #expect(throws: NightjarError.self) {
             try MultipartForm([half, half, half], using: &random)
         }
-        #expect(error?.message == "the parts of the form are longer than 64 bits count")
+        #expect(error?.message == "the total length of the form exceeds 64 bits")
         // What is not known cannot overflow.
         let open = MultipartForm.Part("f", .file(path: "/x", length: nil))
         #expect(try MultipartForm([open, half, half, half], using: &random).length == nil)
@@ -183,7 +183,10 @@ import Testing
         let error = #expect(throws: NightjarError.self) {
             try MultipartForm([.init("a", String(repeating: "0", count: 40))], using: &stuck)
         }
-        #expect(error?.message == "no boundary was found that is not inside of a part of the form")
+        #expect(
+            error?.message
+                == "no boundary was found that does not occur in a part of the form; the random generator appears to be broken"
+        )
     }
 
     // MARK: Bodies in pieces
@@ -235,7 +238,7 @@ import Testing
         _ = try body.next(maximum: .max)
         #expect(try body.next(maximum: 10) == .file(path: "/f", range: 0..<10))
         let error = #expect(throws: NightjarError.self) { try body.fileEnded(at: 4) }
-        #expect(error?.message == "the file \"/f\" ended after 4 of 20 bytes; it was cut while it was sent")
+        #expect(error?.message == "the file \"/f\" has only 4 of 20 bytes; it was truncated while it was being sent")
         #expect(error?.phase == .send)
         #expect(throws: NightjarError.self) { try body.next(maximum: 10) }
     }

@@ -2,6 +2,7 @@ import NIOCore
 import Synchronization
 import Testing
 
+@testable import NightjarAPI
 @testable import NightjarHTTP
 
 @Suite struct AnswerCheckTests {

@@ -1,6 +1,7 @@
 import NIOCore
 import Testing
 
+@testable import NightjarAPI
 @testable import NightjarHTTP
 
 @Suite struct OperationBodyTests {
@@ -122,7 +123,8 @@ import Testing
             try operation.apply(Arguments(body: .value(article)), to: &request)
         }
         #expect(
-            error?.message == #"endpoint "create_article": its body cannot be "text/csv"; it takes application/json, "#
+            error?.message
+                == #"endpoint "create_article": its body cannot have the type "text/csv"; it accepts application/json, "#
                 + "application/x-www-form-urlencoded")
     }
 
@@ -134,10 +136,11 @@ import Testing
         #expect(typed.headers["Content-Type"] == "image/png")
         #expect(
             message(operation, .content(bytes, type: "text/csv"))
-                == #"endpoint "avatar": its body cannot be "text/csv"; it takes image/*"#)
+                == #"endpoint "avatar": its body cannot have the type "text/csv"; it accepts image/*"#)
         #expect(
             message(operation, .value(article))
-                == #"endpoint "avatar": its body cannot be made from an object; it takes image/*, so give it as bytes"#)
+                == #"endpoint "avatar": its body cannot be built from an object; it accepts image/*, so set it as bytes"#
+        )
         let file = try operation.request(
             Arguments(body: .content(.file(path: "/tmp/a.png"), type: nil)))
         #expect(file.headers["Content-Type"] == nil)
@@ -165,11 +168,12 @@ import Testing
             message(try create(), .content(.bytes(ByteBuffer(string: "{")), type: nil))
                 .hasPrefix(#"endpoint "create_article": the body is not JSON"#))
         #expect(
-            message(try create(), nil) == #"endpoint "create_article": it needs a body; it takes application/json"#)
+            message(try create(), nil) == #"endpoint "create_article": it requires a body; it accepts application/json"#
+        )
         #expect(message(try create(required: false), nil) == "no error")
         #expect(
             message(Operation("article", .get, "/a"), .value(article))
-                == #"endpoint "article": it takes no body"#)
+                == #"endpoint "article": it accepts no body"#)
     }
 
     @Test func aBodyThatTheRequestHasIsLookedAtToo() throws {

@@ -1,6 +1,7 @@
 import NIOCore
 import Testing
 
+@testable import NightjarAPI
 @testable import NightjarHTTP
 
 /// Values that want to be more than values.

@@ -1,6 +1,7 @@
 import NIOCore
 import Testing
 
+@testable import NightjarAPI
 @testable import NightjarHTTP
 
 @Suite struct OperationRequestTests {
@@ -36,7 +37,7 @@ import Testing
         operation.parameters = [Parameter("message", in: .query)]
         #expect(
             message(operation, ["messages": .array([])])
-                == "endpoint \"createChatCompletion\" has no parameter \"messages\"; it is a member of the body, so give it "
+                == "endpoint \"createChatCompletion\" has no parameter \"messages\"; it is a member of the body; set it "
                 + "there")
         #expect(operation.memberOfBody(in: ["message": 1, "messages": 2]) == "messages")
         #expect(operation.memberOfBody(in: ["message": 1, "other": 2]) == nil)
@@ -219,11 +220,11 @@ import Testing
         operation.parameters = [Parameter("id", in: .path), Parameter("id", in: .query)]
         #expect(
             message(operation, ["id": 1])
-                == #"endpoint "copy": there are 2 parameters "id"; write "path.id" or "query.id""#)
+                == #"endpoint "copy": there are 2 parameters named "id"; use "path.id" or "query.id""#)
         #expect(try operation.request(["path.id": 1, "query.id": 2]).target == "/items/1?id=2")
         #expect(
             message(operation, ["path.id": 1, "path.id": 2])
-                == #"endpoint "copy": parameter "path.id" is given twice"#)
+                == #"endpoint "copy": parameter "path.id" is set twice"#)
     }
 
     @Test(arguments: ["", ".", ".."]) func noValueMakesAnotherPath(_ value: String) throws {
@@ -259,6 +260,7 @@ import Testing
         operation.parameters[0].schema = nil
         #expect(
             message(operation, ["X-Api-Key": "hunter2\r\nX: y"])
-                == #"endpoint "login": parameter "X-Api-Key" holds a character that no header field has"#)
+                == #"endpoint "login": parameter "X-Api-Key" contains a character that is not allowed in a header field"#
+        )
     }
 }

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import NightjarAPI
 @testable import NightjarHTTP
 
 @Suite struct ParameterNamesTests {

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import NightjarAPI
 @testable import NightjarHTTP
 
 /// The examples of OpenAPI 3.1.1 section 4.8.12.6, and what it leaves open.

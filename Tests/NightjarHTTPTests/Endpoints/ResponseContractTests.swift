@@ -1,6 +1,7 @@
 import NIOCore
 import Testing
 
+@testable import NightjarAPI
 @testable import NightjarHTTP
 
 @Suite struct ResponseContractTests {
@@ -40,7 +41,7 @@ import Testing
     @Test func theMostParticularDescriptionHolds() throws {
         #expect(try check(200, "application/json; charset=utf-8", "{}") == "fine")
         #expect(
-            try check(200, "application/json", "[]") == #"the answer of endpoint "article": the JSON is not as "#
+            try check(200, "application/json", "[]") == #"the response of endpoint "article": the JSON is not as "#
                 + "described: expected an object, found an array")
         #expect(try check(201, "application/vnd.x+json", "[]") == "fine")
         #expect(try check(201, "application/json", "{}").contains("expected an array"))
@@ -56,6 +57,6 @@ import Testing
     @Test func whatShouldBeJSONAndIsNotIsTold() throws {
         #expect(
             try check(200, "application/json", "{").hasPrefix(
-                #"the answer of endpoint "article": the response is not JSON"#))
+                #"the response of endpoint "article": the response is not JSON"#))
     }
 }

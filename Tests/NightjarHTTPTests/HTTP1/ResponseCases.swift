@@ -25,31 +25,34 @@ extension ResponseCase {
             nio: .differs("RFC 9110 section 2.5: a higher minor version is read by the rules of the one we know"),
             ["200 OK", "end, reusable"]),
         ResponseCase(
-            "HTTP/2", wire: "HTTP/2.0 200 OK\r\nContent-Length: 0\r\n\r\n", ["protocol: did not answer in HTTP/1"]),
+            "HTTP/2", wire: "HTTP/2.0 200 OK\r\nContent-Length: 0\r\n\r\n", ["protocol: did not respond with HTTP/1"]),
         ResponseCase(
             "another protocol, by its first byte", wire: "SSH-2.0-OpenSSH_9.2\r\n", ["protocol: \"S"]),
         ResponseCase("a TLS alert", bytes: [0x15, 3, 1, 0, 2, 2, 70], ["protocol: \\x15"]),
         ResponseCase(
             "HTTP/0.9, which is content alone", wire: "<html>hello</html>", closes: true,
-            ["protocol: did not answer in HTTP/1"]),
+            ["protocol: did not respond with HTTP/1"]),
         ResponseCase(
             "an empty line before the status line", wire: "\r\nHTTP/1.1 200 OK\r\n\r\n",
             nio: .differs("RFC 9112 section 2.2 lets servers skip one before a request, not clients before a response"),
-            ["protocol: did not answer in HTTP/1"]),
-        ResponseCase("lower case http", wire: "http/1.1 200 OK\r\n\r\n", ["protocol: did not answer in HTTP/1"]),
+            ["protocol: did not respond with HTTP/1"]),
+        ResponseCase("lower case http", wire: "http/1.1 200 OK\r\n\r\n", ["protocol: did not respond with HTTP/1"]),
         ResponseCase("no minor version", wire: "HTTP/1. 200 OK\r\n\r\n", ["protocol: status line"]),
         ResponseCase("two spaces before the status", wire: "HTTP/1.1  200 OK\r\n\r\n", ["protocol: three digits"]),
         ResponseCase(
-            "a tab before the status", wire: "HTTP/1.1\t200 OK\r\n\r\n", ["protocol: no version, space and status"]),
+            "a tab before the status", wire: "HTTP/1.1\t200 OK\r\n\r\n",
+            ["protocol: must have a version, a space and a status"]),
         ResponseCase("a status of two digits", wire: "HTTP/1.1 20 OK\r\n\r\n", ["protocol: three digits"]),
         ResponseCase(
-            "a status of four digits", wire: "HTTP/1.1 2000 OK\r\n\r\n", ["protocol: three digits and a space"]),
+            "a status of four digits", wire: "HTTP/1.1 2000 OK\r\n\r\n", ["protocol: is not followed by a space"]),
         ResponseCase(
             "a status below 100", wire: "HTTP/1.1 099 Low\r\n\r\n",
             nio: .differs("RFC 9110 section 15: the first digit is the class, and there is no class 0"),
             ["protocol: status 99"]),
         ResponseCase("a status with a sign", wire: "HTTP/1.1 +20 OK\r\n\r\n", ["protocol: three digits"]),
-        ResponseCase("a status line cut short", wire: "HTTP/1.1\r\n\r\n", ["protocol: no version, space and status"]),
+        ResponseCase(
+            "a status line cut short", wire: "HTTP/1.1\r\n\r\n", ["protocol: must have a version, a space and a status"]
+        ),
         ResponseCase(
             "a status line that ends in LF", wire: "HTTP/1.1 200 OK\nContent-Length: 0\r\n\r\n",
             ["protocol: LF without CR"]),
@@ -91,13 +94,13 @@ extension ResponseCase {
             "a fold that ends in LF", wire: "HTTP/1.1 200 OK\r\nA: 1\r\n 2\n\r\n", ["protocol: LF without CR"]),
         ResponseCase(
             "a blank before the first field", wire: "HTTP/1.1 200 OK\r\n A: 1\r\n\r\n",
-            ["protocol: no header before it"]),
+            ["protocol: no value to continue"]),
         ResponseCase(
             "a space before the colon", wire: "HTTP/1.1 200 OK\r\nA : 1\r\n\r\n",
-            ["protocol: space behind the header name \"A\""]),
+            ["protocol: space between the header name \"A\" and its colon"]),
         ResponseCase(
             "a tab before the colon", wire: "HTTP/1.1 200 OK\r\nA\t: 1\r\n\r\n",
-            ["protocol: space behind the header name \"A\""]),
+            ["protocol: space between the header name \"A\" and its colon"]),
         ResponseCase("no name", wire: "HTTP/1.1 200 OK\r\n: 1\r\n\r\n", ["protocol: no name"]),
         ResponseCase("no colon", wire: "HTTP/1.1 200 OK\r\nAbc\r\n\r\n", ["protocol: no colon"]),
         ResponseCase(
@@ -196,26 +199,26 @@ extension ResponseCase {
         ResponseCase(
             "chunked in HTTP/1.0", wire: "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
             nio: .differs("RFC 9112 section 6.1: the framing is to be treated as faulty"),
-            ["protocol: HTTP/1.0 and has Transfer-Encoding"]),
+            ["protocol: HTTP/1.0 but has Transfer-Encoding"]),
         ResponseCase(
             "an unknown final coding", wire: "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nhello", closes: true,
             nio: .differs("a coding that was not asked for; the content would be given on coded"),
-            ["protocol: \"gzip\" was not asked for"]),
+            ["protocol: \"gzip\" was not requested"]),
         ResponseCase(
             "a coding before chunked", wire: "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
-            nio: .differs("as above"), ["protocol: \"gzip, chunked\" was not asked for"]),
+            nio: .differs("as above"), ["protocol: \"gzip, chunked\" was not requested"]),
         ResponseCase(
             "a coding behind chunked", wire: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, gzip\r\n\r\nhello",
             closes: true,
-            nio: .differs("as above"), ["protocol: was not asked for"]),
+            nio: .differs("as above"), ["protocol: was not requested"]),
         ResponseCase(
             "identity, which is obsolete", wire: "HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\n\r\nhello",
             closes: true,
-            nio: .differs("as above"), ["protocol: was not asked for"]),
+            nio: .differs("as above"), ["protocol: was not requested"]),
         ResponseCase(
             "a coding that looks like chunked", wire: "HTTP/1.1 200 OK\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
             closes: true,
-            nio: .differs("as above"), ["protocol: was not asked for"]),
+            nio: .differs("as above"), ["protocol: was not requested"]),
         ResponseCase(
             "chunked twice",
             wire: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
@@ -251,14 +254,14 @@ extension ResponseCase {
             closes: true, ["200 OK", "< hello", "connection_lost: before the last chunk"]),
         ResponseCase(
             "a head that is cut off", wire: "HTTP/1.1 200 OK\r\nContent-Le", closes: true,
-            ["connection_lost: in the middle of the response's head"]),
+            ["connection_lost: in the middle of the response head"]),
         ResponseCase(
             "a status line that is cut off", wire: "HTTP/1", closes: true,
-            ["connection_lost: in the middle of the response's head"]),
+            ["connection_lost: in the middle of the response head"]),
         ResponseCase(
             "nothing", wire: "", closes: true,
             nio: .differs("NIO leaves it to its user to see that an answer is missing"),
-            ["connection_lost: before it answered"]),
+            ["connection_lost: before it responded"]),
     ]
 
     private static let trailers = "RFC 9110 section 6.5.1: the field is not allowed there, and means nothing"
@@ -310,10 +313,10 @@ extension ResponseCase {
         ResponseCase(
             "a size over 63 bits", wire: chunked + "8000000000000000\r\nx",
             nio: .differs("no machine has so much; NIO counts to 64 bits"),
-            ["200 OK", "protocol: too large for any machine"]),
+            ["200 OK", "protocol: does not fit 64 bits"]),
         ResponseCase(
             "a size over 64 bits, which wraps to 1", wire: chunked + "10000000000000001\r\nx\r\n0\r\n\r\n",
-            ["200 OK", "protocol: too large for any machine"]),
+            ["200 OK", "protocol: does not fit 64 bits"]),
         ResponseCase("the largest size", wire: chunked + "7fffffffffffffff\r\nx", ["200 OK", "< x"]),
         ResponseCase(
             "a size line that ends in LF", wire: chunked + "1\nx\r\n0\r\n\r\n",
@@ -326,13 +329,13 @@ extension ResponseCase {
             ["200 OK", "protocol: not a hexadecimal number"]),
         ResponseCase(
             "more data than the size says", wire: chunked + "1\r\nxy\r\n0\r\n\r\n",
-            ["200 OK", "< x", "protocol: longer than its size"]),
+            ["200 OK", "< x", "protocol: longer than its declared size"]),
         ResponseCase(
             "less data than the size says", wire: chunked + "3\r\nxy\r\n0\r\n\r\n",
-            ["200 OK", "< xy\r", "protocol: longer than its size"]),
+            ["200 OK", "< xy\r", "protocol: longer than its declared size"]),
         ResponseCase(
             "LF alone behind the data", wire: chunked + "1\r\nx\n0\r\n\r\n",
-            ["200 OK", "< x", "protocol: longer than its size"]),
+            ["200 OK", "< x", "protocol: longer than its declared size"]),
         ResponseCase(
             "Content-Length in the trailers is dropped", wire: chunked + "0\r\nContent-Length: 5\r\nA: 1\r\n\r\n",
             nio: .differs(trailers), ["200 OK", "+ A: 1", "end, reusable"]),
@@ -391,16 +394,16 @@ extension ResponseCase {
         ResponseCase(
             "interim and no final response", wire: "HTTP/1.1 100 Continue\r\n\r\n", closes: true,
             nio: .differs("NIO leaves it to its user to see that an answer is missing"),
-            ["100 Continue", "connection_lost: behind an interim response"]),
+            ["100 Continue", "connection_lost: after an interim response"]),
         ResponseCase(
             "101 that nobody asked for", wire: "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n",
             nio: .differs("we never ask to upgrade, so this is no answer to us"), ["protocol: switched protocols"]),
         ResponseCase(
             "bytes behind the end", wire: "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nxHTTP/1.1 200 OK\r\n",
-            nio: .differs("NIO drops them"), ["200 OK", "< x", "end, reusable", "protocol: answer no request: \"H"]),
+            nio: .differs("NIO drops them"), ["200 OK", "< x", "end, reusable", "protocol: belong to no response: \"H"]),
         ResponseCase(
             "content behind a 204", wire: "HTTP/1.1 204 No Content\r\nContent-Length: 1\r\n\r\nx",
-            ["204 No Content", "end", "protocol: answer no request: \"x"]),
+            ["204 No Content", "end", "protocol: belong to no response: \"x"]),
         ResponseCase(
             "one response behind the other", to: .head, .get,
             wire: "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx",

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import NightjarHTTP
+@testable import NightjarJSON
 
 @Suite struct JSONBuilderTests {
     private func text<Value: Encodable>(_ value: Value, _ options: JSONEncodingOptions = .init()) throws -> String {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import NightjarHTTP
+@testable import NightjarJSON
 
 @Suite struct JSONPatternTests {
     /// As ECMA-262 has them with the flag u, where PCRE2's own way is another.

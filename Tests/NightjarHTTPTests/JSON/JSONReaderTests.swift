@@ -1,6 +1,7 @@
 import Testing
 
 @testable import NightjarHTTP
+@testable import NightjarJSON
 
 @Suite struct JSONReaderTests {
     private func read<Value: Decodable>(

@@ -66,7 +66,7 @@ import Testing
     @Test func aReferenceThatLeadsNowhereIsAnError() throws {
         let error = #expect(throws: NightjarError.self) { try schema(##"{"items": {"$ref": "#/no"}}"##) }
         #expect(error?.kind == .invalidArgument)
-        #expect(error?.message == "there is no schema at api.json#/no")
+        #expect(error?.message == "no schema at api.json#/no")
     }
 
     @Test func theListFormOfItemsCounts() throws {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import NightjarHTTP
+@testable import NightjarJSON
 
 /// What is told of each keyword beyond the plain ones; that they are right, JSONSchemaSuiteTests shows.
 @Suite struct JSONSchemaKeywordTests {

@@ -3,6 +3,7 @@ import NIOCore
 import Testing
 
 @testable import NightjarHTTP
+@testable import NightjarTesting
 
 /// Texts from outside are compared by their code points. For Swift, canonically equivalent texts are equal.
 @Suite("Canonically equivalent names are different names")

@@ -2,6 +2,7 @@ import NIOCore
 @_spi(Reflection) import Swift
 import Testing
 
+@testable import NightjarAPI
 @testable import NightjarHTTP
 
 @Suite struct RequestRepetitionTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import NightjarHTTP
+@testable import NightjarTesting
 
 @Suite("Paths of routes")
 struct PathPatternTests {

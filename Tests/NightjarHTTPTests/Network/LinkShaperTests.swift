@@ -1,6 +1,7 @@
 import Testing
 
 @testable import NightjarHTTP
+@testable import NightjarTesting
 
 @Suite("A link that is worse than it could be")
 struct LinkShaperTests {

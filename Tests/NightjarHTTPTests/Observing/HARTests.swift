@@ -111,7 +111,7 @@ import Testing
         #expect(value["response"]?["content"]?["size"] == .integer(5))
         #expect(value["response"]?["content"]?["comment"] == .string("only the first 4 bytes"))
         #expect(value["request"]?["bodySize"] == .integer(9))
-        #expect(value["request"]?["postData"]?["comment"] == .string("the content was streamed and is not kept"))
+        #expect(value["request"]?["postData"]?["comment"] == .string("the body was streamed and was not kept"))
     }
 
     @Test func everyTextIsReadBackAsItWas() throws {

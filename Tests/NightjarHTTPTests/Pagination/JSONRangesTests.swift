@@ -1,6 +1,7 @@
 import NightjarTestSupport
 import Testing
 
+@testable import NightjarAPI
 @testable import NightjarHTTP
 
 @Suite struct JSONRangesTests {

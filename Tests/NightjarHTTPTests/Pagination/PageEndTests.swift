@@ -1,5 +1,6 @@
 import Testing
 
+@testable import NightjarAPI
 @testable import NightjarHTTP
 
 /// What servers say about the end of a list that is not so: nothing is cut short without an error, nothing goes round.
@@ -9,11 +10,11 @@ import Testing
     // MARK: More follows, and no next
 
     @Test(arguments: [
-        (#"{"has_more":true,"data":[]}"#, "no item to go on behind"),
-        (#"{"has_more":true,"data":null}"#, "no item to go on behind"),
-        (#"{"has_more":true}"#, "no item to go on behind"),
-        (#"{"has_more":true,"data":[{"id":3},{"no":4}]}"#, #"no cursor at "/id" of its last item"#),
-        (#"{"has_more":true,"data":[{"id":null}]}"#, #"no cursor at "/id" of its last item"#),
+        (#"{"has_more":true,"data":[]}"#, "an item to continue after"),
+        (#"{"has_more":true,"data":null}"#, "an item to continue after"),
+        (#"{"has_more":true}"#, "an item to continue after"),
+        (#"{"has_more":true,"data":[{"id":3},{"no":4}]}"#, #"a cursor at "/id" of its last item"#),
+        (#"{"has_more":true,"data":[{"id":null}]}"#, #"a cursor at "/id" of its last item"#),
     ])
     func moreWithoutALastItemIsAnError(second: String, lack: String) throws {
         let talk = try Conversation(.plain(.guess))
@@ -22,21 +23,21 @@ import Testing
         #expect(talk.error?.kind == .decoding && !talk.hasEnded)
         #expect(
             talk.message
-                == "page 2 says at \"/has_more\" that more follows, and has \(lack); the list cannot go on by style cursor"
+                == "page 2 says at \"/has_more\" that more follows, but lacks \(lack); the list cannot continue with style cursor"
         )
     }
 
     @Test func moreWithoutANextIsAnErrorInEachStyle() throws {
         let cases: [(Pagination.Style, String, [(String, String)], String)] = [
-            (.cursor, #"{"items":[2],"more":true,"n":null}"#, [], #"no cursor at "/n""#),
-            (.cursor, #"{"items":[2],"more":true,"n":""}"#, [], #"no cursor at "/n""#),
+            (.cursor, #"{"items":[2],"more":true,"n":null}"#, [], #"a cursor at "/n""#),
+            (.cursor, #"{"items":[2],"more":true,"n":""}"#, [], #"a cursor at "/n""#),
             (.cursor, #"{"items":[2],"more":true}"#, [], #"not a cursor at "/n""#),
-            (.next, #"{"items":[2],"more":true,"n":null}"#, [], #"no URL of the next page at "/n""#),
+            (.next, #"{"items":[2],"more":true,"n":null}"#, [], #"the URL of the next page at "/n""#),
             (.next, #"{"items":[2],"more":true}"#, [], #"not the URL of the next page at "/n""#),
             (.link, #"{"items":[2],"more":true}"#, [], "not a Link field with rel=next"),
             (.link, #"{"items":[2],"more":true}"#, [("Link", "</a>; rel=first")], "not a Link field with rel=next"),
             (.header, #"{"items":[2],"more":true}"#, [], #"not a header field "X-N""#),
-            (.header, #"{"items":[2],"more":true}"#, [("X-N", "")], #"no token in its header field "X-N""#),
+            (.header, #"{"items":[2],"more":true}"#, [("X-N", "")], #"a token in its header field "X-N""#),
         ]
         for (style, second, headers, lack) in cases {
             let options = try Pagination.plain(style) {
@@ -55,8 +56,8 @@ import Testing
             }
             #expect(talk.items == ["1"] && talk.error?.kind == .decoding, "\(style) \(second)")
             #expect(
-                talk.message == "page 2 says at \"/more\" that more follows, and has \(lack); "
-                    + "the list cannot go on by style \(style.rawValue)")
+                talk.message == "page 2 says at \"/more\" that more follows, but lacks \(lack); "
+                    + "the list cannot continue with style \(style.rawValue)")
         }
     }
 
@@ -91,7 +92,7 @@ import Testing
         #expect(talk.error?.kind == .protocol)
         #expect(
             talk.message
-                == "page 3 has the items of an earlier page, byte for byte: the server leads back to where it was")
+                == "page 3 has the items of an earlier page, byte for byte: the server returns to an earlier position")
     }
 
     @Test func pagesThatGoRoundKeyForKeyAreAnError() throws {
@@ -174,7 +175,8 @@ import Testing
         neither.read([#"{"items":[1],"nextPageToken":"a"}"#, #"{"error":"x"}"#])
         #expect(
             neither.message
-                == "page 2 has nothing at \"/items\", where its list was expected; set items to where that is")
+                == "page 2 has nothing at \"/items\", where its list was expected; set items to the location of the list"
+        )
     }
 
     @Test func whatIsNeitherNullNorAListIsAnError() throws {
@@ -182,6 +184,7 @@ import Testing
         talk.read([#"{"items":[1],"next_cursor":"a"}"#, #"{"items":{},"next_cursor":"b"}"#])
         #expect(
             talk.message
-                == "page 2 has an object at \"/items\", where its list was expected; set items to where that is")
+                == "page 2 has an object at \"/items\", where its list was expected; set items to the location of the list"
+        )
     }
 }

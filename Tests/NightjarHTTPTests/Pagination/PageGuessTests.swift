@@ -1,5 +1,6 @@
 import Testing
 
+@testable import NightjarAPI
 @testable import NightjarHTTP
 
 @Suite struct PageGuessTests {
@@ -59,24 +60,24 @@ import Testing
         (
             "Stripe", #"{"object":"list","data":[{"id":"a"},{"id":"b"}],"has_more":true}"#,
             #"{"object":"list","data":[{"id":"c"}],"has_more":false}"#, "/list?starting_after=b",
-            #"guessed: the items are at "/data", "/has_more" tells whether more follows and the query item "starting_after" takes the id of the last item"#
+            #"guessed: the items are at "/data", "/has_more" says whether more items follow and the query item "starting_after" takes the id of the last item"#
         ),
         (
             "numbered pages", #"{"items":[1,2],"page":1,"total_pages":2}"#, #"{"items":[3],"page":2,"total_pages":2}"#,
             "/list?page=2",
-            #"guessed: the items are at "/items", the number of the page is at "/page" and the query item "page" asks for the next"#
+            #"guessed: the items are at "/items", the page number is at "/page" and the query item "page" requests the next page"#
         ),
         (
             "pages counted from 0", #"{"items":[1,2],"page":0,"has_next":true}"#,
             #"{"items":[3],"page":1,"has_next":false}"#,
             "/list?page=1",
-            #"guessed: the items are at "/items", the number of the page is at "/page" and the query item "page" asks for the next"#
+            #"guessed: the items are at "/items", the page number is at "/page" and the query item "page" requests the next page"#
         ),
         (
             "Jira", #"{"startAt":0,"maxResults":2,"total":3,"issues":[1,2]}"#,
             #"{"startAt":2,"maxResults":2,"total":3,"issues":[3]}"#,
             "/list?startAt=2",
-            #"guessed: the items are at "/issues", the place of the first item is at "/startAt" and the query item "startAt" asks for the next"#
+            #"guessed: the items are at "/issues", the offset of the first item is at "/startAt" and the query item "startAt" requests the next page"#
         ),
         (
             "a next page by its number", #"{"items":[1,2],"meta":{"next_page":2}}"#,
@@ -115,7 +116,7 @@ import Testing
             #expect(talk.hasEnded && talk.error == nil && !talk.items.isEmpty)
             #expect(
                 talk.walk.explanation.hasSuffix(
-                    "and nothing in the answer says that more follows, so it is the whole list"))
+                    "and nothing in the response says that more follows, so it is the whole list"))
         }
     }
 
@@ -130,21 +131,24 @@ import Testing
 
     @Test func whatCannotBeGuessedSaysWhatToSet() throws {
         let cases = [
-            (#"{"a":1}"#, "page 1 lists nothing: it is an object without an array; set items to where its list is"),
-            ("7", "page 1 lists nothing: it is a number without an array; set items to where its list is"),
-            ("", "page 1 has no content, so no list"),
-            (#"{"a":[1],"b":[2]}"#, #"page 1 has several arrays ("/a", "/b"); set items to the one that is the list"#),
+            (
+                #"{"a":1}"#,
+                "page 1 contains no list: it is an object without an array; set items to the location of the list"
+            ),
+            ("7", "page 1 contains no list: it is a number without an array; set items to the location of the list"),
+            ("", "page 1 has no content, but a list was expected"),
+            (#"{"a":[1],"b":[2]}"#, #"page 1 has several arrays ("/a", "/b"); set items to the location of the list"#),
             (
                 #"{"items":[1,2],"total":57}"#,
-                #"how the list goes on cannot be guessed, though page 1 counts 57 items at "/total" and has 2; set style and param"#
+                #"the next page cannot be determined, although page 1 counts 57 items at "/total" and has 2; set style and param"#
             ),
             (
                 #"{"items":[1,2],"has_more":true}"#,
-                #"how the list goes on cannot be guessed, though page 1 says that there is more at "/has_more"; set style and param"#
+                #"the next page cannot be determined, although page 1 says that more items follow at "/has_more"; set style and param"#
             ),
             (
                 #"{"items":[1,2],"next":"abc"}"#,
-                #"how the list goes on cannot be guessed: what page 1 has at "/next" is no URL; set style, next and param"#
+                #"the next page cannot be determined: the value at "/next" of page 1 is not a URL; set style, next and param"#
             ),
         ]
         for (body, message) in cases {

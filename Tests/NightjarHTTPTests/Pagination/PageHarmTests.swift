@@ -1,6 +1,7 @@
 import NIOCore
 import Testing
 
+@testable import NightjarAPI
 @testable import NightjarHTTP
 
 /// Servers that mean ill: where a list may lead, and what of it is kept and shown.

@@ -1,6 +1,7 @@
 import NIOCore
 import Testing
 
+@testable import NightjarAPI
 @testable import NightjarHTTP
 
 /// A guess does not take a part of a list for the whole: what indicates more pages leads to the next page or to an error.
@@ -18,10 +19,10 @@ import Testing
     }
 
     @Test(arguments: [
-        (#"{"items":[1,2],"IsTruncated":true,"Marker":"m"}"#, #"it says that there is more at "/IsTruncated""#),
-        (#"{"items":[1,2],"truncated":true}"#, #"it says that there is more at "/truncated""#),
-        (#"{"kvs":[{"key":"a"}],"more":true,"count":"208"}"#, #"it says that there is more at "/more""#),
-        (#"{"items":[1,2],"page_info":{"has_next_page":true}}"#, #"there is more at "/page_info/has_next_page""#),
+        (#"{"items":[1,2],"IsTruncated":true,"Marker":"m"}"#, #"it says that more items follow at "/IsTruncated""#),
+        (#"{"items":[1,2],"truncated":true}"#, #"it says that more items follow at "/truncated""#),
+        (#"{"kvs":[{"key":"a"}],"more":true,"count":"208"}"#, #"it says that more items follow at "/more""#),
+        (#"{"items":[1,2],"page_info":{"has_next_page":true}}"#, #"more items follow at "/page_info/has_next_page""#),
         (#"{"items":[1,2],"count":208}"#, #"counts 208 items at "/count" and has 2"#),
         (#"{"items":[1,2],"meta":{"Total":3}}"#, #"counts 3 items at "/meta/Total" and has 2"#),
     ])
@@ -59,7 +60,7 @@ import Testing
             let talk = try read("[1,2,3]", at: "https://api.example/list" + first)
             #expect(
                 talk.message
-                    == "how the list goes on cannot be guessed, though page 1 has exactly the 3 items that were requested; "
+                    == "the next page cannot be determined, although page 1 has exactly the 3 items that were requested; "
                     + "set style and param")
         }
         let sized = try read("[1,2,3]") {
@@ -95,8 +96,8 @@ import Testing
         #expect(offset.items.count == 5 && offset.hasEnded)
         #expect(
             offset.walk.explanation
-                == "guessed: the answer itself is the list, page 1 has exactly the 2 items that were requested and the query "
-                + "item \"offset\" asks for the next")
+                == "guessed: the response itself is the list, page 1 has exactly the 2 items that were requested and the query "
+                + "item \"offset\" requests the next page")
         let page = try Conversation(.plain(.guess), "https://api.example/list?page=2")
         page.read([#"{"data":[1,2],"count":208}"#, #"{"data":[3]}"#, #"{"data":[]}"#])
         #expect(page.asked == ["/list?page=2", "/list?page=3", "/list?page=4"] && page.items.count == 3)

@@ -1,6 +1,7 @@
 import NIOCore
 import Testing
 
+@testable import NightjarAPI
 @testable import NightjarHTTP
 
 /// Pages that have the items of earlier ones: of a server that repeats itself, or of a list that has them so.
@@ -54,7 +55,8 @@ import Testing
         #expect(talk.items.count == 3)
         #expect(
             talk.message
-                == "page 2 has the items of the page before, byte for byte: the server leads back to where it was")
+                == "page 2 has the items of the previous page, byte for byte: the server returns to an earlier position"
+        )
     }
 
     @Test func equalValuesWithTheSameCursorAreARound() throws {
@@ -63,7 +65,8 @@ import Testing
         #expect(talk.items.count == 3 && talk.asked.count == 2)
         #expect(
             talk.message
-                == "page 2 has the items of the page before, byte for byte: the server leads back to where it was")
+                == "page 2 has the items of the previous page, byte for byte: the server returns to an earlier position"
+        )
     }
 
     @Test func aNumberThatTheServerDoesNotCountOnIsARound() throws {

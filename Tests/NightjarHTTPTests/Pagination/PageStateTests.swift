@@ -1,6 +1,7 @@
 import NIOCore
 import Testing
 
+@testable import NightjarAPI
 @testable import NightjarHTTP
 
 @Suite struct PageStateTests {
@@ -111,7 +112,7 @@ import Testing
             try Conversation(.plain(.next), resuming: talk.walk.state)
         } throws: {
             ($0 as? NightjarError)?.message
-                == "the state leaves the query item \"sig\" out, which may be a secret, and the first request does not have "
+                == "the state omits the query item \"sig\", which may be a secret, and the first request does not have "
                 + "it; the list cannot be resumed there"
         }
     }
@@ -124,13 +125,13 @@ import Testing
                 try Conversation(.plain(.guess), url, resuming: talk.walk.state)
             } throws: {
                 ($0 as? NightjarError)?.message
-                    == "the state is of another list: method and URL of the first request, its query too, must be the same"
+                    == "the state belongs to another list: the method and URL of the first request must be the same, including the query"
             }
         }
         #expect {
             try Conversation(.plain(.link), resuming: talk.walk.state)
         } throws: {
-            ($0 as? NightjarError)?.message == "the state is of style cursor, and the list is of style link"
+            ($0 as? NightjarError)?.message == "the state has style cursor, but the list has style link"
         }
     }
 
@@ -180,7 +181,7 @@ import Testing
         #expect {
             try Conversation(.plain(.guess), resuming: state(changed(#""v":1"#, #""v":2"#)))
         } throws: {
-            ($0 as? NightjarError)?.message == "the state has the format 2, and 1 alone is known"
+            ($0 as? NightjarError)?.message == "the state has format 2, but only format 1 is supported"
         }
     }
 

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import NightjarAPI
 @testable import NightjarHTTP
 
 /// Each style goes on and ends as the table of ``PageWalk`` has it.
@@ -106,7 +107,7 @@ import Testing
             return Answer(body: #"{"items":[],"next_cursor":"c\#(count)"}"#)
         }
         #expect(talk.error?.kind == .protocol)
-        #expect(talk.message == "1001 pages in a row brought no item, and the server says that more follow")
+        #expect(talk.message == "1001 consecutive pages had no new items, but the server says that more follow")
     }
 
     @Test func linksAreFollowed() throws {
@@ -169,7 +170,7 @@ import Testing
         #expect(talk.error?.kind == .invalidArgument)
         #expect(
             talk.message
-                == "page 1 was given and nobody has said how the list goes on; say so before asking for the next")
+                == "page 1 was delivered, but its next page has not been set; set it before requesting another page")
         talk.error = nil
         talk.carryOut(try talk.walk.goOn(.query([("a", "2"), ("b", "3")]))) { _ in Answer(body: "[2]") }
         talk.read(1) { _ in Answer(body: "[2]") }
@@ -190,32 +191,33 @@ import Testing
         let cases: [(Pagination.Style, String, String)] = [
             (
                 .link, twelve,
-                "style link does not fit: page 1 has not a Link field with rel=next, and nothing in it says that "
-                    + "its 12 items are all; set style, or size, total or more where this is how the server ends its lists"
+                "style link does not fit: page 1 lacks a Link field with rel=next, and nothing in it says that "
+                    + "its 12 items are the whole list; set style, or set size, total or more if the server ends its "
+                    + "lists this way"
             ),
             (
                 .link, #"{"items":[1],"next_cursor":"a"}"#,
-                "style link does not fit: page 1 has not a Link field with rel=next, and "
+                "style link does not fit: page 1 lacks a Link field with rel=next, but "
                     + "it has a cursor at \"/next_cursor\" (style cursor)"
             ),
             (
                 .cursor, #"{"items":[1],"next":"/list?page=2"}"#,
-                "style cursor does not fit: page 1 has not a cursor, and it has a "
+                "style cursor does not fit: page 1 lacks a cursor, but it has a "
                     + "URL at \"/next\" (style next)"
             ),
             (
                 .next, #"{"items":[1],"has_more":true}"#,
-                "style next does not fit: page 1 has not a URL of the next page, and it "
-                    + "says that there is more at \"/has_more\""
+                "style next does not fit: page 1 lacks a URL of the next page, but it "
+                    + "says that more items follow at \"/has_more\""
             ),
             (
                 .next, #"{"items":[1,2],"total":5}"#,
-                "style next does not fit: page 1 has not a URL of the next page, and it counts "
+                "style next does not fit: page 1 lacks a URL of the next page, but it counts "
                     + "5 items at \"/total\" and has 2"
             ),
             (
                 .cursor, #"{"items":[1,2],"page":1,"total_pages":3}"#,
-                "style cursor does not fit: page 1 has not a cursor, and it "
+                "style cursor does not fit: page 1 lacks a cursor, but it "
                     + "counts 3 pages at \"/total_pages\" (style page)"
             ),
         ]
@@ -235,7 +237,7 @@ import Testing
             })
         talk.read([list(1...10)])
         #expect(
-            talk.message.hasPrefix("style header does not fit: page 1 has not a header field \"X-Next\", and nothing"))
+            talk.message.hasPrefix("style header does not fit: page 1 lacks a header field \"X-Next\", and nothing"))
     }
 
     @Test func oneShortPageIsAList() throws {
@@ -294,7 +296,7 @@ import Testing
         #expect(talk.error?.kind == .protocol)
         #expect(
             talk.message
-                == "page 2 has the items of the page before, byte for byte: the server ignores the query item \"p\", or "
+                == "page 2 has the items of the previous page, byte for byte: the server ignores the query item \"p\", or "
                 + "starts again after its last page; set param, or total or more")
     }
 
@@ -313,7 +315,7 @@ import Testing
         #expect(talk.error?.kind == .protocol)
         #expect(
             talk.message
-                == "page 2 has the items of the page before, key for key: the server leads back to where it was")
+                == "page 2 has the items of the previous page, key for key: the server returns to an earlier position")
     }
 
     // MARK: Lists
@@ -322,9 +324,12 @@ import Testing
         let cases = [
             (
                 #"{"a":{"b":{}}}"#,
-                "page 1 has an object at \"/a/b\", where its list was expected; set items to where that is"
+                "page 1 has an object at \"/a/b\", where its list was expected; set items to the location of the list"
             ),
-            (#"{"a":7}"#, "page 1 has nothing at \"/a/b\", where its list was expected; set items to where that is"),
+            (
+                #"{"a":7}"#,
+                "page 1 has nothing at \"/a/b\", where its list was expected; set items to the location of the list"
+            ),
             ("<html>", "page 1 is not JSON: "),
         ]
         for (body, message) in cases {

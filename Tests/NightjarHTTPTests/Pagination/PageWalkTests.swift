@@ -1,6 +1,7 @@
 import NIOCore
 import Testing
 
+@testable import NightjarAPI
 @testable import NightjarHTTP
 
 /// What holds for all styles: order, prefetch, failures, bounds, keys, origins.
@@ -140,7 +141,7 @@ import Testing
         #expect(talk.error?.kind == .tooLarge)
         #expect(
             talk.message
-                == "the list has more than 2 pages, with 2 items so far; raise max_pages to continue")
+                == "the list has more than 2 pages (2 items so far); raise max_pages to continue")
     }
 
     @Test func itemsAreBoundedLoudly() throws {
@@ -150,7 +151,7 @@ import Testing
         #expect(talk.error?.kind == .tooLarge)
         #expect(
             talk.message
-                == "the list has more than 3 items, and 2 were given; raise max_items to continue")
+                == "the list has more than 3 items, 2 of which were delivered; raise max_items to continue")
         talk.error = nil
         talk.read { _ in Answer(body: "[3,4]") }
         #expect(talk.error?.kind == .tooLarge && talk.items == ["1", "2"])
@@ -228,12 +229,12 @@ import Testing
             let talk = try next(url)
             #expect(talk.error?.kind == .protocol && talk.asked.count == 1)
             #expect(
-                talk.message.hasSuffix("name it in allow_origins to go there, without credentials"))
+                talk.message.hasSuffix("add it to allow_origins to follow it without credentials"))
         }
         #expect(
             try next("https://evil.example/x").message
-                == "the list cannot be followed: its next page is at \"https://evil.example\" and not at "
-                + "\"https://api.example\"; name it in allow_origins to go there, without credentials"
+                == "the list cannot be followed: its next page is at \"https://evil.example\", not at "
+                + "\"https://api.example\"; add it to allow_origins to follow it without credentials"
         )
     }
 
@@ -260,8 +261,8 @@ import Testing
         #expect(talk.error?.kind == .protocol)
         #expect(
             talk.message
-                == "the list cannot be followed: its next page is at \"http://api.example\", without the TLS that its first "
-                + "one had")
+                == "the list cannot be followed: its next page is at \"http://api.example\", which does not use "
+                + "TLS as the first page does")
     }
 
     @Test(arguments: ["ftp://x/y", "http:x", "https://u:p@api.example/", "https://api.example:99999/"])
@@ -281,8 +282,8 @@ import Testing
             (.page, { $0.prefetch = -1 }, "prefetch must be between 0 and 64, got -1"),
             (.page, { $0.first = 1 << 31 }, "first must be between 0 and 2147483647, got 2147483648"),
             (.page, { $0.size = 0 }, "size must be at least 1, got 0"),
-            (.page, { $0.parameter = "" }, "param is empty; name the query item, or leave it out"),
-            (.header, { _ in }, "style header needs header: the name of the response's field that tells the next page"),
+            (.page, { $0.parameter = "" }, "param is empty; set it to the name of the query item, or remove it"),
+            (.header, { _ in }, "style header requires the option header: the response field that names the next page"),
             (.link, { $0.requestHeader = "a b" }, "request_header must be the name of a header field, got \"a b\""),
         ]
         for (style, change, message) in cases {

@@ -65,28 +65,28 @@ import Testing
         (
             "HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm=\"x\"\r\n"
                 + "Content-Length: 3\r\n\r\nabc",
-            "connect: the proxy http://proxy:3128 did not accept the user name and password given for it (407)"
+            "connect: the proxy http://proxy:3128 rejected the user name and password (407)"
         ),
         (
             "HTTP/1.1 403 Not \u{1B}for you\r\n\r\n",
-            "protocol: the proxy http://proxy:3128 did not answer as HTTP asks: the reason in "
-                + "\"HTTP/1.1 403 Not \\x1bfor you\\r\\n\" holds a control character"
+            "protocol: the proxy http://proxy:3128 sent an invalid HTTP response: the reason in "
+                + "\"HTTP/1.1 403 Not \\x1bfor you\\r\\n\" contains a control character"
         ),
         (
             "HTTP/1.1 403 Not for you\r\nX: y\r\n\r\n",
-            "connect: the proxy http://proxy:3128 opened no tunnel to api.example:443: it answered 403 \"Not for you\""
+            "connect: the proxy http://proxy:3128 did not open a tunnel to api.example:443: it responded 403 \"Not for you\""
         ),
         (
             "HTTP/1.1 503 \r\nContent-Length: 0\r\n\r\n",
-            "connect: the proxy http://proxy:3128 opened no tunnel to api.example:443: it answered 503"
+            "connect: the proxy http://proxy:3128 did not open a tunnel to api.example:443: it responded 503"
         ),
         (
             "HTTP/1.1 302 Found\r\nLocation: http://login/\r\n\r\n",
-            "connect: the proxy http://proxy:3128 opened no tunnel to api.example:443: it answered 302 \"Found\""
+            "connect: the proxy http://proxy:3128 did not open a tunnel to api.example:443: it responded 302 \"Found\""
         ),
         (
             "SSH-2.0-x\r\n",
-            "protocol: the proxy http://proxy:3128 did not answer as HTTP asks: the peer did not answer in HTTP/1: "
+            "protocol: the proxy http://proxy:3128 sent an invalid HTTP response: the peer did not respond with HTTP/1: "
         ),
     ]
 
@@ -101,11 +101,12 @@ import Testing
         let basic = "HTTP/1.1 407 x\r\nProxy-Authenticate: Basic realm=\"x\"\r\nProxy-Authenticate: Negotiate\r\n\r\n"
         #expect(
             try outcome(Array(basic.utf8), "http://proxy:3128")
-                == "connect: the proxy http://proxy:3128 wants a login, by \"Basic\" or \"Negotiate\" (407); "
-                + "give its URL a user name and a password")
+                == "connect: the proxy http://proxy:3128 requires authentication, by \"Basic\" or \"Negotiate\" (407); "
+                + "add a user name and password to its URL")
         #expect(
             try outcome(Array("HTTP/1.1 407 x\r\n\r\n".utf8), "http://proxy:3128")
-                == "connect: the proxy http://proxy:3128 wants a login (407); give its URL a user name and a password")
+                == "connect: the proxy http://proxy:3128 requires authentication (407); add a user name and password to its URL"
+        )
     }
 
     @Test func whatFollowsIsTheTunnels() throws {
@@ -113,13 +114,13 @@ import Testing
         #expect(try outcome(bytes) == "open early")
         #expect(
             try outcome(bytes, to: "http://api.example/")
-                == "protocol: bytes came through the tunnel to api.example:80 before anything was sent")
+                == "protocol: bytes arrived through the tunnel to api.example:80 before anything was sent")
     }
 
     @Test func theEndIsTold() throws {
         #expect(
             try outcome(Array("HTTP/1.1 20".utf8), ends: true) == "connect: the proxy http://proxy:3128 closed the "
-                + "connection before it answered CONNECT api.example:443")
+                + "connection before it responded to CONNECT api.example:443")
     }
 
     @Test func speakingBeforeItIsAskedIsAnError() throws {

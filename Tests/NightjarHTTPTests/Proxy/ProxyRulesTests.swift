@@ -37,12 +37,15 @@ import Testing
     @Test(arguments: [
         ("", "the URL has no host; write http://host/path"),
         ("http://", "the URL has no host; write http://host/path"),
-        ("socks4://p", "its scheme \"socks4\" means SOCKS 4, which is not supported; write socks5h:// if it can that"),
+        (
+            "socks4://p",
+            "its scheme \"socks4\" means SOCKS 4, which is not supported; use socks5h:// if the proxy supports it"
+        ),
         (
             "SOCKS4A://p",
-            "its scheme \"socks4a\" means SOCKS 4, which is not supported; write socks5h:// if it can that"
+            "its scheme \"socks4a\" means SOCKS 4, which is not supported; use socks5h:// if the proxy supports it"
         ),
-        ("ftp://p", "its scheme \"ftp\" is none of http, https, socks5 and socks5h"),
+        ("ftp://p", "its scheme \"ftp\" is not http, https, socks5 or socks5h"),
         ("http://u:secret@p q", "\" \" is not allowed in a host name"),
         (
             "http://u:se/cret@p",
@@ -105,7 +108,7 @@ import Testing
         let error = try #require(throws: NightjarError.self) { try route(environment, "https://host/") }
         #expect(
             error.message == "the environment variable https_proxy: the proxy cannot be used: its scheme \"socks4\" "
-                + "means SOCKS 4, which is not supported; write socks5h:// if it can that")
+                + "means SOCKS 4, which is not supported; use socks5h:// if the proxy supports it")
     }
 
     @Test func whatTheCallerSetsIsNotTheEnvironments() throws {

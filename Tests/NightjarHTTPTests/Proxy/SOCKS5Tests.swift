@@ -89,37 +89,39 @@ import Testing
         check(machine, [5, 2, 5, 0] + Self.granted, sent: [greeting, login, connect], end: "open ")
         check(
             machine, [5, 2, 1, 1], sent: [greeting, login],
-            end: "connect: the proxy socks5h://proxy:1080 did not accept the user name and password given for it")
+            end: "connect: the proxy socks5h://proxy:1080 rejected the user name and password")
         check(
             machine, [5, 2], sent: [greeting, login],
-            end: "connect: the proxy socks5h://proxy:1080 did not accept the user name and password given for it: "
+            end: "connect: the proxy socks5h://proxy:1080 rejected the user name and password: "
                 + "it hung up")
         check(
             machine, [5, 0xFF], sent: [greeting],
             end:
-                "connect: the proxy socks5h://proxy:1080 takes no login by user name and password, and none without one"
+                "connect: the proxy socks5h://proxy:1080 accepts neither a user name and password nor anonymous access"
         )
     }
 
     @Test func aLoginThatWasNotOfferedIsNotMade() throws {
         check(
             try machine(), [5, 0xFF], sent: [[5, 1, 0]],
-            end: "connect: the proxy socks5h://proxy:1080 wants a login; give its URL a user name and a password")
+            end:
+                "connect: the proxy socks5h://proxy:1080 requires authentication; add a user name and password to its URL"
+        )
         check(
             try machine(), [5, 2], sent: [[5, 1, 0]],
-            end: "protocol: the proxy socks5h://proxy:1080 wants a login (2) that it was not offered")
+            end: "protocol: the proxy socks5h://proxy:1080 selected an authentication method (2) that was not offered")
     }
 
     @Test(
         arguments: [
-            (1, "it has failed, and says no more than that"), (2, "its rules do not allow it"),
-            (3, "the network cannot be reached from there"), (4, "the host cannot be reached or found from there"),
+            (1, "general failure"), (2, "its rules do not allow it"),
+            (3, "the network is unreachable from the proxy"), (4, "the host is unreachable or unknown from the proxy"),
             (5, "the host refused the connection"),
-            (6, "the way there is too long or the host did not answer in time (TTL expired)"),
+            (6, "the route is too long or the host did not respond in time (TTL expired)"),
             (7, "it does not make outgoing connections (command not supported)"),
-            (8, "it does not know this type of address (IPv6 or a name)"),
-            (9, "it gave the code 9, which RFC 1928 does not have"),
-            (255, "it gave the code 255, which RFC 1928 does not have"),
+            (8, "it does not support this type of address (IPv6 or a name)"),
+            (9, "it returned the code 9, which RFC 1928 does not define"),
+            (255, "it returned the code 255, which RFC 1928 does not define"),
         ] as [(UInt8, String)])
     func saysWhyItWasRefused(code: UInt8, reason: String) throws {
         let message = "connect: the proxy socks5h://proxy:1080 did not connect to api.example:443: \(reason)"
@@ -138,11 +140,11 @@ import Testing
     @Test func whatIsNoSOCKSIsSaid() throws {
         check(
             try machine(), Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8), sent: [[5, 1, 0]],
-            end: "protocol: the proxy socks5h://proxy:1080 does not speak SOCKS 5: its answer begins with \"HT\"; "
-                + "it seems to be an HTTP proxy, so write http:// before its host")
+            end: "protocol: the proxy socks5h://proxy:1080 does not speak SOCKS 5: its reply begins with \"HT\"; "
+                + "it appears to be an HTTP proxy; use http:// in its URL")
         check(
             try machine(), [5, 0, 5, 0, 0, 2, 1], sent: [[5, 1, 0], Self.connect("api.example", 443)],
-            end: "protocol: the proxy socks5h://proxy:1080 does not speak SOCKS 5: its answer begins with "
+            end: "protocol: the proxy socks5h://proxy:1080 does not speak SOCKS 5: its reply begins with "
                 + "\"\\x5\\x0\\x0\\x2\\x1\"")
         check(
             try machine(), [5], sent: [[5, 1, 0]],
@@ -155,7 +157,7 @@ import Testing
         #expect(conversation(try machine(), answers).end == "open early")
         #expect(
             conversation(try machine(to: "http://api.example/"), answers).end
-                == "protocol: bytes came from api.example:80 through the proxy before anything was sent")
+                == "protocol: bytes arrived from api.example:80 through the proxy before anything was sent")
     }
 
     @Test func whatHasNoRoomIsRefusedBeforeItIsSent() throws {

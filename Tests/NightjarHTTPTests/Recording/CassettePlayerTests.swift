@@ -2,6 +2,7 @@ import NIOCore
 import Testing
 
 @testable import NightjarHTTP
+@testable import NightjarTesting
 
 @Suite("Playing a cassette")
 struct CassettePlayerTests {

@@ -4,7 +4,7 @@ import NightjarHTTP
 import NightjarStorage
 import NightjarTestSupport
 
-/// The moment that tests of caches begin at.
+/// The time at which cache tests begin.
 let cacheStart: Int64 = 1_750_000_000
 
 func cacheMoment(_ seconds: Int64 = 0) -> Timestamp {
@@ -27,9 +27,9 @@ func cachedResponse(
         selecting: selecting)
 }
 
-/// Bytes that no other number and length have.
+/// Bytes that are unique to a number and a length.
 func cachedBody(_ number: Int, _ count: Int) -> ByteBuffer {
-    // A block again and again, each time with its place in it.
+    // A repeated block, each time with its position.
     var random = SeededRandom(seed: UInt64(truncatingIfNeeded: number &* 10_000_000 &+ count))
     var block = ByteBuffer()
     for _ in 0..<64 { block.writeInteger(random.next()) }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import NightjarStorage
 
-/// Files that are not what was written, and folders that are not what was expected.
+/// Damaged files and unexpected folders.
 @Suite struct DiskCacheDamageTests {
     private let parent: TemporaryDirectory
     private let folder: String
@@ -23,7 +23,7 @@ import Testing
 
     private static func size(_ number: Int) -> Int { number % 4 == 3 ? 300_000 : number * 1500 }
 
-    /// A cache of a dozen answers, closed.
+    /// Creates a cache with a dozen entries and closes it.
     private func fill(_ cache: DiskCache) throws {
         for number in 0..<Self.count {
             cache.store(cacheKey("/\(number)"), try cachedResponse("\(number)"), cachedBody(number, Self.size(number)))
@@ -31,7 +31,7 @@ import Testing
         cache.close()
     }
 
-    /// - Returns: how many of them are there. Each is whole.
+    /// - Returns: How many of the entries exist. Each of them is complete.
     private func read(_ cache: DiskCache) throws -> Int {
         var count = 0
         for number in 0..<Self.count {
@@ -46,7 +46,7 @@ import Testing
     private func change(_ path: String, _ change: (inout [UInt8]) -> Void) throws {
         var bytes = Array(try Data(contentsOf: URL(fileURLWithPath: path)))
         change(&bytes)
-        // In place, as a disk does it.
+        // In place, like a disk error.
         let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
         try file.truncate(atOffset: UInt64(bytes.count))
         try file.write(contentsOf: Data(bytes))
@@ -87,12 +87,13 @@ import Testing
         }
         cache.evict(now: cacheMoment())
         cache.evict(now: cacheMoment(100_000))
-        // Whatever was found late is healed now.
+        // Damage that was found late is repaired by now.
         for number in 0..<Self.count {
             cache.store(cacheKey("/\(number)"), try cachedResponse("\(number)"), cachedBody(number, Self.size(number)))
         }
         if cache.statistics.isOff {
-            // The number of the version or of the kind was hit: it is taken for a later release's, or another program's.
+            // The number of the version or of the kind was hit, so the file is attributed to a later release or another
+            // program.
             #expect(damage == .header && cache.takeNotes().count == 1)
         } else {
             #expect(try read(cache) == Self.count, "\(cache.takeNotes())")
@@ -175,7 +176,7 @@ import Testing
     func aDamagedBodyIsNotThere(_ damage: BodyDamage, _ size: Int) throws {
         let cache = open()
         let entry = try #require(cache.store(cacheKey("/"), cachedResponse(), cachedBody(1, size)))
-        // Also where it was found right before.
+        // Also immediately after it was found.
         #expect(try cache.body(cacheKey("/")) == cachedBody(1, size))
         let file = BodyFolder(path: folder).file(entry.content)
         switch damage {
@@ -250,7 +251,7 @@ import Testing
         #expect(cache.statistics.isOff)
     }
 
-    // MARK: Others that hold it
+    // MARK: Locks of other processes
 
     @Test func whoFindsItHeldSkipsWhatItMayAndOwesTheRest() throws {
         let cache = open()
@@ -264,7 +265,7 @@ import Testing
             #expect(cache.statistics.skipped == 1 && cache.takeNotes().isEmpty)
             cache.invalidate(cacheKey("/"))
             cache.remove(cacheKey("/gone"))
-            // It must not be taken for valid.
+            // The entry must not be considered valid.
             #expect(cache.find(cacheKey("/")).isEmpty)
             try other.execute("ROLLBACK")
         }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import NightjarStorage
 
-/// Processes that use one folder, are killed, and run into what is full or closed.
+/// Processes that share a folder, are killed, and encounter full disks and limits.
 @Suite(.serialized) struct DiskCacheHarmTests {
     private let parent: TemporaryDirectory
     private let folder: String
@@ -17,11 +17,11 @@ import Testing
         folder = parent.file("cache")
     }
 
-    /// Rounds of ``killedAtAnyMomentTheyLeaveNothingWrong()``: `CACHE_HARM_ROUNDS=200` for the long run.
+    /// The rounds of ``killedAtAnyMomentTheyLeaveNothingWrong()``: `CACHE_HARM_ROUNDS=200` for the long run.
     private static let rounds = ProcessInfo.processInfo.environment["CACHE_HARM_ROUNDS"].flatMap { Int($0) } ?? 30
 
-    /// Four processes store, read, evict, sweep and take back in one folder, and again and again one of them is killed. Each
-    /// checks each body that it reads against what it was made of.
+    /// Four processes store, read, evict, sweep and invalidate in one folder, and one of them is killed repeatedly.
+    /// Each process checks each body that it reads.
     @Test func killedAtAnyMomentTheyLeaveNothingWrong() throws {
         var random = SeededRandom(seed: 7)
         let workers = TokenStoreWorkers(worker)
@@ -35,7 +35,7 @@ import Testing
         }
         var processes = try (0..<4).map(start)
         for round in 0..<Self.rounds {
-            // Virtual time would not do: this is about when the system ends a process.
+            // Virtual time cannot be used, because the test depends on when the system ends a process.
             usleep(UInt32.random(in: 2_000...150_000, using: &random))
             let index = Int.random(in: 0..<4, using: &random)
             #expect(workers.end(processes[index]), "round \(round): \(complaint(index))")
@@ -43,7 +43,7 @@ import Testing
         }
         for index in 0..<4 { #expect(workers.end(processes[index]), "\(complaint(index))") }
 
-        // What they left is whole, and a sweep brings it into order.
+        // The remaining data is complete, and a sweep cleans up.
         let cache = DiskCache(folder: folder, maximumBytes: 3_000_000)
         let statistics = cache.statistics
         #expect(statistics.entries > 0 && statistics.bytes <= 3_000_000 * 5 / 4 + 400_000)
@@ -63,7 +63,7 @@ import Testing
         #expect(!names.contains { $0.hasPrefix("new/") })
     }
 
-    /// Each file has its row and each row its file, and nothing else is there.
+    /// Each file has a row and each row has a file, and nothing else exists.
     private func checkFiles() throws {
         let database = try Database(existing: folder + "/index.db", patience: 5)
         var expected: Set<String> = []
@@ -95,7 +95,7 @@ import Testing
         for output in outputs {
             let words = try TokenStoreWorkers.line(of: output).split(separator: " ")
             try #require(words.count == 4, "\(words)")
-            // It may have had to leave something out, which is told nobody.
+            // The process may have skipped some data silently.
             #expect(words[3] == "[]", "\(words)")
         }
         let cache = DiskCache(folder: folder, maximumBytes: 2_000_000)
@@ -104,7 +104,7 @@ import Testing
         try checkFiles()
     }
 
-    /// A limit on the size of files is an error of `write` as a full disk is, at one place after another.
+    /// A file size limit fails `write` like a full disk, at one position after another.
     @Test(arguments: ["1000", "5000", "20000", "40000", "70000", "150000", "300000"])
     func aDiskThatIsFullIsNoError(_ limit: String) throws {
         let result = try run(worker, ["limited", folder, limit])
@@ -114,12 +114,12 @@ import Testing
         #expect(lines.dropLast().allSatisfy { $0.contains("stores nothing") || $0.contains("is not used") })
         // What could not be stored takes no room.
         try checkNothingIsLeftOver()
-        // The next, with room again, goes on with it.
+        // The next process, with enough space, continues.
         let next = try run(worker, ["limited", folder, "100000000"])
         #expect(next.status == 0 && next.text == "done\n", "\(next.text)")
     }
 
-    /// Where one may mount it: a disk that is full indeed.
+    /// With a small file system, if it can be mounted: a really full disk.
     @Test(arguments: [64, 200, 500, 1000, 2000]) func aSmallDiskIsNoError(_ kilobytes: Int) throws {
         mkdir(folder, 0o700)
         let mount = "mount -t tmpfs -o size=\(kilobytes)k,mode=700 tmpfs '\(folder)' || exit 77"

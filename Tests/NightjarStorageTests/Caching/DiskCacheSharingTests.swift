@@ -6,8 +6,8 @@ import Testing
 
 @testable import NightjarStorage
 
-/// What one process changes in a folder while another stores, validates and reads: two caches of one folder are to each other
-/// what two processes are.
+/// Changes by one process while another one stores, validates and reads: two caches of one folder behave like two
+/// processes.
 @Suite struct DiskCacheSharingTests {
     private let parent: TemporaryDirectory
     private let folder: String
@@ -22,7 +22,7 @@ import Testing
         DiskCache(folder: folder, maximumBytes: maximumBytes, patience: 0.05)
     }
 
-    /// What a cache knows of changes now.
+    /// The changes that a cache knows now.
     private func moment(_ cache: DiskCache, local: UInt64 = 0) throws -> CacheMoment {
         guard case .read(let log, _) = cache.changes(for: MemoryTier()) else { throw NoLog() }
         return CacheMoment(index: log.index, shared: log.latest, local: local)
@@ -39,13 +39,13 @@ import Testing
         writer.invalidate(url: cacheKey("/").url)
         slow.store(cacheKey("/"), try cachedResponse("old"), displayURL: "/", body: cachedBody(1, 10), since: began)
         for cache in [slow, writer] { #expect(cache.find(cacheKey("/")).map(\.response.isInvalidated) == [true]) }
-        // A request that begins after it is not concerned, nor is one of another URL.
+        // Later requests, and requests for another URL, are not affected.
         let after = try moment(slow)
         slow.store(cacheKey("/"), try cachedResponse("new"), displayURL: "/", body: cachedBody(1, 10), since: after)
         slow.store(cacheKey("/b"), try cachedResponse("b"), displayURL: "/", body: cachedBody(1, 10), since: began)
         #expect(writer.find(cacheKey("/")).map(\.response.isInvalidated) == [false])
         #expect(writer.find(cacheKey("/b")).map(\.response.isInvalidated) == [false])
-        // Nor does the older response replace a newer one.
+        // The older response does not replace a newer one either.
         slow.store(cacheKey("/"), try cachedResponse("old"), displayURL: "/", body: cachedBody(1, 10), since: began)
         #expect(writer.find(cacheKey("/")).first?.response.headers["ETag"] == "\"new\"")
     }
@@ -66,7 +66,7 @@ import Testing
         #expect(other.find(key).isEmpty)
     }
 
-    /// A validation that began before a write does not make valid what the write has invalidated.
+    /// A validation that began before a write does not make an invalidated entry valid.
     @Test func validationRequestedBeforeAWriteLeavesTheEntryInvalid() throws {
         let (slow, writer) = (open(), open())
         slow.store(cacheKey("/"), try cachedResponse(), cachedBody(1, 10))
@@ -79,7 +79,7 @@ import Testing
         #expect(writer.find(cacheKey("/")).map(\.response.isInvalidated) == [false])
     }
 
-    /// A cache writes its changes in the background: those made before a request was sent do not concern its response.
+    /// A cache writes its changes in the background: changes made before a request was sent do not affect its response.
     @Test func ownChangesThatTheRequestKnewOfDoNotCount() throws {
         let cache = open()
         let began = try moment(cache, local: 5)
@@ -102,7 +102,7 @@ import Testing
         #expect(rows >= DiskChanges.kept && rows <= 2 * DiskChanges.kept)
     }
 
-    /// The index is begun anew when it is damaged: nobody knows what has been changed before.
+    /// A damaged index is recreated: earlier changes are then unknown.
     @Test func responseRequestedUnderAnotherIndexIsNotStored() throws {
         let cache = open()
         let began = try moment(cache)
@@ -115,7 +115,7 @@ import Testing
 
     // MARK: Memory
 
-    /// Each kind of change of another cache reaches the entries in memory that it concerns, and no others.
+    /// Each kind of change by another cache reaches the affected memory entries, and no others.
     @Test func memoryFollowsTheChangesOfOthers() throws {
         let (disk, other) = (open(), open())
         let memory = MemoryCache(maximumBytes: 1 << 20)
@@ -144,7 +144,7 @@ import Testing
         other.remove(keys[2])
         other.remove(CacheKey(url: keys[3].url, partition: .common))
         other.remove(url: keys[4].url)
-        // Its own are applied when they are made.
+        // Its own changes are applied at once.
         disk.invalidate(url: keys[5].url)
         #expect(try catchUp())
         #expect(keys.map(state) == [true, true, nil, false, nil, false, false, false])
@@ -163,7 +163,7 @@ import Testing
 
     // MARK: Locked
 
-    /// Changes are not lost when another process holds the index for longer than an operation waits.
+    /// Changes are not lost when another process locks the index for longer than an operation waits.
     @Test func changesReachTheDiskWhenTheLockIsReleasedOrAreReported() throws {
         let cache = open()
         cache.store(cacheKey("/"), try cachedResponse(), cachedBody(1, 10))
@@ -195,7 +195,7 @@ import Testing
         ((try? FileManager.default.attributesOfItem(atPath: index)[.size]) as? Int) ?? -1
     }
 
-    /// Headers that a 304 brings count, and others go for them.
+    /// The headers of a 304 count, and other entries are evicted for them.
     @Test func updatesStayWithinTheBound() throws {
         let cache = open(1 << 20)
         for number in 0..<200 { cache.store(cacheKey("/\(number)"), try cachedResponse(), cachedBody(number, 100)) }
@@ -240,7 +240,7 @@ import Testing
         #expect(indexSize < 500_000, "\(indexSize) of \(full)")
     }
 
-    /// A file of the version before, which could not shrink and had no log.
+    /// A file of the previous version, which could not shrink and had no log.
     @Test func anIndexOfTheVersionBeforeIsTakenOver() throws {
         mkdir(folder, 0o700)
         let old = DatabaseSchema("njhc", steps: Array(DiskIndex.schema.steps.prefix(1)))

@@ -1,8 +1,8 @@
 import NightjarTestSupport
 import Testing
 
-/// Thousands of interleavings of processes that share a folder: no write, removal or sign-out is lost, whoever is slow, waits
-/// for the index, crashes or closes.
+/// Thousands of interleavings of processes that share a folder: no write, removal or logout is lost, whichever process
+/// is slow, waits for the index, crashes or closes.
 @Suite struct DiskCacheSimulationTests {
     /// `NIGHTJAR_SIMULATION_SCHEDULES=1000000` for the long run.
     @Test func changesAreNeverLostInAnyInterleaving() throws {

@@ -19,7 +19,7 @@ import Testing
         DiskCache(folder: folder, maximumBytes: maximumBytes)
     }
 
-    /// Sizes on both sides of each way to keep and to read a body.
+    /// Sizes around each limit of storing and reading a body.
     private static let sizes = [0, 1, 8192, 8193, 65_536, 262_144, 262_145, 1 << 20]
 
     private var files: [String] {
@@ -127,7 +127,7 @@ import Testing
             let fields = [
                 StoredResponse.SelectingField("a", "\(number % 40)"), StoredResponse.SelectingField("b", nil),
             ]
-            // Replaced in whatever order its fields are named.
+            // Replaced whatever the order of the selecting fields.
             cache.store(
                 cacheKey("/"), try cachedResponse("\(number)", selecting: number < 40 ? fields : fields.reversed()),
                 cachedBody(number, 10))
@@ -161,7 +161,7 @@ import Testing
         #expect(updated.response.contentLength == 20_000)
         #expect(cache.find(cacheKey("/")).map(\.response) == [updated.response])
         #expect(try cache.body(cacheKey("/")) == cachedBody(1, 20_000))
-        // What another has put there is not changed by what was known before, nor removed.
+        // An entry that was replaced is neither changed nor removed by the older version.
         #expect(try cache.update(entry, cachedResponse("3")) == nil)
         #expect(cache.remove(entry) == 0)
         #expect(cache.find(cacheKey("/")).first?.response.headers["ETag"] == "\"2\"")
@@ -316,7 +316,7 @@ import Testing
             cache.evict(now: cacheMoment())
         }
         #expect(try cache.body(cacheKey("/kept")) == cachedBody(0, 10_000))
-        // A hit wrote nothing that had not to be: the third was the last.
+        // Hits wrote only what was necessary: the third was the last.
         let before = try #require(cache.find(cacheKey("/kept")).first)
         #expect(before.uses > 0 && before.uses <= 3)
     }
@@ -331,7 +331,7 @@ import Testing
         var read = first
         while var part = try reader.read(upTo: 100_000) { read.writeBuffer(&part) }
         #expect(read == cachedBody(1, 1 << 20))
-        // And who has only found it, and opens it now, gets nothing.
+        // A cache that has only found the entry, and opens it now, gets nothing.
         #expect(cache.open(entry) == nil && cache.statistics.damaged == 0)
     }
 
@@ -342,7 +342,7 @@ import Testing
         cache.store(cacheKey("/"), try cachedResponse(), cachedBody(1, 10_000))
         cache.store(cacheKey("/gone"), try cachedResponse(), cachedBody(2, 10_000))
         cache.evict(now: cacheMoment())
-        // An orphan, an old temporary file, a new one, a damaged index of a process that was killed, and a lost body.
+        // An orphan, an old temporary file, a new one, a damaged index of a killed process, and a lost body.
         mkdir(folder + "/00", 0o700)
         try parent.write("cache/http/00/" + String(repeating: "ab", count: 31), Bytes("x"))
         for (name, age) in [("old", Int64(4000)), ("new", 10), ("future", -4000)] {

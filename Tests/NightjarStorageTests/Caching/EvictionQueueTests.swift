@@ -14,7 +14,7 @@ import Testing
 
         init(_ capacity: Int) { queue = EvictionQueue(capacity: capacity) }
 
-        /// - Returns: who went.
+        /// - Returns: The evicted names.
         @discardableResult
         mutating func add(_ name: String, _ weight: Int = 1) -> [String] {
             slots[name] = queue.insert(UInt64(truncatingIfNeeded: name.hashValue), weight: weight)
@@ -82,7 +82,7 @@ import Testing
         for number in 0..<10 { store.add("\(number)") }
         #expect(store.add("large", 8).count == 8)
         #expect(store.queue.weight == 10)
-        // And one that no room is enough for goes itself.
+        // An entry that is larger than the limit is evicted itself.
         store.add("larger", 11)
         #expect(store.queue.weight <= 10 && store.slots["larger"] == nil)
     }
@@ -94,7 +94,7 @@ import Testing
         #expect(store.evict() == ["0", "1", "2"])
     }
 
-    /// Whatever happens, the sums are those of who is there, and evicting ends.
+    /// Whatever happens, the sums equal those of the entries, and evicting ends.
     @Test(arguments: 1...5) func theSumsHold(_ seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var queue = EvictionQueue(capacity: 500)
@@ -141,8 +141,9 @@ import Testing
         }
     }
 
-    /// Objects of many sizes, asked for by the law of Zipf: alone, with a third that never comes back, with runs over what
-    /// nobody else wants, and with an inner loop over somewhat more than there is room for.
+    /// Objects of many sizes with Zipf-distributed requests: alone, with a third that is requested only once, with
+    /// scans over objects that are not requested otherwise, and with an inner loop over slightly more than the
+    /// capacity.
     private func hitRatios(_ trace: Trace, _ alpha: Double, share: Double) -> (lru: Double, mine: Double) {
         var random = SeededRandom(seed: 11)
         let count = 5000
@@ -188,13 +189,13 @@ import Testing
         return (Double(hitsOfLRU) / Double(all), Double(hits) / Double(all))
     }
 
-    /// The order of last use, to be better than.
+    /// LRU, which the queue must outperform.
     private struct LastUse {
         let capacity: Int
         private var weight = 0
         private var clock = 0
         private var entries: [Int: (size: Int, used: Int)] = [:]
-        /// Uses in order, with those that later ones have made void.
+        /// Uses in order, including outdated ones.
         private var uses: [(object: Int, used: Int)] = []
         private var oldest = 0
 

@@ -101,7 +101,7 @@ import Testing
         let updated = try #require(cache.update(entry, cachedResponse("2")))
         #expect(cache.find(cacheKey("/")).map(\.response.headers) == [try cachedResponse("2").headers])
         #expect(updated.body == entry.body)
-        // Who has the old one keeps it, and cannot bring it back.
+        // A holder of the old entry keeps it, and cannot restore it.
         #expect(try entry.response == cachedResponse("1"))
         #expect(try cache.update(entry, cachedResponse("3")) == nil)
         #expect(cache.find(cacheKey("/")).first === updated)

@@ -40,7 +40,7 @@ extension SharedFolder {
         }
     }
 
-    /// What leads on is more likely than what disturbs, so that most schedules come to something.
+    /// Productive actions are more likely than disturbing ones, so that most schedules make progress.
     var actions: [Action] {
         var actions: [Action] = []
         if isLocked { actions.append(.unlock) } else if step % 4 == 2 { actions.append(.lock) }
@@ -67,7 +67,7 @@ extension SharedFolder {
     }
 
     private func addRequests(_ number: Int, _ process: Process, to actions: inout [Action]) {
-        // A request is sent when the disk has been asked, so that a moment is known.
+        // A request is sent after the disk was read, so that a moment is known.
         if process.requests.count < 2, process.tier.index != 0 {
             actions.append(.send(number, key: (step / 3) % SharedFolder.keys))
         }
@@ -163,7 +163,7 @@ extension SharedFolder {
         }
     }
 
-    /// From any thread of the process.
+    /// On any thread of the process.
     private mutating func lookUp(_ number: Int, _ key: Int) {
         let lookup = Lookup(key: key, began: step, at: now)
         switch MemoryTier.age(afterNanoseconds: now - processes[number].checked) {
@@ -184,7 +184,7 @@ extension SharedFolder {
     /// A caller gets an entry as fresh.
     mutating func give(_ entry: Entry, _ lookup: Lookup, _ number: Int) {
         let process = processes[number]
-        // Between a store in memory and the check that follows nothing takes time.
+        // A store in memory and the check after it are atomic here.
         if process.isBusy { return }
         for promise in promises where promise.scope.concerns(lookup.key) && entry.sent < promise.began {
             if promise.writer == process.writer {
@@ -214,7 +214,7 @@ extension SharedFolder {
         }
     }
 
-    /// Ends when all that was to be written is, or after the grace period, with a report.
+    /// Ends when all pending changes are written, or after the grace period with a report.
     private mutating func close(_ number: Int) {
         guard let end = processes[number].closesAt else {
             processes[number].closesAt = now + 5_000_000_000

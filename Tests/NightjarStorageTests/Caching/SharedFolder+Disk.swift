@@ -36,9 +36,9 @@ extension SharedFolder {
         if processes[number].disk.isEmpty { settle(number) }
     }
 
-    /// Writes what is pending.
+    /// Writes the pending changes.
     ///
-    /// - Returns: false when the index is held by another program, and something is still pending.
+    /// - Returns: False if another process locks the index, and changes are still pending.
     @discardableResult
     mutating func settle(_ number: Int) -> Bool {
         while let change = processes[number].pending.first {
@@ -108,7 +108,7 @@ extension SharedFolder {
         case .find(let lookup):
             let found = settle(number) ? index.rows[lookup.key] : nil
             let isKnown = found.map { process.memory[lookup.key]?.id == $0.id } ?? true
-            // The moment is that before the look at the rows.
+            // The moment is from before the rows were read.
             processes[number].disk =
                 if let found, !isKnown { [.promote(lookup, found, process.momentInIndex)] } else {
                     [.deliver(lookup, found)]
@@ -123,7 +123,7 @@ extension SharedFolder {
             processes[number].recheck(lookup.key, moment, verdict)
             processes[number].disk = [.deliver(lookup, entry)]
         case .deliver(let lookup, let found):
-            // What is in memory is newer than what was found.
+            // The memory entry is newer than the found one.
             if let entry = process.memory[lookup.key] ?? found, !entry.isInvalid { give(entry, lookup, number) }
         default: break
         }

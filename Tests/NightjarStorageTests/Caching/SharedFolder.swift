@@ -1,18 +1,18 @@
 import NightjarStorage
 import NightjarTestSupport
 
-/// Processes that share the folder of a cache, as a simulated system: the decisions are those of the library, the index and
-/// the threads are a model.
+/// Processes that share the folder of a cache, as a simulated system. The decisions are those of the library; the index
+/// and the threads are a model.
 ///
-/// Each process has a loop, which sends requests and takes their responses, and a thread for the disk, which works through
-/// jobs. A job, and each change of memory, is made of steps between which anything else may happen.
+/// Each process has a loop, which sends requests and receives responses, and a disk thread, which runs jobs. A job, and
+/// each change of memory, consists of steps between which anything else may happen.
 struct SharedFolder: SimulatedSystem {
-    /// Two are of one URL, two of one partition.
+    /// Two keys share a URL, two share a partition.
     static let keys = 3
     static func url(_ key: Int) -> Int { key / 2 }
 
     struct Entry: Equatable {
-        /// Unique; what is in its place later has another.
+        /// Unique; a later entry at the same place has another id.
         var id: Int
         var version: Int
         /// The step at which its request was sent.
@@ -49,7 +49,7 @@ struct SharedFolder: SimulatedSystem {
         var ticket: UInt64
     }
 
-    /// The file that the processes share. A transaction of it is one step.
+    /// The file that the processes share. A transaction on it is one step.
     struct Index {
         var file: Int64
         var latest: Int64 = 0
@@ -85,7 +85,7 @@ struct SharedFolder: SimulatedSystem {
         var moment: CacheMoment
         var sent: Int
         var validating: Entry?
-        /// What the server answers, once it has.
+        /// The server's response, once it has arrived.
         var version: Int?
     }
 
@@ -94,7 +94,7 @@ struct SharedFolder: SimulatedSystem {
         var isProcessed = false
     }
 
-    /// What is to happen on the loop before anything else does.
+    /// What must happen on the loop before anything else.
     enum LoopStep {
         case change(Scope)
         case enqueue(Job)
@@ -118,7 +118,7 @@ struct SharedFolder: SimulatedSystem {
         case change(Change)
     }
 
-    /// What a job on the disk's thread is made of.
+    /// The steps of a job on the disk's thread.
     enum DiskStep {
         case readLog
         case noteChanges(ChangeLog, [Scope]?, at: Int64)
@@ -156,7 +156,7 @@ struct SharedFolder: SimulatedSystem {
         var momentInIndex: CacheMoment {
             CacheMoment(index: tier.index, shared: tier.seen, local: local.countInIndex)
         }
-        /// In the middle of what takes no time.
+        /// Inside a sequence that is atomic.
         var isBusy: Bool {
             if !loop.isEmpty { return true }
             switch disk.first {
@@ -166,7 +166,7 @@ struct SharedFolder: SimulatedSystem {
         }
     }
 
-    /// A write or a removal that a process has completed: older responses must not be given.
+    /// A write or a removal that a process has completed: older responses must not be returned.
     struct Promise {
         var writer: Int64
         var ticket: UInt64
@@ -176,7 +176,7 @@ struct SharedFolder: SimulatedSystem {
         var done: Int?
         /// When it was in the index.
         var reached: Int64?
-        /// The process has ended before, or has reported that it could not write it.
+        /// The process has ended first, or has reported that it could not write the change.
         var isGivenUp = false
     }
 
@@ -186,7 +186,7 @@ struct SharedFolder: SimulatedSystem {
     var lastID = 0
     var versions = [0, 0]
     var index = Index(file: 1)
-    /// Bodies by their name, which says what they are.
+    /// Bodies by name, which identifies their content.
     var files: Set<Int> = []
     var isLocked = false
     var processes: [Process] = []
@@ -210,7 +210,7 @@ struct SharedFolder: SimulatedSystem {
         return nil
     }
 
-    /// Once nobody holds the index any more, every change of a process that lives gets into it.
+    /// Once the index is unlocked, every change of a running process is written to it.
     var violationAtEnd: String? {
         var copy = self
         copy.isLocked = false

@@ -2,8 +2,8 @@ import Testing
 
 @testable import Nightjar
 
-/// The behaviors that the public test suite for HTTP caches asks of a private cache: in memory, on disk, and on disk with a
-/// restart before each request.
+/// The behaviors that the public test suite for HTTP caches requires of a private cache: in memory, on disk, and on
+/// disk with a restart before each request.
 @Suite struct CacheSuiteTests {
     @Test(arguments: CacheScenario.Place.allCases, SuiteRow.all)
     func theRowHolds(_ place: CacheScenario.Place, _ row: SuiteRow) async throws {

@@ -36,7 +36,7 @@ extension SuiteRow {
             "cc-resp-must-revalidate-stale", "5.2.2.2", "must-revalidate when stale",
             stores(control("max-age=60, must-revalidate") + tag + [("Age", "54")]),
             CacheScenario.Step(outcome: .hit, pause: .milliseconds(6100)), validates),
-        // The mode "no-cache" of fetch() is the policy that validates.
+        // The mode "no-cache" of fetch() corresponds to the policy that revalidates.
         optimal(
             "cc-resp-immutable-fresh", "RFC 8246 2", "immutable while fresh",
             stores(control("max-age=10000, immutable") + tag), CacheScenario.Step(policy: .revalidate, outcome: .hit)),
@@ -46,7 +46,8 @@ extension SuiteRow {
             CacheScenario.Step(policy: .revalidate, outcome: .validated, sent: [("cache-control", "max-age=0")])),
     ]
 
-    /// A newer response must not be stored; the server would send it for the second request, which the older one serves.
+    /// A newer response must not be stored; the server would send it for the second request, which the older one
+    /// serves.
     private static func older(_ id: String, _ directive: String) -> SuiteRow {
         required(
             id, "4", "a fresh response, before one with \(directive)",

@@ -1,6 +1,6 @@
 @testable import NightjarHTTP
 
-// How long a response is fresh, by Expires, and by a heuristic where the server does not say.
+// How long a response is fresh according to Expires, or to a heuristic without explicit freshness.
 
 extension SuiteRow {
     private static func expires(

@@ -3,10 +3,11 @@ import Testing
 @testable import Nightjar
 @testable import NightjarHTTP
 
-/// A behavior that the public test suite for HTTP caches (http-tests/cache-tests on GitHub) asks of a private cache.
+/// A behavior that the public test suite for HTTP caches (http-tests/cache-tests on GitHub) requires of a private
+/// cache.
 ///
-/// The suite skips the tests of shared caches for a private one; so do these rows. Its tests of kind "check" only gather
-/// information and have no row.
+/// The suite skips the tests of shared caches for a private one; so do these rows. Its tests of kind "check" only
+/// gather information and have no row.
 struct SuiteRow: Sendable, CustomTestStringConvertible {
     enum Kind: Sendable {
         /// A violation of an RFC if it fails.
@@ -68,7 +69,7 @@ extension SuiteRow {
 
     static func control(_ value: String) -> Fields { [("Cache-Control", value)] }
 
-    /// A date that differs from the start of the test run by so many seconds. A row must hold also if it runs minutes later.
+    /// A date relative to the start of the test run, in seconds. A row must also pass if it runs minutes later.
     static func date(_ seconds: Int64) -> String {
         HTTPDate.text(WallClock.now().later(by: .seconds(seconds)) ?? .epoch)
     }

@@ -1,4 +1,4 @@
-/* Sends many requests, a few at a time, and prints what each came to.
+/* Sends many requests with bounded concurrency, and prints the results.
  *   cc batch.c $(pkg-config --cflags --libs nightjar) && ./a.out http://127.0.0.1:8080/v1 /articles/1 /articles/2 ... */
 #include <nightjar.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ int main(int argc, char **argv) {
   nj_error **errors = calloc(count, sizeof *errors);
   for (size_t i = 0; i < count; i++) requests[i] = nj_request_new("GET", argv[i + 2]);
 
-  /* Errors are collected, so each request has its own end, at the place of the request. */
+  /* Errors are collected, so each request has its own result, at its own index. */
   nj_status status = nj_client_send_batch(client, (const nj_request *const *)requests, count, NJ_BATCH_CONCURRENCY, true,
                                           responses, errors, &err);
   if (status != NJ_OK) {

@@ -1,4 +1,5 @@
-/* Shows what it has at once, and the fresh one when it comes: a cache in memory, offline first.
+/* Shows the cached response at once, and the fresh one when it arrives: a memory cache with the policy
+ * offline-first.
  *   cc cache.c $(pkg-config --cflags --libs nightjar) && ./a.out http://127.0.0.1:8080 */
 #include <nightjar.h>
 #include <stdio.h>
@@ -17,8 +18,8 @@ static void show(const char *which, const nj_response *res) {
 static void refreshed(void *context, const nj_response *res, const nj_error *err) {
   struct progress *progress = context;
   progress->finished++;
-  if (res) show("the fresh one", res);
-  else fprintf(stderr, "not fetched anew: %s\n", nj_error_message(err));
+  if (res) show("the fresh response", res);
+  else fprintf(stderr, "the revalidation failed: %s\n", nj_error_message(err));
 }
 
 static void done(void *context, nj_task *task, const nj_response *res, const nj_error *err) {
@@ -29,11 +30,11 @@ static void done(void *context, nj_task *task, const nj_response *res, const nj_
     fprintf(stderr, "%s: %s\n", nj_status_name(nj_error_kind(err)), nj_error_message(err));
     return;
   }
-  show("what is there", res);
+  show("the cached response", res);
   if (nj_response_is_being_refreshed(res)) progress->expected++;
 }
 
-/* Starts the request and waits for all that comes of it. */
+/* Starts the request and waits for all its callbacks. */
 static void run(nj_client *client, nj_request *req, nj_queue *queue) {
   struct progress progress = {0, 1};
   nj_request_on_refresh(req, queue, refreshed, &progress);
@@ -72,7 +73,7 @@ int main(int argc, char **argv) {
   nj_response *res = nj_client_cached(client, req, NULL);             /* No server is asked for it. */
   if (res) show("the cache", res);
   nj_response_release(res);
-  printf("%lld of %lld calls were answered from the cache\n",
+  printf("%lld of %lld calls were served from the cache\n",
          (long long)nj_cache_statistics(cache, NJ_CACHE_STATISTIC_HITS),
          (long long)(nj_cache_statistics(cache, NJ_CACHE_STATISTIC_HITS) +
                      nj_cache_statistics(cache, NJ_CACHE_STATISTIC_MISSES)));

@@ -1,8 +1,7 @@
-/* An API described once, and called by name: values are checked before anything is sent.
+/* Describes an API once and calls it by name. Arguments are validated before anything is sent.
  *
  *   nightjar demo --port 8080
- *   cc endpoints.c $(pkg-config --cflags --libs nightjar) -o endpoints && ./endpoints http://127.0.0.1:8080
- */
+ *   cc endpoints.c $(pkg-config --cflags --libs nightjar) -o endpoints && ./endpoints http://127.0.0.1:8080 */
 #include <nightjar.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +11,7 @@ static const char article[] =
     " \"parameters\": {\"id\": {\"type\": \"integer\", \"minimum\": 1}},"
     " \"answer\": {\"type\": \"object\", \"required\": [\"id\", \"title\"]}}";
 
-/* Asks for the article of this number, and prints its title or what is wrong. */
+/* Requests the article with this number, and prints its title or the error. */
 static int show(nj_client *client, nj_catalog *catalog, const char *id) {
   nj_error *error = NULL;
   nj_request *request = nj_request_from_endpoint(catalog, "article", &error);

@@ -1,4 +1,4 @@
-/* Many requests at once from a host's own event loop: the queue's descriptor is one more thing that epoll watches. */
+/* Many concurrent requests in the host's own event loop: epoll watches the descriptor of the queue. */
 #include <nightjar.h>
 #include <stdio.h>
 #include <stdlib.h>

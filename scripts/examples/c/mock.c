@@ -1,4 +1,4 @@
-/* Tests what happens when a server fails at first, without a server.
+/* Tests the behaviour with a server that fails at first, without a server.
  *   cc mock.c $(pkg-config --cflags --libs nightjar) && ./a.out */
 #include <nightjar.h>
 #include <stdio.h>

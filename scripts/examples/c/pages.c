@@ -1,4 +1,4 @@
-/* Prints the items of a list that a server gives in pages, one a line. With a state it goes on where another run ended.
+/* Prints the items of a paginated list, one per line. With a state it resumes where another run ended.
  *   cc pages.c $(pkg-config --cflags --libs nightjar) && ./a.out http://127.0.0.1:8080/v1 /articles [MOST [STATE]] */
 #include <nightjar.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ int main(int argc, char **argv) {
   nj_request *request = nj_request_new("GET", argv[2]);
   long most = argc > 3 ? atol(argv[3]) : 1000000, count = 0;
 
-  /* How the list goes on is found out; an nj_pagination says it. */
+  /* The pagination style is detected; an nj_pagination sets it explicitly. */
   nj_pager *pager = nj_pager_new(client, request, NULL, argc > 4 ? argv[4] : NULL, &err);
   const char *item;
   while (pager && count < most && nj_pager_next_item(pager, &item, NULL, &err) == NJ_NEXT_FOUND) {

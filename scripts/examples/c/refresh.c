@@ -1,4 +1,5 @@
-/* Logs in at the demo API with a token that soon runs out, and then calls it 20 times at once: all wait for one refresh.
+/* Logs in at the demo API with a token that expires soon, and then starts 20 concurrent calls: all wait for one
+ * token refresh.
  *   cc refresh.c $(pkg-config --cflags --libs nightjar) && ./a.out http://127.0.0.1:8080 */
 #include <nightjar.h>
 #include <stdio.h>
@@ -7,8 +8,9 @@
 
 enum { calls = 20 };
 
-/* An API's own login: what is sent, where the tokens are in the answer, and how they are renewed. The refresh token rotates, so
- * two refreshes at once would end the login. With "store": "file:PATH" it outlives the program, and others may share it. */
+/* A custom login: what to send, where the tokens are in the response, and how they are refreshed. The refresh token
+ * rotates, so two concurrent refreshes would end the login. With "store": "file:PATH" the login outlives the program
+ * and can be shared. */
 static const char login[] =
     "{\"type\": \"login\", \"url\": \"/v1/auth/login\","
     " \"json\": {\"email\": \"ada@example.org\", \"password\": \"moonlight\", \"expires_in\": 2},"
@@ -30,7 +32,7 @@ static void done(void *context, nj_task *task, const nj_response *res, const nj_
   if (progress->answers++ == 0) printf("%s\n", nj_response_explain(res));
 }
 
-/* How many refreshes the demo API has seen. */
+/* The number of refreshes that the demo API has counted. */
 static int64_t refreshes(nj_client *client) {
   nj_request *req = nj_request_new("GET", "/__stats");
   nj_request_set_use_auth(req, false);

@@ -1,4 +1,4 @@
--- Sends a list of requests a few at a time, and goes on where some of them fail.
+-- Sends a list of requests with bounded concurrency, and continues if some of them fail.
 --
 --   nightjar scripts/examples/lua/batch.lua [origin]
 local nightjar = require "nightjar"
@@ -6,7 +6,8 @@ local nightjar = require "nightjar"
 local origin = ... or os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
 local api = nightjar.client { base_url = origin .. "/v1" }
 
--- The answers come in the order of the requests. The first failure cancels the rest and is raised, with its `index`.
+-- The responses are in the order of the requests. The first failure cancels the other requests and is raised, with its
+-- `index`.
 local articles = api:batch {
   "/articles/1",
   { path = "/articles/{id}", params = { id = 2 } },
@@ -18,16 +19,16 @@ for _, res in ipairs(articles) do print(res.status, res.json.title) end
 local list = { collect_errors = true }
 for id = 1, 40 do list[id] = "/articles/" .. id * 1000 - 999 end
 
--- Each has its own end: `answers` has holes where `errors` has something, and `n` tells how many there are.
+-- Each request has its own result: `answers` has a hole where `errors` has an error, and `n` is the number of requests.
 local answers, errors = api:batch(list)
 local there = 0
 for id = 1, answers.n do
   if answers[id] then there = there + 1 end
 end
 local _, first = next(errors)
-print(("%d of %d are there; of the others: %s"):format(there, answers.n, first.kind))
+print(("%d of %d exist; the others fail with %s"):format(there, answers.n, first.kind))
 
--- What is more than a request is a function of its own: nightjar.map has the same two options.
+-- nightjar.map runs a function for each item, with the same two options.
 local titles, failures = nightjar.map({ 1, 2, 0 }, function(id)
   return api:get("/articles/" .. id).json.title:upper()
 end, { concurrency = 2, collect_errors = true })

@@ -1,9 +1,9 @@
--- An API described once, and called by name: values are checked before anything is sent.
+-- Describes an API once and calls it by name. Arguments are validated before anything is sent.
 --
 --   nightjar demo --port 8080                            in one terminal
 --   nightjar scripts/examples/lua/endpoints.lua [origin] in another
 --
--- The origin may also stand in NIGHTJAR_DEMO_URL.
+-- The origin may also be set in NIGHTJAR_DEMO_URL.
 local nightjar = require "nightjar"
 
 local origin = ... or os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
@@ -30,12 +30,12 @@ local api <close> = nightjar.client {
   },
 }
 
--- What there is.
+-- List the endpoints.
 for _, endpoint in pairs(api.endpoints) do print(endpoint, "\n") end
 
 print("read: " .. api.endpoints.article { id = 1 }.json.title)
 
--- Mistakes are told with the names, and nothing is sent.
+-- Errors name the endpoint and the parameter, and nothing is sent.
 for _, mistake in ipairs {
   function() return api.endpoints.artcle end,
   function() return api.endpoints.article { id = "first" } end,

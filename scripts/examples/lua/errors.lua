@@ -1,19 +1,19 @@
--- Each kind of error from a real cause: what a script gets, and what to do about it.
+-- Causes each kind of error, and shows what a script receives and can do about it.
 --
 --   nightjar demo --port 8080                           in one terminal
 --   nightjar scripts/examples/lua/errors.lua [origin]   in another
 --
--- The origin may also stand in NIGHTJAR_DEMO_URL. Kinds that no script meets are those of the host program (forked,
--- reentrant, script) and of features to come (pin_mismatch). What may pass is tried again by default, which
--- would only take time here.
+-- The origin may also be set in NIGHTJAR_DEMO_URL. Scripts do not encounter the kinds of the host program (forked,
+-- reentrant, script) and of future features (pin_mismatch). Transient failures are retried by default, which is
+-- disabled here to save time.
 local nightjar = require "nightjar"
 
 local origin = ... or os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
 local api = nightjar.client { base_url = origin, timeout = { connect = 2, total = 10 }, retry = false }
 
--- How to cause each kind. A failure raises; nightjar.try returns nil and the error.
+-- How to cause each kind. A failure raises an error; nightjar.try returns nil and the error.
 local causes = {
-  -- Nothing was sent: the program has to be mended.
+  -- Nothing was sent: the program must be corrected.
   { "invalid_argument", function() nightjar.client { base_url = origin, timeout = { conect = 2 } } end },
   { "invalid_url", function() api:get "ftp://example.com/file" end },
   { "invalid_request", function() api:get("/echo", { headers = { ["X-Note"] = "two\r\nlines" } }) end },
@@ -29,13 +29,13 @@ local causes = {
     nightjar.client({ base_url = origin, cache = true }):get("/v1/articles/1", { cache = "cache_only" })
   end },
 
-  -- No connection came about. Nothing was sent, so it may be tried again.
-  { "offline", function() api:get "http://224.0.0.1/" end }, -- no route: an address that no host can have
+  -- The connection failed. Nothing was sent, so the call may be repeated.
+  { "offline", function() api:get "http://224.0.0.1/" end }, -- no route to this address
   { "dns", function() api:get "http://no-such-host.invalid/" end },
   { "connect", function() api:get "http://127.0.0.1:1/" end },
-  { "tls", function() api:get((origin:gsub("^http:", "https:")) .. "/") end }, -- no TLS is spoken there
+  { "tls", function() api:get((origin:gsub("^http:", "https:")) .. "/") end }, -- the port does not support TLS
 
-  -- The connection did not bring a whole answer. Whether the server has acted, err.may_have_been_processed tells.
+  -- The response is incomplete. err.may_have_been_processed tells whether the server may have processed the request.
   { "timeout", function() api:get("/delay/5", { timeout = { idle = 0.2 } }) end },
   { "cancelled", function()
     local task = nightjar.spawn(function() api:get "/delay/5" end)
@@ -47,7 +47,7 @@ local causes = {
   { "protocol", function() api:get "/redirect-loop" end },
   { "too_large", function() api:get("/bytes/100000", { max_body = 1000 }) end },
 
-  -- An answer with a status that was not expected; err.response has it, err.details what the server says.
+  -- An unexpected status; err.response is the response, err.details the server's error body.
   { "unauthorized", function() api:get "/status/401" end },
   { "forbidden", function() api:get "/status/403" end },
   { "not_found", function() api:get "/v1/articles/0" end },
@@ -55,7 +55,7 @@ local causes = {
   { "client", function() api:post("/v1/articles", { json = { title = "" } }) end },
   { "server", function() api:get "/status/503" end },
 
-  -- The answer is not what it says, or not what the program takes it for.
+  -- The response is invalid, or not what the program expects.
   { "decoding", function() return api:get("/bytes/100").json end },
 }
 
@@ -68,14 +68,14 @@ for _, cause in ipairs(causes) do
     wrong = wrong + 1
   else
     print(("%-16s %s"):format(err.kind, err.message))
-    local facts = { err.retryable and "may be tried again" or "not to be tried again unchanged" }
+    local facts = { err.retryable and "may be repeated" or "must not be repeated unchanged" }
     if err.phase then facts[#facts + 1] = "phase " .. err.phase end
     if err.status then facts[#facts + 1] = "status " .. err.status end
     if err.retry_after then facts[#facts + 1] = ("in %g s"):format(err.retry_after) end
     if err.code then facts[#facts + 1] = "system error " .. err.code end
-    if err.may_have_been_processed then facts[#facts + 1] = "the server may have acted" end
+    if err.may_have_been_processed then facts[#facts + 1] = "the server may have processed the request" end
     print(("%16s %s"):format("", table.concat(facts, ", ")))
-    if err.user_message then print(("%16s to the user: %s"):format("", err.user_message)) end
+    if err.user_message then print(("%16s for the user: %s"):format("", err.user_message)) end
     if err:curl() then print(("%16s %s"):format("", err:curl())) end
   end
 end

@@ -1,20 +1,20 @@
--- Logging in: a login that is kept in a file and renewed by itself, a function that provides tokens, a person who lets the
--- program in, and what to do when a login has ended.
+-- Logging in: a login that is saved in a file and refreshed automatically, a token provider, an interactive login, and
+-- the end of a login.
 --
 --   nightjar demo --port 8080                          in one terminal
 --   nightjar scripts/examples/lua/login.lua [origin]   in another
 --
--- The origin may also stand in NIGHTJAR_DEMO_URL.
+-- The origin may also be set in NIGHTJAR_DEMO_URL.
 local nightjar = require "nightjar"
 
 local origin = ... or os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
 local plain = nightjar.client { base_url = origin }
--- Lets every token that the server has issued expire, as time would.
+-- Expires every token that the server has issued, as time would.
 local function let_tokens_expire() plain:post("/__control", { json = { expire_access_tokens = true } }) end
 
--- An API's own login. The file is for the next run, and for other programs that share the login with this one.
+-- A custom login. The file is for the next run, and for other programs that share the login.
 local store = os.tmpname()
-os.remove(store) -- the library makes it, for nobody else to read
+os.remove(store) -- the library creates the file with access for its owner only
 local api = nightjar.client {
   base_url = origin,
   auth = {
@@ -22,19 +22,19 @@ local api = nightjar.client {
     url = "/v1/auth/login", json = { email = "ada@example.org", password = "moonlight" },
     refresh = { url = "/v1/auth/refresh" },
     store = { file = store },
-    on_login_required = function() print "somebody has to log in again" end,
+    on_login_required = function() print "a new login is required" end,
   },
 }
 print("logged in as " .. api:get("/v1/me").json.name)
 
--- Tokens run out. However many calls find that out at once, one refresh serves them all.
+-- When tokens expire, one refresh serves all concurrent calls.
 let_tokens_expire()
 local before = plain:get("/__stats").json.auth.refreshes
 local calls = {}
 for i = 1, 20 do calls[i] = i end
 local answers = nightjar.map(calls, function() return api:get "/v1/me" end, { concurrency = 20 })
 local refreshes = plain:get("/__stats").json.auth.refreshes - before
-print(("%d calls went on after %d refresh"):format(#answers, refreshes))
+print(("%d calls continued after %d refresh"):format(#answers, refreshes))
 print("why the last took so long:\n" .. tostring(answers[#answers]:explain()))
 
 -- Another run finds the login in the file.
@@ -48,28 +48,28 @@ do
   }
   print("still logged in as " .. another:get("/v1/me").json.name)
 end
-api:sign_out() -- the file is emptied, too
+api:sign_out() -- also removes the token from the file
 local _, err = nightjar.try(api.get, api, "/v1/me", { timeout = 5 })
 print("signed out: " .. tostring(err))
 os.remove(store)
 
--- Tokens from code of one's own, which may make calls with another client; it is asked once for all calls that wait.
+-- Tokens from a callback, which may call another client. It is called once for all waiting calls.
 local mine = nightjar.client {
   base_url = origin,
   auth = {
     type = "bearer",
     provider = function(info)
-      if info.refused then print "the server has refused the last token" end
+      if info.refused then print "the server has rejected the last token" end
       local token = plain:post("/v1/auth/login", { json = { email = "ada@example.org", password = "moonlight" } }).json
       return token.access_token, token.expires_in
     end,
   },
 }
-print("a token of my own: " .. mine:get("/v1/me").json.name)
+print("a token from the provider: " .. mine:get("/v1/me").json.name)
 let_tokens_expire()
 print("and another: " .. mine:get("/v1/me").json.name)
 
--- A person lets the program in on another device. Here the script plays the person.
+-- The user authorizes the program on another device. Here the script acts as the user.
 local device = nightjar.client {
   base_url = origin,
   auth = {
@@ -83,4 +83,4 @@ device:log_in {
     plain:post("/v1/oauth/device/decide", { form = { user_code = info.user_code, allow = 1 } })
   end,
 }
-print("let in as " .. device:get("/v1/me").json.name)
+print("the device is logged in as " .. device:get("/v1/me").json.name)

@@ -1,8 +1,8 @@
--- Tests of a script that need no network: nightjar scripts/examples/lua/mock.lua
+-- Tests of a script without a network: nightjar scripts/examples/lua/mock.lua
 local nightjar = require "nightjar"
 local testing = require "nightjar.testing"
 
--- What is tested: adds an article unless there is one of that title.
+-- The code under test: adds an article unless one with that title exists.
 local function add_once(api, title)
   for _, article in ipairs(api:get("/articles", { query = { q = title } }).json.results) do
     if article.title == title then return article.id, false end
@@ -17,7 +17,7 @@ local function api_with(mock, options)
   return nightjar.client(options)
 end
 
-testing.test("makes an article that is not there", function(t)
+testing.test("creates a missing article", function(t)
   local mock = nightjar.mock {
     { name = "search", method = "GET", path = "/articles", answer = { json = { results = nightjar.array {} } } },
     { name = "make", method = "POST", path = "/articles", headers = { ["Idempotency-Key"] = true },
@@ -29,7 +29,7 @@ testing.test("makes an article that is not there", function(t)
   mock:verify()
 end)
 
-testing.test("makes it once where the first answer is lost", function(t)
+testing.test("creates it once if the first response is lost", function(t)
   local keys = {}
   local mock = nightjar.mock {
     { method = "GET", path = "/articles", answer = { json = { results = nightjar.array {} } } },
@@ -44,7 +44,7 @@ testing.test("makes it once where the first answer is lost", function(t)
   t:equal(keys[1], keys[2])
 end)
 
-testing.test("is told of a server that is down, over a bad network", function(t)
+testing.test("reports a server that is down, over a slow network", function(t)
   local api = api_with({ { answers = { 503 } } }, { network = { profile = "edge", latency = 0.01 } })
   local err = t:raises("server", add_once, api, "Hello")
   t:equal(err.attempts, 3)

@@ -1,4 +1,4 @@
--- Exports articles to a CSV file, by the standard modules.
+-- Exports articles to a CSV file with the standard modules.
 --
 --   nightjar scripts/examples/lua/modules.lua --output articles.csv --since 2020-01-01
 local nightjar = require "nightjar"
@@ -8,9 +8,9 @@ local args, csv, env, hash, log, time, url = nightjar.args, nightjar.csv, nightj
 local options = args.parse {
   name = "modules.lua", summary = "Exports the articles of the demo API to a CSV file.",
   { "-o", "--output", "FILE", help = "where to", required = true },
-  { "-s", "--since", "DATE", help = "only what was created since then" },
-  { "-l", "--limit", "N", type = "integer", help = "at most so many" },
-  { "-v", "--verbose", help = "tell of each article" },
+  { "-s", "--since", "DATE", help = "only articles created since this date" },
+  { "-l", "--limit", "N", type = "integer", help = "the maximum number of articles" },
+  { "-v", "--verbose", help = "log each article" },
 }
 if options.verbose then log.set_level "debug" end
 

@@ -1,10 +1,10 @@
--- News that can be read without the network: what has been read once is on disk, comes at once, and is fetched anew
--- meanwhile. Run it, stop the demo, and run it again.
+-- News that can be read offline: cached responses are returned at once and revalidated in the background. Run it, stop
+-- the demo, and run it again.
 --
 --   nightjar demo --port 8080                                     in one terminal
 --   nightjar scripts/examples/lua/offline.lua [origin [folder]]   in another, twice
 --
--- The origin may also stand in NIGHTJAR_DEMO_URL.
+-- The origin may also be set in NIGHTJAR_DEMO_URL.
 local nightjar = require "nightjar"
 
 local origin, folder = ...
@@ -13,40 +13,41 @@ folder = folder or "/tmp/nightjar-offline"
 local api <close> = nightjar.client {
   base_url = origin,
   timeout = { connect = 2, total = 10 },
-  retry = false, -- who is offline gains nothing by it
+  retry = false, -- retries are useless offline
   cache = { memory = "5MB", disk = "50MB", path = folder, policy = "offline_first" },
 }
 
 local sources = {
-  network = "from the server", cache = "from the cache", stale = "from the cache, and old",
-  revalidated = "from the cache, and the server says that it holds",
+  network = "from the server", cache = "from the cache", stale = "from the cache, stale",
+  revalidated = "from the cache, validated by the server",
 }
 
--- A page that changes. Its fresh version comes to a function, as a child task, and the script goes on with the old one.
+-- A page that changes. A callback receives its fresh version in a task of its own, and the script continues with the
+-- cached one.
 local function show(res) print(("%-42s %s"):format(res.json.title, sources[res.source])) end
 local article = api:get("/v1/articles/1", {
   on_refresh = function(res, err)
-    if err then print("  the article could not be fetched anew: " .. err.user_message)
+    if err then print("  revalidating the article failed: " .. err.user_message)
     elseif res.source == "network" then print("  the article has changed: " .. res.json.title)
-    else print "  the article is as it was" end
+    else print "  the article has not changed" end
   end,
 })
 show(article)
 
--- A list that the server says to be good for a minute, and items that it says never to change.
+-- A list that is fresh for a minute, and items that never change.
 local news = api:get "/news"
 print(("%-42s %s"):format("news", sources[news.source]))
 for index = 1, 3 do show(api:get(news.json.results[index].url)) end
 
--- Where the fresh one is worth waiting for, there is that.
+-- Waits for the fresh response.
 local fresh, err = article:refreshed()
-print(fresh and "the server is there" or err and "offline: " .. err.kind or "everything was new")
+print(fresh and "the server is reachable" or err and "offline: " .. err.kind or "everything was fresh")
 
--- What is on disk, for a program that wants to know before it goes offline.
+-- The content of the cache, for a program that checks it before going offline.
 api.cache:flush()
 local stats = api.cache:stats()
-print(("%d hits, %d answers on disk"):format(stats.hits, stats.disk_entries))
-assert(api.cache:get "/v1/articles/1", "it has been read, so it is there")
-assert(api.cache:get "/v1/articles/2" == nil, "nobody has read it")
+print(("%d hits, %d responses on disk"):format(stats.hits, stats.disk_entries))
+assert(api.cache:get "/v1/articles/1", "it has been read, so it is cached")
+assert(api.cache:get "/v1/articles/2" == nil, "it has not been read")
 local never, miss = nightjar.try(api.get, api, "/v1/articles/2", { cache = "cache_only" })
-print("an article that nobody has read: " .. (never and "there" or miss.kind))
+print("an article that has not been read: " .. (never and "cached" or miss.kind))

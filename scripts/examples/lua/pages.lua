@@ -1,4 +1,4 @@
--- Walks through lists that a server gives in pages.
+-- Reads paginated lists.
 --
 --   nightjar scripts/examples/lua/pages.lua [origin]
 local nightjar = require "nightjar"
@@ -6,34 +6,34 @@ local nightjar = require "nightjar"
 local origin = ... or os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
 local api = nightjar.client { base_url = origin .. "/v1" }
 
--- How the list goes on is found out from the first answer. The next page is loaded while this one is used.
+-- The pagination style is detected from the first response. The next page is prefetched while this one is used.
 local articles = api:paginate "/articles"
 local count = 0
 for article in articles do count = count + 1 end
 print(("%d articles; %s"):format(count, articles.explanation))
 
--- Said rather than found out: nothing is left to chance. With a key nothing is given twice, whatever comes and goes meanwhile.
+-- An explicit style, without detection. With a key no item is returned twice, even if the list changes meanwhile.
 local options = {
   style = "cursor", items = "/results", next = "/next_cursor", key = "/id",
   query = { count = 1000, limit = 100, changes = "both" },
 }
 local seen = 0
 for item in api:paginate("/lists/example/cursor", options) do seen = seen + 1 end
-print(("%d items of a list that changes"):format(seen))
+print(("%d items of a changing list"):format(seen))
 
--- A page at a time.
+-- Page by page.
 for page in api:paginate("/lists/example/link", { query = { limit = 400 } }):pages() do
   print(("page %d: %d items"):format(page.number, #page.items))
 end
 
--- A place is a string, for another run.
+-- A position is a string, for another run.
 local list = api:paginate("/lists/other/cursor", { query = { count = 10, limit = 4 } })
 local first = list:take(3)
 local state = list:state()
 local rest = api:paginate("/lists/other/cursor", { query = { count = 10, limit = 4 }, resume = state }):collect()
 print(("%d items, and %d behind them"):format(#first, #rest))
 
--- An API of its own ways: a function says how it goes on.
+-- A custom style: a function returns the next page.
 local own = api:paginate("/lists/other/after", {
   items = "/data", query = { count = 10, limit = 4 },
   next = function(page)
@@ -41,4 +41,4 @@ local own = api:paginate("/lists/other/after", {
     if answer.has_more then return { query = { starting_after = page.items[#page.items].id } } end
   end,
 })
-print(#own:collect() .. " items by a function")
+print(#own:collect() .. " items with a custom function")

@@ -1,4 +1,4 @@
--- Fetches many things at once, a few at a time.
+-- Fetches many things with bounded concurrency.
 --
 --   nightjar scripts/examples/lua/parallel.lua [origin] [concurrency]
 local nightjar = require "nightjar"
@@ -11,13 +11,13 @@ local total = api:get("/articles").json.total
 local ids = {}
 for id = 1, total do ids[id] = id end
 
--- The results come in the order of the list, whatever came first. The first failure cancels the rest and is raised.
+-- The results are in the order of the list. The first failure cancels the other calls and is raised.
 local articles = nightjar.map(ids, function(id)
   local res = api:get("/articles/" .. id)
   return { title = res.json.title, author = res.json.author_id, status = res.status, time = res.timing.total }
 end, { concurrency = concurrency })
 
--- An author is asked for once, however many articles name them.
+-- Each author is requested once, however many articles name them.
 local names = {}
 for _, article in ipairs(articles) do names[article.author] = true end
 local authors = {}
@@ -30,13 +30,13 @@ for _, article in ipairs(articles) do
   print(("%d  %-50s %s"):format(article.status, article.title, names[article.author]))
   slowest = math.max(slowest, article.time)
 end
-print(("%d articles and %d authors, %d at a time; the slowest answer took %.1f ms"):format(
+print(("%d articles and %d authors, %d at a time; the slowest response took %.1f ms"):format(
   #articles, #authors, concurrency, slowest * 1000))
 
--- Of several mirrors the fastest answers; the others are cancelled.
+-- Of several mirrors, the first one to respond wins; the other calls are cancelled.
 local mirror = nightjar.client { base_url = origin }
 local winner = nightjar.race {
-  function() mirror:get "/delay/2" return "the slow one" end,
-  function() mirror:get "/delay/0.05" return "the fast one" end,
+  function() mirror:get "/delay/2" return "the slow mirror" end,
+  function() mirror:get "/delay/0.05" return "the fast mirror" end,
 }
 print("The race went to " .. winner)

@@ -1,8 +1,8 @@
--- Looks up what comes in by line, a few at a time, and goes on while it waits for the next line.
+-- Looks up identifiers from standard input with bounded concurrency, while it waits for the next line.
 --
 --   seq 3 | nightjar scripts/examples/lua/pipeline.lua [file]
 --
--- Each line is the id of an article; what is known of them comes into a file (articles.tsv), sorted, as a whole or not at all.
+-- Each line is the id of an article. The results are written to a file (articles.tsv), sorted, and atomically.
 local nightjar = require "nightjar"
 local fs, process, stdin = nightjar.fs, nightjar.process, nightjar.stdin
 
@@ -10,7 +10,7 @@ local path = ... or "articles.tsv"
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
 local api = nightjar.client { base_url = origin .. "/v1" }
 
--- Who reads is no more than a few lines ahead of those who look up.
+-- The reader is at most a few lines ahead of the lookups.
 local ids, rows = nightjar.channel(4), nightjar.channel(4)
 local found, missing = 0, 0
 
@@ -31,7 +31,7 @@ local workers = nightjar.spawn(function()
   rows:close()
 end)
 
--- A sign of life on standard error, once in a second.
+-- Progress on standard error, once per second.
 local heart = nightjar.every(1, function() io.stderr:write(("%d so far\n"):format(found)) end)
 
 local lines = {}
@@ -43,7 +43,7 @@ heart:cancel()
 reader:join()
 workers:join()
 
--- What another program does well is left to it.
+-- Sorting is left to another program.
 local sorted = process.run { "sort", "-n", input = table.concat(lines), check = true }
 fs.write(path, sorted.stdout)
 io.write(sorted.stdout)

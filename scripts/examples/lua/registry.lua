@@ -1,4 +1,4 @@
--- Walks the catalogue of a container registry, which pages by Link header, and the tags of each repository.
+-- Reads the catalogue of a container registry, which is paginated by Link header, and the tags of each repository.
 --
 --   nightjar registry.lua URL [USER PASSWORD]
 local nightjar = require "nightjar"
@@ -10,8 +10,8 @@ local api = nightjar.client {
   auth = user and { type = "basic", user = user, password = password } or nil,
 }
 
--- The next page is at a path that the registry gives; what it answers is asked for with the same credentials, for it is of the
--- same origin. The key makes sure that a repository which is pushed meanwhile is not seen twice.
+-- The registry returns the path of the next page. It has the same origin, so it is requested with the same credentials.
+-- The key prevents repetitions if repositories are pushed meanwhile.
 local catalogue = api:paginate("/v2/_catalog", {
   style = "link", items = "/repositories", key = "", size_param = "n", size = 50,
 })

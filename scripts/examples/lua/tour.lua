@@ -1,15 +1,15 @@
--- A tour of Nightjar against its demo API.
+-- A tour of Nightjar with its demo API.
 --
 --   nightjar demo --port 8080                          in one terminal
 --   nightjar scripts/examples/lua/tour.lua [origin]    in another
 --
--- The origin may also stand in NIGHTJAR_DEMO_URL.
+-- The origin may also be set in NIGHTJAR_DEMO_URL.
 local nightjar = require "nightjar"
 
 local origin = ... or os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
 local api = nightjar.client { base_url = origin .. "/v1", timeout = { connect = 2, total = 20 } }
 
--- A call waits for its answer; other tasks go on meanwhile. It returns the response or raises an error.
+-- A call waits for its response while other tasks run. It returns the response or raises an error.
 local res = api:get("/articles", { query = { per_page = 3, sort = "-created_at" } })
 print(("There are %d articles; the newest (%s, %d bytes, %.1f ms):"):format(
   res.json.total, res.headers.content_type, #res.body, res.timing.total * 1000))
@@ -17,7 +17,7 @@ for _, article in ipairs(res.json.results) do
   print(("  %2d  %s  [%s]"):format(article.id, article.title, table.concat(article.tags, ", ")))
 end
 
--- Writing. The key makes it safe to send the request again should the answer get lost.
+-- Writing. The key makes it safe to retry the request if the response is lost.
 local made = api:post("/articles", {
   json = { title = "A night at the terminal", body = "It began with a GET.", author_id = 1, tags = { "lua" } },
   idempotency_key = true,
@@ -25,7 +25,7 @@ local made = api:post("/articles", {
 local path = "/articles/" .. made.json.id
 print(("\nCreated article %d at %s"):format(made.json.id, made.headers.location))
 
--- JSON null is nightjar.null: a key with nil is no key at all.
+-- JSON null is nightjar.null, because a table cannot contain nil.
 local changed = api:patch(path, { json = { title = "Two nights at the terminal", summary = nightjar.null } }).json
 print(("Changed its title to %q; its summary is %s"):format(changed.title, changed.summary))
 
@@ -34,28 +34,28 @@ print(("It has %d comment"):format(api:get(path .. "/comments").json.total))
 
 print(("Deleted it: %d"):format(api:delete(path).status))
 
--- A failure raises an error that knows what happened.
+-- A failure raises an error object.
 local ok, err = pcall(api.get, api, path)
 assert(not ok)
-print(("\nReading it again fails, as it should:\n  kind     %s\n  message  %s\n  detail   %s\n  a person is told: %s"):format(
+print(("\nReading it again fails, as it should:\n  kind     %s\n  message  %s\n  detail   %s\n  for the user: %s"):format(
   err.kind, err.message, err.response.json.detail, err.user_message))
 
--- For those who would rather test than catch.
+-- nightjar.try returns the error instead.
 local article, why = nightjar.try(api.get, api, "/articles/none")
 print(("Without pcall: %s, %s"):format(article, why.kind))
 
--- Or a status that is an answer here.
+-- Or accept the status as a response.
 local answer = api:get(path, { expect = { 200, 404 } })
 print(("Expected: %d"):format(answer.status))
 
--- Two things at once.
+-- Two calls concurrently.
 local authors, comments = nightjar.all {
   function() return api:get("/users", { query = { per_page = 100 } }).json.total end,
   function() return api:get("/comments", { query = { per_page = 1 } }).json.total end,
 }
 print(("\n%d users wrote %d comments"):format(authors, comments))
 
--- Generators may wait, too: this one reads page after page.
+-- Iterators may wait, too: this one reads page after page.
 local function every(path)
   return coroutine.wrap(function()
     local page = 1
@@ -72,7 +72,7 @@ for article in every "/articles" do
 end
 print(("The longest title: %s"):format(longest.title))
 
--- A limit of time for a whole piece of work.
+-- A timeout for a whole piece of work.
 local slow = nightjar.client { base_url = origin }
 local late, timeout = nightjar.try(nightjar.timeout, 0.2, function() return slow:get "/delay/5" end)
 print(("After 0.2 s: %s, %s"):format(late, timeout.kind))

@@ -1,4 +1,4 @@
--- Sends files: alone, in a form, compressed, many at once. None is read into memory.
+-- Sends files: alone, in a form, compressed, and several concurrently. None is read into memory.
 --
 --   nightjar scripts/examples/lua/upload.lua [file...]
 local nightjar = require "nightjar"
@@ -6,7 +6,7 @@ local nightjar = require "nightjar"
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
 local api = nightjar.client { base_url = origin }
 
--- Without an argument, a picture of noise.
+-- Without an argument, a file of random bytes.
 local files = { ... }
 local made = #files == 0 and os.tmpname() or nil
 if made then
@@ -17,11 +17,11 @@ if made then
 end
 
 for _, path in ipairs(files) do
-  -- The whole body is the file; its length is announced, its type told by its name.
+  -- The file is the whole body. Its length and its type, derived from its name, are sent.
   local res = api:post("/upload", { file = path })
   print(("%s: %d bytes, CRC %s"):format(path, res.json.bytes, res.json.crc32))
 
-  -- A part of a form, beside others.
+  -- A part of a form, next to other parts.
   local form = api:post("/form", {
     multipart = {
       { name = "title", value = "Grüße & more" },
@@ -35,18 +35,18 @@ for _, path in ipairs(files) do
       part.content_type == nightjar.null and "text" or part.content_type, part.bytes))
   end
 
-  -- Compressed on its way, for a server that is known to understand it.
+  -- Compressed while it is sent, for a server that supports it.
   local sent = api:post("/upload", { file = path, compress = true }).json.bytes
   print(("  as gzip: %d bytes"):format(sent))
 end
 
--- A name and its content are enough where there is no more to say.
+-- A file and a file name are sufficient.
 local avatar = api:put("/v1/users/1/avatar", {
   multipart = { avatar = { file = files[1], filename = "me.png" } }, expect = { 200, 201, 422 },
 })
 print(("\nAvatar: %d %s"):format(avatar.status, avatar.json.url or avatar.json.detail))
 
--- What cannot be sent is told before anything is.
+-- A file that cannot be sent is reported before anything is sent.
 local _, err = nightjar.try(api.post, api, "/upload", { file = "/no/such/file" })
 print(("%s: %s"):format(err.kind, err.message))
 

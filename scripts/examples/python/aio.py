@@ -22,7 +22,7 @@ class Client:
         error = ctypes.c_void_p()
         self.client = lib.nj_client_new(config, ctypes.byref(error)) or raise_owned(error)
         lib.nj_config_free(config)
-        self.done = Done(self._done)  # kept alive as long as calls run
+        self.done = Done(self._done)  # kept alive while calls run
         self.loop.add_reader(lib.nj_queue_fd(self.queue), lib.nj_queue_poll, self.queue, 0.0)
 
     def _done(self, context, task, response, error):

@@ -1,4 +1,4 @@
-"""The part of nightjar.h that the examples use, through ctypes: no package to build, no compiler needed."""
+"""The part of nightjar.h that the examples use, with ctypes: it needs no package build and no compiler."""
 
 import ctypes
 import os
@@ -40,7 +40,7 @@ for _name, (_result, _arguments) in _signatures.items():
 
 
 class NightjarError(Exception):
-    """A failure: its kind ("not_found") and what to do about it."""
+    """An error: its kind ("not_found") and its message."""
 
     def __init__(self, error):
         self.kind = lib.nj_status_name(lib.nj_error_kind(error)).decode()
@@ -48,7 +48,7 @@ class NightjarError(Exception):
 
 
 def raise_owned(error):
-    """Raises an error that an out_error received, and frees it."""
+    """Raises the error of an out_error parameter, and frees it."""
     try:
         raise NightjarError(error)
     finally:
@@ -56,7 +56,7 @@ def raise_owned(error):
 
 
 def body(response):
-    """The bytes of a response's body."""
+    """The bytes of a response body."""
     length = ctypes.c_size_t()
     start = lib.nj_response_body(response, ctypes.byref(length))
     return ctypes.string_at(start, length.value)

@@ -1,23 +1,23 @@
 ---@meta nightjar.args
 ---Made by scripts/annotations from Sources/CCommand/programs/reference.lua. Do not change it by hand.
 
----The command line of a script, described once: read, checked, and told by --help. A description is a list of items: { "file" } is an argument, { "-n", "--count", "N", type = "integer", default = 10 } an option, { "-v", "--verbose" } one that is true or false. Not in a sandbox.
+---Command lines of scripts, described once for parsing, checking and --help. A description is a list: { "file" } is an argument, { "-n", "--count", "N", type = "integer", default = 10 } an option, { "-v", "--verbose" } a flag. Not available in a sandbox.
 ---@class nightjar.args
 local args = {}
 
----The values by their long names, with _ for -. What is wrong is said on standard error, and the script exits with status 2; --help prints the help and exits with 0.
+---Returns the values by their long names, with _ for -. A mistake is reported on standard error and ends the script with status 2; --help prints the help and ends it with 0. words: the arguments of the script by default.
 ---@param description table
 ---@param words? string[]
 ---@return table
 function args.parse(description, words) end
 
----The same, but raises invalid_argument; nil where help was asked for.
+---Like parse, but raises invalid_argument, and returns nil for --help.
 ---@param description table
 ---@param words? string[]
 ---@return table?
 function args.read(description, words) end
 
----The text of --help.
+---Returns the text of --help.
 ---@param description table
 ---@return string
 function args.help(description) end

@@ -5,12 +5,12 @@
 ---@class nightjar.channels
 local channels = {}
 
----As nightjar.channel.
+---The same as nightjar.channel.
 ---@param capacity integer
 ---@return nightjar.channel
 function channels.channel(capacity) end
 
----As nightjar.select.
+---The same as nightjar.select.
 ---@param channels table
 ---@return nightjar.channel?
 ---@return any

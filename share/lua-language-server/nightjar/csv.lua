@@ -1,29 +1,29 @@
 ---@meta nightjar.csv
 ---Made by scripts/annotations from Sources/CCommand/programs/reference.lua. Do not change it by hand.
 
----Tables as text, a row a line, by RFC 4180.
+---CSV, RFC 4180.
 ---@class nightjar.csv
 local csv = {}
 
----All rows: lists of strings, or records where there is a header.
+---Returns all rows: lists of strings, or records if there is a header.
 ---@param text string
 ---@param options? nightjar.csv_reading_options
 ---@return table[]
 function csv.parse(text, options) end
 
----A row at a time, of a text or of a function that gives its pieces, as res:chunks() does.
+---Returns an iterator over the rows of a text, or of a function that returns its pieces, such as res:chunks().
 ---@param source string|fun(): string?
 ---@param options? nightjar.csv_reading_options
 ---@return fun(): table?
 function csv.rows(source, options) end
 
----The rows as text: lists, or records by the columns.
+---Returns rows as CSV: lists, or records by the columns.
 ---@param rows table[]|fun(): table?
 ---@param options? nightjar.csv_writing_options
 ---@return string
 function csv.write(rows, options) end
 
----A function that gives the text of each row to put.
+---Returns a function that encodes a row and passes the text to put.
 ---@param put fun(text: string)
 ---@param options? nightjar.csv_writing_options
 ---@return fun(row: table)

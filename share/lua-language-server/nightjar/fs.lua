@@ -1,77 +1,77 @@
 ---@meta nightjar.fs
 ---Made by scripts/annotations from Sources/CCommand/programs/reference.lua. Do not change it by hand.
 
----Files and folders. The task that calls it waits, the others go on; what fails is an error of the kind storage. A named pipe or a device is read and written as it is, and a cancel ends the wait for its other end. Not in a sandbox.
+---Files and folders. The calling task waits; other tasks run. Failures are errors of the kind storage. Named pipes and devices are supported, and a cancel ends the wait for their other end. Not available in a sandbox.
 ---@class nightjar.fs
 local fs = {}
 
----All of a file.
+---Returns the content of a file. max_bytes: 1 GiB by default.
 ---@param path string
 ---@param options? { max_bytes?: integer }
 ---@return string
 function fs.read(path, options) end
 
----Replaces what is there: whole, or not at all. A file with a mode is never open to more than that mode allows.
+---Replaces the content of a file, completely or not at all. mode: the permissions that the file has from the beginning.
 ---@param path string
 ---@param text string
 ---@param options? { atomic?: boolean, mode?: integer }
 function fs.write(path, text, options) end
 
----Adds to the end of a file, which is made where there is none.
+---Appends to a file, which is created if it does not exist.
 ---@param path string
 ---@param text string
 function fs.append(path, text) end
 
----file, folder or another kind; false where there is nothing.
+---Returns "file", "folder" or another kind, or false.
 ---@param path string
 ---@return string|false
 function fs.exists(path) end
 
----What is said of a file: its size in bytes, when it was modified in seconds since 1970; nil where there is nothing.
+---Returns kind, size in bytes, modification time in seconds since 1970 and mode, or nil if there is no such file.
 ---@param path string
 ---@param options? { follow?: boolean }
 ---@return { kind: string, size: integer, modified: number, mode: integer }?
 function fs.stat(path, options) end
 
----The names in a folder, in order, and their kinds by name.
+---Returns the names in a folder, sorted, and their kinds by name.
 ---@param path string
 ---@return string[]
 ---@return table<string, string>
 function fs.list(path) end
 
----for line in fs.lines(path) do ... end, however long the file is.
+---Returns an iterator over the lines of a file of any size. max_line: 16 MiB by default.
 ---@param path string
 ---@param options? { max_line?: integer }
 ---@return fun(): string?
 function fs.lines(path, options) end
 
----Makes a folder, with those that it lies in; one that is there is right.
+---Creates a folder, with parents = true also those that contain it. An existing folder is not an error.
 ---@param path string
 ---@param options? { parents?: boolean }
 function fs.mkdir(path, options) end
 
----Removes a file or an empty folder, with recursive all that is in it; whether there was something.
+---Removes a file or an empty folder, with recursive = true also its content. Returns whether it existed.
 ---@param path string
 ---@param options? { recursive?: boolean }
 ---@return boolean
 function fs.remove(path, options) end
 
----Moves; replaces a file that is there.
+---Renames a file, and replaces an existing one.
 ---@param from string
 ---@param to string
 function fs.rename(from, to) end
 
----Copies a file, whole or not at all. Into a named pipe or a device it writes what it reads.
+---Copies a file, completely or not at all. A named pipe or device is written as it is.
 ---@param from string
 ---@param to string
 function fs.copy(from, to) end
 
----An empty file that nobody else may read: local file <close> = fs.temp_file().
+---Creates an empty file that only its owner can read: local file <close> = fs.temp_file().
 ---@param options? { prefix?: string, suffix?: string, dir?: string }
 ---@return nightjar.temporary
 function fs.temp_file(options) end
 
----Likewise a folder, with all that is in it when it goes.
+---Creates a temporary folder in the same way. It is removed with its content.
 ---@param options? { prefix?: string, suffix?: string, dir?: string }
 ---@return nightjar.temporary
 function fs.temp_dir(options) end

@@ -1,22 +1,22 @@
 ---@meta nightjar.json
 ---Made by scripts/annotations from Sources/CCommand/programs/reference.lua. Do not change it by hand.
 
----JSON with 64-bit integers, null, and arrays kept apart from objects.
+---JSON with 64-bit integers. null and empty arrays are distinct from missing values and empty objects.
 ---@class nightjar.json
 local json = {}
 
----The value that the text describes: nightjar.null for null, integers as integers. An error says where the text is wrong.
+---Decodes JSON. null becomes nightjar.null, integers stay integers. Raises an error of the kind decoding with the position if the text is not JSON.
 ---@param text string
 ---@return any
 function json.decode(text) end
 
----The value as JSON. Tables with the keys 1 to n are arrays, others objects; {} is an object unless nightjar.array has marked it.
+---Encodes a value. Tables with the keys 1 to n are arrays, others are objects; {} is an object unless nightjar.array has marked it. indent is 0 to 16 spaces, 2 by default.
 ---@param value any
 ---@param options? { pretty?: boolean, indent?: integer, sorted?: boolean }
 ---@return string
 function json.encode(value, options) end
 
----What a JSON Pointer (RFC 6901) as "/items/0/name" points to; nil where there is nothing. Arrays count from 0 in it.
+---Returns the value at a JSON Pointer (RFC 6901) such as "/items/0/name", or nil. Arrays count from 0 in a pointer.
 ---@param value any
 ---@param pointer string
 ---@return any

@@ -1,70 +1,70 @@
 ---@meta nightjar.time
 ---Made by scripts/annotations from Sources/CCommand/programs/reference.lua. Do not change it by hand.
 
----Moments and lengths of time. A moment is a number, seconds since 1970 in UTC; a length is a number of seconds. An offset is minutes east of UTC, or a text as "+02:00" or "Z".
+---Points in time and durations. A moment is a number of seconds since 1970 in UTC, a duration a number of seconds. An offset is a number of minutes east of UTC, or a text such as "+02:00" or "Z".
 ---@class nightjar.time
 local time = {}
 
----The moment.
+---Returns the current moment.
 ---@return number
 function time.now() end
 
----Seconds of a clock that nobody sets, for differences.
+---Returns seconds of a clock that does not jump, for differences.
 ---@return number
 function time.monotonic() end
 
----The moment that a text of ISO 8601 names; the offset is that of a text without one.
+---Returns the moment of an ISO 8601 text. offset: for a text without one; UTC by default.
 ---@param text string
 ---@param options? { offset?: number|string }
 ---@return number
 function time.parse(text, options) end
 
----The moment as ISO 8601.
+---Formats a moment by ISO 8601. digits: of the fraction of a second; 0 by default.
 ---@param moment number
 ---@param options? { offset?: number|string, digits?: integer }
 ---@return string
 function time.format(moment, options) end
 
----A date of HTTP, in one of its three forms.
+---Returns the moment of an HTTP date in one of its three forms (RFC 9110 section 5.6.7).
 ---@param text string
 ---@return number
 function time.parse_http(text) end
 
----The moment as a date of HTTP.
+---Formats a moment as an HTTP date.
 ---@param moment number
 ---@return string
 function time.format_http(moment) end
 
----year, month, day, hour, minute, second, weekday (1 is Monday), yearday, offset.
+---Returns year, month, day, hour, minute, second, weekday (1 is Monday), yearday and offset.
 ---@param moment number
 ---@param options? { offset?: number|string }
 ---@return table
 function time.parts(moment, options) end
 
----The moment of year, month, day, hour, minute, second and offset; all but the year may be missing.
+---Returns the moment of such parts. All except year are optional.
 ---@param parts table
 ---@return number
 function time.from_parts(parts) end
 
----The seconds of "1h30m" or "PT1H30M".
+---Returns the seconds of "1h30m" or "PT1H30M".
 ---@param text string|number
 ---@return number
 function time.duration(text) end
 
----"1h30m", or "PT1H30M".
+---Formats seconds as "1h30m" or "PT1H30M".
 ---@param seconds number
 ---@param form? "short"|"iso"
 ---@return string
 function time.format_duration(seconds, form) end
 
----The moment after a length: seconds, a text as "P1M", or { months = 1, days = 2 }. A day that the month does not have is its last.
+---Adds a duration: seconds, a text such as "P1M", or { months = 1, days = 2 }. A day that the month does not have becomes its last day.
 ---@param moment number
 ---@param length number|string|table
 ---@param options? { offset?: number|string }
 ---@return number
 function time.add(moment, length, options) end
 
----The seconds between two moments.
+---Returns the seconds between two moments.
 ---@param later number
 ---@param earlier number
 ---@return number

@@ -5,14 +5,14 @@
 ---@class nightjar.timers
 local timers = {}
 
----As nightjar.after.
+---The same as nightjar.after.
 ---@param seconds number
 ---@param f function
 ---@param ... any
 ---@return nightjar.task
 function timers.after(seconds, f, ...) end
 
----As nightjar.every.
+---The same as nightjar.every.
 ---@param seconds number
 ---@param f function
 ---@param ... any

@@ -1,27 +1,27 @@
 ---@meta nightjar.uuid
 ---Made by scripts/annotations from Sources/CCommand/programs/reference.lua. Do not change it by hand.
 
----Identifiers that are made without asking anybody, by RFC 9562.
+---UUIDs, RFC 9562.
 ---@class nightjar.uuid
 local uuid = {}
 
----All of it at random.
+---Returns a random UUID.
 ---@return string
 function uuid.v4() end
 
----Of the time of day or of that moment, which sorts by it.
+---Returns a UUID that sorts by its moment, now by default.
 ---@param moment? number
 ---@return string
 function uuid.v7(moment) end
 
----The text in small letters, its version, and of version 7 its moment; an error of the kind decoding where it is none.
+---Returns the UUID in lower case, its version, and the moment of version 7. Raises an error of the kind decoding if the text is not a UUID.
 ---@param text string
 ---@return string
 ---@return integer
 ---@return number?
 function uuid.parse(text) end
 
----Whether it is one.
+---Returns whether the text is a UUID.
 ---@param text string
 ---@return boolean
 function uuid.is_valid(text) end

@@ -1,14 +1,14 @@
--- Delete many things, after a look at them
+-- Delete many things, after a preview
 --
--- Without `--yes` it only says what it would delete. With it, what somebody else has deleted meanwhile is no failure,
--- and one failure does not leave the rest undone.
+-- Without `--yes` the script only prints what it would delete. Things that somebody else has deleted meanwhile are not
+-- failures, and one failure does not stop the other deletions.
 local nightjar = require "nightjar"
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
 local api = nightjar.client { base_url = origin .. "/v1" }
 
 local function delete_unpublished(is_meant)
-  -- The list is read to its end first: pages shift while their items are deleted.
+  -- The list is read completely first, because pages shift while their items are deleted.
   local articles = api:paginate("/articles", { query = { published = "false" } }):collect()
   if not is_meant then
     print(("would delete %d articles, the first is %q"):format(#articles, articles[1].title))

@@ -1,6 +1,7 @@
--- Say what differs between two answers
+-- Show the differences between two responses
 --
--- Two versions, two servers, before and after a change: a difference a line, each with its JSON Pointer.
+-- Compares two versions, two servers, or the states before and after a change. Prints one difference per line, with its
+-- JSON Pointer.
 local nightjar = require "nightjar"
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"

@@ -1,7 +1,7 @@
--- Change what nobody else has changed meanwhile
+-- Update without overwriting changes by others
 --
--- The version that was read goes back with the change, in `If-Match`. A server that has another one refuses with 412,
--- and the change is made anew on what is there now.
+-- The change carries the version that was read, in `If-Match`. A server with another version responds with 412, and the
+-- change is repeated with the new version.
 local nightjar = require "nightjar"
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"

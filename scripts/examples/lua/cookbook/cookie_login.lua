@@ -1,7 +1,7 @@
--- Keep a session that is a cookie
+-- Keep a session cookie
 --
--- A client with `cookies` keeps what it is given and sends it where it belongs. A file keeps it for the next run, those
--- that end with the session only where that is asked for; `cookies.txt` is for curl and others.
+-- A client with `cookies` stores cookies and sends them back. A file keeps them for the next run; session cookies are
+-- saved only with `keep_session`. `cookies.txt` is the format of curl and other tools.
 local nightjar = require "nightjar"
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
@@ -20,7 +20,7 @@ local api = nightjar.client { base_url = origin, cookies = { file = file, keep_s
 print("sent: " .. api:get("/cookies").json.cookies[1][1])
 print((api.cookies:text():match "%#HttpOnly_127%.0%.0%.1[^\n]*session"))
 
--- Logging out.
+-- Log out.
 api.cookies:delete { name = "session" }
 print("kept: " .. #api.cookies:list())
 api:close()

@@ -1,7 +1,7 @@
--- Handle what goes wrong, and find out why
+-- Handle errors and find their cause
 --
--- A failure raises an error object; `nightjar.try` returns it. Its kind says what happened, its other fields what to
--- do; `explain` tells the story of the call, and `curl` is the command that sends the same request.
+-- A failure raises an error object; `nightjar.try` returns it. Its kind tells what happened, and its other fields what
+-- to do. `explain` lists the decisions of the call, and `curl` is the command that sends the same request.
 local nightjar = require "nightjar"
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
@@ -11,16 +11,16 @@ local function read(id)
   local res, err = nightjar.try(api.get, api, "/articles/" .. id)
   if res then return res.json.title end
   if err.kind == "not_found" then return nil end
-  error(err, 0) -- what nobody here can help is not hidden
+  error(err, 0) -- errors that cannot be handled here are passed on
 end
 print(read(1), read(4711))
 
--- What the server says about it, however it says it.
+-- The server's error message, whatever its format.
 local _, err = nightjar.try(api.post, api, "/articles", { json = { title = "" } })
 print(err.kind, err.status, err.retryable)
 print(err.details.fields[1].name, err.details.fields[1].message)
 
--- Two failures, then an answer: the story.
+-- Two failures, then a success, with an explanation.
 local res = api:get("/flaky", { query = { key = "story", times = 2, status = 503 } })
 print(res.status, res.attempts .. " attempts", #res:explain() .. " decisions")
 print((tostring(res:explain()):match "[^\n]*"))

@@ -1,7 +1,7 @@
 -- Export a list to CSV
 --
--- The list comes in pages; how it goes on is found out. A row is written as soon as its item is there, so the list may
--- be longer than memory. `safe` keeps a spreadsheet from computing what it finds in a title.
+-- The list is paginated; its style is detected. Each row is written as soon as its item arrives, so the list may be
+-- larger than memory. `safe` prevents a spreadsheet from evaluating formulas in the data.
 local nightjar = require "nightjar"
 local csv, time = nightjar.csv, nightjar.time
 
@@ -19,7 +19,7 @@ for article in api:paginate("/articles", { query = { sort = "title", published =
 end
 file:close()
 
--- And back: a record a row, by the names of the first.
+-- Read the file back: one record per row, keyed by the header.
 local count, latest = 0, ""
 for row in csv.rows(io.lines(path), { header = true, lines = true }) do
   count = count + 1

@@ -1,7 +1,7 @@
--- Be a part of a pipe
+-- Write a filter for a pipeline
 --
--- A line in, a line out: identifiers come from standard input, records go to standard output as a line of JSON each,
--- what fails goes to standard error. Eight lines are under way at a time, and the order stays.
+-- Reads identifiers from standard input, writes records to standard output as one line of JSON each, and writes errors
+-- to standard error. Eight lines are processed concurrently, and the order is preserved.
 --
 --   seq 1 100 | nightjar filter.lua | jq .title
 local nightjar = require "nightjar"

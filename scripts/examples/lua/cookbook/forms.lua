@@ -1,6 +1,6 @@
 -- Send a form, with and without files
 --
--- `form` is written as a browser writes it; `multipart` has fields and files, which are read while they are sent.
+-- `form` is encoded like a browser's form. `multipart` has fields and files; files are read while they are sent.
 local nightjar = require "nightjar"
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
@@ -9,7 +9,7 @@ local api = nightjar.client { base_url = origin }
 local plain = api:post("/form", { form = { name = "Grüße & more" } }).json
 print(plain.type, plain.fields[1][2])
 
--- A list of pairs keeps its order, and a name may come twice.
+-- A list of pairs keeps its order, and a name may be repeated.
 print(api:post("/form", { form = { { "tag", "b" }, { "tag", "a" } } }).json.body)
 
 local path = os.tmpname()

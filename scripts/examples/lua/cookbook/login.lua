@@ -1,12 +1,12 @@
 -- Log in, and stay logged in
 --
--- The login is described once. Its token is renewed before it runs out and when the server refuses it, and the file
--- keeps it for the next run and for other programs, so that nobody logs in twice.
+-- The login is described once. Its token is refreshed before it expires and after the server rejects it. The file keeps
+-- the token for the next run and for other programs, so that nobody logs in twice.
 local nightjar = require "nightjar"
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
 local file = os.tmpname()
-os.remove(file) -- the library makes it, for nobody else to read
+os.remove(file) -- the library creates the file with access for its owner only
 
 local function new_client(password)
   return nightjar.client {
@@ -21,7 +21,7 @@ end
 local api = new_client "moonlight"
 print("logged in as " .. api:get("/v1/me").json.handle)
 
--- The next run has no password to give, and needs none.
+-- The next run does not need a password.
 local next_run = new_client "forgotten"
 print("still logged in as " .. next_run:get("/v1/me").json.handle)
 

@@ -1,7 +1,7 @@
--- Read what was read before, without the server
+-- Read cached responses while the server is unreachable
 --
--- With the policy `offline_first` what is stored comes at once, and where it is old it is fetched anew meanwhile. An
--- outage is then no failure for what has been read before; `cache_only` asks nobody.
+-- With the policy `offline_first`, cached responses are returned at once and revalidated in the background if they are
+-- stale. An outage is no failure for cached responses; `cache_only` never sends a request.
 local nightjar = require "nightjar"
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
@@ -15,7 +15,7 @@ print(again.source)
 local fresh = again:refreshed()
 print(fresh and fresh.status)
 
--- The server is gone: every call to it fails.
+-- The server is down: every call fails.
 local control = nightjar.client { base_url = origin }
 control:post("/__control", { json = { outage = "503" } })
 local stored = api:get "/v1/articles/1"

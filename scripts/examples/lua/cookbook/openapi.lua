@@ -1,7 +1,6 @@
 -- Call an API by its OpenAPI document
 --
--- The document gives names, parameters and bodies. What is wrong with the values of a call is said before anything is
--- sent.
+-- The document defines names, parameters and bodies. Invalid arguments are rejected before anything is sent.
 local nightjar = require "nightjar"
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"

@@ -1,7 +1,7 @@
--- Send a write again without doing it twice
+-- Retry a write without repeating it
 --
--- A POST whose answer is lost may have been carried out. With an idempotency key it is sent again, and the server that
--- has seen the key answers as it did before. Here every second connection breaks, before or after the order was made.
+-- A POST whose response is lost may have been processed. With an idempotency key it is retried, and the server returns
+-- the first response again. In this example every second connection is lost, before or after the order was created.
 local nightjar = require "nightjar"
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
@@ -19,9 +19,9 @@ for number = 1, 10 do
 end
 local counted = api:get("/orders/count").json
 print(("%d orders"):format(counted.created))
-print(attempts > 10 and "more attempts than orders" or "no connection broke")
+print(attempts > 10 and "more attempts than orders" or "no connection was lost")
 
--- Without a key an answer that was lost is an error that says what is not known.
+-- Without a key, a lost response is an error that reports the unknown outcome.
 local careful = nightjar.client { base_url = origin .. "/v1" }
 local lost = { query = { key = "once", times = 1, drop = 1 }, json = {} }
 local _, err = nightjar.try(careful.post, careful, "/flaky", lost)

@@ -1,7 +1,7 @@
--- Fetch many things, a few at a time
+-- Fetch many things concurrently
 --
--- `nightjar.map` runs a function for each item, so many at once, and gives the results in their order. The first
--- failure cancels the rest and is raised.
+-- `nightjar.map` runs a function for each item with bounded concurrency, and returns the results in order. The first
+-- failure cancels the other calls and is raised.
 local nightjar = require "nightjar"
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
@@ -20,20 +20,20 @@ local articles = nightjar.map(ids, function(id)
 end, { concurrency = 4 })
 print(("%d articles, %d at a time; the last is %d"):format(#articles, most, articles[#articles].id))
 
--- Different things at once.
+-- Different things concurrently.
 local users, comments = nightjar.all {
   function() return api:get("/users").json.total end,
   function() return api:get("/comments").json.total end,
 }
 print(("%d users, %d comments"):format(users, comments))
 
--- Of several servers the one that answers first; the others are cancelled.
+-- Of several servers, the first one to respond wins; the other calls are cancelled.
 local mirrors = nightjar.client { base_url = origin }
 print(nightjar.race {
-  function() return mirrors:get("/v1/slow", { query = { ms = 5000 } }) and "the far one" end,
-  function() return mirrors:get("/v1/slow", { query = { ms = 10 } }) and "the near one" end,
+  function() return mirrors:get("/v1/slow", { query = { ms = 5000 } }) and "the slow server" end,
+  function() return mirrors:get("/v1/slow", { query = { ms = 10 } }) and "the fast server" end,
 })
 -- Prints:
 --   20 articles, 4 at a time; the last is 20
 --   8 users, 60 comments
---   the near one
+--   the fast server

@@ -1,15 +1,15 @@
--- Resume a download that broke off
+-- Resume an interrupted download
 --
--- `Range` asks for the bytes that are missing, and `If-Range` names the version that the first part belongs to. Only a strong
--- `ETag` identifies the exact bytes: with a weak one, or with none, the download starts again. A server whose file has changed
--- sends all of it, with 200 instead of 206. `Content-Range` tells which part a 206 has; a part from another place must not be
--- appended, and the file is complete when its size is the one that `Content-Range` or `Content-Length` tells.
+-- `Range` requests the missing bytes, and `If-Range` names the version of the first part. Only a strong `ETag`
+-- identifies the exact bytes: with a weak one, or with none, the download starts again. A server whose file has changed
+-- sends the whole file, with 200 instead of 206. `Content-Range` is the position of a 206 response; a part from another
+-- position must not be appended. The file is complete when its size equals that of `Content-Range` or `Content-Length`.
 local nightjar = require "nightjar"
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
 local api = nightjar.client { base_url = origin, retry = false }
 
--- Downloads to a file, in at most 10 requests. Returns the number of bytes and of requests.
+-- Downloads to a file with at most 10 requests. Returns the number of bytes and of requests.
 local function download(path, query)
   local have, total, version = 0, nil, nil
   for requests = 1, 10 do
@@ -38,11 +38,11 @@ local function download(path, query)
     if ok and (not total or have == total) then return have, requests end
     if not ok and err.kind ~= "connection_lost" then error(err, 0) end
   end
-  error "the download broke off too often"
+  error "the download was interrupted too often"
 end
 
 local path = os.tmpname()
--- The demo breaks off after 100,000 bytes of each response.
+-- The demo closes the connection after 100,000 bytes of each response.
 local bytes, requests = download(path, { length = 300000, etag = "strong", cut = 100000 })
 local whole = api:get("/cache/film", { query = { length = 300000, etag = "strong" } }).body
 local file <close> = assert(io.open(path, "rb"))

@@ -1,7 +1,6 @@
--- Go on with a long list in another run
+-- Resume a long list in another run
 --
--- The place in a list is a text. Kept in a file, it lets a run that was ended go on where it was, with each item given
--- once.
+-- The position in a list is a text. A run that saves it in a file can be resumed, and returns each item once.
 local nightjar = require "nightjar"
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
@@ -9,7 +8,7 @@ local api = nightjar.client { base_url = origin .. "/v1" }
 local fs = nightjar.fs
 local file <close> = fs.temp_file()
 
--- One run: at most so many items, from where the last one ended.
+-- One run: at most `most` items, from where the last run ended.
 local function run(most)
   local state = fs.read(file.path)
   local list = api:paginate("/lists/long/cursor", {

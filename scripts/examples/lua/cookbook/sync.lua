@@ -1,7 +1,7 @@
--- Keep one API as another is
+-- Synchronize one API with another
 --
--- What is in the first and not in the second is made there, what differs is changed, what is gone is deleted. A second
--- run finds nothing to do. The keys make it safe to send a write again should its answer get lost.
+-- Items that are missing in the second API are created, changed items are updated, and removed items are deleted. A
+-- second run changes nothing. Idempotency keys make it safe to retry a write whose response was lost.
 local nightjar = require "nightjar"
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"

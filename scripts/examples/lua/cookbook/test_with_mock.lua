@@ -1,18 +1,18 @@
 -- Test a script without a network
 --
--- A mock stands where the network is: what it answers is retried, followed and cached as a server's answers are. A test
--- that leaves tasks behind, or asks what no route fits, fails. `nightjar test FILES` runs such tests, too.
+-- A mock replaces the network: its responses are retried, followed and cached like those of a server. A test fails if
+-- it leaves tasks running or sends a request that matches no route. `nightjar test FILES` runs such tests, too.
 local nightjar = require "nightjar"
 local testing = require "nightjar.testing"
 
--- What is tested.
+-- The code under test.
 local function titles(api)
   local list = {}
   for article in api:paginate "/articles" do list[#list + 1] = article.title end
   return list
 end
 
-testing.test("reads all pages, and one again that failed", function(t)
+testing.test("reads all pages and retries a failed one", function(t)
   local mock = nightjar.mock {
     { name = "first", path = "/articles", query = { page = "2" }, answers = {
       { fault = "connection_lost" },
@@ -28,7 +28,7 @@ testing.test("reads all pages, and one again that failed", function(t)
   mock:verify()
 end)
 
-testing.test("says that nobody is there", function(t)
+testing.test("reports an unreachable server", function(t)
   local api = nightjar.client { base_url = "http://api.example/v1", network = "offline", mock = { { answer = 200 } } }
   t:raises("offline", titles, api)
 end)

@@ -1,6 +1,6 @@
 -- Upload a folder
 --
--- Three files at a time, none of which is read into memory. One that fails does not stop the others: its error takes
+-- Three files at a time, without reading them into memory. A failed upload does not stop the others: its error takes
 -- the place of its result.
 local nightjar = require "nightjar"
 local fs = nightjar.fs
@@ -8,7 +8,7 @@ local fs = nightjar.fs
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
 local api = nightjar.client { base_url = origin }
 
--- A folder to try it with.
+-- A folder for the example.
 local folder <close> = fs.temp_dir()
 for number = 1, 5 do fs.write(("%s/%d.txt"):format(folder.path, number), ("line %d\n"):format(number):rep(number * 1000)) end
 

@@ -1,7 +1,7 @@
--- Wait for a job, asking less and less often
+-- Poll a job with increasing delays
 --
--- A status that means "not yet" is an answer here and no error. The pauses double up to a limit, with some chance, so
--- that many clients do not ask in step; the whole of it has a time of its own.
+-- A status that means "not yet" is a response here and not an error. The delays double up to a limit, with random
+-- jitter, so that many clients do not poll at the same time. The whole wait has a timeout.
 local nightjar = require "nightjar"
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
@@ -24,11 +24,11 @@ end
 local res, asked = nightjar.timeout(60, wait_for, "/v1/flaky", job)
 print(("status %d after %d questions"):format(res.status, asked))
 
--- A job that takes too long is given up, and nothing of it goes on.
+-- A job that takes too long is cancelled completely.
 local _, err = nightjar.try(nightjar.timeout, 0.1, wait_for, "/v1/flaky", {
   query = { key = "never", times = 1000, status = 409 }, expect = { 200, 409 },
 })
 print(err.kind)
 -- Prints:
---   status 200 after 4 questions
+--   status 200 after 4 requests
 --   timeout

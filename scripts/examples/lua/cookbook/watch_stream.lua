@@ -1,14 +1,14 @@
--- Watch a stream as it comes
+-- Process a stream as it arrives
 --
--- The body is read in parts; one that is not read for a while slows the server down rather than filling memory. What is
--- too much is left: `<close>` ends the answer there.
+-- The body is read in parts; a slow reader slows the server down instead of filling memory. `<close>` cancels the rest
+-- of the response.
 local nightjar = require "nightjar"
 local hash = nightjar.hash
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
 local api = nightjar.client { base_url = origin }
 
--- To the end: a digest of what came, without keeping it.
+-- Read to the end: a digest of the data, without storing it.
 local digest, bytes = hash.new "sha256", 0
 local res = api:get("/stream/100000", {
   query = { chunk = 10000, delay = 0.005 }, stream = true, timeout = { total = 3600 },
@@ -19,7 +19,7 @@ for part in res:chunks() do
 end
 print(("%d bytes, SHA-256 %s..."):format(bytes, digest:finish():sub(1, 8)))
 
--- The first of what has no end.
+-- Read the beginning of an endless response.
 local seen = 0
 do
   local endless <close> = api:get("/stream/100000000", { stream = true })
@@ -28,7 +28,7 @@ do
     if seen >= 50000 then break end
   end
 end
-print(seen >= 50000 and seen < 100000000 and "left in the middle")
+print(seen >= 50000 and seen < 100000000 and "cancelled in the middle")
 -- Prints:
 --   100000 bytes, SHA-256 ...
---   left in the middle
+--   cancelled in the middle

@@ -1,0 +1,30 @@
+/// The arguments of an operation: its parameters by name, and its body.
+///
+///     let arguments: Arguments = ["id": 42, "fields": ["title", "tags"]]
+public struct Arguments: Sendable, ExpressibleByDictionaryLiteral {
+    /// The values by name. If parameters in several places share a name, `query.id` and `path.id` distinguish them.
+    /// Null means not set.
+    public var values: [(name: String, value: JSONValue)]
+    public var body: Body?
+
+    /// The body, before it is serialized for the operation.
+    public enum Body: Sendable {
+        /// Serialized as JSON or as a form, depending on the operation, and validated against its schema.
+        case value(JSONValue)
+        /// Sent as is. If `type` is nil, the first media type of the operation is used.
+        case content(RequestBody, type: String?)
+    }
+
+    public init() { values = [] }
+
+    public init(body: Body?) { self.init([], body: body) }
+
+    public init(_ values: [(name: String, value: JSONValue)], body: Body? = nil) {
+        self.values = values
+        self.body = body
+    }
+
+    public init(dictionaryLiteral elements: (String, JSONValue)...) {
+        self.init(elements.map { (name: $0.0, value: $0.1) })
+    }
+}

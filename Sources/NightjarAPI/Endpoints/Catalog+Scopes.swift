@@ -1,0 +1,28 @@
+extension Catalog {
+    /// The OAuth 2.0 scopes that all operations require of this scheme, in order, without duplicates. At most
+    /// ``maximumScopes`` plus one.
+    ///
+    /// Names that are not valid scopes (RFC 6749 section 3.3) are omitted.
+    public func scopes(of scheme: String) -> [String] {
+        var scopes: [String] = []
+        var known = ExactSet()
+        // Operations of a document share one list, which is processed once.
+        var seen: Set<UnsafeRawPointer> = []
+        for operation in operations {
+            guard let ways = operation.security,
+                let place = ways.withUnsafeBytes(\.baseAddress), seen.insert(place).inserted
+            else { continue }
+            for use in ways.lazy.flatMap(\.schemes) where use.name.isExactly(scheme) {
+                for scope in use.scopes where SecurityRequirement.isScope(scope) && known.insert(scope) {
+                    scopes.append(scope)
+                    if scopes.count > Catalog.maximumScopes { return scopes }
+                }
+            }
+        }
+        return scopes
+    }
+
+    /// The maximum number of scopes requested, because they are part of a URL. Google's largest services have about
+    /// forty, GitHub thirty.
+    public static let maximumScopes = 200
+}

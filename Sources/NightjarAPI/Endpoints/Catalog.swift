@@ -1,0 +1,72 @@
+/// The operations of an API, by name. A value type.
+public struct Catalog: Sendable {
+    public var title: String?
+    public var version: String?
+    public var documentation: String?
+    /// Absolute URLs with their variables filled in. The first is the base URL of a client that has none.
+    public var servers: [String] = []
+    /// The security schemes by name.
+    public var security: [SecurityScheme] = []
+    /// The names and descriptions of groups, in the order of the document.
+    public var tags: [(name: String, documentation: String?)] = []
+    /// What was skipped while the description was read: "paths./users.get: callbacks are not supported".
+    public var notes: [String] = []
+
+    public private(set) var operations: [Operation] = []
+    private var places = ExactDictionary<Int>()
+
+    public init() {}
+
+    /// - Throws: `invalid_argument` if there is already an operation of that name.
+    public mutating func add(_ operation: Operation) throws(NightjarError) {
+        guard places[operation.name] == nil else {
+            throw NightjarError(.invalidArgument, "there are two endpoints named \(quoted(operation.name))")
+        }
+        places[operation.name] = operations.count
+        operations.append(operation)
+    }
+
+    /// Adds an operation. Replaces the one with the same name.
+    public mutating func set(_ operation: Operation) {
+        if let place = places[operation.name] {
+            operations[place] = operation
+        } else {
+            places[operation.name] = operations.count
+            operations.append(operation)
+        }
+    }
+
+    public subscript(_ name: String) -> Operation? { places[name].map { operations[$0] } }
+
+    /// - Throws: `invalid_request` with the nearest known name.
+    public func operation(_ name: String) throws(NightjarError) -> Operation {
+        if let operation = self[name] { return operation }
+        let near = nearestName(to: name, among: operations.map(\.name)).map { "; did you mean \(quoted($0))?" }
+        throw NightjarError(.invalidRequest, "there is no endpoint \(quoted(name))\(near ?? "")")
+    }
+}
+
+/// A security scheme of an API. OpenAPI 3.1 section 4.8.27.
+public struct SecurityScheme: Sendable {
+    public enum Kind: Sendable {
+        case bearer, basic, digest
+        /// Sent in a header field, query item or cookie of this name.
+        case apiKey(name: String, place: Parameter.Place)
+        /// URLs are absolute. Scopes have a name and a description.
+        case oauth2(
+            flow: Flow, authorizationURL: String?, tokenURL: String?, scopes: [(name: String, documentation: String)])
+        /// A scheme that Nightjar does not support, such as OpenID Connect discovery or mutual TLS.
+        case other(String)
+    }
+
+    public enum Flow: String, Sendable { case authorizationCode, clientCredentials, implicit, password }
+
+    public var name: String
+    public var kind: Kind
+    public var documentation: String?
+
+    public init(_ name: String, _ kind: Kind) {
+        self.name = name
+        self.kind = kind
+    }
+}

@@ -1,0 +1,150 @@
+extension Operation {
+    /// The request for this operation with these arguments, to be sent by a client with the API's base URL.
+    ///
+    /// Parameters and body are validated against their schemas. A string is converted to the number, boolean, array or
+    /// object that a schema requires if it is a valid representation (`"42"`, `"true"`, `"[1,2]"`); nothing else is
+    /// converted. No value in the path can select another path.
+    ///
+    /// - Throws: `invalid_request` with the names of the endpoint and the parameter, and the nearest known name. Values
+    ///   of header fields, and of parameters with names of secrets, are not shown.
+    public func request(_ arguments: Arguments = Arguments()) throws(NightjarError) -> Request {
+        var request = Request(method, path)
+        try apply(arguments, to: &request)
+        return request
+    }
+
+    /// Sets the method, target, body and header fields of `request` for this operation with these arguments.
+    ///
+    /// Other settings of the request are kept: header fields, query, timeouts, expected statuses, use of credentials,
+    /// cache and retries, and its body if the arguments have none. An existing header field supplies the parameter of
+    /// that name unless the arguments contain one.
+    ///
+    /// - Throws: the same errors as ``request(_:)``. The request is then unchanged.
+    public func apply(_ arguments: Arguments, to request: inout Request) throws(NightjarError) {
+        var made = request
+        made.method = method
+        let template = PathTemplate(path)
+        let values = try BoundArguments(arguments, of: self, parameters(of: template)) { made.headers[$0] != nil }
+        made.target = try target(template, values)
+        made.parameters = []
+        made.resolved = nil
+        try setFields(values, of: &made)
+        try setBody(arguments.body, of: &made)
+        if let accept, made.headers.firstIndex(of: "Accept") == nil { try made.headers.set("Accept", accept) }
+        setDefaults(of: &made)
+        made.contract = contract
+        request = made
+    }
+
+    /// The described parameters, and names in the path that are not described.
+    private func parameters(of template: PathTemplate) -> [Parameter] {
+        let names = template.names
+        let inPath = ExactSet(names)
+        var all = parameters.filter { $0.place != .path || inPath.contains($0.name) }
+        var known = ExactSet(all.lazy.filter { $0.place == .path }.map(\.name))
+        for name in names where known.insert(name) { all.append(Parameter(name, in: .path)) }
+        return all
+    }
+
+    // MARK: The target
+
+    private func target(_ template: PathTemplate, _ arguments: BoundArguments) throws(NightjarError) -> String {
+        var segments = ExactDictionary<String>()
+        var query: [String] = template.query.map { [$0] } ?? []
+        for (parameter, value) in arguments.values {
+            switch parameter.place {
+            case .path:
+                segments[parameter.name] = try about(parameter) { () throws(NightjarError) in
+                    try parameter.segment(value)
+                }
+            case .query:
+                query += try about(parameter) { () throws(NightjarError) in try parameter.queryItems(value) }
+            case .header, .cookie: continue
+            }
+        }
+        let path: String
+        do throws(PathTemplate.Flaw) {
+            path = try template.expanded { segments[$0] ?? "" }
+        } catch {
+            throw failure("the value of parameter \(quoted(error.name)) \(error.problem)")
+        }
+        return behindServer(path) + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
+    }
+
+    /// The path, appended to the operation's server if that differs from the client's.
+    private func behindServer(_ path: String) -> String {
+        guard var base = server else { return path }
+        while base.utf8.last == UInt8(ascii: "/") { base.removeLast() }
+        return path.utf8.first == UInt8(ascii: "/") ? base + path : "\(base)/\(path)"
+    }
+
+    // MARK: Fields
+
+    private func setFields(_ arguments: BoundArguments, of request: inout Request) throws(NightjarError) {
+        var cookies: [String] = []
+        for (parameter, value) in arguments.values {
+            switch parameter.place {
+            case .path, .query: continue
+            case .header:
+                let text = try about(parameter) { () throws(NightjarError) in try parameter.fieldValue(value) }
+                guard FieldSyntax.isToken(parameter.name.utf8), FieldSyntax.isValue(text.utf8) else {
+                    throw failure(
+                        "parameter \(quoted(parameter.name)) contains a character that is not allowed in a header field"
+                    )
+                }
+                try request.headers.set(parameter.name, text)
+            case .cookie:
+                cookies += try about(parameter) { () throws(NightjarError) in try parameter.cookies(value) }
+            }
+        }
+        request.cookies += cookies
+    }
+
+    /// The Accept value: the media types of successful responses, with JSON preferred because it is easiest to process.
+    /// Nil if none are described.
+    var accept: String? {
+        var types: [String] = []
+        for answer in answers where answer.statuses.map({ 200...299 ~= $0.lowest }) ?? true {
+            for type in answer.schemas.map(\.mediaType) where !types.contains(type) { types.append(type) }
+        }
+        guard !types.isEmpty, !types.contains("*/*"), types.allSatisfy({ FieldSyntax.isValue($0.utf8) }) else {
+            return nil
+        }
+        let isJSON = { (type: String) in MediaType(type)?.isJSON == true }
+        let preferred = types.filter(isJSON)
+        let others = types.filter { !isJSON($0) }
+        guard !preferred.isEmpty else { return others.prefix(Operation.maximumTypes).joined(separator: ", ") }
+        return (preferred + others.map { "\($0);q=0.5" }).prefix(Operation.maximumTypes).joined(separator: ", ")
+    }
+
+    /// The maximum number of types in an Accept field. A description with more accepts anything.
+    private static let maximumTypes = 8
+
+    // MARK: Defaults of the operation
+
+    private func setDefaults(of request: inout Request) {
+        if requiresAuth == false { request.usesAuth = false }
+        if request.security == nil { request.security = security }
+        if isIdempotent { request.isIdempotent = true }
+        request.timeouts = request.timeouts.filled(from: timeouts)
+        if request.usesCache, request.cachePolicy == nil {
+            (request.usesCache, request.cachePolicy) = (usesCache, cachePolicy)
+        }
+    }
+
+    /// Nil if there is nothing to validate or report.
+    private var contract: ResponseContract? {
+        let isDescribed = responseValidation != .off && answers.contains { $0.schemas.contains { $0.schema != nil } }
+        return isDescribed || isDeprecated ? ResponseContract(self) : nil
+    }
+
+    private func about<Result>(
+        _ parameter: Parameter, _ write: () throws(NightjarError) -> Result
+    ) throws(NightjarError) -> Result {
+        do throws(NightjarError) {
+            return try write()
+        } catch {
+            throw failure("parameter \(quoted(parameter.name)): \(error.message)")
+        }
+    }
+}

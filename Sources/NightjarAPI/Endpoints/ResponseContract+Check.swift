@@ -1,0 +1,61 @@
+extension ResponseContract {
+    public convenience init(_ operation: Operation) {
+        self.init(
+            endpoint: operation.name, validation: operation.responseValidation, isDeprecated: operation.isDeprecated,
+            answers: operation.answers)
+    }
+
+    /// Validates the body of a response against the description for its status and media type. Responses that are not
+    /// described, are not JSON or have no body are valid.
+    ///
+    /// - Throws: `decoding` with the path, the expected and the actual value, or if the body should be JSON and is not.
+    ///   `invalid_argument` if the schema cannot be used. The error contains the response.
+    public func check(_ response: Response) throws(NightjarError) {
+        var check = AnswerCheck(response, by: self, and: nil, isEither: true)
+        if let problem = check?.whole(while: { true }).described { throw problem }
+    }
+
+    /// The mismatch of a response with its schema. Nil if it matches.
+    ///
+    /// - Parameter document: the parsed body, or the parse error.
+    func problem(
+        of response: Response, _ document: Result<JSONValue, NightjarError>, _ deferred: DeferredSchema,
+        _ effort: JSONSchema.Effort
+    ) throws(JSONSchema.Unfinished) -> NightjarError? {
+        let problem: NightjarError
+        switch Result(catching: { () throws(NightjarError) in (try deferred.get(), try document.get()) }) {
+        case .success(let (schema, document)):
+            guard let mismatch = try schema.mismatch(in: document, use: .response, effort) else { return nil }
+            problem = NightjarError(.decoding, "the JSON is not as described: \(mismatch)")
+        case .failure(let error): problem = error
+        }
+        return NightjarError(problem.kind, "the response of endpoint \(quoted(endpoint)): \(problem.message)").about(
+            response)
+    }
+
+    /// The schema that applies to a response. Nil if there is none.
+    func schema(for response: Response) -> DeferredSchema? {
+        guard let answer = answer(to: response.status) else { return nil }
+        guard let field = response.headers["content-type"], let type = MediaType(field) else { return nil }
+        guard type.isJSON else { return nil }
+        // The most specific matching media type. OpenAPI 3.1 section 4.8.17.
+        let fitting = answer.schemas.filter { RequestContent.Choice($0.mediaType).includes(type) }
+        let exact = fitting.first { !$0.mediaType.contains("*") }
+        return (exact ?? fitting.first { !$0.mediaType.hasPrefix("*") } ?? fitting.first)?.schema
+    }
+
+    /// Selects the description for the exact status, then for a range, then the default.
+    private func answer(to status: Int) -> AnswerDescription? {
+        var best: AnswerDescription?
+        for answer in answers {
+            guard let statuses = answer.statuses else {
+                best = best ?? answer
+                continue
+            }
+            guard statuses.contains(status) else { continue }
+            if statuses.lowest == statuses.highest { return answer }
+            if best?.statuses == nil { best = answer }
+        }
+        return best
+    }
+}

@@ -1,0 +1,77 @@
+/// Facts about a list that its first request reveals: the page size and the position of the first item.
+extension PageHints {
+    /// The requested page size, from ``Pagination/size`` or a common query item. Nil if none was requested.
+    static func askedSize(_ first: RequestURL, _ options: Pagination) -> Int? {
+        if let size = options.size { return size }
+        return sizeNames.lazy.compactMap { first.queryValue($0).flatMap(PageAnswer.count) }.filter { $0 > 0 }.min()
+    }
+
+    /// The number of items up to the end of the first page, which may be a later page of the server's list.
+    ///
+    /// - Parameter count: the number of items on the page.
+    static func reached(_ first: RequestURL, _ options: Pagination, _ count: Int) -> Int {
+        var before = 0
+        if let offset = offsetNames.lazy.compactMap({ first.queryValue($0).flatMap(PageAnswer.count) }).first {
+            before = offset
+        } else if let page = pageNames.lazy.compactMap({ first.queryValue($0).flatMap(PageAnswer.count) }).first,
+            page > options.first
+        {
+            let (product, overflow) = (page - options.first).multipliedReportingOverflow(
+                by: askedSize(first, options) ?? count)
+            before = overflow ? .max : product
+        }
+        let (sum, overflow) = before.addingReportingOverflow(count)
+        return overflow ? .max : sum
+    }
+
+    /// True if the response says that no other page follows.
+    func saysThatItEnds() -> Bool {
+        if let flag = moreFlag() { return answer.flag(answer.find(flag)) == false }
+        if LinkField.speaksOfPages(answer.links), LinkField.next(in: answer.links) == nil { return true }
+        return answer.headers["X-Next-Page"]?.isEmpty == true
+    }
+
+    /// A sentence about a page with exactly the requested number of items, if nothing says that it is the last one. Nil
+    /// for other pages.
+    func fullPage(_ count: Int, asked: Int?) -> String? {
+        guard let asked, count == asked, !saysThatItEnds(), !countsNoMore else { return nil }
+        return "it has exactly the \(asked) items that were requested"
+    }
+
+    /// Common query items for the position of the first item. `start` and `from` are not included, because many APIs
+    /// use them for times.
+    static let offsetNames = ["offset", "skip", "startAt", "page[offset]"]
+    /// Common query items for a page number.
+    static let pageNames = ["page", "page_number", "pageNumber", "page[number]"]
+
+    /// Common query items for a cursor. Used if an endpoint declares them.
+    static let cursorNames = [
+        "cursor", "after", "starting_after", "after_id", "page_token", "pageToken", "next_token", "nextToken",
+        "NextToken",
+        "pagination_token", "continuation_token", "continuationToken", "continuation-token", "continue", "continuation",
+        "marker", "Marker", "page[after]", "page[cursor]", "start_cursor", "next_cursor", "since", "from",
+    ]
+}
+
+/// A query parameter that an endpoint declares. Declared parameters take precedence over the common names.
+struct DeclaredParameter: Sendable, Equatable {
+    var name: String
+    /// The value that the server uses if the parameter is missing.
+    var start: Int?
+}
+
+extension Pagination {
+
+    func declares(_ name: String) -> Bool { declared.contains { $0.name == name } }
+
+    /// The query item for the cursor: the caller's, or one that the endpoint declares, or the usual one.
+    ///
+    /// - Parameter usual: the query item that APIs with this kind of cursor use. It is preferred if the endpoint
+    ///   declares it.
+    func cursorParameter(usual: String?) -> (name: String, isGuessed: Bool) {
+        if let parameter { return (parameter, false) }
+        if let usual, declares(usual) { return (usual, true) }
+        if let name = PageHints.cursorNames.first(where: declares) { return (name, true) }
+        return (usual ?? "cursor", usual != nil && usual != "cursor")
+    }
+}

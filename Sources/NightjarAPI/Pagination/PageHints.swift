@@ -1,0 +1,270 @@
+/// Finds out from a response how its list continues, by the member names in common use.
+///
+/// The names come from the documentation of public APIs (Django REST, Laravel, Rails' pagers, JSON:API, HAL, OData,
+/// Google's AIP-158, AWS, Azure, Slack, Stripe, Facebook, Kubernetes, Jira, Notion, ...).
+struct PageHints {
+    let answer: PageAnswer
+    /// The number of items up to the end of this page. See ``reached(_:_:_:)``.
+    var reached = 0
+
+    // MARK: The location of the items
+
+    private static let itemNames = ["items", "results", "data", "records", "value", "entries"]
+    private static let wrappers = ["data", "_embedded", "result", "response"]
+
+    /// - Throws: `decoding` if no array can be the list, or if several can.
+    func items() throws(NightjarError) -> JSONPointer {
+        guard let document = answer.document else {
+            throw NightjarError(.decoding, "page \(answer.number) has no content, but a list was expected")
+        }
+        if answer.isArray(document) { return JSONPointer() }
+        var found: [[String]] = []
+        search([]) { found.append($0) }
+        if found.isEmpty {
+            for wrapper in PageHints.wrappers where found.isEmpty { search([wrapper]) { found.append($0) } }
+        }
+        if found.count == 1 { return JSONPointer(tokens: found[0]) }
+        if found.isEmpty {
+            throw NightjarError(
+                .decoding,
+                "page \(answer.number) contains no list: it is \(answer.typeName(document)) without an array; "
+                    + "set items to the location of the list")
+        }
+        let names = found.prefix(3).map { quoted(JSONPointer(tokens: $0).description) }
+        throw NightjarError(
+            .decoding,
+            "page \(answer.number) has several arrays "
+                + "(\(names.joined(separator: ", "))\(found.count > 3 ? ", ..." : "")); "
+                + "set items to the location of the list")
+    }
+
+    /// Reports the array with a common name, or all arrays if there is none.
+    private func search(_ path: [String], _ found: ([String]) -> Void) {
+        guard let range = answer.hinted(path) else { return }
+        for name in PageHints.itemNames {
+            if let value = answer.hinted(path + [name]), answer.isArray(value) { return found(path + [name]) }
+        }
+        for member in answer.members(of: range) where answer.isArray(member.value) {
+            found(path + [member.name])
+        }
+    }
+
+    // MARK: The location of the next page
+
+    /// Members that contain the URL of the next page.
+    private static let urls = [
+        ["next"], ["next_url"], ["nextUrl"], ["next_page_url"], ["nextPageUrl"], ["links", "next"],
+        ["_links", "next", "href"], ["_links", "next"], ["@odata.nextLink"], ["odata.nextLink"], ["nextLink"],
+        ["paging", "next"], ["pagination", "next"], ["pagination", "next_url"], ["meta", "next"], ["meta", "next_url"],
+        ["info", "next"], ["links", "pages", "next"], ["next_page"], ["nextPage"], ["meta", "next_page"],
+    ]
+
+    /// Members that contain a cursor, and the query items that take it.
+    static let cursors: [(path: [String], parameter: String)] = [
+        (["next_cursor"], "cursor"), (["nextCursor"], "cursor"), (["cursor", "next"], "cursor"),
+        (["cursors", "next"], "cursor"), (["meta", "next_cursor"], "cursor"), (["meta", "nextCursor"], "cursor"),
+        (["metadata", "next_cursor"], "cursor"), (["pagination", "next_cursor"], "cursor"),
+        (["pagination", "nextCursor"], "cursor"), (["response_metadata", "next_cursor"], "cursor"),
+        (["page", "next_cursor"], "cursor"), (["nextPageToken"], "pageToken"), (["next_page_token"], "page_token"),
+        (["nextToken"], "nextToken"), (["next_token"], "next_token"), (["NextToken"], "NextToken"),
+        (["meta", "next_token"], "pagination_token"), (["continuation"], "continuation"),
+        (["continuationToken"], "continuationToken"), (["continuation_token"], "continuation_token"),
+        (["metadata", "continue"], "continue"), (["next_batch"], "from"), (["next_marker"], "marker"),
+        (["nextMarker"], "marker"),
+        (["NextMarker"], "marker"), (["data", "after"], "after"), (["paging", "cursors", "after"], "after"),
+        (["next_page"], "page"), (["nextPage"], "page"), (["meta", "next_page"], "page"),
+        (["pagination", "next_page"], "page"),
+    ]
+
+    private static let more = [
+        "has_more", "hasMore", "has_next", "hasNext", "has_next_page", "hasNextPage", "HasMore", "HasMoreResults",
+        "hasMoreResults", "has_more_results", "IsTruncated", "isTruncated", "is_truncated", "truncated", "more",
+    ]
+    /// The ID of the last item. It is the cursor of the next page if a ``more`` flag is present too, as in OpenAI's
+    /// lists.
+    private static let lastIds = ["last_id", "lastId"]
+    private static let totals = [
+        "total", "total_count", "totalCount", "total_results", "totalResults", "total_items", "totalItems",
+        "total_records", "totalRecords", "total_rooms", "totalElements", "totalSize",
+    ]
+    /// A number of items: of the whole list in some APIs, of the page in others. If it exceeds the number of items,
+    /// more follow. If it is equal, it means nothing.
+    private static let counts = [
+        "count", "Count", "Total", "TotalCount", "total_rows", "numFound", "resultCount", "recordCount",
+        "total_room_count_estimate",
+    ]
+    /// Header fields with the number of items in the list.
+    private static let totalFields = [
+        "X-Total-Count", "Total-Count", "X-Total", "X-WP-Total", "Total-Records", "Total-Objects", "X-Total-Results",
+        "X-Pagination-Total-Count", "X-Count",
+    ]
+    private static let pageFields = ["X-Total-Pages", "X-WP-TotalPages", "X-Pagination-Page-Count", "X-Page-Count"]
+    private static let numbers = ["page", "current_page", "currentPage", "page_number", "pageNumber"]
+    private static let lasts = [
+        "total_pages", "totalPages", "last_page", "lastPage", "page_count", "pageCount", "pages",
+    ]
+    private static let offsets = ["offset", "skip", "startAt", "start"]
+    private static let places = [[], ["meta"], ["pagination"], ["meta", "pagination"], ["paging"], ["info"], ["page"]]
+    private static let morePlaces =
+        places + [["pageInfo"], ["page_info"], ["metadata"], ["links"], ["data"], ["result"]]
+
+    /// The location of the URL of the next page. A present URL takes precedence over a member that says there is none.
+    func url() -> (pointer: JSONPointer, goesOn: Bool)? {
+        let known = PageHints.urls.lazy.map { JSONPointer(tokens: $0) }
+        if let pointer = known.first(where: { value($0).map(PageHints.isURL) ?? false }) { return (pointer, true) }
+        return known.first(where: isEnded).map { ($0, false) }
+    }
+
+    /// The location of the cursor, by the same rule.
+    func cursor() -> (pointer: JSONPointer, parameter: String, goesOn: Bool)? {
+        for goesOn in [true, false] {
+            for (path, parameter) in PageHints.cursors {
+                let pointer = JSONPointer(tokens: path)
+                if goesOn ? value(pointer) != nil : isEnded(pointer) { return (pointer, parameter, goesOn) }
+            }
+        }
+        return nil
+    }
+
+    /// A member that should contain the URL of the next page but contains other text.
+    func unclear() -> JSONPointer? {
+        PageHints.urls.lazy.map { JSONPointer(tokens: $0) }.first { value($0) != nil }
+    }
+
+    /// The query item that usually takes the cursor at `pointer`.
+    static func parameter(for pointer: JSONPointer?) -> String? {
+        cursors.first { $0.path == pointer?.tokens }?.parameter
+    }
+
+    func moreFlag() -> JSONPointer? {
+        for place in PageHints.morePlaces {
+            for name in PageHints.more where answer.flag(answer.hinted(place + [name])) != nil {
+                return JSONPointer(tokens: place + [name])
+            }
+        }
+        return nil
+    }
+
+    func lastId() -> JSONPointer? {
+        PageHints.lastIds.lazy.map { JSONPointer(tokens: [$0]) }.first { answer.hinted($0.tokens) != nil }
+    }
+
+    func total() -> JSONPointer? { number(PageHints.totals) }
+    func pageNumber() -> JSONPointer? { number(PageHints.numbers) }
+    func lastPage() -> JSONPointer? { number(PageHints.lasts) }
+    func offset() -> JSONPointer? { number(PageHints.offsets) }
+
+    private func number(_ names: [String]) -> JSONPointer? {
+        for place in PageHints.places {
+            for name in names where answer.count(answer.hinted(place + [name])) != nil {
+                return JSONPointer(tokens: place + [name])
+            }
+        }
+        return nil
+    }
+
+    private func value(_ pointer: JSONPointer) -> String? {
+        guard case .value(let text) = sought(pointer) else { return nil }
+        return text
+    }
+
+    private func isEnded(_ pointer: JSONPointer) -> Bool { sought(pointer) == .ended }
+
+    private func sought(_ pointer: JSONPointer) -> PageAnswer.Sought? {
+        try? answer.seek(answer.hinted(pointer.tokens), pointer, "")
+    }
+
+    static func isURL(_ text: String) -> Bool {
+        text.hasPrefix("http://") || text.hasPrefix("https://") || text.hasPrefix("/")
+            || text.utf8.contains(UInt8(ascii: "?"))
+    }
+
+    // MARK: Whether absence is the end of the list
+
+    /// A sentence about what in the response says that more follows. Nil if nothing does.
+    func whatGoesOn(count: Int) -> String? {
+        if LinkField.next(in: answer.links) != nil { return "its Link field names a next page (style link)" }
+        if let (pointer, goesOn) = url(), goesOn {
+            return "it has a URL at \(quoted(pointer.description)) (style next)"
+        }
+        if let (pointer, _, goesOn) = cursor(), goesOn {
+            return "it has a cursor at \(quoted(pointer.description)) (style cursor)"
+        }
+        if let name = nextField() { return "its header field \(quoted(name)) names a next page (style header)" }
+        if let pointer = moreFlag(), answer.flag(answer.find(pointer)) == true {
+            return "it says that more items follow at \(quoted(pointer.description))"
+        }
+        if let pointer = lastPage(), let last = answer.count(answer.find(pointer)), last > 1 {
+            return "it counts \(last) pages at \(quoted(pointer.description)) (style page)"
+        }
+        if let field = counted(PageHints.pageFields), field.number > 1, reached <= count {
+            return "its header field \(quoted(field.name)) counts \(field.number) pages (style page)"
+        }
+        let end = max(reached, count)
+        for pointer in [total(), number(PageHints.counts)] {
+            guard let pointer, let total = answer.count(answer.find(pointer)), total > end else { continue }
+            return "it counts \(total) items at \(quoted(pointer.description)) and has \(count)"
+        }
+        if let field = counted(PageHints.totalFields), field.number > end {
+            return "its header field \(quoted(field.name)) counts \(field.number) items and it has \(count)"
+        }
+        return nil
+    }
+
+    /// True if the response reports the number of items in the list, and this page is the last one by that number.
+    var countsNoMore: Bool {
+        if let total = total().flatMap({ answer.count(answer.find($0)) }) { return total <= reached }
+        return counted(PageHints.totalFields).map { $0.number <= reached } ?? false
+    }
+
+    private func counted(_ names: [String]) -> (name: String, number: Int)? {
+        for name in names {
+            if let number = answer.headers[name].flatMap(PageAnswer.count) { return (name, number) }
+        }
+        return nil
+    }
+
+    /// A header field that contains a token, the number or the URL of the next page: X-Next-Page, X-Next-Token,
+    /// Next-Cursor.
+    ///
+    /// - Parameter withURL: only fields with a URL.
+    func nextField(withURL: Bool = false) -> String? {
+        (0..<answer.headers.count).first { index in
+            answer.headers.withBytes(at: index) { name, value in
+                let words = name.map(ASCII.lowercase).split(separator: UInt8(ascii: "-"))
+                guard !value.isEmpty, words.contains(where: { $0.elementsEqual("next".utf8) }) else { return false }
+                return !withURL || PageHints.isURL(String(decoding: value, as: UTF8.self))
+            }
+        }.map(answer.headers.name)
+    }
+
+    /// Whether the API is known to omit `pointer` at the end of a list: the object that would contain the link is
+    /// present, or the name belongs to a known family.
+    func leavesOut(_ pointer: JSONPointer) -> (holderIsThere: Bool, isKnown: Bool) {
+        let tokens = pointer.tokens
+        guard let name = tokens.last else { return (false, false) }
+        var holder = Array(tokens.dropLast())
+        if name == "href", holder.last == "next" { holder.removeLast() }
+        let isThere =
+            [["links"], ["_links"], ["paging"], ["response_metadata"], ["metadata"]].contains(holder)
+            && answer.isObject(JSONPointer(tokens: holder))
+        let isSlack = tokens == ["response_metadata", "next_cursor"]
+        return (isThere, isSlack || PageHints.leftOut.contains(name))
+    }
+
+    /// AIP-158 (proto3's JSON omits empty strings), AWS, OData, Azure, DynamoDB.
+    private static let leftOut: Set<String> = [
+        "nextPageToken", "next_page_token", "nextToken", "NextToken", "@odata.nextLink", "odata.nextLink", "nextLink",
+        "LastEvaluatedKey", "NextMarker", "NextContinuationToken",
+    ]
+
+    /// Common query items for the page size.
+    static let sizeNames = [
+        "per_page", "perPage", "page_size", "pageSize", "limit", "size", "max_results", "maxResults", "n", "$top",
+        "top",
+        "take", "rows", "maxItems", "page[size]", "page[limit]",
+    ]
+    /// The smallest default page size of known servers: 10 items (WordPress, Elasticsearch, Solr; Stripe 10, GitLab 20,
+    /// GitHub 30). A shorter page from a server that was not asked for a size is the complete list.
+    static let smallestPage = 10
+}

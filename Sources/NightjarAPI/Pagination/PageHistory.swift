@@ -1,0 +1,69 @@
+/// The pages that a paginator has loaded. Distinguishes a list that continues from one that repeats itself.
+struct PageHistory: Sendable {
+    /// The overlap of a page with earlier pages.
+    struct Meeting {
+        /// Its items equal those of the previous page.
+        var isPrevious = false
+        /// It repeats the end of a list that grows at the front while it is read: a partial page, for styles that count
+        /// positions.
+        var isTail = false
+        /// Its items equal those of an earlier page, and it is not a tail.
+        var isMet = false
+    }
+
+    /// The keys of all items so far.
+    private var known = FingerprintSet()
+    /// The fingerprints of the items of each non-empty page: 16 to 37 bytes per page, so up to 4 MB with the default
+    /// ``Pagination/maximumPages``.
+    private var pages = FingerprintSet()
+    /// The position of each loaded page. The same size.
+    private var positions = FingerprintSet()
+    /// The number of non-empty pages, and how many consecutive ones up to the last repeated an earlier page.
+    private(set) var filledPages = 0
+    private(set) var metInARow = 0
+    /// The fingerprint of the last loaded page.
+    private var previous: FingerprintSet.Fingerprint?
+    /// The number of elements of the largest page so far.
+    private var largestPage = 0
+    /// The number of consecutive pages without new items.
+    private(set) var emptyPages = 0
+    /// The number of items delivered or ready.
+    private(set) var itemCount = 0
+
+    func meeting(_ whole: FingerprintSet.Fingerprint, of count: Int, countsPlaces: Bool) -> Meeting {
+        var meeting = Meeting()
+        guard count > 0 else { return meeting }
+        meeting.isPrevious = whole == previous
+        meeting.isTail = meeting.isPrevious && countsPlaces && count < largestPage
+        meeting.isMet = !meeting.isTail && pages.contains(whole)
+        return meeting
+    }
+
+    /// True if a page was loaded from `next` before. Records that a page was loaded from `current`.
+    mutating func isVisited(_ next: PagePosition, after current: PagePosition) -> Bool {
+        if let print = current.fingerprint { _ = positions.insert(print) }
+        return next.fingerprint.map(positions.contains) ?? false
+    }
+
+    /// The indices of the elements to deliver: those whose keys have not occurred before.
+    func unmet(_ keys: [FingerprintSet.Fingerprint], from skip: Int) -> [Int] {
+        var onPage = FingerprintSet()
+        return keys.indices.filter { onPage.insert(keys[$0]) && $0 >= skip && !known.contains(keys[$0]) }
+    }
+
+    mutating func note(
+        _ print: (keys: [FingerprintSet.Fingerprint], whole: FingerprintSet.Fingerprint), of count: Int, kept: Int,
+        isMet: Bool
+    ) {
+        largestPage = max(largestPage, count)
+        itemCount += kept
+        for key in print.keys { _ = known.insert(key) }
+        previous = print.whole
+        if count > 0 {
+            _ = pages.insert(print.whole)
+            filledPages += 1
+            metInARow = isMet ? metInARow + 1 : 0
+        }
+        emptyPages = kept == 0 ? emptyPages + 1 : 0
+    }
+}

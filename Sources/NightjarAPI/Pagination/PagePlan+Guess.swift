@@ -1,0 +1,245 @@
+extension PagePlan {
+    /// Completes the caller's options with what the first response reveals.
+    ///
+    /// - Returns: the plan, and one sentence, without a full stop, about each guess.
+    /// - Throws: `decoding` if the response does not reveal enough. The message says what to set.
+    static func make(
+        _ options: Pagination, _ answer: PageAnswer, _ first: RequestURL
+    ) throws(NightjarError) -> (plan: PagePlan, guessed: [String]) {
+        let hints = PageHints(answer: answer)
+        var guessed: [String] = []
+        var plan = PagePlan(options.style, items: JSONPointer())
+        if let items = options.items {
+            plan.items = items
+        } else if answer.document != nil || options.style == .guess {
+            plan.items = try hints.items()
+            guessed.append(
+                plan.items.tokens.isEmpty
+                    ? "the response itself is the list" : "the items are at \(quoted(plan.items.description))")
+        }
+        plan.next = options.next
+        plan.more = options.more
+        plan.total = options.total
+        switch options.style {
+        case .guess: try plan.guess(options, hints, first, &guessed)
+        case .page: plan.parameter = options.parameter ?? "page"
+        case .offset: plan.parameter = options.parameter ?? "offset"
+        case .header:
+            plan.parameter = options.parameter ?? ""
+            plan.header = options.header ?? ""
+        case .cursor:
+            if plan.next == nil, let known = hints.cursor() {
+                plan.next = known.pointer
+                guessed.append("the cursor is at \(quoted(known.pointer.description))")
+            }
+            let parameter = options.cursorParameter(usual: PageHints.parameter(for: plan.next))
+            plan.parameter = parameter.name
+            if parameter.isGuessed { guessed.append("the query item \(quoted(parameter.name)) takes it") }
+        case .next:
+            if plan.next == nil, let pointer = hints.url()?.pointer ?? hints.unclear() {
+                plan.next = pointer
+                guessed.append("the URL of the next page is at \(quoted(pointer.description))")
+            }
+        case .link, .custom: break
+        }
+        return (plan, guessed)
+    }
+
+    private mutating func guess(
+        _ options: Pagination, _ hints: PageHints, _ first: RequestURL, _ guessed: inout [String]
+    ) throws(NightjarError) {
+        if let next { return try guessKind(of: next, options, hints, &guessed) }
+        if LinkField.next(in: hints.answer.links) != nil {
+            style = .link
+            guessed.append("a Link field names the next page")
+            return
+        }
+        let (url, cursor) = (hints.url(), hints.cursor())
+        if let url, url.goesOn || cursor?.goesOn != true && hints.moreFlag() == nil {
+            style = .next
+            next = url.pointer
+            guessed.append("the URL of the next page is at \(quoted(url.pointer.description))")
+            heedFlag(hints, &guessed)
+        } else if let cursor, cursor.goesOn || hints.moreFlag() == nil {
+            adopt(cursor.pointer, options.cursorParameter(usual: cursor.parameter).name, &guessed)
+            heedFlag(hints, &guessed)
+        } else if !guessLastId(options, hints, &guessed), !guessLastItem(options, hints, first, &guessed),
+            !guessNumbers(options, hints, &guessed), !guessField(hints, &guessed)
+        {
+            try guessByRequest(options, hints, first, &guessed)
+        }
+    }
+
+    /// If a cursor is present on the last page too, only the flag marks the end, as in Relay's connections.
+    private mutating func heedFlag(_ hints: PageHints, _ guessed: inout [String]) {
+        guard more == nil, let flag = hints.moreFlag() else { return }
+        more = flag
+        guessed.append("\(quoted(flag.description)) says whether more items follow")
+    }
+
+    private mutating func adopt(_ pointer: JSONPointer, _ parameter: String, _ guessed: inout [String]) {
+        style = .cursor
+        next = pointer
+        self.parameter = parameter
+        guessed.append("the cursor is at \(quoted(pointer.description))")
+        guessed.append("the query item \(quoted(parameter)) takes it")
+    }
+
+    /// The caller has specified the location but not the kind: a URL is recognized by its form.
+    private mutating func guessKind(
+        of pointer: JSONPointer, _ options: Pagination, _ hints: PageHints, _ guessed: inout [String]
+    ) throws(NightjarError) {
+        guard case .value(let text) = try hints.answer.seek(pointer, "a cursor or a URL"), !PageHints.isURL(text) else {
+            style = .next
+            guessed.append("the value at \(quoted(pointer.description)) is the URL of the next page")
+            return
+        }
+        adopt(pointer, options.cursorParameter(usual: PageHints.parameter(for: pointer)).name, &guessed)
+    }
+
+    /// A `has_more` flag with a `last_id`, as in OpenAI's API.
+    private mutating func guessLastId(
+        _ options: Pagination, _ hints: PageHints, _ guessed: inout [String]
+    ) -> Bool {
+        guard let flag = options.more ?? hints.moreFlag(), let id = hints.lastId() else { return false }
+        more = flag
+        adopt(id, options.cursorParameter(usual: "after").name, &guessed)
+        guessed.append("\(quoted(flag.description)) says whether more items follow")
+        return true
+    }
+
+    /// A header field other than Link that contains the URL of the next page.
+    private mutating func guessField(_ hints: PageHints, _ guessed: inout [String]) -> Bool {
+        guard let name = hints.nextField(withURL: true) else { return false }
+        style = .header
+        header = name
+        guessed.append("the header field \(quoted(name)) has the URL of the next page")
+        return true
+    }
+
+    /// A `has_more` flag where the next page begins after the last item of this one, as in Stripe's API.
+    private mutating func guessLastItem(
+        _ options: Pagination, _ hints: PageHints, _ first: RequestURL, _ guessed: inout [String]
+    ) -> Bool {
+        var counted = self
+        if counted.adoptNumber(options, first), !PageHints.cursorNames.contains(where: options.declares) {
+            return false
+        }
+        guard let flag = options.more ?? hints.moreFlag(), let list = hints.answer.find(items),
+            let last = hints.answer.ranges.elements(of: list, limit: PageReading.maximumElements)?.last
+        else { return false }
+        let id = JSONPointer(tokens: ["id"])
+        guard hints.pageNumber() == nil, hints.offset() == nil, hints.answer.ranges.value(at: id, in: last) != nil
+        else { return false }
+        style = .cursor
+        more = flag
+        lastItem = id
+        parameter = options.cursorParameter(usual: "starting_after").name
+        guessed.append("\(quoted(flag.description)) says whether more items follow")
+        guessed.append("the query item \(quoted(parameter)) takes the id of the last item")
+        return true
+    }
+
+    private mutating func guessNumbers(
+        _ options: Pagination, _ hints: PageHints, _ guessed: inout [String]
+    ) -> Bool {
+        let flag = options.more ?? hints.moreFlag()
+        let total = options.total ?? hints.total()
+        if let page = hints.pageNumber(), hints.lastPage() != nil || flag != nil || total != nil {
+            style = .page
+            number = page
+            last = hints.lastPage()
+            more = flag
+            self.total = last == nil && flag == nil ? total : options.total
+            parameter = options.parameter ?? PageHints.pageNames.first(where: options.declares) ?? "page"
+            guessed.append("the page number is at \(quoted(page.description))")
+        } else if let offset = hints.offset(), let name = offset.tokens.last, total != nil || flag != nil {
+            style = .offset
+            number = offset
+            more = flag
+            self.total = total
+            parameter = options.parameter ?? offsetName(options, usual: name)
+            guessed.append("the offset of the first item is at \(quoted(offset.description))")
+        } else {
+            return false
+        }
+        guessed.append("the query item \(quoted(parameter)) requests the next page")
+        return true
+    }
+
+    private func offsetName(_ options: Pagination, usual: String) -> String {
+        if options.declares(usual) { return usual }
+        return PageHints.offsetNames.first(where: options.declares) ?? usual
+    }
+
+    /// The response does not reveal how the list continues. If it says that more follows, the first request or its
+    /// endpoint may have the query item that selects the next page.
+    ///
+    /// - Throws: `decoding` if more follows, or may follow, and the next request is unknown.
+    private mutating func guessByRequest(
+        _ options: Pagination, _ hints: PageHints, _ first: RequestURL, _ guessed: inout [String]
+    ) throws(NightjarError) {
+        let elements = hints.answer.find(items).flatMap {
+            hints.answer.ranges.elements(of: $0, limit: PageReading.maximumElements)
+        }
+        let count = elements?.count ?? 0
+        let hints = PageHints(answer: hints.answer, reached: PageHints.reached(first, options, count))
+        if let pointer = hints.unclear() {
+            throw NightjarError(
+                .decoding,
+                "the next page cannot be determined: the value at \(quoted(pointer.description)) of page 1 is not a "
+                    + "URL; "
+                    + "set style, next and param")
+        }
+        let asked = PageHints.askedSize(first, options)
+        guard let reason = hints.whatGoesOn(count: count) ?? hints.fullPage(count, asked: asked) else {
+            let flag = options.more ?? hints.moreFlag()
+            guessed.append(
+                flag.map { "\(quoted($0.description)) says that nothing follows, so it is the whole list" }
+                    ?? "nothing in the response says that more follows, so it is the whole list")
+            return
+        }
+        guard count > 0, adoptNumber(options, first) else {
+            throw NightjarError(
+                .decoding, "the next page cannot be determined, although \(reason.dropPage); set style and param")
+        }
+        more = options.more ?? hints.moreFlag()
+        total = options.total ?? (more == nil && style == .offset ? hints.total() : nil)
+        guessed.append("\(reason.dropPage)")
+        guessed.append("the query item \(quoted(parameter)) requests the next page")
+    }
+
+    /// The query item of the first request, or of its endpoint, that contains the position or the number of a page.
+    private mutating func adoptNumber(_ options: Pagination, _ first: RequestURL) -> Bool {
+        func isNumber(_ name: String) -> Bool { first.queryValue(name).flatMap(PageAnswer.count) != nil }
+        func startsAtFirst(_ name: String) -> Bool {
+            options.declared.contains { $0.name == name && $0.start == options.first }
+        }
+        let (offsets, pages) = (PageHints.offsetNames, PageHints.pageNames)
+        if let name = options.parameter {
+            style = offsets.contains(name) ? .offset : .page
+            parameter = name
+            return style == .offset || isNumber(name) || startsAtFirst(name)
+        }
+        if let name = offsets.first(where: isNumber) {
+            (style, parameter) = (.offset, name)
+        } else if let name = pages.first(where: isNumber) {
+            (style, parameter) = (.page, name)
+        } else if let name = offsets.first(where: options.declares) {
+            (style, parameter) = (.offset, name)
+        } else if let name = pages.first(where: startsAtFirst) {
+            (style, parameter) = (.page, name)
+        } else {
+            return false
+        }
+        return true
+    }
+}
+
+extension String {
+    /// Replaces "it" with "page 1": "page 1 says" for "it says".
+    fileprivate var dropPage: String {
+        if hasPrefix("it ") { return "page 1 " + dropFirst(3) }
+        return hasPrefix("its ") ? "page 1's " + dropFirst(4) : self
+    }
+}

@@ -1,0 +1,164 @@
+/// How a list continues, completely determined: the caller's options and what the first response revealed.
+struct PagePlan: Sendable, Equatable {
+    /// ``Pagination/Style/guess`` only for a list of one page.
+    var style: Pagination.Style
+    var items: JSONPointer
+    /// The location of the cursor or URL, for styles cursor and next.
+    var next: JSONPointer?
+    /// The query item of the style.
+    var parameter = ""
+    /// The response field of style header.
+    var header = ""
+    /// The location of the cursor within the last item, if no member of the response contains it.
+    var lastItem: JSONPointer?
+    var more: JSONPointer?
+    var total: JSONPointer?
+    /// The location of the page number, if the response reports it.
+    var number: JSONPointer?
+    /// The location of the number of the last page.
+    var last: JSONPointer?
+
+    init(_ style: Pagination.Style, items: JSONPointer) {
+        self.style = style
+        self.items = items
+    }
+}
+
+/// The position of a page in a list. Stored in saved positions.
+enum PagePosition: Sendable, Equatable {
+    case first
+    case page(Int)
+    case offset(Int)
+    case cursor(String)
+    case url(RequestURL)
+    case token(String)
+    case query([Item])
+    case end
+
+    struct Item: Sendable, Equatable {
+        var name: String
+        var value: String
+    }
+
+    /// The fingerprint of the position. Nil for positions that may repeat: the end, and those set by the caller.
+    var fingerprint: FingerprintSet.Fingerprint? {
+        let text: String
+        switch self {
+        case .first, .query, .end: return nil
+        case .page(let number): text = "page \(number)"
+        case .offset(let offset): text = "offset \(offset)"
+        case .cursor(let cursor): text = "cursor \(cursor)"
+        case .token(let token): text = "token \(token)"
+        case .url(let url): text = "url \(url.origin.description)\(url.target)"
+        }
+        return FingerprintSet.Fingerprint(Array(text.utf8))
+    }
+}
+
+/// A response with a page of a list.
+struct PageAnswer {
+    let headers: Headers
+    let links: [LinkField]
+    let ranges: JSONRanges
+    /// Nil if the response has no body.
+    let document: Range<Int>?
+    /// The number of the page, from 1.
+    let number: Int
+    private let index: MemberIndex
+
+    init(headers: Headers, ranges: JSONRanges, document: Range<Int>?, number: Int) {
+        self.headers = headers
+        links = LinkField.parse(headers)
+        self.ranges = ranges
+        self.document = document
+        self.number = number
+        index = MemberIndex(ranges)
+    }
+
+    func find(_ pointer: JSONPointer) -> Range<Int>? { document.flatMap { index.value(at: pointer.tokens, in: $0) } }
+
+    /// The value at a hinted location. In an object with very many members only the first ones are considered.
+    func hinted(_ path: [String]) -> Range<Int>? {
+        document.flatMap { index.value(at: path, in: $0, amongFirst: true) }
+    }
+
+    /// The members of the object at `range`, up to ``MemberIndex/limit``. Empty if it is not an object.
+    func members(of range: Range<Int>) -> [(name: String, value: Range<Int>)] { index.members(of: range) }
+
+    func isObject(_ pointer: JSONPointer) -> Bool { find(pointer).flatMap(ranges.first) == UInt8(ascii: "{") }
+
+    func isArray(_ range: Range<Int>) -> Bool { ranges.first(range) == UInt8(ascii: "[") }
+
+    /// A non-negative integer, possibly in quotes.
+    func count(_ range: Range<Int>?) -> Int? {
+        guard let range, range.count <= PageAnswer.longestNumber else { return nil }
+        let text = ranges.text(of: range) ?? String(decoding: ranges.bytes(of: range), as: UTF8.self)
+        return PageAnswer.count(text)
+    }
+
+    /// A non-negative integer that a double represents exactly, with room for arithmetic.
+    static func count(_ text: String) -> Int? {
+        guard let number = Int(text), number >= 0, number < 1 << 52 else { return nil }
+        return number
+    }
+
+    func flag(_ range: Range<Int>?) -> Bool? {
+        switch range.flatMap(ranges.first) {
+        case UInt8(ascii: "t"): true
+        case UInt8(ascii: "f"): false
+        default: nil
+        }
+    }
+
+    /// The type of the value at `range`, for messages: "an object".
+    func typeName(_ range: Range<Int>?) -> String {
+        guard let range, let first = ranges.first(range) else { return "nothing" }
+        return switch first {
+        case UInt8(ascii: "{"): "an object"
+        case UInt8(ascii: "["): "an array"
+        case UInt8(ascii: "\""): "a string"
+        case UInt8(ascii: "t"), UInt8(ascii: "f"): "a boolean"
+        case UInt8(ascii: "n"): "null"
+        default: "a number"
+        }
+    }
+
+    /// The value found at the location of a cursor or of the URL of the next page.
+    enum Sought: Equatable {
+        case value(String)
+        /// Null, false, 0 or an empty string: the list ends.
+        case ended
+        case absent
+    }
+
+    /// - Throws: `decoding` for another type, with the location and the type found.
+    func seek(_ pointer: JSONPointer, _ what: String) throws(NightjarError) -> Sought {
+        try seek(find(pointer), pointer, what)
+    }
+
+    /// - Parameter range: the range of the value at `pointer`.
+    func seek(_ range: Range<Int>?, _ pointer: JSONPointer, _ what: String) throws(NightjarError) -> Sought {
+        guard let range, let first = ranges.first(range) else { return .absent }
+        switch first {
+        case UInt8(ascii: "\""):
+            guard let text = ranges.text(of: range) else { return .absent }
+            return text.isEmpty ? .ended : .value(text)
+        case UInt8(ascii: "n"), UInt8(ascii: "f"): return .ended
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
+            // Kept as written, because a double would lose digits.
+            let text = String(decoding: ranges.bytes(of: range), as: UTF8.self)
+            return text == "0" ? .ended : .value(text)
+        case UInt8(ascii: "{"):
+            // The `href` member of HAL and JSON:API links.
+            let target = ranges.value(at: JSONPointer(tokens: ["href"]), in: range)
+            if let target, let text = ranges.text(of: target) { return text.isEmpty ? .ended : .value(text) }
+        default: break
+        }
+        throw NightjarError(
+            .decoding,
+            "page \(number) has \(typeName(range)) at \(quoted(pointer.description)), where \(what) was expected")
+    }
+
+    /// The maximum length of a number in bytes. Longer ones do not fit 64 bits.
+    private static let longestNumber = 24
+}

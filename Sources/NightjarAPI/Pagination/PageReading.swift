@@ -1,0 +1,310 @@
+/// Reads one response of a list by the plan: its items and the next page. The rules are in the table of ``PageWalk``.
+struct PageReading {
+    enum Next: Equatable {
+        case position(PagePosition)
+        /// A reference to be resolved.
+        case url(String)
+        case end
+    }
+
+    let options: Pagination
+    let plan: PagePlan
+    let answer: PageAnswer
+    let place: PagePlace
+    let first: RequestURL
+
+    /// The maximum number of elements per page. Servers send at most some ten thousand; each costs 16 bytes.
+    static let maximumElements = 1 << 20
+
+    // MARK: Items
+
+    func elements() throws(NightjarError) -> [Range<Int>] {
+        guard answer.document != nil else { return [] }
+        let list = answer.find(plan.items)
+        if isEmptied(list) { return [] }
+        guard let list, let elements = answer.ranges.elements(of: list, limit: PageReading.maximumElements + 1) else {
+            let pointer = plan.items.tokens.isEmpty ? "at its root" : "at \(quoted(plan.items.description))"
+            throw NightjarError(
+                .decoding,
+                "page \(place.number) has \(answer.typeName(list)) \(pointer), where its list was expected; "
+                    + "set items to the location of the list")
+        }
+        guard elements.count <= PageReading.maximumElements else {
+            throw NightjarError(
+                .tooLarge,
+                "page \(place.number) has more than \(PageReading.maximumElements) items; request smaller pages")
+        }
+        return elements
+    }
+
+    /// True if the server wrote an empty list as null (as Go does) or omitted it (as proto3's JSON does). The location
+    /// was set by the caller or found in an earlier response: a guessed location always contains an array.
+    private func isEmptied(_ list: Range<Int>?) -> Bool {
+        guard let list else {
+            return [plan.next, plan.more, plan.total].contains { $0.flatMap(answer.find) != nil }
+        }
+        return answer.ranges.first(list) == UInt8(ascii: "n")
+    }
+
+    /// The fingerprints of the items' keys, if there is a key, and of all items together.
+    func prints(
+        _ elements: [Range<Int>]
+    ) throws(NightjarError) -> (keys: [FingerprintSet.Fingerprint], whole: FingerprintSet.Fingerprint) {
+        var keys: [FingerprintSet.Fingerprint] = []
+        var whole = FingerprintSet.Fold()
+        for (index, element) in elements.enumerated() {
+            guard let pointer = options.key else {
+                whole.add(answer.ranges.bytes(of: element))
+                continue
+            }
+            let key = try key(pointer, of: element, at: index)
+            keys.append(key)
+            whole.add(key)
+        }
+        return (keys, whole.result)
+    }
+
+    private func key(
+        _ pointer: JSONPointer, of element: Range<Int>, at index: Int
+    ) throws(NightjarError) -> FingerprintSet.Fingerprint {
+        let value = answer.ranges.value(at: pointer, in: element)
+        guard let value, let kind = answer.ranges.first(value), !"{[n".utf8.contains(kind) else {
+            throw NightjarError(
+                .decoding,
+                "item \(index) of page \(place.number) has \(answer.typeName(value)) at "
+                    + "\(quoted(pointer.description)), where its key was expected")
+        }
+        // Equal strings have the same fingerprint, however they are escaped.
+        if kind == UInt8(ascii: "\""), answer.ranges.bytes(of: value).contains(UInt8(ascii: "\\")),
+            let text = answer.ranges.text(of: value)
+        {
+            return FingerprintSet.Fingerprint(Array("\"\(text)\"".utf8))
+        }
+        return FingerprintSet.Fingerprint(answer.ranges.bytes(of: value))
+    }
+
+    var countsPlaces: Bool { plan.style == .page || plan.style == .offset }
+
+    /// True if another page with these items must be the same page, because the items are distinctive.
+    func areTelling(_ elements: [Range<Int>]) -> Bool {
+        guard options.key == nil else { return true }
+        var met = FingerprintSet()
+        for element in elements {
+            guard met.insert(FingerprintSet.Fingerprint(answer.ranges.bytes(of: element))) else { return false }
+        }
+        return elements.count >= PageReading.fewestTelling
+            || elements.allSatisfy { answer.ranges.first($0).map("{[".utf8.contains) ?? false }
+    }
+
+    /// The minimum number of distinct scalar values that make a page distinctive. Fewer may repeat by chance.
+    private static let fewestTelling = 3
+
+    /// True if a page that repeats the position `next` is the end of the list and not a loop. It has no items, earlier
+    /// pages had some, and its own request used the same position. Some servers end a feed this way.
+    func endsByRepeating(_ next: PagePosition, _ elements: [Range<Int>]) throws(NightjarError) -> Bool {
+        guard elements.isEmpty, place.seen > 0, next == place.position else { return false }
+        return try moreFollows() != true
+    }
+
+    /// The error for a page that leads to a page that was loaded before.
+    ///
+    /// - Parameter isSame: that page is this page.
+    func unmoved(isSame: Bool) -> NightjarError {
+        let page = isSame ? "itself" : "an earlier page"
+        let why =
+            switch plan.style {
+            case .page, .offset:
+                "the server ignores the query item \(quoted(plan.parameter)) or counts wrongly; set param, or total "
+                    + "or more"
+            case .cursor:
+                "the server ignores the query item \(quoted(plan.parameter)) or repeats its cursors; set param to "
+                    + "the query "
+                    + "item that takes the cursor"
+            case .header where options.requestHeader != nil || !plan.parameter.isEmpty:
+                "the server ignores the token or repeats it; set param or request_header to what takes the token"
+            default: "the server returns to an earlier position"
+            }
+        return NightjarError(
+            .protocol, "page \(place.number) names \(page) as the next page, so the list would never end: \(why)")
+    }
+
+    func repeated(ofPrevious isPrevious: Bool) -> NightjarError {
+        repeated("page \(place.number) has the items of \(isPrevious ? "the previous page" : "an earlier page")")
+    }
+
+    func repeated(inARow count: Int) -> NightjarError {
+        repeated("the \(count) pages up to page \(place.number) have the items of earlier pages")
+    }
+
+    private func repeated(_ what: String) -> NightjarError {
+        let how = options.key == nil ? "byte for byte" : "key for key"
+        let why =
+            switch plan.style {
+            case .page, .offset:
+                "the server ignores the query item \(quoted(plan.parameter)), or starts again after its last page; "
+                    + "set param, or total or more"
+            default: "the server returns to an earlier position"
+            }
+        return NightjarError(.protocol, "\(what), \(how): \(why)")
+    }
+
+    // MARK: The next page
+
+    /// The next page. Nil if the caller decides.
+    func next(_ elements: [Range<Int>]) throws(NightjarError) -> Next? {
+        let more = try moreFollows()
+        if more == false { return .end }
+        let count = elements.count
+        switch plan.style {
+        case .guess: return .end
+        case .custom: return nil
+        case .page:
+            if count == 0, more != true { return .end }
+            let current = currentPage
+            let last = plan.last.flatMap { answer.count(answer.find($0)) }
+            if more != true, let last, current >= last { return .end }
+            if let total = try total(), more != true, place.seen + count >= total { return .end }
+            let (number, overflow) = current.addingReportingOverflow(1)
+            return overflow ? try end(more, "a number for the next page") : .position(.page(number))
+        case .offset:
+            if count == 0, more != true { return .end }
+            let (offset, overflow) = currentOffset.addingReportingOverflow(count)
+            if let total = try total(), more != true, offset >= total { return .end }
+            return overflow ? try end(more, "a number for the next page") : .position(.offset(offset))
+        case .cursor: return try behindCursor(elements, more)
+        case .next:
+            guard let pointer = plan.next else { return try absent(count, more, "a URL of the next page") }
+            switch try answer.seek(pointer, "the URL of the next page") {
+            case .value(let text): return .url(text)
+            case .ended: return try end(more, "the URL of the next page at \(quoted(pointer.description))")
+            case .absent: return try absent(count, more, "the URL of the next page")
+            }
+        case .link:
+            if let link = LinkField.next(in: answer.links) { return .url(link.target) }
+            let what = "a Link field with rel=next"
+            return LinkField.speaksOfPages(answer.links) ? try end(more, what) : try absent(count, more, what)
+        case .header:
+            let name = plan.header
+            guard let token = answer.headers[name] else {
+                return try absent(count, more, "a header field \(quoted(name))")
+            }
+            guard !token.isEmpty else { return try end(more, "a token in its header field \(quoted(name))") }
+            if options.requestHeader != nil || !plan.parameter.isEmpty { return .position(.token(token)) }
+            guard PageHints.isURL(token) else {
+                throw NightjarError(
+                    .decoding,
+                    "page \(place.number) has no URL in its header field \(quoted(name)); set param or "
+                        + "request_header to "
+                        + "what sends its value back")
+            }
+            return .url(token)
+        }
+    }
+
+    /// The page after these elements, which are the last ones by the counts in the response. Nil if the style does not
+    /// count positions, or if the response itself says that nothing follows.
+    func beyond(_ elements: [Range<Int>]) throws(NightjarError) -> Next? {
+        guard try moreFollows() == nil else { return nil }
+        let (start, step) = plan.style == .page ? (currentPage, 1) : (currentOffset, elements.count)
+        let (number, overflow) = start.addingReportingOverflow(step)
+        guard countsPlaces, !overflow else { return nil }
+        return .position(plan.style == .page ? .page(number) : .offset(number))
+    }
+
+    private func behindCursor(_ elements: [Range<Int>], _ more: Bool?) throws(NightjarError) -> Next {
+        if let pointer = plan.lastItem {
+            guard let last = elements.last else { return try end(more, "an item to continue after") }
+            guard more == true else { return try absent(elements.count, more, "whether more follows") }
+            guard let text = cursor(pointer, in: last) else {
+                return try end(more, "a cursor at \(quoted(pointer.description)) of its last item")
+            }
+            return .position(.cursor(text))
+        }
+        guard let pointer = plan.next else { return try absent(elements.count, more, "a cursor") }
+        switch try answer.seek(pointer, "a cursor") {
+        case .value(let text): return .position(.cursor(text))
+        case .ended: return try end(more, "a cursor at \(quoted(pointer.description))")
+        case .absent: return try absent(elements.count, more, "a cursor")
+        }
+    }
+
+    private func cursor(_ pointer: JSONPointer, in element: Range<Int>) -> String? {
+        guard let value = answer.ranges.value(at: pointer, in: element), let kind = answer.ranges.first(value),
+            !"{[ntf".utf8.contains(kind)
+        else { return nil }
+        let text = answer.ranges.text(of: value) ?? String(decoding: answer.ranges.bytes(of: value), as: UTF8.self)
+        return text.isEmpty ? nil : text
+    }
+
+    /// The end of the list, because the response does not specify a next page.
+    ///
+    /// - Throws: `decoding` if the response says that more follows, because a truncated list must not look complete.
+    private func end(_ more: Bool?, _ lack: String) throws(NightjarError) -> Next {
+        guard more == true else { return .end }
+        let flag = plan.more.map { " at \(quoted($0.description))" } ?? ""
+        throw NightjarError(
+            .decoding,
+            "page \(place.number) says\(flag) that more follows, but lacks \(lack); the list cannot continue with "
+                + "style "
+                + plan.style.rawValue)
+    }
+
+    /// The response lacks the value that should say how the list continues.
+    private func absent(_ count: Int, _ more: Bool?, _ what: String) throws(NightjarError) -> Next {
+        if more == true {
+            return try end(more, what + (plan.next.map { " at \(quoted($0.description))" } ?? ""))
+        }
+        guard place.position == .first else { return .end }
+        let hints = PageHints(answer: answer, reached: PageHints.reached(first, options, count))
+        let leavesOut = plan.next.map(hints.leavesOut) ?? (holderIsThere: false, isKnown: false)
+        if leavesOut.holderIsThere { return .end }
+        let place = plan.next.map { " at \(quoted($0.description))" } ?? ""
+        let name = plan.style.rawValue
+        if let reason = hints.whatGoesOn(count: count) {
+            throw NightjarError(
+                .decoding, "style \(name) does not fit: page 1 lacks \(what)\(place), but \(reason)")
+        }
+        if leavesOut.isKnown || count == 0 { return .end }
+        if let total = try total(), count >= total { return .end }
+        if count < PageHints.askedSize(first, options) ?? PageHints.smallestPage { return .end }
+        throw NightjarError(
+            .decoding,
+            "style \(name) does not fit: page 1 lacks \(what)\(place), and nothing in it says that its \(count) items "
+                + "are the whole list; set style, or set size, total or more if the server ends its lists this way")
+    }
+
+    private func moreFollows() throws(NightjarError) -> Bool? {
+        guard let pointer = plan.more, answer.document != nil else { return nil }
+        let value = answer.find(pointer)
+        if let flag = answer.flag(value) { return flag }
+        // A missing flag means nothing, but a flag set by the caller must be in the first response.
+        guard options.more != nil, value != nil || place.position == .first else { return nil }
+        throw NightjarError(
+            .decoding,
+            "page \(place.number) has \(answer.typeName(value)) at \(quoted(pointer.description)), where true or false "
+                + "was expected (more)")
+    }
+
+    private func total() throws(NightjarError) -> Int? {
+        guard let pointer = plan.total, answer.document != nil else { return nil }
+        let value = answer.find(pointer)
+        if let total = answer.count(value) { return total }
+        guard options.total != nil, value != nil || place.position == .first else { return nil }
+        throw NightjarError(
+            .decoding,
+            "page \(place.number) has \(answer.typeName(value)) at \(quoted(pointer.description)), where the number of "
+                + "items was expected (total)")
+    }
+
+    private var currentPage: Int {
+        if let told = plan.number.flatMap({ answer.count(answer.find($0)) }) { return told }
+        if case .page(let number) = place.position { return number }
+        return first.queryValue(plan.parameter).flatMap(PageAnswer.count) ?? options.first
+    }
+
+    private var currentOffset: Int {
+        if case .offset(let offset) = place.position { return offset }
+        if let told = plan.number.flatMap({ answer.count(answer.find($0)) }) { return told }
+        return first.queryValue(plan.parameter).flatMap(PageAnswer.count) ?? 0
+    }
+}

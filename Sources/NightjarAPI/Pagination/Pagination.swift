@@ -1,0 +1,72 @@
+/// How a list continues from one response to the next.
+///
+/// Error messages use the option names of Lua, JSON and endpoint descriptions: `param`, `size_param`, `request_header`,
+/// `max_pages`, `max_items` and `allow_origins`.
+public struct Pagination: Sendable {
+    public enum Style: String, Sendable, CaseIterable {
+        /// Determined from the first response and reported.
+        case guess
+        /// A page number: `?page=2`. Has the same limitation as ``offset``.
+        case page
+        /// An offset: `?offset=20`. If the list changes while it is read, the result is incomplete. Items deleted
+        /// before the current position shift others, which are missed. Items inserted there shift others, which are
+        /// repeated unless ``Pagination/key`` removes them.
+        case offset
+        /// `?cursor=...`, an opaque string from the previous response.
+        case cursor
+        /// A Link field with rel=next. RFC 8288.
+        case link
+        /// The URL of the next page in the body.
+        case next
+        /// A token in a response header field, sent back in a query item or header field. Without ``parameter`` and
+        /// ``requestHeader`` the field contains the URL of the next page.
+        case header
+        /// The caller sets the next page after each page.
+        case custom
+    }
+
+    public var style = Style.guess
+    /// The location of the items in a response. Nil: determined from the first response.
+    public var items: JSONPointer?
+    /// The location of the cursor or of the URL of the next page. Nil: determined from the first response. ``PageWalk``
+    /// describes when its absence is the end.
+    public var next: JSONPointer?
+    /// The location of an item's unique key within the item. Items with the same key are delivered once. Each item
+    /// costs 16 to 37 bytes while the paginator exists; without a key only each page does.
+    public var key: JSONPointer?
+    /// The query item that selects a page: `page`, `offset`, `cursor`. Nil: the default name of the style.
+    public var parameter: String?
+    /// The query item that sets the page size. Nil: none.
+    public var sizeParameter: String?
+    /// The page size to request or, without ``sizeParameter``, the server's default. Nil: unknown.
+    public var size: Int?
+    /// The number of the first page, usually 1, sometimes 0. At most ``largestFirst``.
+    public var first = 1
+    /// For ``Style/header``: the response field that contains the token.
+    public var header: String?
+    /// For ``Style/header``: the request field that sends the token back. Nil: ``parameter`` does, or the response
+    /// field contains the URL of the next page.
+    public var requestHeader: String?
+    /// The location of a boolean that says whether more items follow. Nil: none. False ends the list. True without a
+    /// next page is an error.
+    public var more: JSONPointer?
+    /// The location of the total number of items. Nil: none.
+    public var total: JSONPointer?
+    /// The number of pages to load in advance, 0 to ``largestPrefetch``. Their responses are kept in memory.
+    public var prefetch = 1
+    /// The maximum number of pages. Exceeding it is an error, never a silent end.
+    public var maximumPages = 100_000
+    public var maximumItems = 10_000_000
+    /// Other origins that the next page may have. They receive no credentials.
+    public var allowedOrigins: [String] = []
+
+    /// The query parameters declared by the endpoint.
+    var declared: [DeclaredParameter] = []
+
+    /// The maximum of ``prefetch``.
+    public static let largestPrefetch = 64
+    /// The maximum of ``first``: the largest 32-bit integer.
+    public static let largestFirst = Int(Int32.max)
+
+    public init(_ style: Style = .guess) { self.style = style }
+}

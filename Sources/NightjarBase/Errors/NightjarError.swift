@@ -1,0 +1,149 @@
+/// The failure of a call. Immutable; the size of one pointer.
+///
+/// An error contains no secrets: the URL has no user info, and credentials in its query are masked.
+public struct NightjarError: Error, Sendable, CustomStringConvertible {
+    /// Values of an error. The request, the response and what was decided are in `context`.
+    package struct Facts: Sendable {
+        package var kind: ErrorKind
+        package var message: String
+        package var phase: ErrorPhase?
+        package var url: String?
+        package var status: Int?
+        package var attempts: Int
+        package var code: Int32
+        package var requestMayHaveBeenProcessed: Bool
+        package var retryAfter: Duration?
+        package var earlier: [NightjarError] = []
+        package var batchIndex: Int?
+        package var context: (any ErrorContext)?
+
+        package init(
+            kind: ErrorKind, message: String, phase: ErrorPhase?, url: String?, status: Int? = nil, attempts: Int,
+            code: Int32, requestMayHaveBeenProcessed: Bool, retryAfter: Duration?
+        ) {
+            self.kind = kind
+            self.message = message
+            self.phase = phase
+            self.url = url
+            self.status = status
+            self.attempts = attempts
+            self.code = code
+            self.requestMayHaveBeenProcessed = requestMayHaveBeenProcessed
+            self.retryAfter = retryAfter
+        }
+    }
+
+    /// Boxes the facts so that an error is one pointer, whatever it contains.
+    private final class Storage: Sendable {
+        let facts: Facts
+
+        init(_ facts: Facts) { self.facts = facts }
+    }
+
+    private let storage: Storage
+    package var facts: Facts { storage.facts }
+
+    public init(
+        _ kind: ErrorKind, _ message: String, phase: ErrorPhase? = nil, url: String? = nil, attempts: Int = 0,
+        code: Int32 = 0, requestMayHaveBeenProcessed: Bool = false, retryAfter: Duration? = nil
+    ) {
+        self.init(
+            Facts(
+                kind: kind, message: message, phase: phase, url: url, attempts: attempts, code: code,
+                requestMayHaveBeenProcessed: requestMayHaveBeenProcessed, retryAfter: retryAfter))
+    }
+
+    package init(_ facts: Facts) { storage = Storage(facts) }
+
+    public var kind: ErrorKind { facts.kind }
+    public var phase: ErrorPhase? { facts.phase }
+    /// The message for the developer: what failed, on what, and what to do.
+    public var message: String { facts.message }
+    /// The URL of the call without user info and with masked query credentials.
+    public var url: String? { facts.url }
+    /// The status of ``response``.
+    public var status: Int? { facts.status }
+    /// How often the request was sent on a connection.
+    public var attempts: Int { facts.attempts }
+    /// The error number of the operating system or of TLS. 0 if there is none.
+    public var code: Int32 { facts.code }
+    /// True if the server may have processed the request although no response arrived. Do not repeat a write blindly.
+    public var requestMayHaveBeenProcessed: Bool { facts.requestMayHaveBeenProcessed }
+    /// How long the server asked the client to wait (Retry-After), measured from the response.
+    public var retryAfter: Duration? { facts.retryAfter }
+
+    /// The errors of the earlier attempts, first to last. Each attempt costs time, and the last error is often the
+    /// least informative.
+    public var earlier: [NightjarError] { facts.earlier }
+    /// The index of the failed request in its batch, from 0. Nil if the failure concerns no batch, or a whole batch.
+    public var batchIndex: Int? { facts.batchIndex }
+
+    /// A copy of this error with the index of its request in a batch.
+    public func inBatch(at index: Int) -> NightjarError {
+        var facts = facts
+        facts.batchIndex = index
+        return NightjarError(facts)
+    }
+
+    /// A copy of this error for a call whose request may have reached the server.
+    public var mayHaveBeenProcessed: NightjarError {
+        var facts = facts
+        facts.requestMayHaveBeenProcessed = true
+        return NightjarError(facts)
+    }
+
+    /// True if the same call may succeed later without a change.
+    public var isRetryable: Bool {
+        switch kind {
+        case .offline, .dns, .connect, .connectionLost, .timeout, .rateLimited: true
+        // 408 Request Timeout and 425 Too Early (RFC 8470) are temporary conditions.
+        case .client: [408, 425].contains(status)
+        // 501 and 505 are permanent. A server error without a status is an open circuit, which closes after a while.
+        case .server: status.map { [500, 502, 503, 504].contains($0) } ?? true
+        case .invalidArgument, .invalidURL, .invalidRequest, .forked, .closed, .reentrant, .cancelled: false
+        case .tls, .pinMismatch, .protocol, .tooLarge, .noMemory, .decoding: false
+        case .unauthorized, .forbidden, .notFound, .cacheMiss, .storage, .script: false
+        }
+    }
+
+    /// The message for the end user: a sentence without technical terms. Nil for a cancelled call.
+    public var userMessage: String? {
+        switch kind {
+        case .cancelled: nil
+        case .offline: "You appear to be offline. Check your connection and try again."
+        case .dns, .connect, .connectionLost: "The server could not be reached. Check your connection and try again."
+        case .timeout: "The server took too long to respond. Try again."
+        case .tls, .pinMismatch: "A secure connection to the server could not be made."
+        case .unauthorized: "You are not signed in, or your session has ended. Sign in and try again."
+        case .forbidden: "You do not have permission to do this."
+        case .notFound: "This could not be found."
+        case .rateLimited: "There were too many requests. Wait a moment and try again."
+        case .client: "The server did not accept this."
+        case .server: "The server has a problem. Try again later."
+        case .protocol, .decoding: "The server's response could not be understood."
+        case .tooLarge: "The server's response is too large."
+        case .noMemory: "This device does not have enough free memory."
+        case .storage: "Something could not be saved on this device."
+        case .cacheMiss: "This is not available offline."
+        case .invalidArgument, .invalidURL, .invalidRequest, .forked, .closed, .reentrant, .script:
+            "Something went wrong in this program."
+        }
+    }
+
+    /// One line: kind, phase, index in a batch, message and URL.
+    public var description: String {
+        var text = kind.name
+        if kind == .timeout, let phase { text += " (\(phase.name))" }
+        if let batchIndex { text += ": requests[\(batchIndex)]" }
+        text += ": \(message)"
+        if let url { text += " [\(url)]" }
+        return text
+    }
+}
+
+extension NightjarError: CustomReflectable {
+    public var customMirror: Mirror { Mirror(self, children: ["error": description]) }
+}
+
+/// The call that an error belongs to: requests and responses are above errors.
+package protocol ErrorContext: Sendable {}

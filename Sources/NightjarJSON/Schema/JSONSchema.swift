@@ -1,0 +1,161 @@
+/// A JSON Schema 2020-12, with OpenAPI's `nullable` and `discriminator`.
+///
+/// Not supported: `$dynamicRef`, and `$id` as the base of references. Of `format`, date-time, date, uuid, uri and email
+/// are checked; all others are annotations. Annotations are ignored. Any other unknown keyword is an error, because a
+/// rule that is not checked would let invalid documents pass. A schema in an OpenAPI document is read less strictly, by
+/// ``init(at:in:dialect:)``.
+///
+/// A value type, cheap to copy: copies share their subschemas.
+public struct JSONSchema: Sendable {
+    /// The deepest nesting of schemas written by the caller.
+    static let maximumDepth = 64
+
+    let arena: Arena
+    let root: Index
+
+    init(_ arena: Arena, _ root: Index) {
+        self.arena = arena
+        self.root = root
+    }
+
+    /// - Throws: `invalid_argument` with the place in the schema.
+    public init(_ schema: JSONValue) throws(NightjarError) {
+        let place = SchemaPlace(document: "", pointer: JSONPointer())
+        var work = JSONSchemaReader.maximumWork
+        (arena, root) = try JSONSchemaReader.read(schema, at: place, in: OwnSchemas(root: schema), nil, work: &work)
+    }
+
+    /// - Throws: `invalid_argument`. Also if `text` is not JSON.
+    public init(parsing text: String) throws(NightjarError) {
+        self = try text.withRawBytes { bytes throws(NightjarError) in try JSONSchema(parsing: bytes) }
+    }
+
+    public init(parsing text: UnsafeRawBufferPointer) throws(NightjarError) {
+        let schema: JSONValue
+        do throws(NightjarError) {
+            schema = try JSONValue(parsing: text)
+        } catch {
+            throw NightjarError(.invalidArgument, "the schema is \(error.message)")
+        }
+        try self.init(schema)
+    }
+
+    /// The direction in which a document is sent. `readOnly` members may be missing in a request and `writeOnly`
+    /// members in a response, even if they are required.
+    public enum Use: Sendable { case any, request, response }
+
+    /// The first mismatch in document order. Nil if the document is valid.
+    public func mismatch(in document: JSONValue, use: Use = .any) -> JSONMismatch? {
+        var checker = JSONSchemaChecker(arena, use, maximumSteps: JSONSchemaChecker.steps(for: document))
+        return checker.mismatch(of: document, root)
+    }
+
+    /// The cost limit of a check.
+    package struct Effort {
+        /// Nil for a limit that depends on the size of the document. A document that exceeds that limit is reported as
+        /// a mismatch.
+        package var maximumSteps: Int?
+        /// Polled during the check, which ends when it returns false. Nil never ends it.
+        package var isWanted: (@Sendable () -> Bool)?
+
+        package init(maximumSteps: Int? = nil, isWanted: (@Sendable () -> Bool)? = nil) {
+            self.maximumSteps = maximumSteps
+            self.isWanted = isWanted
+        }
+    }
+
+    /// A check exceeded its limit or is no longer wanted.
+    package struct Unfinished: Error {}
+
+    package func mismatch(
+        in document: JSONValue, use: Use, _ effort: Effort
+    ) throws(Unfinished) -> JSONMismatch? {
+        let steps = effort.maximumSteps ?? JSONSchemaChecker.steps(for: document)
+        var checker = JSONSchemaChecker(arena, use, maximumSteps: steps)
+        checker.isWanted = effort.isWanted
+        let mismatch = checker.mismatch(of: document, root)
+        if effort.maximumSteps != nil, checker.isExhausted { throw Unfinished() }
+        return mismatch
+    }
+
+    /// - Throws: `decoding` with the path, the expected and the found type. Also if the check exceeds its limit.
+    public func check(_ document: JSONValue, use: Use = .any) throws(NightjarError) {
+        if let mismatch = mismatch(in: document, use: use) { throw mismatch.error }
+    }
+}
+
+/// The source of a schema that refers only to itself.
+private final class OwnSchemas: SchemaSource {
+    /// The places of each `$anchor` in the schema.
+    private final class Anchors: Sendable {
+        let places: ExactDictionary<JSONPointer>
+
+        init(_ places: ExactDictionary<JSONPointer>) { self.places = places }
+    }
+
+    let root: JSONValue
+    /// Created for the first reference to an anchor.
+    private let anchors = OnceReference<Anchors>()
+
+    init(root: JSONValue) { self.root = root }
+
+    /// The result is a part of the caller's schema, so `limit` is not used.
+    func schema(at place: SchemaPlace, limit: inout Int) throws(NightjarError) -> JSONValue {
+        guard let schema = place.pointer.value(in: root) else {
+            throw NightjarError(
+                .invalidArgument, "the schema has no value at \(quoted(place.pointer.description, limit: 300))")
+        }
+        return schema
+    }
+
+    func place(of reference: String, in document: String) throws(NightjarError) -> SchemaPlace {
+        guard reference.utf8.first == UInt8(ascii: "#") else {
+            throw NightjarError(
+                .invalidArgument,
+                "the reference \(quoted(reference)) points outside of the schema; references must begin with \"#\"")
+        }
+        let fragment = String(decoding: PercentEncoding.decoded(reference.utf8.dropFirst()), as: UTF8.self)
+        if fragment.isEmpty || fragment.utf8.first == UInt8(ascii: "/") {
+            return SchemaPlace(document: document, pointer: try JSONPointer(fragment))
+        }
+        let anchors = anchors.load() ?? anchors.storeIfNil(Anchors(JSONPointer.anchors(in: root)))
+        guard let pointer = anchors.places[fragment] else {
+            throw NightjarError(
+                .invalidArgument, "the reference \(quoted(reference)) does not match any \"$anchor\" of the schema")
+        }
+        return SchemaPlace(document: document, pointer: pointer)
+    }
+}
+
+extension JSONPointer {
+    /// Returns the place of the schema with this `$anchor`. The document may be nested to any depth.
+    public init?(anchor: String, in document: JSONValue) {
+        guard let pointer = JSONPointer.anchors(in: document)[anchor] else { return nil }
+        self = pointer
+    }
+
+    /// The places of all schemas with an `$anchor`. If several share one, one of them is returned.
+    fileprivate static func anchors(in document: JSONValue) -> ExactDictionary<JSONPointer> {
+        var anchors = ExactDictionary<JSONPointer>()
+        var work: [(value: JSONValue, tokens: [String])] = [(document, [])]
+        while let (value, tokens) = work.popLast() {
+            switch value {
+            case .object(let members):
+                for member in members where member.name == "$anchor" || member.name == "$dynamicAnchor" {
+                    guard case .string(let anchor) = member.value, anchors[anchor] == nil else { continue }
+                    anchors[anchor] = JSONPointer(tokens: tokens)
+                }
+                for member in members where !JSONPointer.wordsWithValues.contains(member.name) {
+                    work.append((member.value, tokens + [member.name]))
+                }
+            case .array(let elements):
+                for (index, element) in elements.enumerated() { work.append((element, tokens + [String(index)])) }
+            default: break
+            }
+        }
+        return anchors
+    }
+
+    /// Keywords whose values are data, in which `$anchor` has no meaning.
+    private static let wordsWithValues: Set<String> = ["enum", "const", "default", "example", "examples"]
+}

@@ -1,0 +1,73 @@
+extension JSONValue {
+    /// True if two values are equal as JSON Schema defines it (core, section 4.2.2): `1` equals `1.0`, and the order of
+    /// members is irrelevant. Recurses as deep as the shallower value.
+    package func isSame(as other: JSONValue) -> Bool {
+        switch (self, other) {
+        case (.null, .null): return true
+        case (.bool(let a), .bool(let b)): return a == b
+        case (.string(let a), .string(let b)): return a.isExactly(b)
+        case (.array(let a), .array(let b)):
+            return a.count == b.count && zip(a, b).allSatisfy { $0.isSame(as: $1) }
+        case (.object(let a), .object(let b)):
+            return a.count == b.count
+                && a.allSatisfy { member in
+                    b.first { $0.name.isExactly(member.name) }?.value.isSame(as: member.value) ?? false
+                }
+        default: return JSONValue.order(self, other) == .same
+        }
+    }
+
+    enum Order { case less, same, more }
+
+    /// Compares two numbers exactly. Integers are not converted to doubles, which would round them. Nil if either value
+    /// is not a number.
+    static func order(_ a: JSONValue, _ b: JSONValue) -> Order? {
+        guard let a = Number(a), let b = Number(b) else { return nil }
+        switch (a, b) {
+        case (.integer(let a), .integer(let b)): return order(a, b)
+        case (.double(let a), .double(let b)): return order(a, b)
+        case (.integer(let a), .double(let b)): return order(a, b)
+        case (.double(let a), .integer(let b)):
+            switch order(b, a) {
+            case .less: return .more
+            case .same: return .same
+            case .more: return .less
+            }
+        }
+    }
+
+    /// True for a number without a fraction, even if it is written as `1.0`.
+    var isInteger: Bool {
+        switch self {
+        case .integer, .unsigned: true
+        case .number(let number): number.rounded(.towardZero) == number
+        default: false
+        }
+    }
+
+    private enum Number {
+        case integer(Int128)
+        case double(Double)
+
+        init?(_ value: JSONValue) {
+            switch value {
+            case .integer(let number): self = .integer(Int128(number))
+            case .unsigned(let number): self = .integer(Int128(number))
+            case .number(let number): self = .double(number)
+            default: return nil
+            }
+        }
+    }
+
+    private static func order<Value: Comparable>(_ a: Value, _ b: Value) -> Order {
+        a < b ? .less : a == b ? .same : .more
+    }
+
+    private static func order(_ integer: Int128, _ double: Double) -> Order {
+        // The integer has at most 64 bits and a sign.
+        guard double.magnitude < 0x1p65 else { return double < 0 ? .more : .less }
+        let whole = double.rounded(.down)
+        guard let floor = Int128(exactly: whole) else { return .less }
+        return integer == floor && whole < double ? .less : order(integer, floor)
+    }
+}

@@ -1,0 +1,37 @@
+local nightjar = require "nightjar"
+local api = nightjar.client {
+  base_url = "http://127.0.0.1:8080/v1",
+  auth = { type = "login", url = "/auth/login", json = { email = "ada@example.org", password = "moonlight" } },
+  rate_limit = { requests = 1000 },
+}
+local made = api:post("/articles", { json = { title = "Hello", body = "World", author_id = 1 } }).json
+print(api:get("/articles/{id}", { params = { id = made.id } }).json.title)
+print(api:patch("/articles/" .. made.id, { json = { title = "Good evening" } }).json.title)
+print(api:put("/articles/" .. made.id, { json = { title = "Bye", body = "World", author_id = 1 } }).status)
+print(api:head("/articles/" .. made.id).headers.content_type, api:delete("/articles/" .. made.id).status)
+print(api:request({ method = "GET", path = "/articles", query = { per_page = 1 } }).json.total)
+print(#api:batch { "/articles/1", { path = "/articles/2" }, concurrency = 2 })
+print(#api:paginate("/articles", { query = { per_page = 10 } }):collect())
+
+api:log_in()
+print(api:get("/me").json.handle)
+api:sign_out()
+api:sign_in { access_token = "token-of-another-program" }
+print(api:get("/me"):explain()[1].cause)               -- the server rejects the token: the client logs in again
+
+print(api:limits()[1].circuit)
+local other = nightjar.client { base_url = "http://127.0.0.1:8080" }
+print(#other:load_openapi "url:/openapi.json" > 30)
+other:close()
+-- Prints:
+--   Hello
+--   Good evening
+--   200
+--   application/json	204
+--   25
+--   2
+--   25
+--   ada
+--   refused
+--   closed
+--   true

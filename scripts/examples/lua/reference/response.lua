@@ -1,0 +1,17 @@
+local nightjar = require "nightjar"
+local api = nightjar.client { base_url = "http://127.0.0.1:8080", cache = { policy = "offline_first" } }
+local bytes = 0
+for part in api:get("/bytes/100000", { stream = true }):chunks() do bytes = bytes + #part end
+print(bytes)
+local endless = api:get("/stream/100000000", { stream = true })
+endless:close()
+
+local path = "/cache/reference?control=max-age=0&etag=strong"
+api:get(path)
+local res = api:get(path)
+print(res.source, res:explain()[1].decision, res:refreshed().source)
+print(res:curl():match "^curl")
+-- Prints:
+--   100000
+--   stale	cache	revalidated
+--   curl
