@@ -4,7 +4,7 @@
 
 /* A function in the headers of CLua without an annotation neither raises nor yields. scripts/check-raises derives the
  * annotations from the sources. */
-#define NJL_RAISES /* may raise a Lua error, for lack of memory at least */
+#define NJL_RAISES /* may raise a Lua error, at least when memory runs out */
 #define NJL_YIELDS /* may yield the running coroutine, and may raise */
 
 #endif
