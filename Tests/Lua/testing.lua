@@ -20,6 +20,21 @@ local function message(f)
   return (named.it.message or ""):gsub("^[^\n]-:%d+: ", "")
 end
 
+-- The limit of a test is real time: a clock that the test moves beyond it does not end the test.
+do
+  local named = run(function()
+    testing.test("moves an hour", { timeout = 5 }, function(t)
+      local clock <close> = testing.clock()
+      local task = nightjar.after(1800, function() return "done" end)
+      clock:advance(3600)
+      t:equal(task:join(), "done")
+    end)
+    testing.test("hangs", { timeout = 0.05 }, function() nightjar.sleep(60) end)
+  end)
+  equal(named["moves an hour"].status, "passed")
+  equal(named.hangs.message, "the test exceeded its time limit of 0.05 seconds")
+end
+
 -- Asserts.
 equal(message(function(t) t:equal(1, 1.0) end), "")
 equal(message(function(t) t:equal({ 1, { a = nightjar.null } }, { 1, { a = nightjar.null } }) end), "")

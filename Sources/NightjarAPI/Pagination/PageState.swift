@@ -212,7 +212,7 @@ struct PageStateOrigin: Sendable {
         default: throw PageStateOrigin.damaged
         }
         switch value["header"] {
-        case nil: plan.header = options.header ?? ""
+        case nil: break
         case .string(let header): plan.header = options.header ?? header
         default: throw PageStateOrigin.damaged
         }

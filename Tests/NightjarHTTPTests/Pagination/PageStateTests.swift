@@ -52,6 +52,16 @@ import Testing
         #expect(end.items.isEmpty && end.hasEnded && end.asked.isEmpty)
     }
 
+    /// An option of another style, here the header, is no part of the state.
+    @Test func aResumedListHasTheSameState() throws {
+        var options = Pagination(.next)
+        options.header = "X-Next"
+        options.parameter = "p"
+        let talk = try Conversation(options)
+        talk.read(1) { _ in Answer(body: #"{"items":[1],"next":"https://api.example/list?page=2"}"#) }
+        #expect(try Conversation(options, resuming: talk.walk.state).walk.state == talk.walk.state)
+    }
+
     @Test func itIsCompactJSON() throws {
         let talk = try Conversation(.plain(.guess))
         talk.read(1, from: server)
