@@ -1,10 +1,10 @@
-// Uses the folder of a cache as a process of its own, for tests that kill it, limit it or let it in nowhere.
-//
-//   CacheWorker loop FOLDER BYTES SEED      stores, reads, evicts and takes back until it is killed; 1 for a wrong body
-//   CacheWorker fill FOLDER BYTES SEED N    stores N answers and evicts; says how many are there
-//   CacheWorker limited FOLDER LIMIT        with files limited to LIMIT bytes, or as nobody when it runs as root and LIMIT
-//                                           is nobody: stores, reads, and says what it has to say
-//   CacheWorker measure FOLDER              how long a hit, a look-up and a store take
+// Uses the folder of a cache as a separate process, for tests that kill it, limit its file size or deny it access.
+//   CacheWorker loop FOLDER BYTES SEED      stores, reads, evicts and invalidates until it is killed; status 1 for a wrong
+//                                           body
+//   CacheWorker fill FOLDER BYTES SEED N    stores N responses, evicts, and prints the number of entries
+//   CacheWorker limited FOLDER LIMIT        limits files to LIMIT bytes, or becomes the user nobody if LIMIT is nobody and
+//                                           it runs as root; stores, reads, and prints the notes of the cache
+//   CacheWorker measure FOLDER              measures a hit, a lookup and a store
 
 import Glibc
 import NIOCore
@@ -16,7 +16,7 @@ func say(_ line: String) {
     fflush(nil)
 }
 
-/// splitmix64.
+/// A splitmix64 generator.
 struct Chance: RandomNumberGenerator {
     var state: UInt64
 
@@ -29,7 +29,7 @@ struct Chance: RandomNumberGenerator {
     }
 }
 
-/// What a key's body is in one of its versions. Two keys each have the same one.
+/// The body of a key in one of its versions. Each two consecutive keys have the same body.
 func content(_ number: Int, _ version: Int) -> [UInt8] {
     var chance = Chance(state: UInt64(number / 2 * 100_000 + version))
     let size =
@@ -105,10 +105,10 @@ func loop(_ cache: DiskCache, _ seed: UInt64) throws -> Never {
         case 88: cache.remove(key(number))
         case 89: if chance.next() % 8 == 0 { cache.remove(prefix: "https://a.example/\(number % 4)/") }
         case 90: if chance.next() % 20 == 0 { cache.removeAll() }
-        case 91: now += Int64(chance.next() % 300_000) - 120_000  // The clock goes back, too.
+        case 91: now += Int64(chance.next() % 300_000) - 120_000  // The clock can also be set back.
         default: cache.evict(now: moment(now))
         }
-        // Nobody who is killed damages anything.
+        // Killing a process must not damage an entry.
         let statistics = cache.statistics
         guard statistics.damaged == 0 else { throw Contradiction(what: "damaged: \(cache.takeNotes())") }
         if let note = cache.takeNotes().first { throw Contradiction(what: note) }
@@ -120,7 +120,7 @@ func limit(_ text: String) {
         if geteuid() == 0 { _ = setuid(65534) }
     } else if let bytes = UInt(text) {
         var limit = rlimit(rlim_cur: rlim_t(bytes), rlim_max: rlim_t(bytes))
-        setrlimit(__rlimit_resource_t(1), &limit)  // RLIMIT_FSIZE, an enumeration in C
+        setrlimit(__rlimit_resource_t(1), &limit)  // RLIMIT_FSIZE, which is an enumeration constant in C
     }
 }
 

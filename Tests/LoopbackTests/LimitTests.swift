@@ -113,8 +113,7 @@ import Testing
     @Test func aServerThatFailsIsLeftAloneUntilOneCallHasFoundItWell() throws {
         let demo = try Demo()
         let api = try demo.client(
-            #"{"retry": false, "circuit_breaker": {"failure_rate": 0.5, "minimum_calls": 5, "window": 10, "rest": "#
-                + #"0.2}}"#
+            #"{"retry": false, "circuit_breaker": {"failure_rate": 0.5, "minimum_calls": 5, "window": 10, "rest": 0.2}}"#
         )
         #expect(try api.sendBlocking(Request(.get, "/articles")).status == 200)
         try demo.outage("503")

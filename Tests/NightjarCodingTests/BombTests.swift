@@ -6,7 +6,7 @@ import NightjarTestSupport
 import Testing
 
 @Suite(.serialized) struct BombTests {
-    /// Zeros, as gzip makes them while it is asked for more; never in memory as a whole.
+    /// Compresses zeros with gzip on demand. They are never in memory as a whole.
     private func bomb(
         _ stack: inout CodingStack, zeros: Int, delivered: inout Int
     ) throws(NightjarError) {
@@ -60,7 +60,7 @@ import Testing
         for _ in 0..<64 { try stack.decode(ByteBuffer(bytes: member)) { delivered += $0.readableBytes } }
         try stack.finish()
         #expect(delivered == 1 << 30)
-        // Other tests take memory beside this one, so the bound is wide.
+        // Other tests allocate memory at the same time, so the bound is large.
         #expect(try residentBytes() - before < 256 << 20)
     }
 
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    /// Each layer stays below the ratio; the body as a whole does not.
+    /// Each layer stays below the maximum ratio, but the body as a whole does not.
     @Test func ratiosOfLayersDoNotMultiply() {
         let zeros = [UInt8](repeating: 0, count: 8 << 20)
         for form in Form.allCases {
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    /// What lies between the layers is bounded although nothing comes out of the last.
+    /// The data between the layers is bounded even if the last layer outputs nothing.
     @Test func aBombThatMakesNothingInTheEndStops() {
         let empty = Form.gzip.encode([])
         var members: [UInt8] = []
@@ -118,14 +118,14 @@ import Testing
         }
     }
 
-    /// A frame that comes whole is held to it as well: an empty last block, its content size given as 0.
+    /// The limit also applies to a frame that arrives whole: an empty last block with a content size of 0.
     @Test func aLargerWindowIsTooLargeAlsoForNothing() {
         let frame: [UInt8] = [0x28, 0xB5, 0x2F, 0xFD, 0x80, 14 << 3, 0, 0, 0, 0, 0x01, 0x00, 0x00]
         #expect(NightjarCodingTests.failure([frame], [.zstd])?.kind == .tooLarge)
         #expect(NightjarCodingTests.failure(frame.map { [$0] }, [.zstd])?.kind == .tooLarge)
     }
 
-    /// Of this process, in bytes.
+    /// The resident memory of this process, in bytes.
     private func residentBytes() throws -> Int {
         let statm = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
         return try #require(statm.split(separator: " ").dropFirst().first.flatMap { Int($0) }) * 4096

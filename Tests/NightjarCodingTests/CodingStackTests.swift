@@ -7,7 +7,7 @@ import Testing
 @Suite struct CodingStackTests {
     private let limits = DecodingLimits(maximumBytes: 1 << 30)
 
-    // MARK: Whole and in pieces
+    // MARK: Whole and split input
 
     @Test(arguments: Form.allCases, [0, 1, 100, 65_536, 300_000])
     func decodesAWholeBody(form: Form, count: Int) throws {
@@ -59,7 +59,7 @@ import Testing
         #expect(try decode([[], []], [coding, coding]) == [])
     }
 
-    /// Of a body that grows a thousandfold, only what is asked for is made.
+    /// Of a body that expands a thousandfold, only the requested part is decoded.
     @Test(arguments: Form.allCases)
     func handsOnOnePartAtATime(form: Form) throws {
         let twice = Form.gzip.encode(form.encode([UInt8](repeating: 0, count: 1 << 20)))
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    // MARK: Harm
+    // MARK: Damaged input
 
     @Test(arguments: Form.allCases)
     func truncatedAtAnyByteIsAnError(form: Form) throws {
@@ -151,7 +151,7 @@ import Testing
         for index in encoded.indices {
             var harmed = encoded
             harmed[index] ^= 0x10
-            // Bytes that say nothing about the content, such as gzip's time, may change unseen.
+            // Bytes that do not affect the content, such as gzip's time, can change undetected.
             let decoded = try? decode([harmed], [form.coding])
             try #require(decoded == nil || decoded == bytes, "byte \(index)")
         }
@@ -181,7 +181,7 @@ import Testing
         #expect(try decode([skippable + zstdEncoded(bytes) + skippable], [.zstd]) == bytes)
     }
 
-    /// Formats of the library's youth, which RFC 8878 does not know.
+    /// Formats of early zstd versions, which are not in RFC 8878.
     @Test(arguments: [0x1E, 0x22, 0x25, 0x26, 0x27] as [UInt8])
     func oldZstdFormatsAreNoZstd(first: UInt8) {
         #expect(failure([[first, 0xB5, 0x2F, 0xFD, 0, 0, 0, 0]], [.zstd])?.kind == .decoding)

@@ -7,7 +7,7 @@ import NightjarHTTP
 import NightjarTestSupport
 import Testing
 
-/// The forms that a decoder is shown, made by the libraries' own encoders.
+/// The forms of encoded input, created with the encoders of the libraries.
 enum Form: CaseIterable, CustomTestStringConvertible {
     case gzip, zlib, rawDeflate, brotli, zstd
 
@@ -61,7 +61,7 @@ func brotliEncoded(_ bytes: [UInt8]) -> [UInt8] {
     return Array(output[..<count])
 }
 
-/// With a checksum, as the command-line tool does.
+/// With a checksum, like the command-line tool.
 func zstdEncoded(_ bytes: [UInt8], windowLog: Int32? = nil) -> [UInt8] {
     let context = ZSTD_createCCtx()
     defer { ZSTD_freeCCtx(context) }
@@ -73,7 +73,7 @@ func zstdEncoded(_ bytes: [UInt8], windowLog: Int32? = nil) -> [UInt8] {
     return Array(output[..<count])
 }
 
-/// Words with repetition in them, as a body has; also some bytes that do not compress.
+/// Repeated words, as in a typical body, and some bytes that do not compress.
 func sample(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
     var random = SeededRandom(seed: seed)
     var bytes: [UInt8] = []
@@ -87,7 +87,7 @@ func sample(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
     return Array(bytes[..<count])
 }
 
-/// Decodes `pieces` to their end.
+/// Decodes `pieces` to the end.
 func decode(
     _ pieces: some Sequence<[UInt8]>, _ codings: [ContentCoding],
     limits: DecodingLimits = DecodingLimits(maximumBytes: 1 << 30)
@@ -101,7 +101,7 @@ func decode(
     return output
 }
 
-/// What a decoder says to this; nil where it takes it.
+/// The error for this input; nil if it is accepted.
 func failure(
     _ pieces: [[UInt8]], _ codings: [ContentCoding],
     limits: DecodingLimits = DecodingLimits(maximumBytes: 1 << 30)
@@ -114,7 +114,7 @@ func failure(
     }
 }
 
-/// An encoder that hands out all it has at each step, as a server that sends events does.
+/// An encoder that flushes its output at each step, like a server that sends events.
 final class FlushingEncoder {
     private let form: Form
     private let zlib = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)

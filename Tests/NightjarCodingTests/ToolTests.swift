@@ -2,13 +2,13 @@ import NightjarCoding
 import NightjarTestSupport
 import Testing
 
-/// Bodies that other programs made.
+/// Bodies that other programs compressed.
 @Suite struct ToolTests {
     @Test(arguments: [
         ("gzip", ["-1c"], ContentCoding.gzip), ("gzip", ["-9c"], .gzip),
         ("brotli", ["-c", "-q", "1"], .brotli), ("brotli", ["-c", "-q", "11", "-w", "24"], .brotli),
         ("zstd", ["-c", "-1"], .zstd), ("zstd", ["-c", "-19"], .zstd), ("zstd", ["-c", "--no-check"], .zstd),
-        // The forms of deflate, by Python's zlib, which is a binding of its own.
+        // The forms of deflate, created with Python's zlib module, an independent binding.
         (
             "python3",
             ["-c", "import sys, zlib; sys.stdout.buffer.write(zlib.compress(sys.stdin.buffer.read(), 1))"], .deflate
@@ -25,7 +25,7 @@ import Testing
         #expect(try decode(pieces, [coding]) == bytes)
     }
 
-    /// What `zstd --long` makes is no `zstd` of RFC 9659.
+    /// The output of `zstd --long` exceeds the window that RFC 9659 allows.
     @Test func aLongWindowOfTheToolIsRefused() throws {
         let bytes = [UInt8](repeating: 7, count: 20 << 20)
         let result = try run("zstd", ["-c", "--long=27"], input: Bytes(bytes))
@@ -33,7 +33,7 @@ import Testing
         #expect(failure([result.output], [.zstd])?.kind == .tooLarge)
     }
 
-    /// Bodies of other tools that are no bodies of HTTP.
+    /// Output of other tools that is unusual in HTTP.
     @Test func theNameOfAFileInTheHeaderIsSkipped() throws {
         let folder = try TemporaryDirectory()
         let bytes = sample(1000)

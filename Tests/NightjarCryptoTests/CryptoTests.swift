@@ -2,7 +2,7 @@ import NightjarCrypto
 import Testing
 
 @Suite struct CryptoTests {
-    /// FIPS 180-4 (examples of NIST's csrc.nist.gov) and RFC 1321 appendix A.5.
+    /// Examples of FIPS 180-4 (csrc.nist.gov) and RFC 1321 appendix A.5.
     @Test func digestsAreThoseOfTheirStandards() {
         let two = "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"
         let expected: [(([UInt8]) -> [UInt8], String, String)] = [
@@ -18,7 +18,7 @@ import Testing
         for (digest, text, hexadecimal) in expected { #expect(digest(Array(text.utf8)) == bytes(hexadecimal)) }
     }
 
-    /// FIPS 180-4's "abc", RFC 2202 and RFC 4231 cases 2, whole and in pieces of each size.
+    /// "abc" of FIPS 180-4 and cases 2 of RFC 2202 and RFC 4231, whole and in pieces of each size.
     @Test(arguments: [
         (HashFunction.md5, nil, "900150983cd24fb0d6963f7d28e17f72"),
         (.sha1, nil, "a9993e364706816aba3e25717850c26c9cd0d89d"),
@@ -55,7 +55,7 @@ import Testing
         #expect(hash.finish() == bytes("b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad"))
     }
 
-    /// Cases 13 to 16 of McGrew and Viega, "The Galois/Counter Mode of Operation", appendix B.
+    /// Test cases 13 to 16 in appendix B of McGrew and Viega, "The Galois/Counter Mode of Operation".
     @Test func sealsAsTheAuthorsOfTheModeDid() {
         let zero = [UInt8](repeating: 0, count: 32)
         let nonce = [UInt8](repeating: 0, count: 12)

@@ -82,7 +82,7 @@ import Testing
         #expect(try replaced.json["tags"] as? [String] == [])
         #expect(try replaced.json["created_at"] as? String == created.json["created_at"] as? String)
 
-        // What was read can be sent back.
+        // The response to GET can be sent back with PUT.
         #expect(try demo.send("PUT", location, json: demo.curl(location).text).status == 200)
 
         let deleted = try demo.curl(location, ["-X", "DELETE"])

@@ -3,7 +3,7 @@ import NightjarDemo
 import NightjarTestSupport
 import Testing
 
-/// `/cache/{name}`, parameter by parameter.
+/// The parameters of `/cache/{name}`.
 @Suite struct CacheResourceTests {
     let demo: Demo
 
@@ -21,7 +21,7 @@ import Testing
         return try #require(formatter.date(from: text ?? ""))
     }
 
-    /// Asks through a plain socket that reads until the connection ends.
+    /// Sends a request through a plain socket and reads until the connection ends.
     private func talk(_ target: String, _ fields: String = "") throws -> String {
         let client = try demo.connect()
         try client.send(Bytes("GET /cache/\(target) HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\(fields)\r\n".utf8))
@@ -197,7 +197,7 @@ import Testing
         #expect(try talk("a?cut=0").hasSuffix("\r\n\r\n"))
         let long = try talk("a?cut=200000&length=3000000")
         #expect(long.utf8.count > 200_000)
-        // 18: a part of the body is missing.
+        // 18: the body is incomplete.
         #expect(try demo.curlStatus("/cache/a?cut=2000000&length=3000000") == 18)
     }
 
@@ -244,7 +244,7 @@ import Testing
         #expect(try get("a?private-to=user", "Authorization: Bearer x", "Cookie: user=bo").status == 401)
     }
 
-    // MARK: Other answers
+    // MARK: Other responses
 
     @Test(arguments: ["301", "302", "303", "307", "308"])
     func redirectsThatMayBeStored(status: String) throws {

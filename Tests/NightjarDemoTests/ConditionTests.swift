@@ -3,7 +3,7 @@ import NightjarDemo
 import NightjarTestSupport
 import Testing
 
-/// Validators, conditions and ranges of what the API keeps: RFC 9110 sections 13 and 14.
+/// Validators, conditions and ranges of the API's resources: RFC 9110 sections 13 and 14.
 @Suite struct ConditionTests {
     let demo: Demo
 
@@ -35,7 +35,7 @@ import Testing
         #expect(try get(path, "If-Modified-Since: \(modified)").status == 304)
         #expect(try get(path, "If-Modified-Since: Sun, 06 Nov 1994 08:49:37 GMT").status == 200)
         #expect(try get(path, "If-Modified-Since: yesterday").status == 200)
-        // The tag decides where both are there (section 13.2.2).
+        // If both are present, the tag decides (section 13.2.2).
         #expect(try get(path, "If-None-Match: \"x\"", "If-Modified-Since: \(modified)").status == 200)
         #expect(try demo.curl(path, ["-I", "-H", "If-None-Match: \(tag)"]).status == 304)
     }
@@ -101,7 +101,7 @@ import Testing
 
     // MARK: Ranges
 
-    /// 1000 bytes.
+    /// A body of 1000 bytes.
     private static let picture = (0..<1000).map { UInt8($0 % 251) }
 
     private func upload(_ bytes: [UInt8]) throws {
@@ -133,7 +133,7 @@ import Testing
             #expect(answer["Content-Range"] == "bytes */1000")
         }
         #expect(try get(path, "Range: bytes=0-99999999999999999999").body == Self.picture)
-        // A HEAD has no range (section 14.2).
+        // HEAD ignores Range (section 14.2).
         #expect(try demo.curl(path, ["-I", "-H", "Range: bytes=0-1"]).status == 200)
         #expect(demo.server.statistics.paths[path]?.partial == 5)
     }

@@ -2,7 +2,7 @@ import NightjarDemo
 import NightjarTestSupport
 import Testing
 
-/// The server's manners on the wire, seen through a plain socket.
+/// The behaviour of the server on the wire, tested with a plain socket.
 @Suite struct ConnectionTests {
     let demo: Demo
 
@@ -99,7 +99,7 @@ import Testing
         let client = try demo.connect()
         try client.send("POST /v1/users HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\(framing)\r\n\r\n")
         let body = Bytes([UInt8](repeating: 0x20, count: 1_048_577))
-        // The answer is there although the client has never read while it sent.
+        // The response arrives although the client did not read while it was sending.
         try client.send(framing.hasPrefix("C") ? body : "100001\r\n" + body)
         client.shutdownOutput()
         let answer = Bytes(try client.receiveToEnd()).text

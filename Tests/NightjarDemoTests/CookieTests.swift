@@ -36,7 +36,7 @@ import Testing
         #expect(try demo.curl("/cookies").json["cookies"] as? [[String]] == [])
     }
 
-    /// curl's own jar, over the redirect that sets it.
+    /// Uses curl's cookie jar across the redirect that sets the cookie.
     @Test func curlKeepsAndLosesACookie() throws {
         let folder = try TemporaryDirectory()
         let jar = folder.file("jar")

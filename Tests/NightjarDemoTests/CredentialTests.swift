@@ -61,7 +61,7 @@ import Testing
         #expect(try demo.curl("/v1/digest?algorithm=SHA-1").status == 400)
     }
 
-    /// What a client computes, with the hash of another program.
+    /// Computes the hash of a Digest response with another program.
     private func hash(_ text: String) throws -> String {
         String(try run("sha256sum", [], input: Bytes(text.utf8)).text.prefix(64))
     }
@@ -73,7 +73,7 @@ import Testing
         return try String(#require(value.firstMatch(of: /[ ](?:next)?nonce="([^"]+)"/)).1)
     }
 
-    /// Sends the request that a client with this nonce and count would send.
+    /// Sends the request of a client that uses this nonce and count.
     private func send(_ nonce: String, count: Int, _ query: String, uri: String? = nil) throws -> CurlAnswer {
         let uri = uri ?? "/v1/digest\(query)"
         let nc = String(repeating: "0", count: 7) + String(count, radix: 16)

@@ -2,7 +2,7 @@ import Foundation
 import NightjarDemo
 import NightjarTestSupport
 
-/// A demo server that runs as long as a test holds it.
+/// A demo server that runs until the test releases it.
 final class Demo: Sendable {
     let server = DemoServer()
     let port: Int
@@ -11,20 +11,21 @@ final class Demo: Sendable {
 
     deinit { server.stop() }
 
-    /// Asks with curl, a client that has nothing in common with ours.
+    /// Sends a request with curl, an independent client.
     func curl(_ path: String, _ arguments: [String] = [], input: Bytes = "") throws -> CurlAnswer {
         let options = ["-s", "-S", "-i", "--max-time", "20", "--noproxy", "*"]
         let result = try run("curl", options + arguments + ["http://127.0.0.1:\(port)\(path)"], input: input)
         return try CurlAnswer(result)
     }
 
-    /// With what status curl ends where there is no whole answer, such as 52: the connection closed before the first byte.
+    /// The exit status of curl if the response is missing or incomplete, such as 52: the connection closed before the
+    /// first byte.
     func curlStatus(_ path: String, _ arguments: [String] = []) throws -> Int32 {
         let options = ["-s", "--max-time", "20", "--noproxy", "*", "-o", "/dev/null"]
         return try run("curl", options + arguments + ["http://127.0.0.1:\(port)\(path)"]).status
     }
 
-    /// The last answer of several, where curl follows redirects or answers a challenge.
+    /// The last of several responses, if curl follows redirects or answers a challenge.
     func last(_ path: String, _ arguments: [String]) throws -> CurlAnswer {
         let result = try run(
             "curl",
@@ -38,15 +39,15 @@ final class Demo: Sendable {
         try curl(path, ["-X", method, "-H", "Content-Type: \(type)", "--data-binary", "@-"], input: Bytes(json.utf8))
     }
 
-    /// Posts a form, as OAuth's clients do.
+    /// Posts a form like an OAuth client.
     func form(_ path: String, _ fields: [String: String], _ arguments: [String] = []) throws -> CurlAnswer {
         try curl(path, fields.flatMap { ["--data-urlencode", "\($0.key)=\($0.value)"] } + arguments)
     }
 
-    /// Asks through a plain socket, for tests that ask hundreds of times: a process takes longer, and Foundation's Process
-    /// reads beyond a buffer now and then, which ends the tests (swift-corelibs-foundation, pull request 5472).
+    /// Sends a request through a plain socket, for tests that send hundreds. A process takes longer, and Foundation's
+    /// Process sometimes reads beyond a buffer, which crashes the tests (swift-corelibs-foundation, pull request 5472).
     ///
-    /// - Parameter fields: of the head, each with its line break.
+    /// - Parameter fields: Header fields, each with its line break.
     func ask(_ path: String, method: String = "GET", _ fields: String = "") throws -> CurlAnswer {
         let client = try connect()
         defer { client.close() }
@@ -57,7 +58,7 @@ final class Demo: Sendable {
 
     func control(_ json: String) throws -> CurlAnswer { try send("POST", "/__control", json: json) }
 
-    /// Sends a request through a plain socket, for a client that leaves before the answer.
+    /// Sends a request through a plain socket, for a client that disconnects before the response.
     func begin(_ method: String, _ path: String, type: String, body: String, _ fields: String = "") throws
         -> NightjarTestSupport.Socket
     {
@@ -73,7 +74,7 @@ final class Demo: Sendable {
     func connect() throws -> NightjarTestSupport.Socket { try Socket(connectingTo: port) }
 }
 
-/// What `curl -i` has printed, or came through a socket: maybe interim heads, then the final head and the body.
+/// The output of `curl -i` or of a socket: any interim heads, then the final head and the body.
 struct CurlAnswer {
     let status: Int
     let interim: [Int]
@@ -102,7 +103,7 @@ struct CurlAnswer {
                 interim.append(status)
                 continue
             }
-            // The body of a redirect or a challenge comes before the next head, and does not look like one here.
+            // The body of a redirect or a challenge precedes the next head. Here, such a body never looks like a head.
             if isLast, (300..<400).contains(status) || status == 401,
                 let next = rest.firstRange(of: Array("HTTP/1.1 ".utf8))
             {
@@ -126,7 +127,7 @@ struct CurlAnswer {
 
     var text: String { String(decoding: body, as: UTF8.self) }
 
-    /// The body, read by Foundation: another judge of the server's JSON than its own.
+    /// The body as parsed by Foundation, which is independent of the server's JSON encoder.
     var json: [String: Any] {
         get throws {
             let document = try JSONSerialization.jsonObject(with: Data(body))
@@ -137,7 +138,7 @@ struct CurlAnswer {
         }
     }
 
-    /// The list at `results`.
+    /// The array at `results`.
     var results: [[String: Any]] {
         get throws { try json["results"] as? [[String: Any]] ?? [] }
     }

@@ -4,20 +4,20 @@ import Testing
 
 @testable import NightjarDemo
 
-/// The API's description of itself: whether it is all there. What it says of answers is checked in LoopbackTests.
+/// The API's description of itself is complete. LoopbackTests checks what it states about responses.
 @Suite struct DescriptionTests {
     let demo: Demo
 
     init() throws { demo = try Demo() }
 
-    // MARK: What is described
+    // MARK: Content
 
     @Test func everyRouteOfTheAPIIsDescribedAndNoOther() throws {
         let routes = try #require(demo.curl("/").json["routes"] as? [[String: String]])
         let served = try Set(
             routes.map { try "\(#require($0["method"])) \(#require($0["path"]))" }.filter { $0.contains(" /v1/") })
         let described = try Set(operations().map { "\($0.method.uppercased()) \($0.path)" })
-        // Any method is described as the one that a client would use.
+        // For a route that accepts any method, the method that a client would use is described.
         #expect(Set(described.map { served.contains($0) ? $0 : "*" + $0.drop { $0 != " " } }) == served)
         #expect(described.count == served.count)
     }
@@ -81,7 +81,7 @@ import Testing
         for operation in try operations() where operation.path.hasPrefix("/v1/lists/{set}/") {
             let parameters = operation.description["parameters"] as? [[String: Any]] ?? []
             let names = parameters.filter { $0["in"] as? String == "query" }.compactMap { $0["name"] as? String }
-            // The ones that all styles have are tried with one style.
+            // Parameters that all styles have are tested with one style.
             for name in operation.path.hasSuffix("/cursor") ? names : Array(names.prefix(1)) {
                 let answer = try demo.ask("\(operation.path.replacing("{set}", with: "a"))?\(name)=~")
                 let errors = try answer.json["errors"] as? [[String: Any]]
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    // MARK: How it is served
+    // MARK: Delivery
 
     @Test(arguments: [("/openapi.json", "application/json"), ("/openapi.yaml", "application/yaml")])
     func itIsKeptAndAskedForAgain(path: String, type: String) throws {
@@ -161,7 +161,7 @@ import Testing
         let description: [String: Any]
     }
 
-    /// In the order of the paths.
+    /// The operations in the order of the paths.
     private func operations() throws -> [Described] {
         let paths = try #require(demo.curl("/openapi.json").json["paths"] as? [String: [String: [String: Any]]])
         return paths.sorted { $0.key < $1.key }.flatMap { path, methods in

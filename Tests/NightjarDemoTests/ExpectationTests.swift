@@ -2,7 +2,7 @@ import NightjarDemo
 import NightjarTestSupport
 import Testing
 
-/// `Expect: 100-continue`, of which a server may make several things.
+/// The different ways a server can handle `Expect: 100-continue`.
 @Suite struct ExpectationTests {
     let demo: Demo
 

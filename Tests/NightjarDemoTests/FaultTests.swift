@@ -3,7 +3,7 @@ import NightjarDemo
 import NightjarTestSupport
 import Testing
 
-/// What goes wrong on request, and what the server counts meanwhile.
+/// Faults on request, and what the server counts during them.
 @Suite struct FaultTests {
     let demo: Demo
 
@@ -34,7 +34,7 @@ import Testing
     @Test func failsWithoutAnAnswer() throws {
         #expect(try demo.curlStatus("/v1/flaky?key=a&times=1&drop=1", ["-d", "abc"]) == 52)
         #expect(try demo.curl("/v1/flaky?key=a&times=1&drop=1").json["attempt"] as? Int == 2)
-        // What the server did itself is no client that left.
+        // A connection that the server closed itself does not count as abandoned by the client.
         #expect(demo.server.statistics.abandoned == [:])
     }
 

@@ -44,7 +44,7 @@ import Testing
         #expect(parts[0]["filename"] is NSNull)
         #expect(parts[1]["bytes"] as? Int == 300_000)
         #expect(parts[1]["content_type"] as? String == "image/png")
-        // curl writes the quotes as %22 or with a backslash, by its version; the browsers' way is %22.
+        // Depending on its version, curl writes quotes as %22 or with a backslash. Browsers write %22.
         let filename = try #require(parts[1]["filename"] as? String)
         #expect(["a %22b%22 é.png", "a \"b\" é.png"].contains(filename))
         let upload = try demo.curl("/upload", ["-H", "Expect:", "--data-binary", "@-"], input: Bytes(bytes)).json
@@ -89,7 +89,7 @@ import Testing
         #expect(try multipart("--b--", boundary: String(repeating: "b", count: 71)).status == 400)
     }
 
-    /// However the body is cut on the way, it is the same form.
+    /// The form is the same regardless of how the body is split.
     @Test func readsAFormByteByByte() throws {
         let body =
             "--b\r\nContent-Disposition: form-data; name=\"x\"\r\n\r\n\r\n--\r\n--b\r\nContent-Disposition: form-data; name=y\r\n\r\n\r\n--b--\r\n"

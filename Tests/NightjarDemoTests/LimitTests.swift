@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test func theWindowEnds() throws {
-        // Both at once, so that no slow machine puts the second into the next window.
+        // Both are sent at once, so that on a slow machine the second does not fall into the next window.
         let client = try demo.connect()
         let request = "GET /v1/limited?limit=1&per=0.2 HTTP/1.1\r\nHost: x\r\n\r\n"
         try client.send(Bytes((request + request).utf8))

@@ -3,7 +3,7 @@ import NightjarDemo
 import NightjarTestSupport
 import Testing
 
-/// Lists in pages of every style.
+/// Paginated lists of every style.
 @Suite struct ListTests {
     let demo: Demo
 
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test func aCursorHasToBeEncoded() throws {
-        // Of the cursors of a walk some hold a '+', which in a query as it is would be a space.
+        // Some of the cursors contain '+', which would be read as a space if it were not encoded in a query.
         let cursors = try (1...15).map { number in
             let page = try demo.ask("/v1/lists/a/cursor?limit=\(number)").json
             return try #require(page["next_cursor"] as? String)
@@ -146,7 +146,7 @@ import Testing
             given += try ids(demo.ask(path).json, "items")
         }
         #expect(given.count == 100)
-        // Nine inserts moved nine items onto the page behind theirs.
+        // Nine insertions moved nine items to the following page.
         #expect(Set(given).count == 91)
     }
 
@@ -166,7 +166,7 @@ import Testing
         #expect(try demo.ask("/v1/lists/a/items/1").status == 404)
     }
 
-    // MARK: What goes wrong on request
+    // MARK: Faults on request
 
     @Test func everyThirdPageIsEmptyAndGoesOn() throws {
         let path = "/v1/lists/a/cursor?count=10&limit=2&empty=3"
@@ -259,12 +259,12 @@ import Testing
     }
 }
 
-// MARK: Walking
+// MARK: Iteration
 
 extension ListTests {
-    /// Asks for page after page in the way of a style, again where one fails.
+    /// Requests all pages in a style, and repeats the requests that fail.
     ///
-    /// - Returns: the identifiers in the order in which they came.
+    /// - Returns: the identifiers in the order of arrival.
     private func walk(_ path: String, _ style: String, _ seen: (CurlAnswer) -> Void = { _ in }) throws -> [Int] {
         var given: [Int] = []
         var next = path
@@ -329,7 +329,7 @@ extension ListTests {
         return try ids(["items": items], "items")
     }
 
-    /// What the Link field's first value points at, where that is the next page.
+    /// The target of the first value of the Link field, if it is the next page.
     private func target(_ answer: CurlAnswer) -> String? {
         guard let link = answer["Link"], link.contains("; rel=\"next\", ") else { return nil }
         return String(link.dropFirst().prefix { $0 != ">" })

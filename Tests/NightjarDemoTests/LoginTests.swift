@@ -72,7 +72,7 @@ import Testing
             #expect(refused.status == 401)
             #expect(refused["WWW-Authenticate"] == challenge)
         }
-        #expect(seen.refused == 1)  // a token that is missing is not a bad one
+        #expect(seen.refused == 1)  // a missing token does not count as refused
         let login = try logIn()
         let open = try demo.curl("/v1/private/articles?page=2", ["-H", "Authorization: bearer \(login.access)"])
         #expect(try open.body == demo.curl("/v1/articles?page=2").body)
@@ -91,7 +91,7 @@ import Testing
         #expect(try me(fresh.access).status == 200)
     }
 
-    // MARK: Refreshes
+    // MARK: Token refresh
 
     @Test func refreshTokensRotate() throws {
         let first = try logIn()

@@ -112,7 +112,7 @@ import Testing
     private let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
     private let target = "http://127.0.0.1:49152/callback?a=b"
 
-    /// - Returns: the parameters that the browser is sent back with.
+    /// - Returns: the query parameters of the redirect back to the client.
     private func authorize(_ changes: [String: String] = [:]) throws -> [String: String] {
         let fields = [
             "response_type": "code", "client_id": "demo", "redirect_uri": target, "state": "x y&z",

@@ -56,23 +56,23 @@ import Testing
         first.close()
     }
 
-    // MARK: Drops
+    // MARK: Dropped connections
 
     private enum Answer: Hashable {
         case whole, cutShort, none
     }
 
-    /// Through a plain socket, because curl is too slow for many.
+    /// Uses a plain socket, because curl is too slow for many requests.
     private func post(_ number: Int, _ query: String, key: String? = nil) throws -> Answer {
         let field = key.map { "Idempotency-Key: \($0)\r\n" } ?? ""
         let client = try demo.begin(
             "POST", "/v1/orders\(query)", type: "application/json", body: #"{"n":\#(number)}"#, field)
-        // Bytes that the server has not read turn its close into a reset.
+        // If the server has unread bytes, its close sends a reset.
         let answer = (try? client.receiveToEnd()) ?? []
         return answer.isEmpty ? .none : answer.last == UInt8(ascii: "}") ? .whole : .cutShort
     }
 
-    /// What the server did with a request whose connection it dropped.
+    /// How the server handled a request whose connection it dropped.
     private struct Point: Hashable {
         let isRead: Bool
         let isCreated: Bool
@@ -107,7 +107,7 @@ import Testing
             let arguments = ["-H", "Content-Type: application/json", "-d", #"{"n":\#(number)}"#]
             return try demo.curlStatus("/v1/orders?drop=1&seed=3", arguments)
         }
-        // 18: half an answer. 52: none. 56: none, and a reset.
+        // 18: an incomplete response. 52: no response. 56: no response and a reset.
         #expect(Set(ends).isSubset(of: [18, 52, 56]), "\(ends)")
     }
 
@@ -127,7 +127,7 @@ import Testing
         #expect(Set(first).count > 1)
     }
 
-    /// A client that asks again with the same key until it has an answer.
+    /// A client that repeats a request with the same key until it receives a response.
     @Test func keysSurviveDrops() throws {
         for number in 0..<100 {
             var attempts = 1

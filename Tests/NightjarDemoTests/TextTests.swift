@@ -3,7 +3,7 @@ import NightjarDemo
 import NightjarTestSupport
 import Testing
 
-/// Charsets, and the forms of errors.
+/// Charsets and error formats.
 @Suite struct TextTests {
     let demo: Demo
 

@@ -3,7 +3,7 @@ import NightjarDemo
 import NightjarTestSupport
 import Testing
 
-/// The routes that make the wire itself do something.
+/// The routes that control the behaviour on the wire.
 @Suite struct WireTests {
     let demo: Demo
 
@@ -113,7 +113,8 @@ import Testing
         #expect(ContinuousClock.now - start >= .milliseconds(200))
     }
 
-    /// A gibibyte to a client that does not read: what waits is bounded by the socket's buffers and our own.
+    /// Sends 1 GiB to a client that does not read. The buffered amount is bounded by the socket buffers and the
+    /// server's buffers.
     @Test func aSlowReaderCostsNoMemory() throws {
         let client = try Socket(connectingTo: demo.port, receiveBuffer: 4096)
         try client.send("GET /bytes/1073741824 HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -128,7 +129,7 @@ import Testing
         try eventually("the connection ended") { demo.server.statistics.connectionsOpen == 0 }
     }
 
-    /// CRC-32 bit by bit, as its definition says, to judge the server's.
+    /// CRC-32 bit by bit, as in its definition, to verify the server's implementation.
     private func crc(_ bytes: [UInt8]) -> String {
         var register = UInt32.max
         for byte in bytes {

@@ -2,7 +2,7 @@ import NightjarHTTP
 import Testing
 
 @Suite struct BatchScheduleTests {
-    /// What an expectation can ask in place.
+    /// Wraps the schedule, so that an expectation can call mutating methods.
     private final class Conversation {
         var batch: BatchSchedule
 
@@ -48,7 +48,7 @@ import Testing
         #expect(batch.ended(1, failed: true))
         #expect(batch.isClosing)
         #expect(batch.next() == .wait)
-        // What was cancelled fails too, and decides nothing.
+        // A cancelled call also counts as failed, and has no effect on the result.
         #expect(!batch.ended(0, failed: true))
         #expect(batch.next() == .wait)
         #expect(!batch.ended(2, failed: true))

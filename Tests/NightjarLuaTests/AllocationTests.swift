@@ -6,7 +6,7 @@ import Testing
 
 @testable import NightjarLua
 
-/// Each allocation of Lua's fails in turn, in all that a script can do: see ``Allocations``.
+/// Lua's allocations fail one after another, for each feature of a script. See ``Allocations``.
 @Suite struct AllocationTests {
     private let demo = DemoServer()
 
@@ -21,7 +21,7 @@ import Testing
 
     private func origin() throws -> String { "http://127.0.0.1:\(try demo.start())" }
 
-    /// A folder of its own, which is empty again in the end.
+    /// Runs `body` with a temporary folder, which is removed afterwards.
     private func inFolder(_ body: (String) throws -> Void) throws {
         let folder = "/tmp/nightjar-\(UInt64.random(in: 0 ... .max))"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
@@ -54,7 +54,7 @@ import Testing
         local item, _, err = nightjar.json.pointer({a = {1}}, '/a~01/0'), pcall(nightjar.json.decode, '[1,}')
         local _, why = pcall(nightjar.json.encode, {[{}] = 1})
         """,
-        // Long enough for what is done for long documents alone.
+        // Long enough for the code that handles only long documents.
         """
         local text = '{"pad":"' .. ("x"):rep(40000) .. '","list":[{"name":"a"},{"name":"b","more":{}}]}'
         local isDecoded, back = pcall(nightjar.json.decode, text)
@@ -83,7 +83,7 @@ import Testing
         client.close()
     }
 
-    /// Functions of the host, and what goes to and from them.
+    /// Host functions, their arguments and their results.
     @Test func functionsOfTheHostSurvive() throws {
         for failing in [Allocations.Failing.allFrom, .one] {
             try Allocations.fail(
@@ -242,7 +242,7 @@ import Testing
         demo.stop()
     }
 
-    /// The cache, and fresh answers that come behind the old ones.
+    /// The cache, and background revalidation of stale responses.
     @Test func answersThatAreKeptSurvive() throws {
         let client = try client {
             $0.cache = try CacheStorage()
@@ -272,7 +272,7 @@ import Testing
         demo.stop()
     }
 
-    /// What hears of more than its own calls: logins and failed attempts.
+    /// Callbacks that concern several calls: logins and failed attempts.
     @Test func loginsAndRetriesSurvive() throws {
         let origin = try origin()
         try Allocations.fail(
@@ -314,7 +314,7 @@ import Testing
         demo.stop()
     }
 
-    /// Batches and lists in pages.
+    /// Batches and paginated lists.
     @Test func listsSurvive() throws {
         let client = try client(at: origin() + "/v1")
         try Allocations.fail(
@@ -342,7 +342,7 @@ import Testing
         demo.stop()
     }
 
-    /// A stranger's script with the client of its host.
+    /// A sandboxed script with the client of its host.
     @Test func aSandboxSurvives() throws {
         let client = try client()
         try Allocations.fail(
@@ -358,10 +358,10 @@ import Testing
         demo.stop()
     }
 
-    // MARK: Clients whose calls go nowhere
+    // MARK: Clients without network access
 
     private static let mocked = [
-        // Mocks, their functions, the log, networks.
+        // Mocks, their functions, logging and network rules.
         """
         local mock = nightjar.mock {
             {name = "list", path = "/a", query = {page = 1}, answers = {{fault = "connection_lost"}, {json = {results = {1}}}}},
@@ -379,7 +379,7 @@ import Testing
         local _, why = pcall(mock.verify, mock)
         mock:reset()
         """,
-        // Hooks, and the lists and documents whose calls go through them.
+        // Hooks, and lists and documents whose calls run them.
         """
         local pages = {{path = "/list", answer = {json = {results = {{id = 1}}, next_cursor = nightjar.null}}},
             {path = "/api.json", answer = {json = {openapi = "3.1.0", info = {title = "A", version = "1"}, paths = {}}}},
@@ -430,7 +430,7 @@ import Testing
         local _, why = pcall(jar.set, jar, "x", "y")
         jar:clear()
         """,
-        // Limits, coalescing, and what is said of them.
+        // Limits, coalescing, and their statistics.
         """
         local api <close> = nightjar.client {base_url = "http://api.test", coalesce = true, concurrency = 1, max_waiting = 2,
             rate_limit = {requests = 100, per = 1}, mock = {{answer = {body = "x", delay = 0.0001}}}}

@@ -6,18 +6,20 @@ import Testing
 
 @testable import NightjarLua
 
-/// Scripts that run out of memory wherever they may.
+/// Runs scripts with a memory allocation that fails, for each allocation.
 enum Allocations {
-    /// Which of them fail, counted from the beginning of a state.
+    /// Which allocations fail, counted from the creation of a state.
     enum Failing {
-        /// The n-th and all behind it: the script ends, and its last wishes with it.
+        /// The n-th and all later ones: the script ends, including its finalizers.
         case allFrom
-        /// The n-th alone, and what Lua tries again after a collection: what was made by halves is met by what comes then.
+        /// Only the n-th, and Lua's repetition of it after a collection: the code that runs afterwards meets partially
+        /// built objects.
         case one
     }
 
-    /// Runs a script in a state of its own for each n until nothing fails any more. Each run ends, with an error of the kind
-    /// `script` or without; nothing crashes, hangs or stays, and a state in which one has failed works on.
+    /// Runs a script in a new state for each n, until no allocation fails. Each run must end, without an error or with
+    /// one of the kind `script`. Nothing may crash, hang or leak, and a state in which one allocation failed must
+    /// remain usable.
     static func fail(
         _ failing: Failing, in source: String, client: Client? = nil, isSandboxed: Bool = false,
         prepare: (Script) throws -> Void = { _ in }
@@ -38,7 +40,7 @@ enum Allocations {
                 if failing == .one, made > allowed + repetitions { try goOn(script) }
             }
             allowed += 1
-            // Or it would run for ever.
+            // Without this bound, the loop might never end.
             try #require(allowed < opening + most)
         }
         let deadline = ContinuousClock.now + .seconds(20)
@@ -47,7 +49,7 @@ enum Allocations {
         #expect(left == 0, "of \(engines.count) states the engines of \(left) are there")
     }
 
-    /// - Returns: nil where it has none.
+    /// - Returns: nil if the script succeeds.
     private static func problem(of script: Script, _ source: [UInt8], _ prepare: (Script) throws -> Void) -> String? {
         do {
             try prepare(script)
@@ -62,7 +64,7 @@ enum Allocations {
         }
     }
 
-    /// A state in which one has failed.
+    /// Uses a state in which one allocation failed.
     private static func goOn(_ script: Script) throws {
         try script.run("local nightjar = require 'nightjar' nightjar.spawn(nightjar.sleep, 0):join()")
     }
@@ -75,7 +77,7 @@ enum Allocations {
         }
     }
 
-    /// To see that what belongs to a state goes with it.
+    /// Detects whether the objects of a state were released with it.
     private struct WeakEngine {
         private weak var engine: Engine?
         var isThere: Bool { engine != nil }
@@ -83,15 +85,15 @@ enum Allocations {
         init(_ script: Script) { engine = Handle<Engine>.borrow(njl_script_engine(script.state)) }
     }
 
-    /// How many it takes to open a state.
+    /// The number of allocations that opening a state takes.
     private static let opening: UInt64 = {
         var number: UInt64 = 1
         while (try? Script(limits: limits(number, .allFrom))) == nil { number += 1 }
         return number
     }()
 
-    /// Lua asks twice.
+    /// Lua tries an allocation twice.
     private static let repetitions: UInt64 = 2
-    /// Of a script for a test, which does with some thousand.
+    /// The maximum number of allocations of a test script. The scripts need a few thousand.
     private static let most: UInt64 = 100_000
 }

@@ -65,7 +65,7 @@ private final class Gate: @unchecked Sendable {
         // Finalizers, which a sandbox does not have.
         "setmetatable({}, { __gc = loop }) loop()",
         "pcall(setmetatable, {}, { __gc = loop }) loop()",
-        // The table library, with false lengths.
+        // The table library with false lengths.
         "table.move({}, 1, 1 << 62, 2)",
         "table.move({}, 1, 1 << 62, 1, {})",
         "table.insert(liar(1 << 62), 1, 'x')",
@@ -95,7 +95,7 @@ private final class Gate: @unchecked Sendable {
         "local s = (' '):rep(1 << 26) while true do tonumber(s, 16) end",
         "local a, b = ('a'):rep(1 << 26), ('a'):rep((1 << 26) - 1) .. 'a' while true do local _ = a == b end",
         "local a = ('a'):rep(1 << 26) while true do local _ = a .. a end",
-        // Others.
+        // Other functions.
         "load(function() return ' ' end)",
         "while true do load((' '):rep(1 << 26)) end",
         "local t = {} for i = 1, 60 do t = { t, t } end nightjar.json.encode(t)",
@@ -162,7 +162,7 @@ private final class Gate: @unchecked Sendable {
     func item9EveryScriptEnds(source: String, stop: Stop) throws {
         let script = try Script(sandboxed: true, limits: limits(stop))
         let seconds = run(source, in: script, stop)
-        // AddressSanitizer looks over the whole stack at each error.
+        // AddressSanitizer scans the whole stack at each error.
         let longest = isSanitized ? 15.0 : 1.5
         #expect(seconds < longest, "\(seconds) s under a limit of \(stop): \(source)")
         // The coroutines that are left end too, and the state can be used again.

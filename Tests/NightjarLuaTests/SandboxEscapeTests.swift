@@ -4,8 +4,8 @@ import Testing
 
 @testable import NightjarLua
 
-/// What a stranger's script tries, to get at the machine, the host or the interpreter. Each attempt is a chunk that raises
-/// where it has got out.
+/// Attempts of a sandboxed script to access the machine, the host or the interpreter. Each attempt is a chunk that
+/// raises an error if it succeeds.
 @Suite struct SandboxEscapeTests {
     private let demo = DemoServer()
     private let client: Client
@@ -18,7 +18,7 @@ import Testing
 
     private func script() throws -> Script {
         let script = try Script(client: client, sandboxed: true)
-        // What string.dump makes, from a state that has it.
+        // Bytecode of string.dump, from a state that has this function.
         let maker = try Script()
         nonisolated(unsafe) var bytecode: [UInt8] = []
         try maker.register("give") { call in bytecode = call.string(0).map(Array.init) ?? [] }
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: [
-        // The libraries, and ways to them.
+        // The libraries, and ways to reach them.
         "for _, name in ipairs { 'io', 'os', 'debug', 'package', 'dofile', 'loadfile', 'collectgarbage', 'print' } do "
             + "assert(_G[name] == nil, name) end",
         "for _, name in ipairs { 'io', 'os', 'debug', 'package', 'lfs', 'nightjar.fs', 'nightjar.process', 'nightjar.env', "
@@ -44,7 +44,7 @@ import Testing
         "assert(load(bytecode) == nil and load(bytecode, 'x', 'b') == nil and load(bytecode, 'x', 'bt') == nil)",
         "local given = false assert(load(function() if given then return nil end given = true return bytecode end) == nil)",
         "local i = 0 assert(load(function() i = i + 1 return i <= #bytecode and bytecode:sub(i, i) or nil end, 'x', 'b') == nil)",
-        // Metatables of what is shared, and of what has finalizers.
+        // Metatables of shared objects and of objects with finalizers.
         "local nightjar = require 'nightjar' assert(type(getmetatable(nightjar)) ~= 'table')",
         "assert(not pcall(setmetatable, require 'nightjar', {}))",
         """
@@ -60,7 +60,7 @@ import Testing
         """,
         "assert(not pcall(setmetatable, {}, { __gc = function() end }))",
         "local m = {} local t = setmetatable({}, m) m.__gc = function() error 'out' end t = nil for i = 1, 1e4 do local x = {} end",
-        // Strings' methods, from which modules written in Lua must not be led astray.
+        // String methods, whose replacement must not affect modules written in Lua.
         """
         local nightjar = require 'nightjar'
         local seen, select, ipairs, type, assert = {}, select, ipairs, type, assert
@@ -75,12 +75,12 @@ import Testing
         nightjar.csv.parse 'a,b' nightjar.url.parse 'http://h/?a=b' nightjar.time.format(0) nightjar.log.error('x', { a = 1 })
         for _, value in ipairs(seen) do assert(type(value) ~= 'userdata' and type(value) ~= 'thread') end
         """,
-        // Coroutines: what limits and closes look at.
+        // Coroutines: the functions that limits and closing depend on.
         "local co = coroutine.create(function() coroutine.yield() end) coroutine.resume(co) assert(coroutine.close(co))",
         "assert(not pcall(coroutine.close, coroutine.running()))",
         "local nightjar = require 'nightjar' local co = coroutine.wrap(function() nightjar.sleep(0) return 'in' end) assert(co() == 'in')",
         "local co co = coroutine.wrap(function() return pcall(co) end) assert(co() == false)",
-        // The host's client: its secrets, its life, its files.
+        // The host's client: its secrets, its lifetime, its files.
         "local api = require 'nightjar'.client() api:close() assert(require 'nightjar'.client():get('/echo').status == 200)",
         "local api = require 'nightjar'.client() assert(api.cookies == nil and api.cache == nil)",
         "local api = require 'nightjar'.client() assert(not pcall(api.post, api, '/echo', { file = '/etc/passwd' }))",
@@ -95,7 +95,7 @@ import Testing
         } catch {
             Issue.record("\(error.message)")
         }
-        // The client and the next script are as they were.
+        // The client and the next script are unaffected.
         let next = try Script(client: client, sandboxed: true)
         try next.run("assert(require 'nightjar'.client():get('/echo').status == 200 and ('x'):rep(2) == 'xx')")
     }

@@ -3,7 +3,7 @@ import NightjarDemo
 import NightjarLua
 import Testing
 
-/// Runs the scripts of Tests/Lua, which check themselves, against the demo API.
+/// Runs the scripts of Tests/Lua against the demo API. The scripts contain their own checks.
 @Suite(.serialized) struct ScriptFilesTests {
     @Test(arguments: ScriptFilesTests.names) func scriptPasses(name: String) throws {
         let server = DemoServer()
@@ -17,10 +17,10 @@ import Testing
 
     @Test func scriptsAreFound() { #expect(ScriptFilesTests.names.contains("client")) }
 
-    /// Tests/Lua, beside the folder of this file.
+    /// The folder Tests/Lua, located from the path of this file.
     static let folder = #filePath.split(separator: "/").dropLast(2).reduce("") { $0 + "/" + $1 } + "/Lua"
 
-    /// All there but what they share.
+    /// All scripts in the folder, except the ones that they share.
     static let names: [String] = {
         guard let directory = opendir(folder) else { return [] }
         defer { closedir(directory) }

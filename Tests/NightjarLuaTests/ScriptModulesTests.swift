@@ -6,7 +6,7 @@ import Testing
 
 /// The standard modules in scripts of a host program.
 @Suite struct ScriptModulesTests {
-    /// Keeps the lines of a client's log.
+    /// Collects the lines of a client's log.
     private final class Lines: Sendable {
         private let lines = Mutex<[String]>([])
         var all: [String] { lines.withLock { $0 } }
@@ -42,7 +42,8 @@ import Testing
                 "test:1: module 'nightjar.\(module)' is not available here") == true)
     }
 
-    /// What a script did to its globals is not what modules are made of, once they are loaded; before, it harms itself alone.
+    /// After modules are loaded, changes to the globals do not affect them. Changes before that affect only the script
+    /// itself.
     @Test func modulesKeepWhatTheyWereLoadedWith() throws {
         let script = try Script(sandboxed: true)
         try script.run("csv = require 'nightjar'.csv")
@@ -125,7 +126,7 @@ import Testing
         let other = try Script(client: client, sandboxed: true)
         let long = "local log = require 'nightjar'.log local line = ('x'):rep(4000) while true do log.info(line) end"
         #expect(message(other, long)?.hasPrefix(flood) == true)
-        // Without a log to go to it is no other.
+        // Without a log, the behaviour is the same.
         let mute = try Script(sandboxed: true)
         #expect(message(mute, long)?.hasPrefix(flood) == true)
         client.close()

@@ -5,9 +5,9 @@ import Testing
 
 @testable import NightjarLua
 
-/// Scripts as a host program runs them.
+/// Scripts that a host program runs.
 @Suite struct ScriptTests {
-    /// What running `source` fails with; nil: it does not.
+    /// The error message of running `source`; nil if it succeeds.
     private func failure(
         of source: String, sandboxed: Bool = false, client: Client? = nil, limits: ScriptLimits = ScriptLimits()
     ) throws -> String? {
@@ -77,7 +77,7 @@ import Testing
         #expect(throws: NightjarError.self) { try Script(limits: limiting { $0.memory = 1000 }) }
     }
 
-    /// What a script lets go of is kept for what it asks for next: of each size, grown and shrunk, with and without a limit.
+    /// Memory that a script released is reused: for each size, growing and shrinking, with and without a limit.
     @Test(arguments: [nil, 4 << 20]) func memoryThatWasLetGoIsUsedAgain(limit: Int?) throws {
         let source = """
             local kept, sizes = {}, {}
@@ -157,7 +157,7 @@ import Testing
         for _ in 0..<20 { try script.run("for i = 1, 1e5 do end") }
     }
 
-    /// Between two waits; what waits now and then may go on.
+    /// The limit applies between two waits. A script that waits now and then is not stopped.
     @Test func computingWithoutWaitingIsBounded() throws {
         let limits = limiting { $0.burst = 1_000_000 }
         let waits = "local nightjar = require 'nightjar' for i = 1, 20 do for j = 1, 1e5 do end nightjar.sleep(0) end"
@@ -217,7 +217,7 @@ import Testing
         }
     }
 
-    /// Documents may be larger than what the host allows a script.
+    /// Descriptions can be larger than the memory that the host allows a script.
     @Test func sandboxLoadsNoDescriptions() throws {
         let client = try Client()
         for location in ["http://127.0.0.1:1/a.json", "url:/a.json", "/etc/passwd"] {
@@ -227,7 +227,7 @@ import Testing
         }
     }
 
-    /// A stranger's script makes calls as the host, and must not be able to leave with what makes it the host.
+    /// A sandboxed script makes calls with the host's credentials, and must not be able to read them.
     @Test func sandboxShowsNoSecretsOfTheHost() throws {
         let demo = DemoServer()
         defer { demo.stop() }
@@ -286,7 +286,7 @@ import Testing
             try failure(of: makes, sandboxed: true, client: client)?.contains(
                 "only the host's client is available here") == true)
         #expect(try failure(of: makes, sandboxed: true)?.contains("no client is available here") == true)
-        // Nor one that would write to the disk.
+        // A cache that would write to the disk is refused as well.
         let writes = "require 'nightjar'.client { cache = { disk = '1MB', path = '/tmp/of-a-script' } }"
         #expect(
             try failure(of: writes, sandboxed: true, client: client)?.contains(
@@ -296,7 +296,8 @@ import Testing
                 == true)
     }
 
-    /// What a stranger's script asks, its host's machine asks: of the networks that only that can reach, too.
+    /// Requests of a sandboxed script come from the host's machine, so they could reach networks that only this machine
+    /// can access.
     @Test func sandboxAsksTheOriginsThatItsHostAllows() throws {
         let (demo, other) = (DemoServer(), DemoServer())
         defer {
@@ -317,7 +318,7 @@ import Testing
             "api:batch { '\(elsewhere)/echo' }",
             "assert(api:get('\(elsewhere)/echo', { cache = 'cache_only' }))",
         ]
-        // The program itself may, and has, so that the client knows the request.
+        // The program itself may send the request. It does so here so that the client already knows it.
         for _ in 0..<3 { #expect(try client.sendBlocking(Request(.get, "\(elsewhere)/echo")).status == 200) }
         for ask in asks {
             let source = "local api = require 'nightjar'.client() local res = \(ask)".replacing(
@@ -330,7 +331,7 @@ import Testing
         try script.run("assert(require 'nightjar'.client():get('\(elsewhere)/echo').status == 200)")
         #expect(throws: NightjarError.self) { try Script(client: client, sandboxed: true, allowedOrigins: ["nowhere"]) }
         #expect(throws: NightjarError.self) { try Script(client: client, allowedOrigins: [elsewhere]) }
-        // Not sandboxed, it may ask anybody.
+        // A script that is not sandboxed may send requests to any origin.
         #expect(try failure(of: "require 'nightjar'.client():get('\(elsewhere)/echo')", client: client) == nil)
     }
 
@@ -381,7 +382,7 @@ import Testing
 
     // MARK: Logins
 
-    /// What a run has got by a refresh token, which rotates, is there for the next.
+    /// An access token that one run obtained with a rotating refresh token is available to the next run.
     @Test func loginsOutliveTheirInterpreter() throws {
         let demo = DemoServer()
         defer { demo.stop() }
@@ -410,9 +411,9 @@ import Testing
         }
     }
 
-    // MARK: Memory that runs out
+    // MARK: Exhausted memory
 
-    /// Lua finalizes nothing that a finalizer makes while its state closes.
+    /// Lua does not finalize objects that a finalizer creates while the state closes.
     @Test func whatFinalizersMakeEndsWithTheState() throws {
         nonisolated(unsafe) weak var made: ScriptCall?
         nonisolated(unsafe) var calls = 0
@@ -428,7 +429,7 @@ import Testing
         #expect(made == nil)
     }
 
-    /// Wherever memory ran out: one that cannot be called is lost, and what it holds with it.
+    /// Regardless of where memory ran out. A finalizer that cannot be called would leak what its object holds.
     @Test func finalizersFindTheMemoryThatTheyNeed() {
         nonisolated(unsafe) var (made, ended, most) = (0, 0, 0)
         func run(allocations: UInt64) {
@@ -449,7 +450,7 @@ import Testing
         #expect(most == 9)
     }
 
-    /// Where a state ends, pages are finalized in front of the script's own finalizers.
+    /// When a state closes, pages are finalized before the script's own finalizers run.
     @Test func finalizersMaySaveThePlaceInAList() throws {
         let demo = DemoServer()
         defer { demo.stop() }
@@ -491,7 +492,7 @@ import Testing
     }
 }
 
-/// The usual limits but for one.
+/// The default limits with a change.
 func limiting(_ change: (inout ScriptLimits) -> Void) -> ScriptLimits {
     var limits = ScriptLimits()
     change(&limits)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NightjarLua
 
-/// What scripts wait for beside calls: descriptors, files, processes, each other.
+/// What scripts can wait for besides calls: descriptors, files, processes and each other.
 @Suite struct WaitTests {
     @Test func aSandboxHasChannelsAndAClockButNoFilesProcessesOrInput() throws {
         let script = try Script(sandboxed: true)
@@ -69,7 +69,8 @@ import Testing
         }
     }
 
-    /// The threads that would tell of anything are the parent's, and so are the processes.
+    /// In a forked child, the threads that would report events do not exist, and the processes are children of the
+    /// parent.
     @Test func afterAForkNothingIsWaitedFor() throws {
         typealias Fork = @convention(c) () -> pid_t
         let symbol = try #require(dlsym(nil, "fork"))

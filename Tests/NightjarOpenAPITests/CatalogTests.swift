@@ -99,7 +99,7 @@ import Testing
 
         let put = try catalog.operation("put_pets_id")
         #expect(put.summary == "Own" && put.server == "https://other.example.com/" && !put.isDeprecated)
-        // What the server takes for given is not sent.
+        // A default of the server is not sent.
         #expect(put.parameters[1].defaultValue == .string("en") && !put.parameters[1].sendsDefault)
         #expect(put.content?.isRequired == true && put.content?.documentation == "The pet")
         #expect(put.content?.choices.map(\.mediaType) == ["application/json", "application/xml"])
@@ -158,7 +158,7 @@ import Testing
             ])
     }
 
-    /// A thousand of the longest URLs are no more than megabytes.
+    /// A thousand URLs of the maximum length take only a few megabytes.
     @Test func manyServersAreBounded() throws {
         let url = "https://h/" + String(repeating: "a", count: 100)
         let aliases = Array(repeating: "*s", count: 5000).joined(separator: ",")
@@ -168,7 +168,7 @@ import Testing
         #expect(catalog.servers.count == 1000)
     }
 
-    /// Some descriptions list what is on the wire: nobody but the client can say it.
+    /// Some descriptions list fields that only the client can set.
     @Test func fieldsThatTheClientWritesAreNoParameters() throws {
         let catalog = try catalog(
             paths: """
@@ -424,7 +424,7 @@ import Testing
         #expect(catalog.operations[1999].documentation == long)
         #expect(catalog.operations[1999].tags.count == 4)
         #expect(catalog.operations[1999].server == "https://h/")
-        // Values are copies, and come to an end.
+        // Values are copied, and the copies share one budget.
         #expect(catalog.operations[0].parameters[0].example != nil)
         #expect(catalog.operations[1999].parameters[0].example == nil)
         #expect(
@@ -475,8 +475,8 @@ import Testing
 
     // MARK: One budget for a document
 
-    /// `levels` anchors `a0`, `a1` and so on, each an object that names the one before ten times: the last stands for ten to
-    /// the power of `levels` values.
+    /// `levels` anchors `a0`, `a1` and so on. Each is an object that references the previous one ten times, so the last
+    /// expands to ten to the power of `levels` values.
     private func bomb(_ levels: Int) -> String {
         var text = "  a0: &a0 {type: string}\n"
         for level in 1...levels {
@@ -488,7 +488,7 @@ import Testing
 
     @Test("References to what aliases multiply share one budget, however many there are")
     func manyReferencesToLargeSchemas() throws {
-        // Each target stands for about 200,000 values, and each reference names it by a way of its own.
+        // Each target expands to about 200,000 values, and each reference uses a different path to it.
         var text = "openapi: 3.1.0\nx:\n" + bomb(5)
         text += "  list:\n    properties:\n"
         for number in 0..<300 { text += "      r\(number): {$ref: '#/y/r\(number)'}\n" }
@@ -509,13 +509,13 @@ import Testing
         let branches = (0..<100).map { "{$ref: '#/y\($0)'}" }.joined(separator: ", ")
         text += "paths: {/a: {get: {parameters: [{name: q, in: query, schema: {allOf: [\(branches)]}}]}}}\n"
         let set = try documents(text)
-        // Reading more than ten schemas would fail.
+        // The eleventh schema would fail.
         var library = SchemaLibrary(set, dialect: .openAPI31, maximum: 10)
         let schema = try library.schema(at: place("/paths/~1a/get/parameters/0/schema"))
         #expect(schema.mismatch(in: try JSONValue(parsing: "{\"a\": \"1\"}")) != nil)
     }
 
-    /// The name of a branch is the reference's own last one, and not that of what it is an alias of.
+    /// A branch is named by the last part of the reference itself, not of the alias target.
     @Test func aDiscriminatorNamesWhatIsWritten() throws {
         let text = """
             openapi: 3.1.0

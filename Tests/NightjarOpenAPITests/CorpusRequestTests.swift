@@ -4,8 +4,8 @@ import Testing
 @testable import NightjarAPI
 
 extension CorpusTests {
-    /// Of each operation a request is made with the document's own examples, or else with values made of its schemas, with all
-    /// of its parameters and with those alone that are needed.
+    /// Makes two requests for each operation, one with all parameters and one with the required ones. The values are
+    /// the document's examples, or are generated from its schemas.
     @Test(arguments: [
         ("openai.yaml"), ("discord.json"), ("digitalocean/specification/DigitalOcean-public.v2.yaml"),
         ("examples/v3.0-api-with-examples.json"), ("examples/v3.0-callback-example.yaml"),

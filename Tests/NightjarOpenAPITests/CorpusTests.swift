@@ -9,7 +9,7 @@ import Glibc
 import Musl
 #endif
 
-/// Published descriptions, beside the repository, or a level higher beside its worktrees.
+/// The folder with published descriptions, next to the repository, or one level higher for a worktree.
 let corpus: String = {
     let repository = #filePath.split(separator: "/").dropLast(3)
     for parent in [repository.dropLast(), repository.dropLast(2)] {
@@ -33,7 +33,8 @@ func contents(_ path: String) throws(NightjarError) -> [UInt8] {
 
 @Suite(.enabled(if: access(corpus, R_OK) == 0, "there is no ../shared/openapi beside the repository"))
 struct CorpusTests {
-    /// Files, how many operations they describe (counted by another program), and what cannot be used of them.
+    /// The files, the number of operations they describe (counted by another program), and the notes about unsupported
+    /// parts.
     static let descriptions: [(file: String, operations: Int, notes: [String])] = [
         ("openai.yaml", 288, ["webhooks are not supported"]), ("discord.json", 242, []),
         (
@@ -100,7 +101,7 @@ struct CorpusTests {
 }
 
 extension Catalog {
-    /// Each once.
+    /// The schemas without duplicates.
     fileprivate var schemas: [DeferredSchema] {
         var seen: Set<ObjectIdentifier> = []
         return operations.flatMap { operation in
@@ -111,8 +112,8 @@ extension Catalog {
 }
 
 extension Operation {
-    /// A value for each parameter and the body, from the description's examples, or made from its schemas where an example
-    /// does not keep to its own schema.
+    /// A value for each parameter and the body, from the description's examples, or generated from its schemas if an
+    /// example violates its own schema.
     fileprivate var exampleArguments: Arguments {
         get throws(NightjarError) {
             var arguments = Arguments()
@@ -131,7 +132,7 @@ extension Operation {
         }
     }
 
-    /// Of which there is neither an example nor one that can be made: a list of different texts of a pattern.
+    /// Bodies without an example that cannot be generated: a list of distinct strings that match a pattern.
     private static let bodies: [String: JSONValue] = [
         "bulk_delete_messages": .object([.init("messages", .array([.string("1"), .string("2")]))])
     ]

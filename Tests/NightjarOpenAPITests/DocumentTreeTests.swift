@@ -95,7 +95,7 @@ import Testing
         #expect(value.elements.map { $0.pointer.description }.last == "/499")
     }
 
-    /// Each place of a document is found, and what that costs does not grow with what is beside it.
+    /// Each value of a document is located, and the cost does not depend on the number of its siblings.
     @Test func whereAValueIsTakesFewLooks() throws {
         let members = (0..<20_000).map { "\"k\($0)\":{\"a\":[\($0),{}]}" }.joined(separator: ",")
         let elements = (0..<20_000).map { "{\"\($0)\":0}" }.joined(separator: ",")
@@ -109,7 +109,8 @@ import Testing
             let inner = try #require(value["\(number)"])
             #expect(tree.path(to: inner.index, &looks) == ["l", "\(number)", "\(number)"])
         }
-        // The logarithm of all containers, and where they are in their array; 800 million when siblings are counted.
+        // The logarithm of the number of containers, plus the index in the array. Counting siblings would take 800
+        // million.
         #expect(looks < 40_000 * 50)
     }
 

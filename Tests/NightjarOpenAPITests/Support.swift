@@ -9,10 +9,10 @@ func tree(_ text: String, _ name: String = "api.yaml") throws -> DocumentTree {
     }.get()
 }
 
-/// A document as JSON.
+/// A document converted to JSON.
 func json(_ text: String, _ name: String = "api.yaml") throws -> JSONValue { try tree(text, name).root.json() }
 
-/// The message with which something is refused.
+/// The message of the error that `body` throws.
 func message(_ body: () throws -> Void) -> String? {
     do {
         try body()
@@ -22,7 +22,7 @@ func message(_ body: () throws -> Void) -> String? {
     }
 }
 
-/// Files by path, the first of which is loaded.
+/// Loads the first of the files, given by path.
 func catalog(_ files: KeyValuePairs<String, String>) throws -> Catalog {
     try CatalogLoader.load(files[0].key) { path throws(NightjarError) in
         guard let file = files.first(where: { $0.key == path }) else {
@@ -41,7 +41,7 @@ func catalog(paths: String, version: String = "3.1.0", rest: String = "") throws
     ])
 }
 
-/// What a body costs the processor on this thread, however many others there are.
+/// The processor time of `body` on this thread, in seconds, independent of other threads.
 func processorSeconds(_ body: () throws -> Void) rethrows -> Double {
     func now() -> Double {
         var time = timespec()

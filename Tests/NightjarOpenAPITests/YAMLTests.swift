@@ -146,7 +146,7 @@ import Testing
         #expect(message { _ = try tree(text) } == expected)
     }
 
-    /// libyaml would compare each with all before it: a megabyte of them for minutes.
+    /// libyaml compares each directive with all before it, so 1 MB of them would take minutes.
     @Test func manyDirectivesAreRefused() throws {
         let few = (0..<100).map { "%TAG !a\($0)! b\n" }.joined()
         #expect(try json(few + "---\na: 1") == .object([.init("a", .integer(1))]))

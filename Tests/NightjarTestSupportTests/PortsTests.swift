@@ -9,7 +9,7 @@ import Testing
         #expect(throws: SocketError(call: "connect", code: ECONNREFUSED)) { try Socket(connectingTo: port) }
     }
 
-    /// curl tells a connect that times out (28) from one that is refused (7).
+    /// curl distinguishes a connect that times out (28) from one that is refused (7).
     @Test func aSilentListenerLetsConnectingTimeOut() throws {
         let listener = try SilentListener()
         let curl = try run("curl", ["-s", "--connect-timeout", "0.2", "http://127.0.0.1:\(listener.port)/"])
@@ -52,7 +52,7 @@ import Testing
 
     @Test func waitingNeedNotBlock() async throws {
         let latch = Latch()
-        // A thread of its own: other tests may keep the pool of tasks busy for long.
+        // A separate thread, because other tests may block the task pool for long.
         Thread.detachNewThread {
             usleep(20_000)
             latch.open()

@@ -1,7 +1,7 @@
 import NightjarTestSupport
 import Testing
 
-/// The peer under TLS, judged by curl.
+/// The peer with TLS, verified with curl.
 @Suite struct TLSPeerTests {
     private static let answer: [ScriptedPeer.Step] = [.expectRequest, .respond(body: "hello"), .expectClose]
 
@@ -12,7 +12,7 @@ import Testing
         return try run("curl", options + arguments + ["https://\(host):\(peer.port)/a"])
     }
 
-    /// curl takes a missing goodbye for a goodbye; OpenSSL's own client tells.
+    /// curl treats a missing close_notify like a received one. OpenSSL's client reports the difference.
     private func openSSL(_ peer: ScriptedPeer) throws -> ToolResult {
         let result = try run(
             "openssl", ["s_client", "-quiet", "-connect", "127.0.0.1:\(peer.port)"],
@@ -62,7 +62,7 @@ import Testing
         #expect(try curl(old, ["--tlsv1.3"]).status == 35)
     }
 
-    /// Without a length, only TLS's goodbye tells a whole answer from one that was cut.
+    /// Without a length, only TLS's close_notify distinguishes a complete response from a truncated one.
     @Test func endsInGoodOrderOrNot() throws {
         let start: [ScriptedPeer.Step] = [.expectRequest, .send("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhel")]
         let orderly = try ScriptedPeer([start + [.close]], tls: PeerTLS())

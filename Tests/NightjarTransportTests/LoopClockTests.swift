@@ -3,7 +3,7 @@ import Testing
 
 @testable import NightjarTransport
 
-/// The time of a loop, read once an event.
+/// The time of a loop, which is read once per event.
 @Suite struct LoopClockTests {
     @Test func timeStandsStillDuringAnEvent() {
         let clock = LoopClock()
@@ -24,7 +24,7 @@ import Testing
         #expect(clock.now > moment)
     }
 
-    /// An event in the midst of another ends the moment of both: what comes later is not earlier.
+    /// A nested event ends the cached time of both events. A later time is never earlier.
     @Test func itNeverGoesBackwards() {
         let clock = LoopClock()
         var last = clock.now

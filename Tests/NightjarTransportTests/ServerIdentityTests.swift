@@ -18,9 +18,9 @@ import Testing
     }
 
     @Test(arguments: [
-        // An asterisk is one whole label, and not a domain.
+        // An asterisk stands for one whole label and is not allowed for a domain.
         "a.b.example.com", ".example.com", "other.com", "com", "ab.test.org", "example.org", "",
-        // Addresses are no names, and names no addresses.
+        // Addresses do not match names, and names do not match addresses.
         "10.0.0.1", "127.0.0.2", "::2", "[::1]",
     ])
     func isForNobodyElse(host: String) {

@@ -1,13 +1,11 @@
-// Uses a token store as a process of its own, for tests that kill it, limit it or fork it.
-//
-//   TokenStoreWorker loop KIND PATH          rotates the login until it is killed; 1 when the store contradicts itself
-//   TokenStoreWorker hold KIND PATH          takes the lock, says so, and waits to be killed
-//   TokenStoreWorker fork KIND PATH          the same with a forked child, which says what it may do
-//   TokenStoreWorker save KIND PATH LIMIT    saves once, as nobody when it runs as root and LIMIT is nobody, else with
-//                                            files limited to LIMIT bytes
-//   TokenStoreWorker keyring STEP            load, save, clear, lock, fork: one step on the keyring
-//
-// KIND: file, encrypted, sqlite, keyring, which has no path.
+// Uses a token store as a separate process, for tests that kill it, limit its file size or fork it.
+//   TokenStoreWorker loop KIND PATH          rotates the login until it is killed; status 1 if the store contradicts itself
+//   TokenStoreWorker hold KIND PATH          takes the lock, reports it, and waits to be killed
+//   TokenStoreWorker fork KIND PATH          the same with a forked child, which reports what it is allowed to do
+//   TokenStoreWorker save KIND PATH LIMIT    saves once, as the user nobody if LIMIT is nobody and it runs as root,
+//                                            otherwise with files limited to LIMIT bytes
+//   TokenStoreWorker keyring STEP            one step on the keyring: load, save, clear, lock or fork
+// KIND is file, encrypted, sqlite or keyring. A keyring has no path.
 
 import Glibc
 import NightjarHTTP
@@ -28,7 +26,7 @@ func store(_ kind: String, _ path: String) -> any TokenStore {
 }
 
 func login(_ generation: UInt64, pending: Bool = false, token: Token? = nil) -> StoredLogin {
-    // Of many lengths, so that a torn record would show.
+    // The length varies, so that a partially written record would be detected.
     let filling = String(repeating: "x", count: Int(generation % 5000))
     return StoredLogin(
         token: token ?? Token(access: "access-\(generation)-\(filling)", refresh: "refresh-\(generation)"),
@@ -38,7 +36,7 @@ func login(_ generation: UInt64, pending: Bool = false, token: Token? = nil) -> 
 }
 
 extension TokenStore {
-    /// Under the lock nobody else saves.
+    /// Saves while holding the lock. No other process can save meanwhile.
     func put(_ login: StoredLogin) throws {
         let isSaved = try save(login, replacing: load()?.version)
         guard isSaved else { throw NightjarError(.script, "another has saved meanwhile") }
@@ -63,7 +61,7 @@ func loop(_ store: any TokenStore) throws {
         let base = found?.generation ?? 0
         guard base >= newest else { throw NightjarError(.script, "went back from \(newest) to \(base)") }
         if let found {
-            // Where the last one died in the middle, its exchange counts as done.
+            // If the previous process died during an exchange, the exchange counts as completed.
             let token = found.pending == nil ? found.token : login(base).token
             try store.put(login(base + 1, pending: true, token: token))
         }
@@ -88,7 +86,7 @@ func limit(_ text: String) {
         if geteuid() == 0 { _ = setuid(65534) }
     } else if let bytes = UInt(text) {
         var limit = rlimit(rlim_cur: rlim_t(bytes), rlim_max: rlim_t(bytes))
-        setrlimit(__rlimit_resource_t(1), &limit)  // RLIMIT_FSIZE, an enumeration in C
+        setrlimit(__rlimit_resource_t(1), &limit)  // RLIMIT_FSIZE, which is an enumeration constant in C
     }
 }
 
@@ -111,7 +109,7 @@ func keyring(_ step: String) throws {
         let lock = try store.tryLock()
         let held = try store.load()
         if fork() == 0 {
-            lock?.unlock()  // the parent's: nothing
+            lock?.unlock()  // the lock of the parent: no effect
             let uses: [() throws -> Void] = [
                 { _ = try store.tryLock() }, { _ = try store.load() }, { try store.put(held ?? login(1)) },
                 { _ = try store.save(login(1), replacing: nil) },
@@ -148,7 +146,7 @@ do {
         let memory = MemoryTokenStore(login(1))
         let lock = try store.tryLock()
         if fork() == 0 {
-            lock?.unlock()  // the parent's: nothing
+            lock?.unlock()  // the lock of the parent: no effect
             var kind = "none"
             do { _ = try memory.load() } catch { kind = error.kind.name }
             say("child \(getpid()) \(try store.tryLock() == nil) \(try store.load()?.generation ?? 0) \(kind)")

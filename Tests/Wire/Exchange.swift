@@ -1,17 +1,18 @@
 import Foundation
 import Testing
 
-/// One golden exchange: what a call puts on the wire, what the peer answers, what the caller gets. A file of `exchanges/`,
-/// whose sections begin with a line `--- name`:
+/// A golden exchange: the bytes that a call sends, the bytes that the peer answers, and the result that the caller
+/// gets. It is a file of `exchanges/` with sections that begin with a line `--- name`:
 ///
-///     --- lua         a script; `api` is a client of the peer, `origin` its origin; what it returns is the result
-///     --- sent        what the peer has to receive
-///     --- answer      what it then says; sent and answer may come again, on the same connection
-///     --- closes      in place of the next `sent`: the peer closes, and the next comes on another connection
-///     --- result      what the script returned
-///     --- curl        the arguments, a line each, with which curl asks the same: compared apart from what names the client
+///     --- lua         a script; `api` is a client of the peer, `origin` the peer's origin; it returns the result
+///     --- sent        the bytes that the peer must receive
+///     --- answer      the bytes that it sends; sent and answer can be repeated on the same connection
+///     --- closes      instead of the next `sent`: the peer closes, and the next request uses another connection
+///     --- result      the return value of the script
+///     --- curl        arguments, one per line, with which curl sends the same request
 ///
-/// Lines end in CR LF on the wire. `{origin}` and `{authority}` stand for the peer's, `{any}` in `sent` for what may differ.
+/// Lines end with CR LF on the wire. `{origin}` and `{authority}` stand for those of the peer. `{any}` in `sent` stands
+/// for bytes that can vary. The comparison with curl ignores fields that name the client.
 struct Exchange: CustomTestStringConvertible {
     struct Turn {
         var sent: String
@@ -20,7 +21,7 @@ struct Exchange: CustomTestStringConvertible {
 
     var name: String
     var lua = ""
-    /// One list a connection.
+    /// One list for each connection.
     var connections: [[Turn]] = [[]]
     var result = ""
     var curl: [String]?

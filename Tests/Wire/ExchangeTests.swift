@@ -5,7 +5,7 @@ import NightjarTestSupport
 import Synchronization
 import Testing
 
-/// Bytes against bytes: the table of golden exchanges, and curl's opinion of it.
+/// Compares bytes: runs the golden exchanges, and checks them against curl.
 @Suite(.serialized) struct ExchangeTests {
     @Test func everyFileIsRead() {
         #expect(Exchange.all.count == Exchange.count)
@@ -47,7 +47,7 @@ import Testing
         #expect(peer.failures == [])
     }
 
-    /// The same request sent by curl: method, target, fields and content.
+    /// curl sends the same request: method, target, fields and content.
     @Test(arguments: Exchange.all.filter { $0.curl != nil }) func curlSendsTheSame(_ exchange: Exchange) throws {
         let peer = try ScriptedPeer(exchange.steps)
         let arguments = (exchange.curl ?? []).map { exchange.filled($0, port: peer.port) }
@@ -85,7 +85,7 @@ import Testing
         return rest.isEmpty
     }
 
-    /// A request without what names the client, in no order.
+    /// A request without the fields that name the client. The order of fields is ignored.
     private struct Comparable {
         var line = ""
         var fields: Set<String> = []
@@ -121,7 +121,7 @@ extension Exchange {
         filled(text, port: port).replacingOccurrences(of: "\n", with: "\r\n")
     }
 
-    /// The answers need the port too, which only the peer knows: `{origin}` is left out of them, so paths do.
+    /// Only the peer knows its port, so responses must not contain `{origin}`. They use paths instead.
     var steps: [[ScriptedPeer.Step]] {
         connections.map { turns in
             turns.flatMap { turn -> [ScriptedPeer.Step] in

@@ -1,16 +1,16 @@
 import NIOCore
 import NightjarHTTP
 
-/// Feeds what a server, a token endpoint or a visitor's browser may say about logins and limits to what reads it, and stops
-/// the process where a promise is broken:
+/// Fuzzes the readers of challenges, token responses, authorization redirects and rate limits. Aborts if an invariant
+/// is violated:
 ///
-/// - nothing traps, and what is read is bounded;
-/// - an answer to a challenge can stand in a header and never holds the password;
-/// - no wait is negative, and none is shorter than the server asked;
-/// - a code is taken only with our state, and the browser's page holds nothing of what it sent as it was;
-/// - no token, code or password is in a description or an error.
+/// - Nothing traps, and the amount of parsed data is bounded.
+/// - A credential that answers a challenge fits into a header field and never contains the password.
+/// - No wait is negative or shorter than the server requested.
+/// - An authorization code is accepted only with our state, and the page for the browser contains no unescaped input.
+/// - No description or error contains a token, code or password.
 ///
-/// The first byte says who is spoken to.
+/// The first byte selects the reader.
 func fuzzAuth(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     guard let start, count >= 1 else { return 0 }
     let input = UnsafeRawBufferPointer(start: start + 1, count: count - 1)
@@ -24,13 +24,13 @@ func fuzzAuth(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     return 0
 }
 
-/// Stands for a hash: what counts is who is asked for it.
+/// Replaces a hash function. Only its arguments matter.
 private let hash: DigestAuthentication.Hash = { bytes in
     [UInt8](repeating: UInt8(truncatingIfNeeded: bytes.count), count: 32)
 }
 
 private func challenge(_ input: UnsafeRawBufferPointer) {
-    // As they come off the wire, where no field has what none may have.
+    // As received from the wire, where no field contains forbidden bytes.
     var headers = Headers()
     for line in lines(input) { try? headers.add("WWW-Authenticate", line) }
     let fields = headers.values("WWW-Authenticate")

@@ -1,16 +1,16 @@
 import NightjarHTTP
 
-/// Feeds fields of requests and answers to the rules of the cache, and stops the process where a promise is broken:
+/// Fuzzes the cache rules with header fields of requests and responses. Aborts if an invariant is violated:
 ///
-/// - nothing traps;
-/// - what plainly says no-store, in answer or request, is not stored;
-/// - an age is never below zero, never falls, and no lifetime is longer than can be told;
-/// - a part lies within what is stored, and a head out of the store tells one age;
-/// - what stays here is never fetched, and a reload is never answered;
-/// - no update changes what the content hangs on.
+/// - Nothing traps.
+/// - A response is not stored if its request has a plain `no-store`, or if it has one itself and no `must-understand`.
+/// - An age is never negative and never decreases. Ages and lifetimes do not exceed 2^31 seconds.
+/// - A range lies within the stored body, and a response from the cache has exactly one Age field.
+/// - An only-if-cached request is never fetched, and a reload is never answered from the cache.
+/// - An update never changes Content-Length, Content-Encoding or Content-Range.
 ///
-/// The first bytes say method, status, policy and times; then come four sections with a blank line between: the fields of a
-/// request, of its answer, of the next request, and of the answer to that.
+/// The first bytes select the method, status, policy and times. Four sections follow, separated by blank lines: the
+/// fields of a request, of its response, of the next request, and of its response.
 func fuzzCaching(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     guard let start, count >= 4 else { return 0 }
     let choices = UnsafeRawBufferPointer(start: start, count: 4)
@@ -104,7 +104,7 @@ private func moment(_ seconds: Int64) -> Timestamp {
 
 private let fingerprint: CacheRequest.Fingerprint = { String($0.count) }
 
-/// In a line without quotes, as one of its elements: what a reader of another kind sees as well.
+/// `no-store` as an element of a line without quotes, which any reader would recognize.
 private func saysNoStore(_ headers: Headers) -> Bool { says("no-store", headers) }
 
 private func mayUnderstand(_ headers: Headers) -> Bool {

@@ -2,12 +2,12 @@ import NIOCore
 import NightjarHTTP
 import NightjarTesting
 
-/// Reads as a cassette what libFuzzer invents, and stops the process where a promise is broken:
+/// Fuzzes the cassette reader. Aborts if an invariant is violated:
 ///
-/// - what is read is written so that the same is read again;
-/// - what is scrubbed is still a cassette, and has no credentials in its Authorization fields;
-/// - each exchange answers a request like its own, and ends;
-/// - nothing traps, hangs or grows without bound.
+/// - A cassette that was read is written such that reading it again returns the same.
+/// - A scrubbed cassette is still a cassette, and its Authorization fields contain no credentials.
+/// - Each exchange answers a request equal to its own, and ends.
+/// - Nothing traps, hangs or grows without bound.
 func fuzzCassette(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     guard let start, let cassette = try? Cassette(parsing: UnsafeRawBufferPointer(start: start, count: count)) else {
         return 0

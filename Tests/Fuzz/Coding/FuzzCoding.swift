@@ -2,15 +2,16 @@ import NIOCore
 import NightjarCoding
 import NightjarHTTP
 
-/// Feeds the content codings what libFuzzer invents, whole and in pieces, and stops the process where a promise is broken:
+/// Fuzzes the content codings with whole and split input. Aborts if an invariant is violated:
 ///
-/// - it never crashes and never reads or writes past its memory (AddressSanitizer watches);
-/// - however the bytes are cut, the same comes out, or all cuts fail;
-/// - the parts have 1 to 65,536 bytes, and together not more than the limit;
-/// - it fails with `decoding` or `too_large`, and stays failed;
-/// - what it has decoded, encoded again by our encoder, it decodes to the same.
+/// - The decoder never crashes and never accesses memory outside its buffers (checked by AddressSanitizer).
+/// - Each way to split the input gives the same output, or all fail.
+/// - Parts have 1 to 65,536 bytes, and their sum does not exceed the limit.
+/// - Failures are `decoding` or `too_large`, and are permanent.
+/// - Decoded output that our encoder encodes again decodes to the same bytes.
 ///
-/// The first bytes of an input are the settings: the codings (two bits each and how many), and where to cut.
+/// The first bytes of the input are settings: the codings (two bits each, and their number) and the positions to split
+/// at.
 func fuzzCoding(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     guard let start, count >= 3 else { return 0 }
     let input = UnsafeBufferPointer(start: start, count: count)
@@ -38,7 +39,7 @@ func fuzzCoding(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     return 0
 }
 
-/// Far below the grace of the ratio, which depends on the cut.
+/// Far below the threshold from which the ratio is checked, because that check depends on the split.
 private let limits = DecodingLimits(maximumBytes: 256 * 1024)
 
 private struct Decoded {

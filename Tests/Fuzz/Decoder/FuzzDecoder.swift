@@ -1,16 +1,17 @@
 import NIOCore
 import NightjarHTTP
 
-/// Feeds the decoder what libFuzzer invents, whole and in pieces, and stops the process where a promise is broken:
+/// Fuzzes the response decoder with whole and split input. Aborts if an invariant is violated:
 ///
-/// - it never crashes and never reads past its input (AddressSanitizer watches);
-/// - however the bytes are cut, the same comes out;
-/// - it drains its buffer whenever it asks for more, and does so in a bounded number of steps;
-/// - it fails with `protocol`, `too_large` or `connection_lost`, and stays failed;
-/// - it gives out no more content than it was given bytes;
-/// - fields that it accepts can be written and are read back as they were.
+/// - The decoder never crashes and never reads past its input (checked by AddressSanitizer).
+/// - Each way to split the input gives the same output.
+/// - When the decoder needs more input, its buffer is empty. It gets there in a bounded number of steps.
+/// - Failures are `protocol`, `too_large` or `connection_lost`, and are permanent.
+/// - The output has no more content bytes than the input has bytes.
+/// - Accepted header fields can be written, and are read back unchanged.
 ///
-/// The first bytes of an input are the settings: methods, whether the peer closes, small limits, where to cut.
+/// The first bytes of the input are settings: methods, whether the peer closes, small limits, and the positions to
+/// split at.
 func fuzzDecoder(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     guard let start, count >= 4 else { return 0 }
     let input = UnsafeBufferPointer(start: start, count: count)
@@ -51,7 +52,7 @@ struct Settings {
     }
 }
 
-/// All that a decoder says about some bytes, without where they were cut.
+/// The complete output of a decoder for some input, independent of how the input was split.
 struct Outcome: Equatable {
     private(set) var heads: [ResponseHead] = []
     private var content: [[UInt8]] = []

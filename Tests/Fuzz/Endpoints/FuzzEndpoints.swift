@@ -2,18 +2,18 @@ import NIOCore
 import NightjarAPI
 import NightjarHTTP
 
-/// Makes requests of operations that libFuzzer describes with values that it invents, and stops the process where a promise
-/// is broken:
+/// Fuzzes the requests that operations make from arguments. Both the operation and the values come from the input.
+/// Aborts if an invariant is violated:
 ///
-/// - a request is made or refused with an error that says something, and shows no value of a header field or a cookie;
-/// - the path has the segments of its template: no value adds one, leaves one out or makes one `.` or `..`;
-/// - the host is the base URL's, or the one of the operation's server;
-/// - there are the header fields that are set, and no value adds one;
-/// - each query item and each cookie of one value is there once, and reads as what was given.
+/// - A request is made, or refused with a non-empty error. The error contains no value of a header field or cookie.
+/// - The path has the segments of its template. No value adds or removes a segment or turns one into `.` or `..`.
+/// - The host is that of the base URL or of the operation's server.
+/// - The request has exactly the header fields that are set. No value adds one.
+/// - Each query item and each cookie with one value appears once and decodes to the given value.
 ///
-/// The first two bytes are choices. Then come, with a NUL between: the path template, parameters, and the arguments as a
-/// JSON object, whose member `body` is the body where there is one. Parameters are lines: a character for the place, one
-/// for the style, and a name, behind which a `|` and a schema may be.
+/// The first two bytes are settings. Three parts follow, separated by NUL: the path template, the parameters, and the
+/// arguments as a JSON object, whose member `body` is the body, if any. Each line of the parameters is one parameter: a
+/// character for the place, one for the style, and a name, optionally followed by `|` and a schema.
 func fuzzEndpoints(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     guard let start, count >= 4 else { return 0 }
     let input = UnsafeBufferPointer(start: start, count: count)
@@ -36,7 +36,7 @@ func fuzzEndpoints(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     }
     do throws(NightjarError) {
         let request = try operation.request(arguments)
-        // What nobody joins with a base URL is not looked at further.
+        // A path without a leading slash is not joined with a base URL, so it is not checked further.
         guard let base, operation.path.utf8.first == UInt8(ascii: "/") else { return 0 }
         let prepared = try PreparedRequest(request, base: base, defaults: Headers(), userAgent: nil)
         checkPath(prepared.url, operation)
@@ -52,7 +52,7 @@ func fuzzEndpoints(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
 }
 
 private let base = try? RequestURL("https://api.example/v1")
-/// Behind each text in a cookie, and in a header field but for Host, which is no secret.
+/// Appended to each text in a cookie or header field, except Host, which is not secret.
 private let mark = "s3cr3tvalue"
 
 private func parameters(_ text: Slice<UnsafeBufferPointer<UInt8>>, reserved: Bool) -> [Parameter] {
@@ -90,9 +90,10 @@ private func marked(_ member: JSONValue.Member, of operation: Operation) -> JSON
     return .string(text + mark)
 }
 
-// MARK: What holds
+// MARK: Invariants
 
-/// Segments of a template, by the slashes that are not within braces: how many bytes of it are in each.
+/// The segments of a template, separated by slashes outside braces: the number of bytes in each, and whether it has a
+/// value.
 private func segments(_ template: String) -> [(bytes: Int, hasValue: Bool)] {
     var segments: [(bytes: Int, hasValue: Bool)] = [(0, false)]
     var rest = Array(template.utf8)[...]

@@ -1,16 +1,16 @@
 import NightjarAPI
 import NightjarHTTP
 
-/// Feeds descriptions of APIs to the loader, and stops the process where a promise is broken:
+/// Fuzzes the loader of API descriptions. Aborts if an invariant is violated:
 ///
-/// - nothing traps, hangs or takes memory without bound;
-/// - loading comes to an end, and asks for each document once, and for none of another origin;
-/// - names are unique and hold no control character, paths begin with a slash, servers are URLs;
-/// - what is loaded twice is the same;
-/// - schemas and requests are made or refused.
+/// - Nothing traps, hangs or uses unbounded memory.
+/// - Loading ends. It requests each document once, and none from another origin.
+/// - Operation names are unique and contain no control characters, paths begin with a slash, and servers are URLs.
+/// - Loading the same input twice gives the same result.
+/// - Each schema and request is made or refused.
 ///
-/// The first byte says where the documents are: files or an origin, and whether the first is called JSON or YAML. The rest
-/// is documents with a `%` between; the first of them is behind `openapi: 3.1.0` where it does not say what it is.
+/// The first byte selects the location of the documents (files or an origin), whether the name of the first indicates
+/// JSON or YAML, and whether an `openapi` version is prepended to the first. The rest is documents separated by `%`.
 func fuzzOpenAPI(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     guard let start, count >= 1 else { return 0 }
     let choice = start[0]

@@ -2,16 +2,17 @@ import NIOCore
 import NightjarAPI
 import NightjarHTTP
 
-/// Feeds answers to walks through lists, and stops the process where a promise is broken:
+/// Fuzzes the iteration over paginated lists with responses. Aborts if an invariant is violated:
 ///
-/// - nothing traps, and every walk ends;
-/// - one load at a time, and one answer for each who asks;
-/// - what is given is what the parser finds in the array, in order, each once;
-/// - another origin than the first gets nothing that is not allowed, and no credentials;
-/// - a state is read by the walk that wrote it, and has no secret; any other text is refused and no more.
+/// - Nothing traps, and each iteration ends.
+/// - At most one page is loading, and each request for a page gets one result.
+/// - The items are those that the parser finds in the array, in order, each once.
+/// - Another origin is requested only if it is allowed, and never receives credentials.
+/// - A saved state can be read by an iteration with the same options, and contains no secret. Any other text is
+///   refused.
 ///
-/// The first bytes say style and options. Then come sections with a blank line between, each an answer: a line for the
-/// Link field, a line for a header field, and the body. The first section is tried as a state, too.
+/// The first bytes select the style and the options. Sections follow, separated by blank lines, each a response: a line
+/// for the Link field, a line for a header field, and the body. The first section is also tried as a saved state.
 func fuzzPages(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     guard let start, count >= 3 else { return 0 }
     let choices = UnsafeRawBufferPointer(start: start, count: 3)
@@ -114,7 +115,7 @@ private func checkTarget(_ target: PageTarget, _ first: RequestURL, _ options: P
     require(isOwn || !items.contains { $0.drop { $0 != "=" } == "=" + secret }, "a secret for a foreign origin")
 }
 
-/// Of a page that is given at once, the items are those that the parser finds.
+/// When a page is returned immediately, its items are those that the parser finds.
 private func checkItems(
     _ actions: [PageWalk.Action], _ body: ByteBuffer, _ pointer: JSONPointer, _ options: Pagination
 ) {
@@ -135,7 +136,7 @@ private func checkState(_ state: String, _ options: Pagination, _ first: Request
         let walk = try PageWalk(options, first: first, resuming: state)
         require(walk.state == state, "a state that becomes another")
     } catch {
-        // A server may name a secret of its own in a next URL, which no state holds.
+        // A next URL from the server may contain a secret, which no state may contain.
         require(error.kind == .invalidArgument && error.message.contains("omits the query item"), error.message)
     }
 }

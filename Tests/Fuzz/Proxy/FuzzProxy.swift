@@ -1,14 +1,14 @@
 import NIOCore
 import NightjarHTTP
 
-/// Feeds the handshakes with a proxy what libFuzzer invents, whole and byte by byte, and the readers of its address and of
-/// no_proxy the same bytes as text. Stops the process where a promise is broken:
+/// Fuzzes the handshakes with a proxy, with whole input and byte by byte, and the parsers of proxy addresses and of
+/// no_proxy, with the same bytes as text. Aborts if an invariant is violated:
 ///
-/// - however the bytes are cut, the same comes of them;
-/// - a failure is `connect`, `protocol` or `too_large`, stays, and names neither user nor password;
-/// - an address has a host and a port, and shows itself without its login.
+/// - The result does not depend on how the input is split.
+/// - A failure is `connect`, `protocol` or `too_large`, is permanent, and contains neither user name nor password.
+/// - An address has a host and a port, and its description contains no credentials.
 ///
-/// The first byte says which handshake, with or without a login, to which scheme.
+/// The first byte selects the handshake, whether it uses credentials, and the scheme of the target.
 func fuzzProxy(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     guard let start, count >= 1 else { return 0 }
     let answers = Array(UnsafeBufferPointer(start: start + 1, count: count - 1))
@@ -23,7 +23,7 @@ func fuzzProxy(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
             ? outcome(SOCKS5(to: url.origin, through: proxy), answers, cutAt: cuts)
             : outcome(ConnectTunnel(to: url.origin, through: proxy), answers, cutAt: cuts)
     }
-    // What follows the tunnel's beginning can be told from it only when it comes with it.
+    // Bytes after the end of the handshake can be detected only if they arrive together with it.
     if url.origin.isTLS { require(outcomes[0] == outcomes[1], "the cut decides: \(outcomes)") }
     require(!outcomes[0].contains("s3cret"), "a login is shown: \(outcomes[0])")
     checkText(String(decoding: answers, as: UTF8.self))
@@ -88,7 +88,7 @@ private func told(
         } catch {
             require(error.message == message, "another failure: \(error.message)")
         }
-        // An answer is refused as soon as it cannot be one, so how much of it is quoted depends on the cut.
+        // A response is refused as soon as it cannot be valid, so the length of the quoted text depends on the split.
         return error.kind.name + ": " + message.split(separator: "begins with", maxSplits: 1)[0]
     }
 }

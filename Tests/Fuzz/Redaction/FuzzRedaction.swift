@@ -2,22 +2,23 @@ import NIOCore
 import NightjarHTTP
 import NightjarTesting
 
-/// Puts a random secret where secrets stand in messages, among what libFuzzer invents, and stops the process where it comes out:
+/// Fuzzes redaction. Puts a random secret into a place that holds secrets, surrounds it with input, and aborts if an
+/// invariant is violated:
 ///
-/// - in a message of a log, a URL, an archive entry, a curl command or a cassette;
-/// - in a request that a redirect sends to another origin;
-/// - nothing traps, hangs or grows without bound.
+/// - The secret does not appear in a log message, URL, archive entry, curl command or cassette.
+/// - It does not appear in a request that a redirect sends to another origin.
+/// - Nothing traps, hangs or grows without bound.
 ///
-/// The first byte chooses the place, the second the name, the next eight are the secret; the rest stands around it.
+/// The first byte selects the place, the second the name, and the next eight are the secret. The rest surrounds it.
 func fuzzRedaction(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     guard let start, count >= 10 else { return 0 }
     let input = UnsafeRawBufferPointer(start: start, count: count)
     let letters = Array("abcdefghijkmnpqrstuvwxyz23456789".utf8)
-    // Nothing else looks like it: what libFuzzer writes around it cannot be it by chance.
+    // The marker makes the secret unique: the surrounding input cannot equal it by chance.
     let secret = "zQ7" + String(decoding: input[2..<10].map { letters[Int($0 & 31)] }, as: UTF8.self) + "7Qz"
     let rest = Array(input[10...])
     let text = String(decoding: rest, as: UTF8.self)
-    // What is nearly the secret says nothing of the rule.
+    // Input that contains part of the secret would cause false positives.
     guard !text.contains("zQ7") else { return 0 }
     let name = names[Int(input[1]) % names.count]
     show(secret, name, place: Int(input[0]), text)
@@ -31,7 +32,7 @@ private let names = [
     "access_token", "pw", "jwt", "Private-Key", "db.password", "user[password]",
 ]
 
-/// Must end, whatever it is.
+/// Must return for any input.
 private func anything(_ bytes: [UInt8]) {
     let text = String(decoding: bytes, as: UTF8.self)
     _ = Masking.text(text)
@@ -43,7 +44,7 @@ private func anything(_ bytes: [UInt8]) {
 }
 
 private func show(_ secret: String, _ name: String, place: Int, _ text: String) {
-    // Parts of the text that do not end the construct that the secret stands in.
+    // Parts of the text that do not terminate the construct around the secret.
     let line = text.filter { $0.isLetter || $0.isNumber || " .,:-_".contains($0) }
     let word = line.filter { $0.isLetter || $0.isNumber }
     let escaped = name.unicodeScalars.map { "\\u00" + (($0.value < 16 ? "0" : "") + String($0.value, radix: 16)) }
@@ -97,7 +98,7 @@ private func request(_ name: String, _ secret: String, _ text: String) {
     hides(String(buffer: next.wireHead), secret, "a redirect with \(name)")
 }
 
-/// A body in an archive, a command and a cassette.
+/// The archive entry, curl command and cassette of an exchange with this body.
 private func exchange(_ body: ByteBuffer, type: String) -> [String] {
     var request = Request(.post, "http://h/")
     if !type.isEmpty { try? request.headers.add("Content-Type", type) }

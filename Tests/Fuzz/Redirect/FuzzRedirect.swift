@@ -1,20 +1,20 @@
 import NIOCore
 import NightjarHTTP
 
-/// Feeds the redirect policy the Locations that libFuzzer invents, one a line, and stops the process where a promise is
-/// broken:
+/// Fuzzes the redirect policy with Location fields, one per line. Aborts if an invariant is violated:
 ///
-/// - it ends: no call is led further than the limit;
-/// - it never leads from https to http, out of http and https, or to where the call has been;
-/// - nothing that may be a credential goes to another origin;
-/// - what it leads to is a URL that is read back as it is, and its curl command and its archive entry can be written;
-/// - its messages hold nothing of a user name or password, and are bounded.
+/// - Redirects end: no call follows more than the limit.
+/// - A redirect never leads from https to http, to a scheme other than http and https, or to a URL that the call has
+///   already visited.
+/// - No possible credential is sent to another origin.
+/// - The target is a URL that parses to itself, and its curl command and archive entry can be written.
+/// - Messages contain no part of a user name or password, and their length is bounded.
 ///
-/// The first byte says where the call begins, its method and what the answers' statuses are.
+/// The first byte selects the first URL, the method and the statuses of the responses.
 func fuzzRedirect(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     guard let start, count >= 1, let first = begin(start[0]) else { return 0 }
     let input = UnsafeRawBufferPointer(start: start, count: count)
-    // What a server writes itself is none of our secrets.
+    // If the server sends this text itself, it is not our secret.
     guard !String(decoding: input, as: UTF8.self).contains("s3cret") else { return 0 }
     var request = first
     var policy = RedirectPolicy(RedirectSettings(), fragment: "f")
@@ -50,7 +50,7 @@ private func begin(_ settings: UInt8) -> PreparedRequest? {
     return try? PreparedRequest(request, base: nil, defaults: Headers(), userAgent: nil)
 }
 
-/// The head as it comes off the wire, with whatever bytes a server may send there.
+/// The head as received from the wire, with any bytes a server can send.
 private func head(_ location: Slice<UnsafeRawBufferPointer>, status: Int) -> ResponseHead? {
     var wire = ByteBuffer(string: "HTTP/1.1 \(status) x\r\nLocation: ")
     wire.writeBytes(location)
@@ -67,7 +67,7 @@ private func check(_ hop: RedirectHop) {
     require(hop.url.target.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x23 }, "a target that is none")
     require(hop.url.target.utf8.count <= 65536, "a target that is too long")
     let again = try? RequestURL(hop.url.origin.description + hop.url.target)
-    // An empty query is kept, as a server may tell "/?" from "/"; what callers write loses it.
+    // An empty query is preserved, because a server may distinguish "/?" from "/". Parsing a caller's URL drops it.
     let target = hop.url.query == "" ? String(hop.url.target.dropLast()) : hop.url.target
     require(again?.origin == hop.url.origin && again?.target == target, "\(hop.url) is read as another URL")
     require(hop.method == .get || hop.method == .post, "a method that nobody used")
@@ -86,7 +86,7 @@ private func check(_ request: PreparedRequest) {
         buffer: writer.entry(HAREntry(started: 0, request: record, response: nil, total: .seconds(1))))
     require((try? JSONValue(parsing: entry)) != nil, "an entry that is no JSON: \(entry)")
     for shown in [command, entry] {
-        // The Host that the caller set is no secret, though it is written like one here.
+        // The Host that the caller set is not secret, although it contains the same text here.
         let text = shown.replacingHost()
         require(!text.contains("s3cret"), "a secret is shown: \(text)")
     }

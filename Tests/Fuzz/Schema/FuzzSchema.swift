@@ -1,13 +1,14 @@
 import NightjarHTTP
 
-/// Feeds schemas what libFuzzer invents, and stops the process where a promise is broken:
+/// Fuzzes schemas. Aborts if an invariant is violated:
 ///
-/// - a schema is read or refused with `invalid_argument`, and a document is checked or refused with `decoding`, in bounded
-///   time (libFuzzer's limit) and without a crash;
-/// - what a user's own schema is read as, a document's is as well;
-/// - an example that a schema makes is one that it accepts.
+/// - A schema is parsed or refused with `invalid_argument`, and a document is validated or refused with `decoding`, in
+///   bounded time (libFuzzer's limit) and without a crash.
+/// - Messages are not empty and their length is bounded.
+/// - A schema accepts the example that it generates.
 ///
-/// The first byte is the dialect and how the rest is cut: what is before the first NUL is the schema, the rest a document.
+/// Each schema is parsed both as a user schema and as a schema of a description. The first byte selects the dialect and
+/// the use. The bytes before the first NUL are the schema, and the rest is a document.
 func fuzzSchema(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     guard let start, count >= 2 else { return 0 }
     let input = UnsafeBufferPointer(start: start, count: count)

@@ -1,14 +1,14 @@
 import NightjarHTTP
 
-/// Feeds a jar what libFuzzer invents, line by line, and stops the process where a promise is broken:
+/// Fuzzes a cookie jar line by line. Aborts if an invariant is violated:
 ///
-/// - a cookie that is stored is one that a program could have made, and fits a field line;
-/// - nobody gets a cookie whose domain and path do not match, and nothing secure goes without TLS;
-/// - a jar stays within its limits;
-/// - what is written as cookies.txt is read back, and the same bytes as cookies.txt never do harm;
-/// - a jar that merges a snapshot of another comes to hold the same, and twice changes nothing.
+/// - A stored cookie could also have been created by the API, and fits into a header field.
+/// - A cookie is sent only where its domain and path match, and a secure cookie only over TLS.
+/// - A jar stays within its limits, also after reading the input as cookies.txt.
+/// - A written cookies.txt is read back unchanged.
+/// - A jar that merges a snapshot of another equals it afterwards, and merging it again changes nothing.
 ///
-/// The first byte says when and from where: bits 0 and 1 the URL, the rest the seconds between lines.
+/// The first byte selects the URL (bits 0 and 1) and the seconds between lines (the other bits).
 func fuzzSetCookie(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     guard let start, count >= 1, urls.count == 4 else { return 0 }
     let input = UnsafeRawBufferPointer(start: start, count: count)

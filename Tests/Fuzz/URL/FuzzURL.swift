@@ -1,12 +1,12 @@
 import NightjarHTTP
 
-/// Feeds the URL reader what libFuzzer invents, and stops the process where a promise is broken:
+/// Fuzzes the URL parser. Aborts if an invariant is violated:
 ///
-/// - it fails with `invalid_url` alone, and its messages hold nothing of a user name or password;
-/// - what it accepts is a request target without space, control or non-ASCII bytes, of bounded length;
-/// - what it made of a URL it reads back as the same URL;
-/// - a joined path stays on the base's origin and behind its path, unless it is an absolute URL itself;
-/// - query items are read back, by decoding, as they were.
+/// - It fails only with `invalid_url`, and its messages contain no part of a user name or password.
+/// - An accepted URL has a request target of bounded length, without spaces, control characters or non-ASCII bytes.
+/// - A URL that was written is parsed back to the same URL.
+/// - A joined path stays on the origin and below the path of the base, unless it is an absolute URL.
+/// - Query items decode to their original values.
 func fuzzURL(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     guard let start, count >= 1 else { return 0 }
     let input = UnsafeBufferPointer(start: start, count: count)
@@ -18,7 +18,7 @@ func fuzzURL(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
             again?.origin == url.origin && again?.target == url.target,
             "\(url) is read back as \(String(describing: again))")
     }
-    // What a base alone can be: a socket.
+    // Only a base URL can name a socket.
     if let base = read({ () throws(NightjarError) in try RequestURL(base: text) }), base.origin.socket != nil {
         check(base)
         let again = read { () throws(NightjarError) in try RequestURL(base: base.origin.description + base.target) }

@@ -1,5 +1,5 @@
-// What it costs to check answers against schemas: microseconds for what a client's loop checks itself, and for what it
-// leaves to a thread. Run by scripts/measure-answers, in release. The bounds in AnswerCheck.swift are set by this.
+// Measures the cost of validating responses against schemas, in microseconds: on the client's loop, and on a separate
+// thread. Run by scripts/measure-answers in a release build. The bounds in AnswerCheck.swift are based on its results.
 
 import NIOCore
 import NightjarAPI

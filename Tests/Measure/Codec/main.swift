@@ -1,10 +1,11 @@
-// What the codec costs a call: nanoseconds and allocations. Run by scripts/measure-codec, in release.
+// Measures the cost of the codec per call, in nanoseconds and allocations. Run by scripts/measure-codec in a release
+// build.
 
 import CAllocationCount
 import NIOCore
 import NightjarHTTP
 
-/// The least of seven rounds: what disturbs a measurement only ever adds to it.
+/// The minimum of seven rounds, because disturbances can only increase a measurement.
 @inline(never)
 func measure(_ name: String, budget: Int, _ body: () throws -> Void) rethrows {
     let rounds = 7

@@ -1,5 +1,5 @@
-// What loading a description of an API costs: milliseconds and memory, beside the file's size. Run by
-// scripts/measure-openapi, in release, a process for each description.
+// Measures the cost of loading an API description, in milliseconds and memory, relative to the size of the file. Run by
+// scripts/measure-openapi in a release build, with one process for each description.
 
 import Glibc
 import NIOCore
@@ -17,7 +17,7 @@ func contents(_ path: String) throws(NightjarError) -> [UInt8] {
     }
 }
 
-/// The most memory that the process has had so far, in bytes.
+/// The peak resident memory of the process, in bytes.
 func peak() -> Int {
     var usage = rusage()
     getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
@@ -68,7 +68,7 @@ func run(_ path: String) throws {
     )
 }
 
-/// Reads every schema that an operation has.
+/// Reads all schemas of the operations.
 func schemas(_ catalog: Catalog, _ clock: ContinuousClock) throws {
     let start = clock.now
     var read = 0
@@ -93,7 +93,7 @@ func schemas(_ catalog: Catalog, _ clock: ContinuousClock) throws {
     for failure in failures { print("  \(failure)") }
 }
 
-/// The memory that the process has at the moment, in bytes.
+/// The current resident memory of the process, in bytes.
 func resident() -> Int {
     guard let file = fopen("/proc/self/statm", "r") else { return 0 }
     defer { fclose(file) }
@@ -103,7 +103,7 @@ func resident() -> Int {
     return (words.count > 1 ? Int(words[1]) ?? 0 : 0) * Int(getpagesize())
 }
 
-/// Makes each operation's request, and checks an answer of each, both of values made from the schemas.
+/// Makes the request of each operation and validates a response to it. The values are generated from the schemas.
 func calls(_ catalog: Catalog, _ bytes: Int, _ clock: ContinuousClock) throws {
     let start = clock.now
     let url = try RequestURL("http://a.example/")

@@ -15,7 +15,7 @@ import Testing
         let key = try APIKey("k3y", in: .header("X-Custom"), prefix: "Token ")
         let request = try key.attached(to: try prepared())
         #expect(request.fields["x-custom"] == "Token k3y")
-        // Once, and not in the place of the call's own.
+        // The key is attached once, and does not replace a key of the call.
         #expect(try key.attached(to: request) === request)
         #expect(!CurlCommand(RequestRecord(request)).text.contains("k3y"))
     }
@@ -74,7 +74,7 @@ import Testing
         #expect(!archive(record, ResponseHead(status: 200), sensitive).contains("k3y"))
     }
 
-    /// Whoever put it there.
+    /// Regardless of what set the name.
     @Test func aNameThatIsSensitiveIsMaskedFromTheStart() throws {
         let key = try APIKey("k3y", in: .query("subscription"))
         let request = try prepared("http://a.test/?Subscription=own", sensitive: [key.sensitiveName])

@@ -11,7 +11,7 @@ import Testing
         try Array(text.utf8).withUnsafeBytes { try DeviceAuthorization(status: status, body: $0) }
     }
 
-    /// Begun at 0 and asking for the first time.
+    /// A flow that began at 0 and is sending its first request.
     private func asking() throws -> DeviceFlow {
         var flow = DeviceFlow(try authorization())
         #expect(
@@ -32,7 +32,7 @@ import Testing
         #expect(flow.timerFired(now: 6 * Self.second) == [.ask(deviceCode: "dc")])
         let token = Token(access: "a")
         #expect(flow.answered(.success(.token(token)), now: 6 * Self.second) == [.done(token)])
-        // What comes late changes nothing.
+        // Late events have no effect.
         #expect(flow.timerFired(now: 9 * Self.second) == [] && flow.begin(now: 0) == [])
         #expect(flow.answered(.success(.token(token)), now: 9 * Self.second) == [])
     }

@@ -74,7 +74,7 @@ import Testing
                 + "opaque=\"FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS\"")
     }
 
-    /// Section 3.9.2 as erratum 4897 has it: the RFC's own numbers are not of SHA-512/256.
+    /// Section 3.9.2 as corrected by erratum 4897: the digests in the RFC are not SHA-512/256.
     @Test(arguments: [true, false])
     func theSecondExampleOfTheRFC(hashesUser: Bool) throws {
         var login = login("J\u{e4}s\u{f8}n Doe", "Secret, or not?")
@@ -94,9 +94,9 @@ import Testing
         #expect(value.hasSuffix(", userhash=true") == hashesUser)
     }
 
-    // MARK: What a server makes of it
+    // MARK: Verification by a server
 
-    /// The other side, from the RFC: whether the response is that of this password.
+    /// The server side, implemented from the RFC: whether the response matches this password.
     private func isRight(
         _ answer: Challenge, password: String, user: String = "Mufasa", _ method: String, body: String? = nil
     ) throws -> Bool {
@@ -152,7 +152,7 @@ import Testing
         let stream = RequestBody.stream(length: nil)
         #expect(login.unasked(.put, try url("/"), body: stream, random: Self.random) == nil)
         #expect(try challenged(&login, field, body: stream) == .stop(.bodyIsNotInMemory))
-        // The weaker of two that can be answered.
+        // The weaker of two supported challenges.
         #expect(
             try challenged(
                 &login, "Digest realm=r, nonce=n, algorithm=SHA-256, qop=\"auth-int\"",
@@ -160,7 +160,7 @@ import Testing
         #expect(try answer(&login, .put, "/", body: stream)["algorithm"] == nil)
     }
 
-    // MARK: Which challenge
+    // MARK: Choice of the challenge
 
     @Test func theStrongestIsAnswered() throws {
         var login = login()
@@ -183,7 +183,7 @@ import Testing
         #expect(try challenged(&login, "Digest realm=r, nonce=n, qop=\"auth\"") == .stop(.notSupported))
     }
 
-    // MARK: Once more
+    // MARK: Repeated challenges
 
     @Test func theSecondRefusalIsFinalUnlessTheNonceWasStale() throws {
         var login = login()
@@ -191,7 +191,7 @@ import Testing
         #expect(try challenged(&login, field) == .answer)
         #expect(try challenged(&login, field + ", stale=TRUE", answered: 1) == .answer)
         #expect(try challenged(&login, field + ", stale=true", answered: 2) == .stop(.refused))
-        // What was refused is not sent again unasked.
+        // Credentials that were refused are not sent preemptively.
         #expect(login.unasked(.get, try url("/"), body: .none, random: Self.random) == nil)
         #expect(try challenged(&login, field) == .answer)
         #expect(try challenged(&login, field, answered: 1) == .stop(.refused))
@@ -229,7 +229,7 @@ import Testing
         #expect(try isRight(next, password: "Circle of Life", "GET"))
     }
 
-    /// The server's side of section 3.5, from the RFC.
+    /// The server side of section 3.5, implemented from the RFC.
     private func proof(of answer: Challenge, password: String = "Circle of Life", session: String? = nil) throws
         -> String
     {
@@ -261,14 +261,14 @@ import Testing
         #expect(login.accepted(try info("Circle", ", nextnonce=\"x\""), to: sent, from: origin) == false)
         #expect(try answer(&login)["nonce"] == "n")
         #expect(login.accepted(try info("Circle of Life", ", nextnonce=\"m\""), to: sent, from: origin) == true)
-        // Behind the next nonce as well; an answer to an earlier request is none to this.
+        // This also works after nextnonce. The proof for an earlier request does not match this one.
         let earlier = try info("Circle of Life")
         sent = try #require(login.authorization(.get, try url("/a"), body: .none, random: Self.random))
         #expect(sent.contains("nonce=\"m\""))
         #expect(login.accepted(try info("Circle of Life").uppercased(), to: sent, from: origin) == true)
         #expect(login.accepted(try info("Circle of Life"), to: sent, from: origin) == true)
         #expect(login.accepted(earlier, to: sent, from: origin) == false)
-        // What cannot be checked is not held against it.
+        // A field that cannot be verified is ignored.
         for text in [try info("wrong", qop: "auth-int"), "rspauth=\"0\"", "qop=auth", "", "\"", "rspauth, qop=auth"] {
             #expect(login.accepted(text, to: sent, from: origin) == true, "\(text)")
         }

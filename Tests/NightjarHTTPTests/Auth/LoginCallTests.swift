@@ -20,7 +20,7 @@ import Testing
         return String(buffer: bytes)
     }
 
-    // MARK: The answer
+    // MARK: The response
 
     @Test func theUsualPlacesAreTheDefault() throws {
         let response = try read(

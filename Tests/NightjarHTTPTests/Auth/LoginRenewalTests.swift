@@ -3,7 +3,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// Clients that share a credential store, as conversations: what one finds there, and what it saves over what.
+/// Event sequences of clients that share a credential store: what a client loads, and which versions it replaces.
 @Suite struct LoginRenewalTests {
     private static let oauth = LoginRenewal.Abilities(refreshes: true, logsInByItself: false)
     private static let itself = LoginRenewal.Abilities(refreshes: true, logsInByItself: true)
@@ -50,7 +50,7 @@ import Testing
 
     // MARK: Old and new logins
 
-    /// Somebody deletes the store, and with it the count of its saves: the versions of a login and its tombstone still differ.
+    /// After the store and its save counter are deleted, the versions of a login and of its tombstone still differ.
     @Test func aTombstoneOfTheSameGenerationIsNotTheLogin() {
         let tombstone = StoredLogin(.loggedOut, lineage: 1, generation: 1)
         let login = stored(alice, 1)
@@ -58,7 +58,7 @@ import Testing
         #expect(!stored(alice, 2).mayReplace(tombstone, of: login.version))
     }
 
-    /// A configured token that could not be saved keeps its identity: another client must not spend it again.
+    /// A configured token that could not be saved keeps its identity, so that another client does not redeem it again.
     @Test func anUnsavedConfiguredTokenKeepsItsIdentity() throws {
         var random = SeededRandom(seed: 9)
         var first = renewal(held: nil, configured: alice)
@@ -130,7 +130,7 @@ import Testing
     @Test func aTokenThatCouldNotBeSavedIsTheNextToBeSpent() throws {
         var random = SeededRandom(seed: 2)
         let unsaved = try unsavedRefresh()
-        // Another process has taken the intent over, and did not succeed either.
+        // Another process has taken over the intent, and failed as well.
         let key = try #require({ if case .refresh(let key, _) = unsaved.origin { key } else { nil } }())
         let intent = stored(alice, 9, pending: key)
         var next = renewal(held: unsaved.token)
@@ -144,7 +144,7 @@ import Testing
         #expect(login.token?.refresh == "ra1" && login.generation == 10 && login.pending?.key != key)
     }
 
-    /// A login whose store could not be read has no generation that outranks others.
+    /// A login whose store could not be read has no generation higher than that of others.
     @Test func aLoginThatDidNotReachTheStoreReplacesNoneThatItHasNotSeen() throws {
         var random = SeededRandom(seed: 3)
         var keeping = renewal(.keep(bob), held: bob)
@@ -160,7 +160,7 @@ import Testing
             Issue.record("the login is not refreshed")
             return
         }
-        // A lost response is requested again with the same key.
+        // After a lost response, the refresh is repeated with the same key.
         #expect(next.exchanged(.unknown(.network), at: now, using: &random) == .end(.failed(.network)))
         var again = renewal(held: bob)
         #expect(again.begin(unsaved: next.unsaved) == .load)
@@ -198,7 +198,7 @@ import Testing
             #expect(next.begin(unsaved: nil) == .load)
             #expect(next.loaded(tombstone, at: now, using: &random) == .end(.ended))
         }
-        // Until somebody logs in.
+        // Until a new login.
         var logIn = renewal(.logIn, held: nil, LoginRenewalTests.itself)
         _ = logIn.begin(unsaved: nil)
         #expect(logIn.loaded(tombstone, at: now, using: &random) == .lock)
@@ -206,7 +206,7 @@ import Testing
         #expect(logIn.loaded(tombstone, at: now, using: &random) == .exchange(nil, key: nil))
     }
 
-    /// The lock is of exchanges, which last: a logout is saved without it.
+    /// Only exchanges need the lock, because they take long. A logout is saved without it.
     @Test func loginsAndLogoutsNeedNoLock() {
         var random = SeededRandom(seed: 6)
         var logout = renewal(.logOut, held: alice)
@@ -235,7 +235,7 @@ import Testing
         #expect(logout.loadFailed() == .end(.failed(.storage)))
         let isWanted = session.concluded(logout, .failed(.storage), since: session.changes)
         #expect(isWanted)
-        // Another process has refreshed the login: it is still the one that was logged out of.
+        // Another process has refreshed the login. It is still the login that was logged out.
         let refreshed = stored(Token(access: "a1", refresh: "ra1", lineage: 1), 7)
         var look = session.renewal()
         #expect(session.begin(&look, since: session.changes) == .load)
@@ -252,7 +252,7 @@ import Testing
         #expect(next.loaded(stored(bob, 9), at: now, using: &random) == .end(.adopted(bob)))
     }
 
-    /// The configured tokens were rotated long ago: their refresh token is not sent again.
+    /// The configured tokens were rotated before. Their refresh token is not sent again.
     @Test func configuredTokensAreUsedUpOnce() {
         var random = SeededRandom(seed: 8)
         var refused = StoredLogin(.refused, lineage: 1, generation: 7, configured: 7)
@@ -275,14 +275,15 @@ import Testing
 
     // MARK: Order
 
-    /// Two renewals of one client at once would spend one refresh token twice: the second starts after the first has ended.
+    /// Two simultaneous renewals of one client would redeem one refresh token twice. The second starts after the first
+    /// ends.
     @Test func renewalsOfOneClientFollowEachOther() {
         var queue = RenewalQueue()
         let first = queue.append(changesLogin: false)
         #expect(queue.next() == first)
         let second = queue.append(changesLogin: false)
         #expect(queue.next() == nil)
-        // A logout does not wait for an exchange, and what comes after it does.
+        // A logout does not wait for an exchange. Renewals queued after the logout wait for it.
         let logout = queue.append(changesLogin: true)
         #expect(queue.next() == logout)
         let login = queue.append(changesLogin: true)

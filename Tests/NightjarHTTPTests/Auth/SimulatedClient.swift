@@ -2,7 +2,7 @@ import NightjarTestSupport
 
 @testable import NightjarHTTP
 
-/// One process of ``TokenStoreSystem``. It carries out what the decisions ask for, one step at a time.
+/// One process of ``TokenStoreSystem``. It performs the actions of the state machines, one step at a time.
 struct SimulatedClient {
     enum Kind: Equatable {
         case refresh(TokenRefresh.Refresh)
@@ -13,11 +13,11 @@ struct SimulatedClient {
         var decisions: LoginRenewal
         let changes: UInt64
         let kind: Kind
-        /// Of the step in which its user asked for it.
+        /// The step in which the user requested it.
         let invoked: Int
-        /// Nil: it waits for others.
+        /// Nil while it waits for other renewals.
         var next: LoginRenewal.Action?
-        /// On its way back from the server.
+        /// A response from the server that has not arrived yet.
         var response: LoginRenewal.Result?
         var tries = 0
         var holdsLock = false
@@ -36,13 +36,13 @@ struct SimulatedClient {
     let index: Int
     let configured: Token?
     let abilities: LoginRenewal.Abilities
-    /// In their order, few at a time.
+    /// In their order. There are only a few at a time.
     private(set) var renewals: [(id: RenewalQueue.ID, renewal: Renewal)] = []
     private var machine: TokenRefresh
     private var session: TokenSession
     private var queue = RenewalQueue()
     private var lastCall: TokenRefresh.Call = 0
-    /// The step of the last logout, until somebody logs in here.
+    /// The step of the last logout, until the next login in this process.
     private var loggedOut: Int?
     /// Refresh tokens whose successor this process has received.
     private var spent: Set<String> = []
@@ -99,7 +99,7 @@ struct SimulatedClient {
 
     private func canRenew(_ token: Token) -> Bool { token.refresh != nil || abilities.logsInByItself }
 
-    // MARK: What the machine decides
+    // MARK: Actions of the state machine
 
     private mutating func perform(_ actions: [TokenRefresh.Action], _ system: inout TokenStoreSystem) {
         if actions.last == .callLoginRequired { _ = session.end() }
@@ -251,12 +251,12 @@ struct SimulatedClient {
     private func save(
         _ login: StoredLogin, _ version: LoginVersion?, _ renewal: Renewal, _ system: inout TokenStoreSystem
     ) -> Bool {
-        // A call may bring the logout to the store that its user asked for before.
+        // A call may save the logout that its user requested before.
         let invoked = login.ending == .loggedOut ? loggedOut ?? renewal.invoked : renewal.invoked
         return system.save(login, replacing: version, for: renewal.decisions.purpose, invoked: invoked)
     }
 
-    /// First the request reaches the server, then the response arrives or is lost.
+    /// The first step sends the request to the server. In the second the response arrives or is lost.
     private mutating func response(
         to token: Token?, _ key: String?, _ renewal: inout Renewal, _ system: inout TokenStoreSystem,
         _ random: inout SeededRandom

@@ -2,7 +2,7 @@ import Glibc
 
 @testable import NightjarHTTP
 
-/// The hash functions that Digest names, for tests alone: written for their length. RFC 1321, FIPS 180-4.
+/// The hash functions of Digest, for tests only: short instead of fast. RFC 1321, FIPS 180-4.
 enum TestHashes {
     static let all: [DigestAuthentication.Algorithm: DigestAuthentication.Hash] = [
         .md5: md5, .sha256: sha256, .sha512_256: sha512_256,
@@ -83,7 +83,7 @@ enum TestHashes {
 
     private static func blocks(_ message: [UInt8], of size: Int, length: [UInt8]) -> [ArraySlice<UInt8>] {
         var padded = message + [0x80]
-        // The length is 64 bits of 64, or of 128 for the longer words.
+        // The length field has 64 bits, or 128 bits for the hash functions with 64-bit words.
         while (padded.count + size / 8) % size != 0 { padded.append(0) }
         padded += [UInt8](repeating: 0, count: size / 8 - 8) + length
         return stride(from: 0, to: padded.count, by: size).map { padded[$0..<$0 + size] }

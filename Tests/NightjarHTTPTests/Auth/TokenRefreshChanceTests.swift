@@ -3,7 +3,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// What must hold in whatever order things happen.
+/// Invariants for any order of events.
 @Suite struct TokenRefreshChanceTests {
     private struct World {
         var machine = TokenRefresh()
@@ -15,7 +15,7 @@ import Testing
         var replays: [TokenRefresh.Call: Int] = [:]
         var refreshes: [TokenRefresh.Refresh] = []
         var starts: [Int64] = []
-        /// Of which a refresh failed.
+        /// Versions whose refresh failed.
         var spoiled: Set<TokenRefresh.Version> = []
         var hooks = 0
         var logins = 0

@@ -5,7 +5,7 @@ import Testing
 @Suite struct TokenRefreshTests {
     typealias Action = TokenRefresh.Action
 
-    /// So many seconds after the test began.
+    /// The given number of seconds after the start of the test.
     static func at(_ seconds: Int64) throws -> TokenRefresh.Moment {
         TokenRefresh.Moment(
             wall: try #require(Timestamp(secondsSince1970: 1_800_000_000 + seconds)),
@@ -110,9 +110,9 @@ import Testing
         let now = try Self.at(1)
         let refresh = try Self.started(machine.refused(1, sentWith: 1, at: now))
         #expect(machine.failed(refresh, failure) == [.fail(1, .refreshFailed(failure))])
-        // Sent before the failure: neither sent again nor a reason for another refresh.
+        // A request sent before the failure is neither repeated nor a reason for another refresh.
         #expect(machine.refused(2, sentWith: 1, at: now) == [.fail(2, .refreshFailed(failure))])
-        // New: not with the old token.
+        // A new call does not use the old token.
         let second = try Self.started(machine.wants(3, at: now))
         #expect(second != refresh)
         #expect(machine.succeeded(second, expiry: nil, canRefresh: true, at: now) == [.attach(3, 2)])
@@ -139,7 +139,7 @@ import Testing
         #expect(machine.timerFired(at: try Self.at(31)) == [.fail(1, .refreshFailed(.timedOut))])
         #expect(machine.timerFired(at: try Self.at(32)).isEmpty)
         let second = try Self.started(machine.wants(2, at: try Self.at(33)))
-        // The server did consume the old token for the first.
+        // The server consumed the old token for the first refresh.
         #expect(
             machine.succeeded(refresh, expiry: nil, canRefresh: true, at: try Self.at(34)) == [.attach(2, 2)])
         #expect(machine.failed(second, .invalidGrant).isEmpty)
@@ -219,14 +219,14 @@ import Testing
             let end = try Self.expiry(4 * Int64(call + 2))
             _ = machine.succeeded(refresh, expiry: end, canRefresh: true, at: now)
         }
-        // What there is may do; where it does not, the server says so.
+        // The existing token is attached. If it is not valid, the server refuses it.
         #expect(machine.wants(6, at: try Self.at(24)) == [.attach(6, 6)])
         let reason = TokenRefresh.Reason.tooManyRefreshes(retryAfter: .seconds(10))
         #expect(machine.refused(6, sentWith: 6, at: try Self.at(24)) == [.wait(6), .fail(6, reason)])
         _ = try Self.started(machine.wants(7, at: try Self.at(34)))
     }
 
-    /// Whatever is completed from inside of the loop over the actions finds the machine ready for it.
+    /// A completion from inside the loop over the actions must find the machine in a consistent state.
     @Test func aRefreshMayCompleteAtOnce() throws {
         var machine = try Self.signedIn()
         let now = try Self.at(1)

@@ -7,9 +7,9 @@ struct SimulatedServer {
     struct Redemption {
         let key: String?
         let successor: Token
-        /// The successor is safe in the store.
+        /// The successor is saved in the store.
         var isReplaced = false
-        /// The store has been deleted since: nobody can know that the token was spent.
+        /// The store has been deleted since, so no process can know that the token was redeemed.
         var isForgiven = false
     }
 
@@ -43,12 +43,12 @@ struct SimulatedServer {
         for refresh in redemptions.keys { redemptions[refresh]?.isForgiven = true }
     }
 
-    /// The store holds the successor of this refresh token.
+    /// The store contains the successor of this refresh token.
     mutating func replaced(_ refresh: String) { redemptions[refresh]?.isReplaced = true }
 
     /// - Parameters:
-    ///   - hasSuccessor: the process that asks has received the response to this refresh token before.
-    ///   - isForgotten: the store has been deleted since the process began, and its intent with it.
+    ///   - hasSuccessor: The requesting process has already received the response to this refresh token.
+    ///   - isForgotten: The store and its intent have been deleted since the process began.
     mutating func redeem(
         _ refresh: String, key: String?, hasSuccessor: Bool, isForgotten: Bool
     ) -> LoginRenewal.Result {

@@ -1,15 +1,15 @@
 import NightjarTestSupport
 
-/// How likely each event is in one schedule of ``TokenStoreSystem``, and how often it may happen.
+/// The probability of each event in one schedule of ``TokenStoreSystem``, and its maximum number of occurrences.
 ///
-/// Schedules differ in this: with the same weights in all of them, the events that a defect needs would hardly ever come
-/// together without others that hide it.
+/// Each schedule has different weights. With equal weights in all schedules, the events that trigger a defect would
+/// rarely occur together without other events that hide it.
 struct TokenStoreWeather {
     enum Event: Int, CaseIterable {
         case call, signIn, logIn, logOut, crash, expire, revoke, timeOut, fill, remove
     }
 
-    /// The share of operations that fail.
+    /// The share of failing operations.
     struct Rate {
         let percent: Int
 
@@ -19,7 +19,7 @@ struct TokenStoreWeather {
     let failures: Rate
     /// The weight of the next step of a renewal.
     let steps: Int
-    /// By how much likelier the process that took the last step takes the next one.
+    /// The factor by which the process of the last step is more likely to take the next one.
     let persistence: Int
     private let weights: [Int]
     private var left: [Int]

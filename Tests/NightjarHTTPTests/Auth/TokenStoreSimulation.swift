@@ -2,14 +2,15 @@ import NightjarTestSupport
 
 @testable import NightjarHTTP
 
-/// Processes that share one credential store and one authorization server. Each process runs the decisions of a client:
-/// `TokenRefresh`, `TokenSession`, `RenewalQueue` and `LoginRenewal`.
+/// Processes that share one credential store and one authorization server. Each process runs the state machines of a
+/// client: `TokenRefresh`, `TokenSession`, `RenewalQueue` and `LoginRenewal`.
 ///
-/// Each schedule has its own weights of events (``TokenStoreWeather``), so that rare combinations are likely in some schedules:
-/// a save that fails for long while others log out and in, a crash while the lock is held, a store that somebody removes.
+/// Each schedule has its own event weights (``TokenStoreWeather``), so that rare combinations are likely in some
+/// schedules: a save that fails for a long time while others log out and in, a crash while the lock is held, a deleted
+/// store.
 struct TokenStoreSystem: SimulatedSystem {
     enum Action: CustomStringConvertible {
-        /// The next step of a use of the store.
+        /// The next step of a renewal.
         case step(Int, RenewalQueue.ID, SimulatedClient.Renewal)
         case call(Int)
         case signIn(Int)
@@ -20,11 +21,11 @@ struct TokenStoreSystem: SimulatedSystem {
         case expire
         /// The server ends every login.
         case revoke
-        /// The time limit of every refresh that runs has passed.
+        /// The time limit of all running refreshes has elapsed.
         case timeOut
-        /// The saves of a process fail from now on, or no longer do.
+        /// The saves of a process begin to fail, or succeed again.
         case fill(Int), free(Int)
-        /// Somebody deletes the store.
+        /// The store is deleted.
         case remove
 
         var description: String {
@@ -45,13 +46,13 @@ struct TokenStoreSystem: SimulatedSystem {
         }
     }
 
-    /// A login as its user sees it: it takes effect at some step from `invoked` to `completed`.
+    /// A login from the user's point of view: it takes effect at some step between `invoked` and `completed`.
     struct Login {
         var invoked: Int
         var completed: Int?
-        /// Of a login with a new token.
+        /// The process of a login with a new token.
         var process: Int?
-        /// The step in which it was saved first. For other processes a login that could not be saved begins there.
+        /// The step in which it was first saved. For other processes, a login that could not be saved begins there.
         var reached: Int?
     }
 
@@ -60,9 +61,9 @@ struct TokenStoreSystem: SimulatedSystem {
     var stored: StoredLogin?
     var lockHolder: Int?
     var logins: [UInt64: Login] = [:]
-    /// The logout that ended the last login. Kept here too, in case the store forgets it.
+    /// The logout that ended the last login. Also kept here in case the store is deleted.
     var logout: (invoked: Int, lineage: UInt64)?
-    /// The step in which somebody deleted the store: what happened before is forgotten.
+    /// The step in which the store was deleted. Earlier events no longer count.
     private(set) var removed = 0
     var stepNumber = 0
     var steady: UInt64 = 0
@@ -175,10 +176,10 @@ struct TokenStoreSystem: SimulatedSystem {
         clients[index] = client
     }
 
-    /// A read, a lock or a message.
+    /// Whether a read, a lock or a message fails.
     func fails(_ random: inout SeededRandom) -> Bool { weather.failures.hits(&random) }
 
-    /// A save. `writes`: the record is in the store nevertheless, as after an fsync that fails.
+    /// Whether a save fails. `writes`: the record is stored despite the failure, as after a failed fsync.
     func saveFails(_ index: Int, _ random: inout SeededRandom) -> (fails: Bool, writes: Bool) {
         if full.contains(index) { return (true, false) }
         return weather.failures.hits(&random) ? (true, Bool.random(using: &random)) : (false, true)
@@ -195,19 +196,19 @@ struct TokenStoreSystem: SimulatedSystem {
 
     mutating func note(_ problem: String) { violation = violation ?? problem }
 
-    /// Whether the login had ended its way to the store before `moment`.
+    /// Whether the login was completely saved before `moment`.
     func wasCompleted(_ lineage: UInt64, before moment: Int) -> Bool {
         logins[lineage]?.completed.map { $0 < moment } ?? false
     }
 
-    /// Whether a process that logged out at `moment` knew, or could know, of the login.
+    /// Whether a process that logged out at `moment` knew or could know the login.
     func wasThere(_ lineage: UInt64, before moment: Int, for process: Int) -> Bool {
         guard moment > removed, let login = logins[lineage] else { return false }
         if login.process == process { return login.invoked < moment }
         return login.reached.map { $0 < moment } ?? false
     }
 
-    /// A compare-and-swap as the stores have it.
+    /// A compare-and-swap like in the real stores.
     mutating func save(
         _ login: StoredLogin, replacing version: LoginVersion?, for purpose: LoginRenewal.Purpose, invoked: Int
     ) -> Bool {

@@ -53,7 +53,7 @@ import Testing
         #expect(form.length == form.boundary.utf8.count + 6)
     }
 
-    /// As Chrome, Firefox and Safari have it.
+    /// Like Chrome, Firefox and Safari.
     @Test(arguments: [
         ("plain.txt", "plain.txt"), ("say \"hi\".txt", "say %22hi%22.txt"), ("a\r\nb", "a%0D%0Ab"),
         ("back\\slash", "back\\slash"), ("percent%22", "percent%22"),
@@ -147,14 +147,14 @@ import Testing
             try MultipartForm([half, half, half], using: &random)
         }
         #expect(error?.message == "the total length of the form exceeds 64 bits")
-        // What is not known cannot overflow.
+        // An unknown length cannot overflow.
         let open = MultipartForm.Part("f", .file(path: "/x", length: nil))
         #expect(try MultipartForm([open, half, half, half], using: &random).length == nil)
     }
 
     // MARK: The boundary
 
-    /// Gives the same number until it is told to go on.
+    /// Returns the same number until it is advanced.
     private struct StuckRandom: RandomNumberGenerator {
         var values: [UInt64]
         mutating func next() -> UInt64 { values.count > 1 ? values.removeFirst() : values[0] }
@@ -270,9 +270,9 @@ import Testing
         }
     }
 
-    // MARK: Reading what was made
+    // MARK: Parsing the result
 
-    /// Pieces put together; the bytes of files are told, not read.
+    /// The pieces concatenated. Files are represented by a placeholder.
     private func text(_ form: MultipartForm) throws -> String {
         var result = ""
         var body = form.makeBody()
@@ -285,7 +285,7 @@ import Testing
         }
     }
 
-    /// Pieces put together; a file's bytes are their positions.
+    /// The pieces concatenated. The bytes of a file are their offsets.
     private func bytes(_ form: MultipartForm, maximum: Int) throws -> [UInt8] {
         var result: [UInt8] = []
         var body = form.makeBody()
@@ -302,7 +302,7 @@ import Testing
         }
     }
 
-    /// The contents of the parts, by RFC 2046 section 5.1.1 and nothing else.
+    /// The contents of the parts, parsed only by the rules of RFC 2046 section 5.1.1.
     private func read(_ body: [UInt8], boundary: String) -> [[UInt8]]? {
         let delimiter = Array("\r\n--\(boundary)".utf8)
         var rest = Array("\r\n".utf8) + body

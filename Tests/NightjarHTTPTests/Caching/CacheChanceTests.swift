@@ -3,7 +3,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// Whatever comes: the promises that hold for each.
+/// Invariants for random input.
 @Suite struct CacheChanceTests {
     private static let pieces = [
         "no-store", "no-cache", "max-age=", "max-age=0", "max-age=60", "s-maxage=9", "private", "public",
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    /// What is cut off must not allow what the whole forbids.
+    /// A truncated line must not allow what the complete line forbids.
     @Test func everyCutOfALineIsReadWithoutHarm() {
         let line =
             "no-cache=\"a, b\", max-age=\"3600\", x=\"\\\"no-store\", stale-while-revalidate=60, private, immutable"

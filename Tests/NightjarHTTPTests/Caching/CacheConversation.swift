@@ -2,9 +2,9 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// An answer that comes at a moment, and a request that follows it: what the rules say to both, in a word.
+/// A response received at one time and a later request: the decisions of the cache rules for both, as one word.
 ///
-/// Values of fields may be written as moments: `@0` is when the answer came, `@-60` a minute before.
+/// Values of fields can contain times: `@0` is the time of the response, `@-60` is one minute before.
 struct CacheConversation {
     var method = Method.get
     var status = 200
@@ -63,8 +63,8 @@ struct CacheConversation {
             among: stored.map { [$0] } ?? [], at: CacheConversation.moment(after))
     }
 
-    /// `fresh`, `max-stale`, `any-age`, `refresh`, `validate:stale`, `fetch:uri-miss`, `refuse`, with the status that the
-    /// caller gets where that is not the stored one.
+    /// `fresh`, `max-stale`, `any-age`, `refresh`, `validate:stale`, `fetch:uri-miss` or `refuse`, followed by the
+    /// status that the caller gets if it differs from the stored status.
     var word: String { decision.word }
 }
 
@@ -107,7 +107,7 @@ extension CacheAnswer {
     }
 }
 
-/// One line of a table: an answer's fields, seconds until the request, and what becomes of it.
+/// One row of a table: the fields of a response, the seconds until the request, and the expected decision.
 struct Row {
     let name: String
     let answer: [(String, String)]

@@ -2,10 +2,10 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// RFC 9111 section 4.2 and what it calls on. Most rows are behaviours that http-tests/cache-tests asks about.
+/// RFC 9111 section 4.2 and the sections that it references. Most rows correspond to tests of http-tests/cache-tests.
 @Suite struct FreshnessTests {
     private static let stale = "validate:stale"
-    /// Something to ask by, so that what is stale shows as a validation.
+    /// Adds a validator, so that a stale response leads to a validation.
     private func tagged(_ fields: (String, String)...) -> [(String, String)] { fields + [("ETag", "\"a\"")] }
 
     @Test func section_4_2_1_explicitLifetimes() {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// The cookies that identify a login, and what a response makes of them.
+/// The cookies that identify a login, and how a response changes them.
 @Suite struct LoginCookiesTests {
     private func login(_ field: String, _ cookies: LoginCookies, own: [String] = []) -> String {
         var found: [UInt8] = []

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// RFC 9110 section 14, RFC 9111 section 3.3: parts of what is stored whole.
+/// RFC 9110 section 14, RFC 9111 section 3.3: ranges of responses that are stored as a whole.
 @Suite struct RangeTests {
     private let hour = [("Cache-Control", "max-age=3600")]
 
@@ -156,7 +156,7 @@ import Testing
         #expect(word([("Range", "bytes=4-8")], .head) == "fetch:partial", "HEAD knows no ranges")
         #expect(word([("Range", "bytes=4-8"), ("If-Range", "\"a\"")]) == "fresh 206 0-4")
         #expect(word([("Range", "bytes=4-8"), ("If-Range", "\"b\"")]) == "fetch:partial")
-        // Its tag is not sent where a 304 for it would be of no use.
+        // Its tag is not sent if a 304 for it would not help.
         #expect(CacheConversation.request([]).decide(among: [part], at: CacheConversation.start).asked?.sets == [])
     }
 
@@ -180,7 +180,7 @@ import Testing
         #expect(word([("Content-Type", "multipart/byteranges; boundary=x")], "bytes=4-8") != "store")
     }
 
-    /// RFC 9111 section 3.4 allows to combine parts; this cache keeps what is worth more.
+    /// RFC 9111 section 3.4 permits combining parts. This cache keeps the more useful response instead.
     @Test func aPartDoesNotTakeThePlaceOfTheWhole() throws {
         func replaces(_ whole: StoredResponse, _ fields: [(String, String)]) -> Bool {
             CacheConversation.request([("Range", "bytes=0-4")]).mayReplace(
@@ -202,7 +202,7 @@ import Testing
         #expect(replaces(try stored([], status: 503), []))
     }
 
-    /// RFC 9111 section 4.3.3: a response about something else than the resource leaves what is stored.
+    /// RFC 9111 section 4.3.3: a response that does not describe the resource does not replace the stored response.
     @Test func aFailureOrRedirectTakesThePlaceOfNothing() throws {
         let whole = try stored([("ETag", "\"a\"")])
         func replaces(_ status: Int, _ fields: [(String, String)]) -> Bool {

@@ -35,9 +35,9 @@ import Testing
         for member: UInt64 in 2...4 { #expect(fetches.wants("a", member) == .waits) }
         #expect(fetches.left("a", 2) == nil)
         #expect(fetches.left("a", 1) == 3)
-        // It asks again, and is known.
+        // It requests again, and is recognized.
         #expect(fetches.wants("a", 3) == .leads)
-        // What the former leader says is not heard any more.
+        // Events of the former leader are ignored.
         #expect(fetches.stored("a", by: 1) == [])
         #expect(fetches.stored("a", by: 3) == [4])
         #expect(fetches.count == 0)

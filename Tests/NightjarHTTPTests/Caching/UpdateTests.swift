@@ -85,7 +85,7 @@ import Testing
                 == [StoredResponse.SelectingField("foo", "1")])
     }
 
-    /// Each 304 may bring new names, and none of the old ones goes.
+    /// Each 304 can add names, and old names are never removed.
     @Test func theFieldsOfAStoredResponseDoNotGrowBeyondTheLimits() throws {
         for (fields, value) in [(300, "1"), (10, String(repeating: "x", count: 10_000))] {
             var conversation = CacheConversation()

@@ -9,18 +9,18 @@ import Testing
     private static let sunday: Int64 = 784_111_777
 
     @Test(arguments: [
-        // The three of RFC 9110, and what else is seen.
+        // The three formats of RFC 9110, and others in use.
         "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
         "Sun, 06-Nov-1994 08:49:37 GMT", "6 Nov 1994 8:49:37", "Nov 6 1994 8:49:37 PM",
         "1994 6 Nov 08:49:37", "08:49:37 6 1994 November", "6/nOv/94/08:49:37", "06 NOVEMBER 94 08:49:37 UTC",
-        // Zones and days' names are not read, right or wrong.
+        // Time zones and names of weekdays are ignored, even if they are wrong.
         "Mon, 06 Nov 1994 08:49:37 PST", "Sun, 06 Nov 1994 08:49:37 +0200", "blah 6 blah Nov blah 94 blah 8:49:37",
-        // What follows the digits of a token is not read.
+        // Characters after the digits of a token are ignored.
         "6th Nov 1994 08:49:37", "6 Nov 1994AD 08:49:37", "6 Nov 1994 08:49:37.123", "6 Nov 1994 08:49:37Z",
         "6 Novembre 1994 08:49:37", "6 Nov94 Nov 94 08:49:37",
-        // Each is found once; the second is left over.
+        // Each component is taken from the first match. Later matches are ignored.
         "6 Nov 1994 08:49:37 7 Dec 1995 09:50:38", "\t6\tNov\t1994\t08:49:37\t", "!6\"Nov#1994$08:49:37%",
-        // A control character other than the tab is no delimiter.
+        // A control character other than the tab is not a delimiter.
         "6 Nov 1994 08:49:37 \u{01}x", "6 Nov 1994 08:49:37 \u{7F}é",
     ])
     func manyFormsAreTheSameMoment(_ text: String) {
@@ -29,11 +29,11 @@ import Testing
 
     @Test(arguments: [
         "", " ", "Sun", "06 Nov 1994", "08:49:37", "Nov 1994 08:49:37", "06 1994 08:49:37", "06 Nov 08:49:37",
-        // Out of bounds.
+        // Out of range.
         "0 Nov 1994 08:49:37", "00 Nov 1994 08:49:37", "31 Nov 1994 08:49:37", "32 Oct 1994 08:49:37",
         "30 Feb 2000 00:00:00", "29 Feb 1900 00:00:00", "29 Feb 2023 00:00:00", "6 Nov 1994 24:00:00",
         "6 Nov 1994 08:60:00", "6 Nov 1994 08:49:60", "6 Nov 1600 00:00:00", "6 Nov 123 08:49:37",
-        // Too many digits, too few parts.
+        // Too many digits or missing components.
         "006 Nov 1994 08:49:37", "6 Nov 19940 08:49:37", "6 Nov 1 08:49:37", "6 Nov 1994 008:49:37",
         "6 Nov 1994 08:049:37", "6 Nov 1994 08:49:037", "6 Nov 1994 08:49", "6 Nov 1994 08:49:", "6 Nov 1994 8::37",
         "6 No 1994 08:49:37", "6 Nox 1994 08:49:37", "6 11 1994 08:49:37", "-6", "99999999999999999999",
@@ -55,7 +55,7 @@ import Testing
         #expect(parse(text) == seconds)
     }
 
-    /// Days of eight centuries, two weeks apart but for one, against Foundation's calendar.
+    /// Days of eight centuries in steps of about two weeks, compared with Foundation's calendar.
     @Test func daysAreWhatFoundationSays() throws {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = try #require(TimeZone(identifier: "UTC"))

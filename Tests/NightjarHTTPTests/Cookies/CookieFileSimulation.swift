@@ -2,10 +2,11 @@ import NightjarTestSupport
 
 @testable import NightjarHTTP
 
-/// Processes that share a cookie file. Each process runs the decisions of a client: `CookieJar` and `CookieExchange`.
+/// Processes that share a cookie file. Each process runs the state machines of a client: `CookieJar` and
+/// `CookieExchange`.
 ///
-/// The invariants compare what each jar and the file hold with the changes that have reached them: of the changes of one
-/// cookie, the one that came after all others counts. A change comes after another one if its process knew of that, or, where
+/// The invariants compare the contents of each jar and of the file with the changes that have reached them. Among the
+/// changes of one cookie, the latest counts. A change is later than another if its process knew the other, or, where
 /// the clocks of all processes agree, if it was made later.
 struct CookieFileSystem: SimulatedSystem {
     enum Action: CustomStringConvertible {
@@ -13,7 +14,7 @@ struct CookieFileSystem: SimulatedSystem {
         case delete(Int, name: Int)
         case clear(Int)
         case send(Int)
-        /// The next step of an exchange with the file; it begins one if there is work.
+        /// The next step of an exchange with the file. It begins an exchange if there is work.
         case step(Int)
         case fail(Int)
         case crash(Int)
@@ -21,7 +22,7 @@ struct CookieFileSystem: SimulatedSystem {
         case advance(Double)
         /// The clock of a process is set.
         case setClock(Int, Double)
-        /// Somebody deletes the file, or it is damaged and moved aside.
+        /// The file is deleted, or is damaged and moved aside.
         case remove
 
         var description: String {
@@ -41,13 +42,13 @@ struct CookieFileSystem: SimulatedSystem {
         }
     }
 
-    /// The file: what it holds, and which changes have reached it.
+    /// The file: its content, and the changes that have reached it.
     struct File {
         var content = CookieJar.Snapshot()
         var known: Set<Int> = []
-        /// Another one of the same name.
+        /// Distinguishes files of the same name.
         var number = 0
-        /// As `PRAGMA data_version`: counts commits.
+        /// Counts commits, like `PRAGMA data_version`.
         var version = 0
     }
 
@@ -63,7 +64,7 @@ struct CookieFileSystem: SimulatedSystem {
     private var removals: Int
     private var clockChanges = 4
 
-    /// Of one schedule. Without them, most schedules would be alike.
+    /// The weights of one schedule. With equal weights, most schedules would be similar.
     private struct Weights {
         let set, delete, clear, step, fail, crash, advance: Int
 
@@ -141,7 +142,7 @@ struct CookieFileSystem: SimulatedSystem {
     }
 
     mutating func perform(_ action: Action, random: inout SeededRandom) {
-        // No two changes are made at the same moment.
+        // No two changes have the same time.
         now += 0.001
         let (now, count) = (now, history.changes.count)
         switch action {
@@ -169,7 +170,7 @@ struct CookieFileSystem: SimulatedSystem {
         case .remove:
             removals -= 1
             file = File(number: file.number + 1)
-            // What only the file knew is lost.
+            // Changes that were only in the file are lost.
             history.removed()
         }
         check()
@@ -208,7 +209,7 @@ struct CookieFileSystem: SimulatedSystem {
             if isCurrent, process.isSaved, !process.known.subtracting(process.privateChanges).isSubset(of: file.known) {
                 note("takes a change for saved that is not in the file", "process \(process.index)")
             }
-            // A session cookie that is not saved need not be told to others.
+            // A session cookie that is not saved does not have to reach other processes.
             let hasNews = file.known.contains { !process.known.contains($0) && !history.changes[$0].isPrivate }
             if isCurrent, !process.hasWork(file), hasNews {
                 note("sees no news in a file that has some", "process \(process.index)")
@@ -221,7 +222,7 @@ struct CookieFileSystem: SimulatedSystem {
         if let problem { violation = violation ?? "\(holder) \(problem)" }
     }
 
-    /// Once no process changes anything, all come to hold the same.
+    /// Once no process makes changes, all jars become equal.
     var violationAtEnd: String? {
         var copy = self
         for index in copy.processes.indices where !copy.processes[index].isRunning {

@@ -1,22 +1,23 @@
 @testable import NightjarHTTP
 
-/// All changes of the cookies of ``CookieFileSystem``, and what follows from them for who has seen which.
+/// All changes of the cookies of ``CookieFileSystem``, and the expected cookies of each process and of the file.
 struct CookieHistory {
     struct Change {
         let process: Int
         /// Whether the process sees the session cookies of others.
         let keepsSession: Bool
-        /// Nil: all cookies were deleted.
+        /// Nil if all cookies were deleted.
         let name: Int?
-        /// Nil: a deletion.
+        /// Nil for a deletion.
         var value: String?
         var expires: Double?
-        /// Other processes may see the cookie; false: it is a session cookie of a process that does not save those.
+        /// Whether other processes may see the cookie. False for a session cookie of a process that does not save
+        /// session cookies.
         var isShared = true
         var at = 0.0
-        /// What its process knew when it made the change.
+        /// The changes that its process knew when it made this change.
         var knows: Set<Int> = []
-        /// The process has ended, and its private cookies with it.
+        /// The process has ended, and its private cookies are lost.
         var hasEnded = false
 
         var isPrivate: Bool { value != nil && !isShared }
@@ -28,9 +29,10 @@ struct CookieHistory {
     }
 
     var changes: [Change] = []
-    /// Whether the clocks of all processes agree: then later changes count, and not only those that knew of the others.
+    /// Whether the clocks of all processes agree. If so, a later change counts even if its process did not know the
+    /// others.
     var clocksAgree = true
-    /// Deletions before this one may have been forgotten with the file.
+    /// Deletions before this one may have been lost with the file.
     private var forgotten = 0
 
     mutating func removed() { forgotten = changes.count }
@@ -58,7 +60,7 @@ struct CookieHistory {
         }
     }
 
-    /// What is wrong with the cookies of a holder that these changes have reached.
+    /// The first violated rule for the cookies of a holder that these changes have reached.
     func violation(
         _ content: CookieJar.Snapshot, _ known: Set<Int>, _ holder: Holder, _ now: Double
     ) -> String? {
@@ -82,8 +84,8 @@ struct CookieHistory {
         return nil
     }
 
-    /// Whether the holder need not see what the change did: it stored a session cookie that is not for the holder, or such a
-    /// cookie has taken its place.
+    /// Whether the change may be invisible to the holder: it stored a session cookie that is not meant for the holder,
+    /// or such a cookie has replaced it.
     private func isHidden(_ change: Int, _ name: Int, from holder: Holder) -> Bool {
         func isForOthers(_ change: Change) -> Bool {
             change.value != nil && change.expires == nil && !isVisible(change, to: holder)
@@ -94,7 +96,7 @@ struct CookieHistory {
             }
     }
 
-    /// Whether no other change can have taken the place of this one.
+    /// Whether no other change can have replaced this one.
     private func mustBeThere(_ change: Int, among relevant: Set<Int>, _ holder: Holder, _ now: Double) -> Bool {
         guard isVisible(changes[change], to: holder), change >= forgotten else { return false }
         // The clocks differ by at most 6 s.
@@ -102,7 +104,8 @@ struct CookieHistory {
         return relevant.allSatisfy { $0 == change || isBefore($0, change) }
     }
 
-    /// How the lasting cookies of a jar and the file differ, leaving out those of which a process has a session cookie.
+    /// The difference between the persistent cookies of a jar and of the file, without those of which a process has a
+    /// session cookie.
     func difference(_ jar: CookieJar.Snapshot, _ file: CookieJar.Snapshot, _ now: Double) -> String? {
         for name in SimulatedCookies.names.indices {
             let identity = SimulatedCookies.identity(name)

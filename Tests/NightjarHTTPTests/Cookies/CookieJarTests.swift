@@ -24,7 +24,7 @@ import Testing
             for: try url(to), at: now, isSafeMethod: safe, firstParty: try firstParty.map { try url($0).origin })
     }
 
-    // MARK: Where a cookie goes
+    // MARK: Scope
 
     @Test(arguments: [
         // Host-only.
@@ -119,7 +119,7 @@ import Testing
         #expect((outcome == .stored) == isStored)
     }
 
-    // MARK: Secure cookies are left alone
+    // MARK: Secure cookies are not overwritten
 
     @Test(arguments: [
         ("sid=evil", "http://www.example.com/", true), ("sid=evil; Domain=example.com", "http://x.example.com/", true),
@@ -148,7 +148,7 @@ import Testing
         #expect(try store("sid=y; Path=/", "http://www.example.com/") == .stored)
     }
 
-    // MARK: Life
+    // MARK: Lifetime
 
     @Test(
         arguments: [
@@ -195,7 +195,7 @@ import Testing
         try store("a=3")
         #expect(try sent() == "a=3; b=2")
         #expect(jar.list(at: now).count == 2)
-        // Another domain, path or host-only flag is another cookie.
+        // A cookie with another domain, path or host-only flag is a different cookie.
         try store("a=4; Domain=www.example.com")
         try store("a=5; Path=/")
         try store("a=6; Domain=example.com")
@@ -225,7 +225,7 @@ import Testing
             try store("\(name)=1; Path=\(path)", "https://www.example.com/")
         }
         #expect(try sent("https://www.example.com/x/y/z") == "b=1; d=1; c=1; a=1; e=1")
-        // The clock goes back: the order stays.
+        // The clock is set back. The order stays the same.
         now -= 1000
         try store("f=1; Path=/")
         #expect(try sent("https://www.example.com/") == "a=1; e=1; f=1")
@@ -253,7 +253,7 @@ import Testing
     // MARK: Sites
 
     @Test(arguments: [
-        // Sent with a request that another site caused?
+        // Whether the cookie is sent with a request that another site caused.
         ("SameSite=Strict; Secure", true, false), ("SameSite=Lax; Secure", true, true),
         ("SameSite=Lax; Secure", false, false),
         ("Secure", true, true), ("Secure", false, false), ("SameSite=None; Secure", true, true),
@@ -296,7 +296,7 @@ import Testing
         #expect(try sent() == "a=b")
     }
 
-    // MARK: By hand
+    // MARK: Programmatic access
 
     @Test mutating func cookiesAreListedAddedAndDeleted() throws {
         try store("b=1; Path=/")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// RFC 6265bis section 6.1: what is thrown out when there is too much, and what that costs.
+/// RFC 6265bis section 6.1: which cookies are evicted when there are too many, and the cost of that.
 @Suite struct CookieLimitsTests {
     private static let start = 1_750_000_000.0
     private var jar = CookieJar(isPublicSuffix: { suffixes.contains($0) })
@@ -53,7 +53,7 @@ import Testing
         #expect(jar.list(at: now).count == 100)
     }
 
-    // MARK: All
+    // MARK: All domains
 
     @Test mutating func thereAreNeverMoreThanThreeThousand() throws {
         for host in 0..<100 {
@@ -63,7 +63,7 @@ import Testing
             }
         }
         #expect(jar.table.count > 2700)
-        // The latest are there, and the first are not.
+        // The latest are present, and the first were evicted.
         #expect(jar.table.cookies(of: "h99.example.com").count == 50)
         #expect(jar.table.cookies(of: "h0.example.com").isEmpty)
     }
@@ -90,13 +90,13 @@ import Testing
         #expect(names == ["old", "new"])
     }
 
-    // MARK: Work, in cookies looked at
+    // MARK: Work, as the number of visited cookies
 
     enum Flood: String, CaseIterable {
         case oneHost, manyHosts, manySites, deepHosts, deletions, sameCookie
     }
 
-    /// A scan of the jar for each would look at ten thousand times three thousand.
+    /// A scan of the jar for each cookie would visit 30 million cookies.
     @Test(arguments: Flood.allCases)
     mutating func tenThousandCookiesCostTenThousandTimesABoundedWork(_ flood: Flood) throws {
         let deep = String(repeating: "a.", count: 100)
@@ -112,7 +112,8 @@ import Testing
         }
         #expect(jar.table.count <= CookieTable.maximumCount)
         #expect(jar.snapshot().deletions.count <= CookieDeletions.maximumCount)
-        // The 50 of a domain: for a secure one among them, to put it in, to find the least worth, to take that out.
+        // At most 50 cookies per domain are visited, up to five times for each cookie: for secure cookies, insertion,
+        // choice of the cookie to evict, and its removal.
         #expect(jar.table.visited <= 10_000 * 250, "\(jar.table.visited) looked at")
     }
 
@@ -127,7 +128,7 @@ import Testing
         #expect(jar.table.visited - before <= 1000 * 51)
     }
 
-    /// The costliest question: is there a secure cookie of this name on any domain above or below?
+    /// The most expensive lookup: is there a secure cookie of this name on any parent domain or subdomain?
     @Test mutating func whatComesInTheClearIsComparedWithItsRelativesAlone() throws {
         for host in 0..<2000 { try store("sid=v; Secure; Path=/", "https://h\(host).example.com/") }
         let before = jar.table.visited
@@ -139,7 +140,7 @@ import Testing
         #expect(try store("sid=v; Domain=h7.example.com", "http://h7.example.com/") == .refused(.overwritesSecure))
     }
 
-    /// The index of secure names against a look at all, with names that are each other's beginnings and ends.
+    /// Compares the index of secure names with a full scan, for names that are prefixes and suffixes of each other.
     @Test func secureNamesAreFoundBelowTheirDomains() {
         let labels = ["a", "b", "ab", "a-b", "a.a", "com", "c.com", "1"]
         var domains: [String] = []

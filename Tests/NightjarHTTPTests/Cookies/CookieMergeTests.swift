@@ -2,7 +2,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// Several programs keep one set of cookies, each with a jar of its own.
+/// Several programs share a set of cookies, each with its own jar.
 @Suite struct CookieMergeTests {
     private static let start = 1_750_000_000.0
     private var a = CookieJar()
@@ -62,7 +62,7 @@ import Testing
         #expect(try sent(a) == nil)
         a.merge(old, at: now)
         #expect(try sent(a) == nil)
-        // A login after it is.
+        // A later login is kept.
         now += 1
         try store("sid=3", in: &a)
         b.merge(a.snapshot(), at: now)
@@ -104,7 +104,7 @@ import Testing
         try store("sid=3", in: &a)
         a.merge(second, at: now)
         #expect(try sent(a) == "sid=3")
-        // Whoever has seen a change makes the next one later, be the clock an hour behind.
+        // A process that has seen a change gives its next change a later time, even if its clock is an hour behind.
         b.merge(a.snapshot(), at: now)
         now -= 3600
         try store("sid=4", in: &b)
@@ -126,7 +126,7 @@ import Testing
         #expect(a.table.cookies(of: "example.com").count == 50)
         a.merge(old, at: now)
         #expect(try sent(a)?.contains("sid") == false)
-        // Nor where its last version arrives when that has expired.
+        // Nor if its last version arrives after it has expired.
         b.merge(old, at: now)
         b.merge(short, at: now)
         #expect(try sent(b) == nil)
@@ -192,7 +192,7 @@ import Testing
 
     // MARK: Any order
 
-    /// Three jars act by chance and swap snapshots, some of them old; in the end all hold the same.
+    /// Three jars make random changes and exchange snapshots, some of them old. At the end all jars are equal.
     @Test(arguments: 1...200 as ClosedRange<UInt64>)
     func jarsThatMergeEachOtherAgree(_ seed: UInt64) throws {
         var state = seed &* 0x9E37_79B9_7F4A_7C15
@@ -205,11 +205,11 @@ import Testing
         var jars = [CookieJar(), CookieJar(), CookieJar()]
         var snapshots: [CookieJar.Snapshot] = []
         var now = CookieMergeTests.start
-        // The last change of each by the order of events, where it is known to the next.
+        // The last change of each cookie in the order of events, provided that the next one knows it.
         for _ in 0..<100 {
             if chance(3) == 0 { now += 0.25 }
             let jar = chance(3)
-            // Clocks differ.
+            // The clocks differ.
             let local = now + Double(jar) * 2 - 2
             let url = try RequestURL("https://h\(chance(2)).com/")
             switch chance(8) {

@@ -8,7 +8,7 @@ import Testing
     private var jar = CookieJar(isPublicSuffix: { suffixes.contains($0) })
     private let now = CookiesTextTests.now
 
-    /// What `curl -c` wrote (version 7.88.1).
+    /// A file written by `curl -c` (version 7.88.1).
     private static let curls = """
         # Netscape HTTP Cookie File
         # https://curl.se/docs/http-cookies.html

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// curl as the second opinion: what it makes of the same Set-Cookie fields, and which cookies it sends from our file.
+/// Compares with curl: how it handles the same Set-Cookie fields, and which cookies it sends from our file.
 @Suite(.enabled("curl is there") { (try? run("curl", ["--version"]))?.status == 0 })
 struct CurlCookiesTests {
     private let now = Date().timeIntervalSince1970
@@ -12,7 +12,7 @@ struct CurlCookiesTests {
 
     init() throws { folder = try TemporaryDirectory() }
 
-    /// Calls `url`, whose host the peer plays.
+    /// Requests `url` with curl. The peer acts as its host.
     private func curl(_ url: RequestURL, _ arguments: [String]) throws {
         let result = try run(
             "curl",
@@ -47,8 +47,8 @@ struct CurlCookiesTests {
         #expect(told(ours) == told(curls))
     }
 
-    /// Without what differs: the moments are a little apart, and curl keeps the last slash of a default path (RFC 6265
-    /// drops it).
+    /// Without known differences: the times differ slightly, and curl keeps the trailing slash of a default path (RFC
+    /// 6265 removes it).
     private func told(_ jar: CookieJar) -> [String] {
         let cookies = jar.list(at: now).map { cookie in
             let age = cookie.expires.map { (($0 - now) / 100).rounded() * 100 }
@@ -82,6 +82,6 @@ struct CurlCookiesTests {
         #expect(ours != nil)
     }
 
-    /// curl orders cookies of one path by their names' lengths, we by their age.
+    /// curl orders cookies of the same path by the length of their names, Nightjar by age.
     private func parts(_ field: String?) -> [String] { field?.components(separatedBy: "; ").sorted() ?? [] }
 }

@@ -8,11 +8,11 @@ struct SimulatedCookies {
 
     enum State {
         case idle
-        /// Waits for the right to write.
+        /// Waits for write access.
         case waiting
-        /// Has written and not committed.
+        /// Has written but not committed.
         case writing
-        /// Has committed, and the jar has not taken the news.
+        /// Has committed, but the jar has not merged the changes.
         case committed
     }
 
@@ -27,15 +27,15 @@ struct SimulatedCookies {
     private(set) var isLoaded = false
     /// The changes that the jar has seen.
     var known: Set<Int> = []
-    /// Changes of this process that are not for the file: session cookies.
+    /// Changes of this process that are not saved to the file: session cookies.
     var privateChanges: Set<Int> = []
-    /// The number of the file that is open; nil: none.
+    /// The number of the open file; nil if none is open.
     private(set) var file: Int?
     private var exchange: CookieExchange
     private var savedRevision: UInt64?
     private var fileVersion = -1
     private var fileContent = CookieJar.Snapshot()
-    /// Of the exchange in progress.
+    /// The changes of the current exchange.
     private var changes = CookieJar.Snapshot()
     private var revision: UInt64?
     private var content = CookieJar.Snapshot()
@@ -53,7 +53,7 @@ struct SimulatedCookies {
     var isExchanging: Bool { state != .idle }
     var isSaved: Bool { savedRevision == jar.revision }
 
-    /// What `CookieSaver` asks before an exchange.
+    /// The condition that `CookieSaver` checks before an exchange.
     func hasWork(_ file: CookieFileSystem.File) -> Bool {
         !isLoaded || !isSaved || self.file != file.number || fileVersion != file.version
     }
@@ -139,7 +139,7 @@ struct SimulatedCookies {
         state = .idle
     }
 
-    /// The file could not be opened or written. A process that starts takes what it can read, and works on.
+    /// The file could not be opened or written. A starting process uses what it can read, and continues.
     mutating func fail(reading file: CookieFileSystem.File, at now: Double) {
         self.file = nil
         guard state != .committed else { return take(at: now) }

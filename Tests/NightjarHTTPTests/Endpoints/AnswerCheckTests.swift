@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test func whatNeedsManyStepsIsLeftToAThread() throws {
-        // Each level doubles the schemas that are laid on the value; the last fits no number.
+        // Each level doubles the number of schemas that apply to the value. The last number overflows.
         var schema = #"{"type":"string"}"#
         for _ in 0..<12 { schema = #"{"anyOf":[\#(schema),\#(schema)]}"# }
         var check = try check(schema, "1")

@@ -28,7 +28,7 @@ import Testing
         }
         #expect(parameters.map { $0["example"] } == ["news", 7])
         #expect(json["unchecked"] == nil)
-        // What is shown can be sent.
+        // The example can be sent.
         let request = try operation.request(Arguments([("kind", "news")], body: .value(example)))
         #expect(request.target == "/articles/news?page=1")
     }

@@ -4,7 +4,7 @@ import Testing
 @testable import NightjarAPI
 @testable import NightjarHTTP
 
-/// Values that want to be more than values.
+/// Hostile parameter values.
 @Suite struct OperationHarmTests {
     private static let values = [
         "a/b", "../x", "..", ".", "..;", "..\\", "%2e%2e", "%2F", "%00", "\0", "a\r\nX: y", "?x=1", "#x", "a&b=c",
@@ -20,7 +20,7 @@ import Testing
             userAgent: nil)
     }
 
-    /// Reads as what was given, by a server that decodes once, between the same two segments.
+    /// A server that decodes the path once gets the given value, between the same two segments.
     @Test(arguments: values) func aValueIsOneSegment(value: String) throws {
         let operation = Operation("user", .get, "/users/{name}/posts")
         guard value != ".", value != ".." else {
@@ -40,7 +40,7 @@ import Testing
         let items = query.split(separator: "&", omittingEmptySubsequences: false)
         #expect(items.count == 2 && items[1] == "r=z")
         #expect(String(decoding: PercentEncoding.decoded(items[0].dropFirst(2).utf8), as: UTF8.self) == value)
-        // As it is, where the reader wants it so: still one item, and nothing behind the query.
+        // With allowsReserved, the value is not encoded, but is still one item and does not end the query.
         operation.parameters[0].allowsReserved = true
         let reserved = try url(operation, ["q": .string(value), "r": "z"]).url
         #expect(reserved.query?.split(separator: "&", omittingEmptySubsequences: false).count == 2)
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    /// A combining mark makes a character of the slash before it, and leaves the byte a slash.
+    /// A combining mark forms one Character with the slash before it. The slash remains a byte of its own.
     @Test func templatesAreReadByteByByte() throws {
         let operation = Operation("odd", .get, "/{a}/\u{301}{b}")
         #expect(PathTemplate(operation.path).segments.count == 3)
@@ -69,7 +69,7 @@ import Testing
         #expect(PathTemplate("/{\u{301}a}").names == ["\u{301}a"])
     }
 
-    /// What frames the message and where it goes is not for a parameter to say.
+    /// A parameter cannot set fields that determine the framing or the routing of the message.
     @Test(arguments: ["Content-Length", "Transfer-Encoding", "Connection", "Upgrade", "Proxy-Authorization", "TE"])
     func fieldsOfTheMessageAreRefused(name: String) throws {
         var operation = Operation("odd", .get, "/x")
@@ -83,7 +83,7 @@ import Testing
         #expect(throws: NightjarError.self) { try url(Operation("odd", .get, "/{a}/x"), ["a": ""]) }
     }
 
-    /// The description may send an endpoint elsewhere; what the client has for its own server stays there.
+    /// A description may name another server for an operation. The client's credentials are not sent there.
     @Test func anotherServerGetsNoneOfTheClientsSecrets() throws {
         var defaults = Headers()
         try defaults.add("Authorization", "Bearer s3cret")

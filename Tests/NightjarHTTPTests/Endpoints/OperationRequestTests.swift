@@ -44,7 +44,7 @@ import Testing
         #expect(operation.memberOfBody(in: Arguments([("messages", 1)], body: .value(1))) == nil)
     }
 
-    // MARK: What is made
+    // MARK: Requests
 
     @Test func eachParameterGoesToItsPlace() throws {
         let request = try article().request([
@@ -189,7 +189,7 @@ import Testing
         #expect(try operation.request().headers["Accept"] == nil)
     }
 
-    // MARK: What is refused
+    // MARK: Errors
 
     @Test func whatIsWrongIsSaidWithTheNamesOfEndpointAndParameter() throws {
         let operation = try article()

@@ -123,7 +123,7 @@ import Testing
             json: #"{"errors": {"a": "1", "b": "2", "c": "3", "d": "4", "e": "5"}}"#,
             fields: [.init("a", "1"), .init("b", "2"), .init("c", "3"), .init("d", "4"), .init("e", "5")],
             summary: "a: 1, b: 2, c: 3, and 2 more"),
-        // What some servers send back is not repeated.
+        // Input that some servers echo is not included.
         Case(
             json:
                 #"{"errors": {"password": ["hunter2 is too short"], "user[api_key]": "sk-1 is unknown", "name": "x"}}"#,
@@ -135,7 +135,7 @@ import Testing
         Case(
             json: #"{"message": "no", "access_token": "abc", "token": "abc", "password": "abc"}"#, message: "no",
             summary: "no"),
-        // Other types where these are expected.
+        // Members with unexpected types.
         Case(
             json: #"{"error": true, "message": "no", "code": null, "title": {}, "type": [1], "errors": 7}"#,
             message: "no", summary: "no"),

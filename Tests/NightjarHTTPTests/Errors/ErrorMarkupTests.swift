@@ -19,7 +19,7 @@ import Testing
     }
 
     private static let cases: [Case] = [
-        // S3, also of other vendors.
+        // S3 and compatible servers.
         Case(
             xml: """
                 <?xml version="1.0" encoding="UTF-8"?>
@@ -36,7 +36,7 @@ import Testing
         Case(
             xml: "<Response><Errors><Error><Code>A</Code><Message>b</Message></Error></Errors></Response>", code: "A",
             message: "b"),
-        // Azure: a byte order mark first, and more lines.
+        // Azure: starts with a byte order mark, and the message has several lines.
         Case(
             xml:
                 "\u{FEFF}<?xml version=\"1.0\"?><Error><Code>AuthenticationFailed</Code><Message>Server failed.\nTime:2</Message></Error>",

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// What an error takes from a response: its body by media type, its challenge, and no credential of the request.
+/// What an error contains of a response: its body by media type, its challenge, and no credentials of the request.
 @Suite struct ErrorResponseTests {
     private func response(
         _ status: Int, _ body: String, _ fields: [(String, String)] = [], sent: PreparedRequest? = nil
@@ -81,7 +81,7 @@ import Testing
                 == #"Bearer (realm "https://auth.example/token", service "registry"), Negotiate, Basic (realm "x"), ..."#
         )
         #expect(ErrorBody(two)?.summary == "authentication required (UNAUTHORIZED)")
-        // The body says more than the challenge.
+        // The body is more specific than the challenge.
         let said = try response(
             401, #"{"message":"no"}"#, [("WWW-Authenticate", #"Bearer error="invalid_token", error_description="x""#)])
         #expect(ErrorBody(said)?.summary == "no (invalid_token)")
@@ -91,7 +91,7 @@ import Testing
             try ErrorBody.challenge(
                 of: response(403, "", [("WWW-Authenticate", #"Bearer error="insufficient_scope", scope="admin""#)]))
                 == #"Bearer (scope "admin")"#)
-        // What a stranger writes cannot act on a terminal.
+        // Text from a server cannot contain terminal control sequences.
         let wild = try response(401, "", [("WWW-Authenticate", "Basic realm=\"a\u{9B}b\u{202E}c\"")])
         #expect(ErrorBody.challenge(of: wild) == #"Basic (realm "a\u{9b}b\u{202e}c")"#)
     }

@@ -8,7 +8,7 @@ import Testing
         let message = NightjarError(kind, "what happened").userMessage
         #expect((message == nil) == (kind == .cancelled))
         #expect(message?.hasSuffix(".") ?? true)
-        // Nobody but a developer knows these words.
+        // Only developers know these terms.
         for word in ["HTTP", "JSON", "TLS", "DNS", "URL", "NULL", "connection lost"] {
             #expect(message?.contains(word) != true)
         }
@@ -63,8 +63,8 @@ import Testing
         #expect(RetryAfter.duration(headers, now: 0) == .seconds(seconds))
     }
 
-    /// The last four are a number of seconds beyond 30 days, a moment since 1970, a number beyond 64 bits and a date beyond 30
-    /// days: mistakes, on which no call waits.
+    /// The last four are a number of seconds above 30 days, a time since 1970, a number above 64 bits and a date more
+    /// than 30 days ahead. They are treated as server errors, and no call waits for them.
     @Test(arguments: [
         "", "-1", "soon", "1.5", "1 2", "2592001", "1700000000", "99999999999999999999999",
         "Wed, 21 Oct 2099 07:28:30 GMT",

@@ -6,7 +6,7 @@ import Testing
 @Suite struct ExpectContinueTests {
     enum Event: Sendable { case headSent, status(Int), timer }
 
-    /// What happens, and what is to be done at each step.
+    /// The events and the expected action of each.
     static let conversations: [(String, replayable: Bool, [(Event, ExpectContinue.Action)])] = [
         (
             "asked for", false,

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// Lines that end in LF alone (RFC 9112 section 2.2), and values that go on after a fold (section 5.2).
+/// Lines that end with LF only (RFC 9112 section 2.2), and values that continue on a folded line (section 5.2).
 @Suite struct LenientResponseTests {
     private static let lenient: HTTP1ResponseDecoder.Limits = {
         var limits = HTTP1ResponseDecoder.Limits()
@@ -42,7 +42,7 @@ import Testing
         #expect(ending == "\r\n" ? strict.matches(expected) : strict.error?.kind == .protocol)
     }
 
-    /// The option is about the ends of lines and nothing else.
+    /// The option affects only line endings.
     @Test(arguments: [
         "HTTP/1.1 200 OK\nA: 1\rB: 2\n\n", "HTTP/1.1 200 OK\nA: 1\0\n\n", "HTTP/1.1 200 OK\n A: 1\n\n",
         "HTTP/1.1 200 OK\nA : 1\n\n", "HTTP/1.1 20\n\n", "HTTP/1.1 200 OK\nContent-Length: 1\nContent-Length: 2\n\nx",
@@ -59,7 +59,7 @@ import Testing
 
     // MARK: Folds
 
-    /// The fields of a head, however its bytes are cut.
+    /// The fields of a head, for each way to split its bytes.
     private func fields(_ lines: String) throws -> [String] {
         let wire = Array("HTTP/1.1 204 No Content\r\n\(lines)\r\n".utf8)
         var result: [String]?
@@ -114,11 +114,11 @@ import Testing
 
     // MARK: Limits
 
-    /// A flood of interim responses names the limit and not what was left of it.
+    /// For too many interim responses, the error names the limit and not the remaining bytes.
     @Test func interimResponsesBeyondTheLimitNameTheLimit() {
         var limits = HTTP1ResponseDecoder.Limits()
         limits.maximumHead = 100
-        // Three heads of 28 bytes leave 16; the status line of the fourth and its end are 26 and 28.
+        // Three heads of 28 bytes leave 16 bytes. The fourth head has a status line of 26 bytes, or 28 bytes in total.
         for (interim, final) in [("HTTP/1.1 103 Early Hints\r\n\r\n", ""), ("HTTP/1.1 100 C\r\n\r\n", "A: 1\r\n")] {
             let wire = Array((String(repeating: interim, count: 50) + final).utf8)
             for cuts in [[], Array(wire.indices.dropFirst())] {
@@ -127,7 +127,7 @@ import Testing
                 #expect(error?.message.contains("limit of 100 bytes") == true, "\(error?.message ?? "")")
             }
         }
-        // The status line fits exactly, and no byte is left for the fields.
+        // The status line fits exactly, and no byte remains for the fields.
         limits.maximumHead = 28 + 16
         let exact = Array("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 A\r\nB: 1\r\n\r\n".utf8)
         let error = Transcript.of(exact, limits: limits).error

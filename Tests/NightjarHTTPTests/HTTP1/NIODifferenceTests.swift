@@ -5,7 +5,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// Our decoder beside NIOHTTP1's (llhttp), over the same bytes. They agree, or the case says why not.
+/// Compares our decoder with NIOHTTP1's (llhttp) on the same bytes. They agree, or the case states the reason.
 @Suite struct NIODifferenceTests {
     @Test(arguments: ResponseCase.all)
     func agreesWithNIOOrSaysWhyNot(_ response: ResponseCase) {
@@ -26,13 +26,13 @@ import Testing
         }
     }
 
-    /// What both decoders can say: the events, and whether there was an error.
+    /// The common output of both decoders: the events, and whether there was an error.
     struct Summary: Equatable, CustomStringConvertible {
         var lines: [String] = []
         var failed = false
 
         init(_ transcript: Transcript) {
-            // NIO puts its own reason in the place of an empty one, and decides about reuse elsewhere.
+            // NIO replaces an empty reason phrase, and decides about connection reuse elsewhere.
             lines = transcript.lines.map { line in
                 line.first?.isNumber == true ? String(line.prefix(3)) : line.hasPrefix("end") ? "end" : line
             }

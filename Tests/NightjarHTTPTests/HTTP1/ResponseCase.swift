@@ -3,22 +3,22 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// Bytes from a server, written out, and what must come of them however they are cut.
+/// Bytes from a server, and the expected output for each way to split them.
 struct ResponseCase: Sendable, CustomTestStringConvertible {
     /// How NIOHTTP1's decoder treats the same bytes.
     enum Peer: Sendable, Equatable {
         case same
-        /// It says something else; why ours is right.
+        /// Its output differs; the reason why ours is correct.
         case differs(String)
     }
 
     let name: String
     let methods: [Method]
     let wire: [UInt8]
-    /// The server closes the connection behind the last byte.
+    /// The server closes the connection after the last byte.
     let closes: Bool
-    /// A line an event: `100 Continue`, `200 OK`, `< content`, `end`, `end, reusable`, `+ Trailer: value`; an error,
-    /// which is last, is its kind, a colon and a part of its message.
+    /// One line for each event: `100 Continue`, `200 OK`, `< content`, `end`, `end, reusable`, `+ Trailer: value`. An
+    /// error is the last line: its kind, a colon and a part of its message.
     let expected: [String]
     let nio: Peer
 
@@ -44,7 +44,7 @@ struct ResponseCase: Sendable, CustomTestStringConvertible {
     var testDescription: String { name }
 }
 
-/// What a decoder made of some bytes.
+/// The output of a decoder for some input.
 struct Transcript: Equatable {
     private(set) var lines: [String] = []
     private(set) var error: NightjarError?
@@ -55,7 +55,7 @@ struct Transcript: Equatable {
 
     mutating func append(_ line: String) { lines.append(line) }
 
-    /// Content that follows content is one line: where it was cut is not part of the meaning.
+    /// Consecutive content is one line, because its splits are not significant.
     mutating func append(content: ByteBuffer) {
         let text = String(buffer: content)
         if let last = lines.last, last.hasPrefix("< ") {
@@ -91,7 +91,7 @@ struct Transcript: Equatable {
 }
 
 extension Transcript {
-    /// Decodes `wire` as it comes out of reads that end at `cuts`, each in a buffer of its own.
+    /// Decodes `wire` as if received in reads that end at `cuts`, each in its own buffer.
     static func of(
         _ wire: [UInt8], cutAt cuts: [Int] = [], to methods: [Method] = [.get], closes: Bool = false,
         limits: HTTP1ResponseDecoder.Limits = HTTP1ResponseDecoder.Limits()

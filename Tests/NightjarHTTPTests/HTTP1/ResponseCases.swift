@@ -1,6 +1,6 @@
 @testable import NightjarHTTP
 
-/// RFC 9112, sections 2 to 9, as bytes.
+/// RFC 9112 sections 2 to 9 as test cases.
 extension ResponseCase {
     static let all = statusLines + fieldLines + framings + chunks + connections
 

@@ -66,7 +66,7 @@ import Testing
 
     // MARK: Memory
 
-    /// A head of a few bytes must not keep the read buffer of 64 KiB alive, nor hold on to what follows it.
+    /// A head of a few bytes must not retain the read buffer of 64 KiB or the bytes after the head.
     @Test func theHeadIsCopiedAndTheContentIsNot() throws {
         var decoder = HTTP1ResponseDecoder()
         decoder.expectResponse(to: .get)
@@ -90,7 +90,7 @@ import Testing
         var buffer = ByteBuffer(string: "HTTP/1.1 200 OK\r\nContent-Le")
         #expect(try decoder.next(&buffer) == nil)
         #expect(buffer.readableBytes == 0)
-        // Nobody else holds the storage, so writing does not move it.
+        // The storage has no other owner, so writing does not copy it.
         let before = buffer.withVeryUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
         buffer.clear()
         buffer.writeString("x")
@@ -148,7 +148,7 @@ import Testing
         #expect(kind(interim) { $0.maximumHead = 280 } == nil)
     }
 
-    /// Found by the fuzzer: a status line that is wrong only behind the limit is too large, however it is cut.
+    /// Found by the fuzzer: a status line with an error after the limit fails with too_large, regardless of the split.
     @Test func aLimitIsLookedAtBeforeWhatIsBehindIt() {
         let interim = "HTTP/1.1 103 Early Hints\r\n\r\n"
         for limit in 28...36 {
@@ -167,7 +167,7 @@ import Testing
         #expect(kind(head + trailers) { $0.maximumHead = 80 } == .tooLarge)
     }
 
-    // MARK: The life of a connection
+    // MARK: Lifetime of a connection
 
     @Test func anErrorIsForGood() throws {
         var decoder = HTTP1ResponseDecoder()
@@ -195,7 +195,7 @@ import Testing
                 Issue.record("no head")
                 return
             }
-            // The end needs no further byte.
+            // The end does not require another byte.
             #expect(!decoder.isIdle)
             guard case .end = try decoder.next(&buffer) else {
                 Issue.record("no end")
@@ -215,7 +215,7 @@ import Testing
     }
 
     @Test func aDecoderIsSmall() {
-        // There is one for each connection.
+        // There is one decoder for each connection.
         #expect(MemoryLayout<HTTP1ResponseDecoder>.size <= 768)
     }
 

@@ -4,15 +4,15 @@ import Testing
 @testable import NightjarJSON
 
 @Suite struct JSONPatternTests {
-    /// As ECMA-262 has them with the flag u, where PCRE2's own way is another.
+    /// Semantics of ECMA-262 with the flag u, where PCRE2 differs by default.
     @Test(arguments: [
         ("b", "abc", true), ("^b", "abc", false), ("", "", true),
-        // The end is the end, and no line is a text of its own.
+        // `$` matches only at the end of the text, and `^` only at its start.
         ("a$", "a\n", false), ("^b", "a\nb", false),
-        // Classes know ASCII.
+        // Character classes are ASCII.
         (#"^\d$"#, "7", true), (#"^\d$"#, "\u{663}", false), (#"^\w$"#, "\u{E9}", false), (#"^\W$"#, "\u{E9}", true),
         (#"^\p{L}+$"#, "\u{E9}a", true), (#"^\p{Lu}$"#, "\u{C4}", true),
-        // One dot is one character, whatever it takes in UTF-8; none ends a line.
+        // `.` matches one character of any length in UTF-8, but no line terminator.
         ("^.$", "\u{1F319}", true), ("^.$", "\n", false), ("^.$", "\r", false),
         (#"^\u0041$"#, "A", true), (#"^\u{1F319}$"#, "\u{1F319}", true), (#"^\x41$"#, "A", true),
         ("[]", "a", false), ("^[^]$", "\n", true), (#"^\/a\-b$"#, "/a-b", true),
@@ -42,13 +42,13 @@ import Testing
     @Test func longTextsCostMore() throws {
         let pattern = try JSONPattern("a+b")
         var budget = 1_000_000
-        // Quadratic: from each of the letters to the end.
+        // Quadratic: each letter is tried as the start of a match.
         let outcome = pattern.find(in: String(repeating: "a", count: 200_000), JSONPattern.Scratch(), budget: &budget)
         #expect(outcome == .exhausted || outcome == .missing)
         #expect(budget < 1_000_000)
     }
 
-    /// Text, pattern.
+    /// Text and pattern.
     @Test(arguments: [
         "^[a-z]{3}$", #"^\d{4}-\d{2}$"#, "^(foo|bar)+$", "^[^/]+$", "^arn:aws:[a-z0-9-]*:x?$", #"^\+[1-9]\d{1,14}$"#,
         "^(?:[A-Z]{2}|none)$", #"^#[0-9a-fA-F]{6}$"#, "^.{5,}$", #"^\w+@\w+\.com$"#, "^[^a-zA-Z0]$", "a|b",

@@ -8,7 +8,7 @@ import Testing
          "list": [[10, 11], {"x": {"y": null}}], "0": "zero", "caf\u{E9}": 9, "twice": 1, "twice": 2, "~1": 12}
         """
 
-    /// The document and the pointers of RFC 6901 section 5, then ours.
+    /// The document and the pointers of RFC 6901 section 5, and further ones.
     @Test(arguments: [
         ("/foo", #"["bar", "baz"]"#), ("/foo/0", #""bar""#), ("/", "0"), ("/a~1b", "1"), ("/c%d", "2"), ("/e^f", "3"),
         ("/g|h", "4"), ("/i\\j", "5"), ("/k\"l", "6"), ("/ ", "7"), ("/m~0n", "8"),

@@ -111,7 +111,7 @@ import Testing
         #expect(refusal(String.self, "1") == "expected a string, found an integer")
     }
 
-    // MARK: Places
+    // MARK: Locations
 
     @Test(arguments: [
         (#"{"id": "7"}"#, #"at "/id": expected an integer, found a string"#),
@@ -232,7 +232,7 @@ import Testing
         #expect(try read([Upper].self, #"[{"NAME": "x"}]"#, options).first?.name == "x")
     }
 
-    // MARK: Codable's corners
+    // MARK: Special cases of Codable
 
     class Base: Decodable { var id: Int }
     final class Derived: Base {

@@ -59,7 +59,7 @@ import Testing
         #expect(
             try told(schema, #"[{"id": 1, "friends": [{}]}]"#)
                 == #"at "/0/friends/0/id": expected a value, found nothing"#)
-        // Each place is one schema: true and false, and these two.
+        // Each location is one schema: true and false, and these two.
         #expect(schema.arena.count == 4)
     }
 
@@ -76,7 +76,7 @@ import Testing
         #expect(try told(schema, #"["a", 1]"#) == #"at "/1": expected nothing, found an integer"#)
     }
 
-    // MARK: What is asked of one
+    // MARK: Properties of schemas
 
     @Test(
         arguments: [
@@ -156,7 +156,7 @@ import Testing
         #expect(schema.mismatch(in: made) == nil)
     }
 
-    /// A host may ask on a thread of its own making; 256 KiB is what some give one.
+    /// A host may call on a thread with a small stack. 256 KiB is the smallest usual size.
     @Test func examplesAndShapesNeedLittleStack() throws {
         let level = #"{"required":["a"],"anyOf":[{"minProperties":1}],"properties":{"a":"#
         let deep = String(repeating: level, count: 20) + "{}" + String(repeating: "}}", count: 20)

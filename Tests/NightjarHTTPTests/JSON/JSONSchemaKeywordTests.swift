@@ -3,9 +3,9 @@ import Testing
 @testable import NightjarHTTP
 @testable import NightjarJSON
 
-/// What is told of each keyword beyond the plain ones; that they are right, JSONSchemaSuiteTests shows.
+/// The messages for the less simple keywords. JSONSchemaSuiteTests checks the validation itself.
 @Suite struct JSONSchemaKeywordTests {
-    /// Schema, document, and what is told; empty where the document is as it should be.
+    /// Schema, document and message. The message is empty if the document is valid.
     @Test(arguments: [
         // Numbers.
         (#"{"exclusiveMinimum": 1}"#, "1", "expected a number greater than 1, found that number itself"),
@@ -24,7 +24,7 @@ import Testing
         (#"{"multipleOf": 1e-300}"#, "1e300", ""), (#"{"multipleOf": 1e300}"#, "0", ""),
         (#"{"multipleOf": 7}"#, "1e300", "expected a multiple of 7, found another number"),
         (#"{"multipleOf": 1e300}"#, "1e-300", "expected a multiple of 1e+300, found another number"),
-        // Texts.
+        // Strings.
         (#"{"pattern": "^a+$"}"#, #""aaa""#, ""),
         (#"{"pattern": "^a+$"}"#, #""ab""#, #"expected a string that matches "^a+$", found another string"#),
         (#"{"pattern": "^a+$"}"#, "1", ""),
@@ -82,7 +82,7 @@ import Testing
             #"{"allOf": [{"properties": {"a": true}}], "unevaluatedProperties": false}"#, #"{"a": 1, "b": 1}"#,
             #"at "/b": expected no member with this name, found an integer"#
         ),
-        // The same value.
+        // Several schemas for the same value.
         (
             #"{"allOf": [{"type": "object"}, {"required": ["a"]}]}"#, "{}",
             #"at "/a": expected a value, found nothing"#
@@ -129,7 +129,7 @@ import Testing
             ##"{"$ref": "#/$defs/a%25~1", "minimum": 2, "$defs": {"a%/": {"type": "integer"}}}"##, "1",
             "expected a number of at least 2, found a smaller one"
         ),
-        // A secret's value is not shown, wherever it is refused.
+        // The value of a secret is never shown, wherever it fails.
         (
             #"{"properties": {"token": {"oneOf": [{"const": "a"}, {"items": {"const": 1}, "type": "array"}]}}}"#,
             #"{"token": "s3cret"}"#, #"at "/token": expected "a" (by schema 1 of 2 in "oneOf"), found a string"#
@@ -160,11 +160,11 @@ import Testing
                 == #"at "/kind": expected one of "dog", "Cat", found "cow""#)
         #expect(
             try told(#"{"lives": "x", "bark": 1}"#) == #"at "/kind": expected one of "dog", "Cat", found nothing"#)
-        // What fits one is fine, whatever it calls itself.
+        // A value that matches one schema is valid, whatever its discriminator says.
         #expect(try told(#"{"lives": 9}"#) == nil)
     }
 
-    /// A failure of `oneOf` names values, not schemas: chat APIs have a discriminator without a mapping.
+    /// A failure of `oneOf` names values instead of schemas. The discriminators of chat APIs have no mapping.
     @Test func aFailureNamesTheValuesThatTheSchemasAllow() throws {
         let schema = try JSONSchema(
             parsing: ##"""
@@ -186,7 +186,7 @@ import Testing
         let roles = #"one of "system", "user", "tool", "function""#
         #expect(try told(#"{"role": "usr", "content": "hi"}"#) == #"at "/role": expected \#(roles), found "usr""#)
         #expect(try told(#"{"content": "hi"}"#) == #"at "/role": expected \#(roles), found nothing"#)
-        // The value that a schema allows tells which schema is meant.
+        // The allowed values of a member determine which schema applies.
         #expect(try told(#"{"role": "user", "content": 1}"#) == #"at "/content": expected a string, found an integer"#)
         #expect(try told(#"{"role": "system"}"#) == #"at "/content": expected a string, found nothing"#)
     }
@@ -247,7 +247,7 @@ import Testing
     }
 
     @Test func whatWouldTakeTooLongIsGivenUp() throws {
-        // Each level doubles the work: 2^60 steps.
+        // Each level doubles the work, so there would be 2^60 steps.
         let schema = try JSONSchema(
             parsing: ##"{"type": "array", "items": {"anyOf": [{"$ref": "#"}, {"$ref": "#", "minItems": 0}]}}"##)
         let depth = 60
@@ -258,7 +258,8 @@ import Testing
         #expect(mismatch?.found == "more")
     }
 
-    /// A small document is not worth a long wait, whatever its schema asks for; a large one may take its time.
+    /// The number of steps depends on the size of the document, so a small document fails early whatever its schema
+    /// requires.
     @Test func theStepsGoWithTheSizeOfTheDocument() throws {
         func steps(_ value: JSONValue) -> Int { JSONSchemaChecker.steps(for: value) }
         #expect(steps(.null) == 1_001_000)

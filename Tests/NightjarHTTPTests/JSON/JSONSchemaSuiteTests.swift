@@ -3,7 +3,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// Runs Tests/Vectors/json-schema in full.
+/// Runs all of Tests/Vectors/json-schema.
 @Suite struct JSONSchemaSuiteTests {
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appending(path: "../../Vectors/json-schema/draft2020-12").standardizedFileURL
@@ -33,13 +33,13 @@ import Testing
                     (mismatch == nil) == (test["valid"] == .bool(true)),
                     "\(what): \(test["description"] ?? .null): \(told)")
             }
-            // A value that is made of a schema is one that it accepts.
+            // A schema accepts the example that it generates.
             if let example = schema.example() { #expect(schema.mismatch(in: example) == nil, "\(what): \(example)") }
         }
     }
 }
 
-/// A document whose references stay in it.
+/// A document whose references are all local.
 struct SuiteDocument: SchemaSource {
     let root: JSONValue
 

@@ -6,7 +6,7 @@ import Testing
 @Suite struct JSONSchemaTests {
     // MARK: Checking
 
-    /// Schema, document, and what is told; empty where the document is as it should be.
+    /// Schema, document and message. The message is empty if the document is valid.
     @Test(arguments: [
         // Anything, nothing.
         ("{}", "null", ""), ("true", "{}", ""), ("false", "1", "expected nothing, found an integer"),
@@ -96,12 +96,12 @@ import Testing
             #"{"results": [{"title": "x"}, {"title": 5}]}"#,
             #"at "/results/1/title": expected a string, found an integer"#
         ),
-        // The first in the document's order.
+        // The first failure in the order of the document.
         (
             #"{"properties": {"a": {"type": "string"}, "b": {"type": "string"}}}"#, #"{"b": 1, "a": 1}"#,
             #"at "/b": expected a string, found an integer"#
         ),
-        // A value whose name is of a secret is not shown, nor one that is within it.
+        // A value with the name of a secret is not shown, nor is any value within it.
         (
             #"{"properties": {"token": {"enum": ["a"]}}}"#, #"{"token": "s3cret"}"#,
             #"at "/token": expected "a", found a string"#
@@ -114,7 +114,7 @@ import Testing
             #"{"const": "a"}"#, #""0123456789012345678901234567890123456789x\u001b""#,
             #"expected "a", found "0123456789012345678901234567890123456789...""#
         ),
-        // Passed over.
+        // Ignored keywords.
         (
             ##"{"$schema": "x", "title": "t", "description": "d", "default": 1, "x-any": {}, "format": "int32", "$defs": {"a": {}}}"##,
             "1", ""
@@ -186,7 +186,7 @@ import Testing
         #expect((mismatch == nil) == isOne)
         #expect(mismatch?.found ?? "another string" == "another string")
         #expect(schema.mismatch(in: .integer(1)) == nil)
-        // No cut of a text may trap.
+        // Truncated text must not trap.
         for count in 0...text.unicodeScalars.count {
             _ = schema.mismatch(in: .string(String(String.UnicodeScalarView(text.unicodeScalars.prefix(count)))))
         }
@@ -269,7 +269,7 @@ import Testing
 
     // MARK: Bounds
 
-    /// A host may call on a thread of its own making; 256 KiB is what some give one.
+    /// A host may call on a thread with a small stack. 256 KiB is the smallest usual size.
     @Test func depthIsBoundedAndNeedsLittleStack() throws {
         func nested(_ levels: Int) -> String {
             String(repeating: #"{"items":"#, count: levels) + "{}" + String(repeating: "}", count: levels)

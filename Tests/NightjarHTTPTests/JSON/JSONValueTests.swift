@@ -49,7 +49,7 @@ import Testing
         #expect(error?.message == message)
     }
 
-    /// A host may call on a thread of its own making; 256 KiB is what some give one.
+    /// A host may call on a thread with a small stack. 256 KiB is the smallest usual size.
     @Test func depthNeedsLittleStack() throws {
         let arrays = String(repeating: "[", count: 1023) + "1" + String(repeating: "]", count: 1023)
         let objects = String(repeating: "{\"a\":", count: 1023) + "1" + String(repeating: "}", count: 1023)

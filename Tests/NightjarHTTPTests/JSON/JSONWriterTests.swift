@@ -4,7 +4,7 @@ import NightjarTestSupport
 import Testing
 
 @Suite struct JSONWriterTests {
-    /// Read and written again it is the same text.
+    /// Reading and writing the text gives the same text.
     @Test(arguments: [
         "null", "true", "false", "0", "-1", "9223372036854775807", "-9223372036854775808", "18446744073709551615",
         "1.5", "-0.0", "1e+30", "5e-324", "1.7976931348623157e+308", "0.1", "100000.0", "\"\"", "[]", "{}",

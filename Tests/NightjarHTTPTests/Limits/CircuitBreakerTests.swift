@@ -5,7 +5,7 @@ import Testing
 @Suite struct CircuitBreakerTests {
     private static let second: UInt64 = 1_000_000_000
 
-    /// One call that begins and ends at once.
+    /// A call that ends immediately.
     private func call(_ breaker: inout CircuitBreaker, _ ending: CircuitBreaker.Ending, at now: UInt64) {
         guard case .pass(let pass) = breaker.admit(now: now) else {
             Issue.record("refused at \(now)")
@@ -67,7 +67,7 @@ import Testing
         #expect(breaker.admit(now: then) == .refuse(retryAfter: .zero))
         #expect(breaker.ended(probe, .succeeded, now: then) == true)
         #expect(breaker.visible == .closed)
-        // The failures before count no more.
+        // Earlier failures no longer count.
         call(&breaker, .failed, at: then)
         #expect(breaker.visible == .closed)
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// What must hold in whatever order things happen.
+/// Invariants for any order of events.
 @Suite struct LimitGateChanceTests {
     private struct World {
         var gate: LimitGate
@@ -54,7 +54,7 @@ import Testing
             for release in releases {
                 switch release {
                 case .enter(let id, let pass, _):
-                    // Those before it were refused, or wait no more: nobody is overtaken.
+                    // All earlier ones were refused or no longer wait: no call overtakes another.
                     #expect(enters.first == id, seed)
                     enters = enters.dropFirst()
                     waiting.removeAll { $0 == id }
@@ -113,7 +113,7 @@ import Testing
         func check() {
             #expect(gate.waiting == waiting.count && gate.inside == inside.count, seed)
             #expect(waiting.count <= settings.maximumWaiting, seed)
-            // Something will come that lets them on.
+            // A future event will admit them.
             #expect(waiting.isEmpty || !inside.isEmpty || gate.deadline != nil, seed)
         }
     }
@@ -125,7 +125,7 @@ import Testing
             try world.step()
             world.check()
         }
-        // No more come, and time passes: all are told.
+        // Without new calls, all calls end after some time.
         var rounds = 0
         while rounds < 10_000, !(world.inside.isEmpty && world.waiting.isEmpty) {
             rounds += 1

@@ -3,7 +3,7 @@ import Testing
 @testable import NightjarHTTP
 
 extension LimitGate {
-    /// One of an exchange that did not enter.
+    /// The response of an exchange that was not admitted by the gate.
     fileprivate mutating func received(status: Int, _ headers: Headers, now: UInt64, wallClock: Double) -> [Release] {
         var nobody: Pass?
         return received(&nobody, status: status, headers, now: now, wallClock: wallClock)
@@ -26,7 +26,7 @@ extension LimitGate {
         return headers
     }
 
-    /// At 0, or at so many seconds.
+    /// Enters at 0, or at the given number of seconds.
     private func enter(
         _ gate: inout LimitGate, _ id: UInt64 = 0, at seconds: UInt64 = 0,
         _ location: SourceLocation = #_sourceLocation
@@ -37,7 +37,7 @@ extension LimitGate {
         return pass
     }
 
-    /// Ids and what they waited for; "no" for who is refused.
+    /// The IDs and their wait reasons, or "no" for a refused call.
     private func told(_ releases: [LimitGate.Release]) -> [String] {
         releases.map {
             switch $0 {
@@ -58,7 +58,7 @@ extension LimitGate {
         return gate
     }
 
-    // MARK: Nothing set
+    // MARK: No limits
 
     @Test func withoutLimitsEveryoneEnters() throws {
         var gate = gate { _ in }
@@ -113,12 +113,12 @@ extension LimitGate {
         _ = try enter(&gate)
         #expect(gate.arrive(1, deadline: 3 * Self.second, now: 0) == .wait)
         #expect(gate.arrive(2, deadline: 3 * Self.second, now: 0) == .wait)
-        // The third in line begins when its time is over.
+        // The third would be admitted at its deadline.
         #expect(gate.arrive(3, deadline: 3 * Self.second, now: 0) == .refuse(.pastDeadline(.seconds(3))))
         #expect(gate.arrive(4, deadline: 3 * Self.second + 1, now: 0) == .wait)
     }
 
-    // MARK: What the server asks for
+    // MARK: Pauses requested by the server
 
     @Test func aPauseHoldsForWhoComesAndForWhoWaits() throws {
         var gate = gate { $0.concurrency = 1 }
@@ -153,7 +153,7 @@ extension LimitGate {
         #expect(gate.pausedUntil(now: 9) == nil)
     }
 
-    /// What holds back a call that ignores pauses is waited for all the same.
+    /// A call that ignores pauses still waits for the other limits.
     @Test func whoIgnoresThePauseKeepsTheOtherLimits() throws {
         var gate = gate { $0.concurrency = 1 }
         _ = try enter(&gate)
@@ -169,7 +169,7 @@ extension LimitGate {
         #expect(gate.received(status: 200, fields, now: 0, wallClock: 0) == [.refuse(1, refusal)])
         #expect(gate.left(pass, .failed, now: 0) == [])
         #expect(gate.arrive(2, deadline: nil, now: 0) == .refuse(refusal))
-        // Who comes later has less to wait.
+        // A later call has less time to wait.
         #expect(gate.arrive(3, deadline: nil, now: Self.second) == .wait)
         #expect(gate.isIdle(now: 61 * Self.second) == false)
         #expect(gate.timerFired(now: 61 * Self.second).count == 1)
@@ -186,7 +186,7 @@ extension LimitGate {
         #expect(gate.holds == .rate(.serverCount) && gate.deadline == 30 * Self.second)
     }
 
-    /// It is in the server's count from its head on, however long the rest of its answer takes.
+    /// An exchange counts for the server from its head on, however long its body takes.
     @Test func whoIsAnsweredIsTakenOffOnce() throws {
         var gate = gate { _ in }
         var stream: LimitGate.Pass? = try enter(&gate)
@@ -194,7 +194,8 @@ extension LimitGate {
         let fields = try headers([("X-RateLimit-Remaining", "1"), ("X-RateLimit-Reset", "30")])
         #expect(gate.received(&stream, status: 200, fields, now: 0, wallClock: 0) == [])
         #expect(gate.arrive(1, deadline: nil, now: 0) == .wait)
-        // The one that is left may be the other's, which nobody knows when its connection breaks.
+        // When the connection of an exchange breaks, it is unknown whether the server counted it, so the remaining one
+        // may be taken.
         #expect(gate.left(other, .failed, now: 0) == [] && gate.holds == .rate(.serverCount))
         #expect(told(gate.timerFired(now: 30 * Self.second)) == ["1 rate(NightjarHTTP.RateLimiter.Cause.serverCount)"])
         #expect(gate.left(try #require(stream), .succeeded, now: 30 * Self.second) == [])
@@ -212,7 +213,7 @@ extension LimitGate {
         for id in 1...2 as ClosedRange<UInt64> { #expect(gate.arrive(id, deadline: nil, now: 0) == .wait) }
         var releases: [LimitGate.Release] = []
         for pass in passes { releases += gate.left(pass, .failed, now: 0) }
-        // Two entered in the places of the first who failed.
+        // Two were admitted after the first ones failed.
         #expect(told(releases) == ["1 concurrency", "2 concurrency"])
         #expect(gate.circuit == .open)
         #expect(gate.arrive(3, deadline: nil, now: 0) == .refuse(.circuitIsOpen(retryAfter: .seconds(5))))
@@ -239,7 +240,7 @@ extension LimitGate {
         #expect(try !enter(&gate, at: 5).isProbe)
     }
 
-    /// They wait already, for a pause, when the first of them becomes the probe.
+    /// The calls already wait for a pause when the first of them becomes the probe.
     @Test(arguments: [CircuitBreaker.Ending.succeeded, .failed, .withoutVerdict])
     func whoWaitsBehindAProbeHearsOfItsEnd(ending: CircuitBreaker.Ending) throws {
         var gate = try opened()

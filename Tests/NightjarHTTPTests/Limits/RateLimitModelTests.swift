@@ -3,7 +3,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// A server that counts requests in windows, and callers who would ask it more often than it likes.
+/// A server that counts requests in windows, and callers that would exceed its limit.
 @Suite struct RateLimitModelTests {
     private struct World {
         enum Event {
@@ -38,7 +38,7 @@ import Testing
 
         mutating func latency() -> UInt64 { UInt64.random(in: 0...slowest, using: &random) }
 
-        /// - Returns: false when there is nothing to come.
+        /// - Returns: false if there are no more events.
         mutating func step() throws -> Bool {
             let alarm = gate.deadline.map { (moment: max($0, now), event: Event.timer) }
             let index = events.indices.min { events[$0].moment < events[$1].moment }
@@ -88,15 +88,15 @@ import Testing
     @Test(arguments: 1...300 as ClosedRange<UInt64>)
     func onceLearnedALimitIsNotOverstepped(seed: UInt64) throws {
         var world = World(seed: seed)
-        // The first answer is what the others learn from.
+        // The other requests depend on the first response.
         world.add(.wantsToGo(caller: 0), after: 0)
         let callers = UInt64.random(in: 1...100, using: &world.random)
         for caller in 1...callers { world.add(.wantsToGo(caller: caller), after: 2 * world.slowest + caller) }
         let end = 20 * world.length
         while world.now < end, try world.step() {}
         #expect(world.refused == 0, "seed \(seed): \(world.refused) of \(world.admitted)")
-        // The callers are as many and as quick as it takes, and the windows at most a second longer than the server's, and
-        // an answer under way.
+        // The callers are numerous and fast enough to use the quota. A window lasts at most one second longer than the
+        // server's, plus the time of a response in progress.
         let perSecond = Double(callers) / (Double(world.slowest) * 2.1 / 1e9)
         let windows = Double(end) / Double(world.length + World.second + 4 * world.slowest)
         let expected = min(Double(world.limit) * (windows - 2), perSecond * Double(end) / 1e9 / 4)

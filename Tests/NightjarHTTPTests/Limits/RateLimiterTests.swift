@@ -11,11 +11,11 @@ import Testing
         return headers
     }
 
-    /// When each of so many requests goes that all wait from `start` on, in milliseconds behind it.
+    /// The departure times of `count` requests that all wait from `start` on, in milliseconds after `start`.
     private func departures(_ limiter: inout RateLimiter, _ count: Int, from start: UInt64) -> [UInt64] {
         var now = start
         return (0..<count).map { _ in
-            // Who is told to wait may go then, and is not told again.
+            // A request that has to wait may be sent after that time without another check.
             let wait = limiter.take(now: now)
             if wait > .zero {
                 now = now.later(by: wait)
@@ -25,14 +25,14 @@ import Testing
         }
     }
 
-    // MARK: The rate that is set
+    // MARK: The configured rate
 
     @Test func aBurstGoesAtOnceAndTheRestSteadily() throws {
         let rate = try #require(RateLimiter.Rate(count: 10, per: .seconds(1), burst: 3))
         var limiter = RateLimiter(rate)
         let start = 5 * RateLimiterTests.second
         #expect(departures(&limiter, 7, from: start) == [0, 0, 0, 100, 200, 300, 400])
-        // A pause fills the bucket, and no more than that.
+        // A pause fills the bucket, but not beyond its capacity.
         #expect(departures(&limiter, 4, from: 60 * RateLimiterTests.second) == [0, 0, 0, 100])
     }
 
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    // MARK: What the server says
+    // MARK: Limits from the server
 
     @Test func aPauseHoldsForEveryone() throws {
         var limiter = RateLimiter()
@@ -68,7 +68,8 @@ import Testing
         #expect(limiter.take(now: 3 * RateLimiterTests.second) == .zero)
     }
 
-    /// A 503 and a long 429 concern a resource, an invalid or absurd value nothing, and the switch everything.
+    /// A 503 and a long 429 concern one resource. An invalid or excessive value has no effect. The option disables all
+    /// pauses.
     @Test(arguments: [
         (301, "3"), (503, "3"), (429, "61"), (429, "86400"), (429, "soon"), (429, "1700000000"), (429, "0"),
     ])
@@ -88,7 +89,7 @@ import Testing
     @Test func aSuccessOfALaterRequestEndsThePause() throws {
         var limiter = RateLimiter()
         limiter.received(status: 429, try headers([("Retry-After", "30")]), now: 5, wallClock: 0)
-        // A request that was on its way with the one that was refused proves nothing.
+        // The success of a request that was in flight together with the refused one does not end the pause.
         limiter.succeeded(since: 4, now: 10)
         #expect(limiter.admits > 10)
         limiter.succeeded(since: 6, now: 10)
@@ -157,17 +158,17 @@ import Testing
         for _ in 0..<2 {
             limiter.settled(isCounted: limiter.received(status: 200, fields, now: 0, wallClock: 0))
         }
-        // Of the 4 that are left 3 may be those under way.
+        // Of the 4 remaining requests, 3 may be those in flight.
         #expect(limiter.take(now: 0) == .zero)
         #expect(limiter.admits == 5 * RateLimiterTests.second && limiter.serverAdmits == 0)
-        // They were in the count already.
+        // They were already counted.
         for _ in 0..<3 {
             limiter.settled(isCounted: limiter.received(status: 200, fields, now: 0, wallClock: 0))
         }
         #expect(limiter.admits == 0)
     }
 
-    /// All who wait for it would go at once.
+    /// Otherwise all waiting requests would be sent at once.
     @Test func theNextWindowIsTakenToBeLikeTheLast() throws {
         var limiter = RateLimiter()
         let fields = [("X-RateLimit-Limit", "3"), ("X-RateLimit-Remaining", "0"), ("X-RateLimit-Reset", "8")]
@@ -179,7 +180,7 @@ import Testing
             limiter.settled(isCounted: false)
         }
         #expect(limiter.admits == 2 * next)
-        // Nothing was said of it, so nothing is known of the one behind it.
+        // The server reported nothing about this window, so nothing is assumed about the next one.
         for _ in 0..<100 { #expect(limiter.take(now: 2 * next) == .zero) }
     }
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// Pauses that servers ask for one resource.
+/// Pauses that servers request for one resource.
 @Suite struct ResourcePausesTests {
     private static let second: UInt64 = 1_000_000_000
 
@@ -27,7 +27,7 @@ import Testing
         for other in others {
             #expect(pauses.wait(for: .init(try RequestURL(other)), now: 0) == nil, "\(other)")
         }
-        // One that is shorter does not shorten it.
+        // A shorter pause does not shorten it.
         pauses.pause(url, for: .seconds(1), now: Self.second)
         #expect(pauses.wait(for: same, now: 4 * Self.second) == .seconds(1))
         #expect(pauses.wait(for: same, now: 5 * Self.second) == nil)

@@ -5,7 +5,7 @@ import Testing
 @testable import NightjarHTTP
 
 @Suite struct CheckedMemoryTests {
-    /// Address space that no process has.
+    /// More address space than any process has.
     private static let tooMuch = 1 << 60
 
     @Test func contentIsAppendedWhole() throws {
@@ -46,7 +46,7 @@ import Testing
 
     @Test func moreThanTheSystemHasIsAnError() throws {
         var buffer = ByteBuffer(string: "kept")
-        // The sanitizers report an allocation of this size as an error of the program.
+        // Sanitizers report an allocation of this size as an error of the program.
         let sizes = isSanitized ? [Int(UInt32.max)] : [Int(UInt32.max), CheckedMemoryTests.tooMuch]
         for size in sizes {
             do throws(NightjarError) {

@@ -5,7 +5,7 @@ import Testing
 @testable import NightjarHTTP
 @testable import NightjarTesting
 
-/// Texts from outside are compared by their code points. For Swift, canonically equivalent texts are equal.
+/// External texts are compared by code points. Swift treats canonically equivalent texts as equal.
 @Suite("Canonically equivalent names are different names")
 struct ExactTextTests {
     /// Equal for Swift's `String`.
@@ -20,7 +20,7 @@ struct ExactTextTests {
         #expect("K" == "\u{212A}")
         #expect(!one.isExactly(other))
         #expect(!"K".isExactly("\u{212A}"))
-        // The same length, and other bytes.
+        // The same length but different bytes.
         #expect(!"a\u{323}\u{307}".isExactly("a\u{307}\u{323}"))
         #expect("a\u{323}\u{307}" == "a\u{307}\u{323}")
         #expect(one.isExactly("caf" + "\u{e9}"))
@@ -40,7 +40,7 @@ struct ExactTextTests {
         #expect(set.insert(other) && !set.insert(other))
     }
 
-    /// Every accent can be written in two ways, so many names can be equivalent, and must not collide.
+    /// Each accented letter can be written in two ways, so many names can be equivalent. They must not collide.
     @Test func manyEquivalentNamesAreFoundQuickly() {
         let seconds = processorSeconds {
             var set = ExactSet()
@@ -117,7 +117,7 @@ struct ExactTextTests {
         #expect((schema.mismatch(in: document) == nil) == isValid)
     }
 
-    /// Names that come twice are looked for in one pass.
+    /// Duplicate names are found in one pass.
     @Test func repeatedPropertiesAreReadOnceEach() throws {
         let count = 20_000
         func members(_ type: String) -> [JSONValue.Member] {
@@ -174,7 +174,7 @@ struct ExactTextTests {
 }
 
 extension String {
-    /// By unicode scalars; Foundation is not here.
+    /// Replaces Unicode scalars. This file does not import Foundation.
     fileprivate func replacingOccurrences(of old: Unicode.Scalar, with new: String) -> String {
         var result = ""
         for scalar in unicodeScalars {
@@ -188,7 +188,7 @@ extension String {
     }
 }
 
-/// What a body costs the processor on this thread, however many others there are.
+/// The processor time of `body` on this thread, in seconds, independent of other threads.
 private func processorSeconds(_ body: () throws -> Void) rethrows -> Double {
     func now() -> Double {
         var time = timespec()

@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    /// Every byte at every place of a word of eight, among harmless ones and behind every other kind of byte.
+    /// Each byte at each position of a word of eight bytes, among harmless bytes and after each other kind of byte.
     @Test func theEndOfAValueIsFoundAtEachPlaceOfAWord() {
         for byte in UInt8.min...UInt8.max {
             for position in 0..<20 {

@@ -50,7 +50,8 @@ import Testing
             ])
     }
 
-    /// The caller's Content-Type counts, then the client's; only without both is the value's own sent.
+    /// The caller's Content-Type takes precedence, then the client's. The default for the body is sent only without
+    /// both.
     @Test func jsonKeepsAContentTypeThatIsSet() throws {
         typealias Fields = KeyValuePairs<String, String>
         func types(_ fields: Fields, _ defaults: Fields) throws -> [String] {
@@ -115,12 +116,12 @@ import Testing
         for own in ["/x", "http://h/x"] {
             #expect(try lines(request(.get, own), defaults: defaults).contains("Authorization: Bearer s3cret"))
         }
-        // Given with the request itself, it is meant for where the request goes.
+        // A field of the request itself is sent to the URL of the request.
         let own = try lines(request(.get, "http://other/x", ["Authorization": "Basic x"]), defaults: defaults)
         #expect(own.contains("Authorization: Basic x"))
     }
 
-    /// An API key's field is called as the API likes: nothing in `appid` speaks of a secret.
+    /// The field of an API key can have any name. `appid` does not indicate a secret.
     @Test func defaultsOfASensitiveNameGoToNoOtherOrigin() throws {
         var defaults = Headers()
         try defaults.add("AppID", "s3cret")
@@ -145,7 +146,8 @@ import Testing
         #expect(!(try lines(request(.get, "http://@h/"), base: nil).joined().contains("Authorization")))
     }
 
-    /// The request's own field goes before its URL, and that before the client's field and URL.
+    /// Precedence: the request's own field, the user info of its URL, the client's field, the user info of the client's
+    /// URL.
     @Test func credentialsThatAreSetReplaceUserInfo() throws {
         func credentials(_ request: Request, _ defaults: KeyValuePairs<String, String> = [:]) throws -> [String] {
             try lines(request, base: "http://base:x@h/v1", defaults: defaults).filter { $0.hasPrefix("Authorization") }

@@ -15,7 +15,7 @@ import Testing
         return request
     }
 
-    /// One change of each member that a fingerprint does not rule out.
+    /// One change for each member that is part of the fingerprint.
     private let told: [String: Change] = [
         "method": { $0.method = .head },
         "target": { $0.target = "/articles?page=3" },
@@ -45,7 +45,7 @@ import Testing
         "maximumBody": { $0.maximumBody = 10 },
     ]
 
-    /// Those with which a request is not looked for.
+    /// Changes that exclude a request from repetition detection.
     private let ruledOut: [String: Change] = [
         "parameters": { $0.parameters = [("id", "1")] },
         "body": { $0.body = .bytes(ByteBuffer(string: "x")) },
@@ -57,7 +57,7 @@ import Testing
 
     @Test func everyMemberOfARequestIsCompared() throws {
         let request = try sample()
-        // Not a mirror: a request shows others only what they may see.
+        // Mirror is not used, because a request shows it only public values.
         var members: Set<String> = []
         _ = _forEachField(of: Request.self) { name, _, _, _ in members.insert(String(cString: name)).inserted }
         #expect(members == Set(told.keys).union(ruledOut.keys))

@@ -10,24 +10,24 @@ import Testing
 
     @Test(
         arguments: [
-            // UTF-8: said, not said, and with a field that says nothing.
+            // UTF-8: declared, not declared, and with an invalid field.
             ("text/plain; charset=utf-8", [0x63, 0xC3, 0xA9], "c\u{E9}"), (nil, [0x63, 0xC3, 0xA9], "c\u{E9}"),
             ("nonsense", [0x63, 0xC3, 0xA9], "c\u{E9}"), ("text/plain", [], ""),
             ("text/plain; charset=\" UTF8 \"", [0xF0, 0x9F, 0x8C, 0x99], "\u{1F319}"),
-            // Each maximal part of a sequence becomes one U+FFFD, as in browsers.
+            // Each maximal subpart of an invalid sequence becomes one U+FFFD, as in browsers.
             (nil, [0x61, 0xFF, 0x62], "a\u{FFFD}b"), (nil, [0xC3], "\u{FFFD}"), (nil, [0xE2, 0x82], "\u{FFFD}"),
             (nil, [0xE2, 0x82, 0x41], "\u{FFFD}A"), (nil, [0xF0, 0x9F, 0x8C], "\u{FFFD}"),
             (nil, [0xC0, 0x80], "\u{FFFD}\u{FFFD}"),
             (nil, [0xED, 0xA0, 0x80], "\u{FFFD}\u{FFFD}\u{FFFD}"),
             (nil, [0xF4, 0x90, 0x80, 0x80], "\u{FFFD}\u{FFFD}\u{FFFD}\u{FFFD}"),
             (nil, [0xE0, 0x80, 0x80], "\u{FFFD}\u{FFFD}\u{FFFD}"), (nil, [0x80], "\u{FFFD}"), (nil, [0x00], "\0"),
-            // Byte order marks: no part of the text, and stronger than the field.
+            // Byte order marks are not part of the text, and take precedence over the field.
             (nil, [0xEF, 0xBB, 0xBF, 0x61], "a"), (nil, [0xEF, 0xBB, 0xBF, 0xEF, 0xBB, 0xBF], "\u{FEFF}"),
             (nil, [0xEF, 0xBB], "\u{FFFD}"), (nil, [0xFF, 0xFE, 0x61, 0x00], "a"),
             (nil, [0xFE, 0xFF, 0x00, 0x61], "a"),
             ("text/plain;charset=latin1", [0xEF, 0xBB, 0xBF, 0xC3, 0xA9], "\u{E9}"), (nil, [0xFF, 0xFE], ""),
             ("text/plain;charset=none", [0xEF, 0xBB, 0xBF, 0x61], "a"),
-            // windows-1252 under its names.
+            // windows-1252 under its different names.
             (
                 "text/plain;charset=windows-1252", [0x80, 0x93, 0x41, 0x94, 0xE9, 0xFF],
                 "\u{20AC}\u{201C}A\u{201D}\u{E9}\u{FF}"
@@ -46,7 +46,7 @@ import Testing
         ] as [(String?, [UInt8], String)])
     func decodes(_ contentType: String?, _ bytes: [UInt8], _ expected: String) throws {
         #expect(Array(try text(bytes, contentType).unicodeScalars) == Array(expected.unicodeScalars))
-        // Where it is cut, it is text all the same.
+        // Truncated input is decoded as well.
         for count in bytes.indices { _ = try? text(Array(bytes.prefix(count)), contentType) }
     }
 

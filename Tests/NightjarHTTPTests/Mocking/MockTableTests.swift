@@ -137,7 +137,7 @@ struct MockTableTests {
         #expect(table.uses(of: "GET /a") == 2500)
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
     private func events(_ script: ExchangeScript) -> [String] {
         script.steps.map { step in

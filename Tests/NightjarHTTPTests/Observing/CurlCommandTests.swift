@@ -122,7 +122,7 @@ import Testing
 
     // MARK: The shell
 
-    /// Each byte that an argument can hold, alone and among others, in each shell that is there.
+    /// Each byte that an argument can contain, alone and among others, in each available shell.
     @Test(arguments: ["sh", "bash", "dash", "busybox"]) func quotesEveryByte(shell: String) throws {
         let arguments = shell == "busybox" ? ["sh", "-s"] : ["-s"]
         guard (try? run(shell, shell == "busybox" ? ["true"] : ["-c", "true"]))?.status == 0 else { return }
@@ -147,7 +147,7 @@ import Testing
 
     // MARK: Curl itself
 
-    /// What curl puts on the wire is what we put there.
+    /// curl sends the same bytes as Nightjar.
     @Test func curlSendsTheSameRequest() throws {
         let requests: [(Method, String, [(String, String)], Bytes?)] = [
             (.get, "/a/../b?x=%20{y}", [], nil),
@@ -179,7 +179,7 @@ import Testing
         }
     }
 
-    /// Request line and field lines, without the blank that may stand in the place of an empty value.
+    /// The request line and the field lines, without the space that may follow the colon of an empty value.
     private func lines(_ request: [UInt8]) -> [String] {
         let end = request.firstRange(of: Array("\r\n\r\n".utf8))?.lowerBound ?? request.count
         return String(decoding: request[..<end], as: UTF8.self).split(separator: "\r\n").map { line in

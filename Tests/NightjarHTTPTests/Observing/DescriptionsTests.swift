@@ -3,7 +3,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// What print and dump show of values that hold credentials.
+/// The output of print and dump for values that contain credentials.
 @Suite struct DescriptionsTests {
     private func shown(_ value: Any) -> String {
         var text = "\(value) \(String(reflecting: value)) "

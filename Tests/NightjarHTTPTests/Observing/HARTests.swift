@@ -29,7 +29,7 @@ import Testing
 
     private func text(_ buffer: ByteBuffer) -> String { String(buffer: buffer) }
 
-    /// The archive of these entries, read back.
+    /// Writes an archive of these entries and parses it.
     private func archive(_ entries: [HAREntry], _ writer: HARWriter = HARWriter()) throws -> [JSONValue] {
         var writer = writer
         var whole = text(writer.begin(version: "1.0"))
@@ -41,7 +41,7 @@ import Testing
         return values
     }
 
-    // MARK: The form
+    // MARK: Format
 
     @Test func isAnArchiveWithAnyNumberOfEntries() throws {
         for count in 0...3 {

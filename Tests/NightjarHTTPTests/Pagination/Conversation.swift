@@ -4,7 +4,7 @@ import Testing
 @testable import NightjarAPI
 @testable import NightjarHTTP
 
-/// A walk and the server that it walks through, one event after the other.
+/// An iteration over a list together with its server, one event after another.
 final class Conversation {
     struct Answer {
         var body: String
@@ -12,10 +12,10 @@ final class Conversation {
     }
 
     var walk: PageWalk
-    /// What was asked for, without scheme and host.
+    /// The requested targets, without scheme and host.
     var asked: [String] = []
     var targets: [PageTarget] = []
-    /// The items of each page given.
+    /// The items of each returned page.
     var pages: [[String]] = []
     var given: [WalkedPage] = []
     var error: NightjarError?
@@ -28,7 +28,7 @@ final class Conversation {
         walk = try PageWalk(options, first: RequestURL(first), resuming: state)
     }
 
-    /// Asks until the end, an error or so many pages.
+    /// Reads until the end, an error or `count` pages.
     @discardableResult
     func read(_ count: Int = .max, from server: (PageTarget) -> Answer) -> Conversation {
         let wanted = count == .max ? Int.max : pages.count + count
@@ -36,7 +36,7 @@ final class Conversation {
         return self
     }
 
-    /// One answer for each load, in order.
+    /// One response for each load, in order.
     @discardableResult
     func read(_ answers: [String]) -> Conversation {
         var rest = answers[...]
@@ -70,7 +70,8 @@ final class Conversation {
     private var lastBody = ""
 
     private func item(at range: Range<Int>, of page: WalkedPage) -> String {
-        // Loads and pages are numbered alike where nothing fails and no walk is resumed; else the last body is it.
+        // Loads and pages have the same numbers unless a load fails or the iteration is resumed. Otherwise the last
+        // body is used.
         let body = bodies[page.number] ?? lastBody
         return String(decoding: Array(body.utf8)[range], as: UTF8.self)
     }
@@ -80,7 +81,7 @@ final class Conversation {
 }
 
 extension Pagination {
-    /// Nothing is loaded ahead.
+    /// Options without prefetching.
     static func plain(_ style: Style, _ change: (inout Pagination) throws -> Void = { _ in }) rethrows -> Pagination {
         var options = Pagination(style)
         options.prefetch = 0

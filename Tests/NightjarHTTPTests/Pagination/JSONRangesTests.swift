@@ -5,7 +5,7 @@ import Testing
 @testable import NightjarHTTP
 
 @Suite struct JSONRangesTests {
-    /// Every value of a text, by the scanner and by the parser.
+    /// Compares the scanner with the parser for each value of a text.
     private func compare(_ text: String) throws {
         let bytes = Array(text.utf8)
         let value = try JSONValue(parsing: text)

@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    /// Measured against one pass over the same bytes, so that neither a slow machine nor a debug build matters.
+    /// Compared with one pass over the same bytes, so that neither a slow machine nor a debug build matters.
     @Test(arguments: ["", #","has_more":false"#])
     func aLargePageIsGuessedInAFewPasses(flag: String) throws {
         let item = #"{"id":12345,"name":"\#(String(repeating: "n", count: 180))"}"#
@@ -73,7 +73,7 @@ import Testing
             }
             #expect(page.items.count == 10_000)
         }
-        // Checking, finding and cutting are some ten passes; by name they were hundreds.
+        // Checking, finding and extracting take about ten passes. Searching by name took hundreds.
         #expect(walked < pass * 60, "\(walked) for the page, \(pass) for a pass")
     }
 }

@@ -3,11 +3,11 @@ import Testing
 @testable import NightjarAPI
 @testable import NightjarHTTP
 
-/// What servers say about the end of a list that is not so: nothing is cut short without an error, nothing goes round.
+/// Wrong or missing signs of the end of a list: no list is truncated without an error, and no iteration is endless.
 @Suite struct PageEndTests {
     private typealias Answer = Conversation.Answer
 
-    // MARK: More follows, and no next
+    // MARK: More pages are announced without a next position
 
     @Test(arguments: [
         (#"{"has_more":true,"data":[]}"#, "an item to continue after"),
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    // MARK: Rounds
+    // MARK: Cycles
 
     @Test func pagesThatGoRoundAreAnError() throws {
         let talk = try Conversation(.plain(.cursor))
@@ -133,7 +133,7 @@ import Testing
         #expect(talk.error == nil && talk.items == ["1", "2", "1", "2"])
     }
 
-    // MARK: Lists that are null or left out
+    // MARK: Lists that are null or missing
 
     @Test func aListThatIsNullIsAnEmptyPage() throws {
         let talk = try Conversation(.plain(.guess))

@@ -6,7 +6,7 @@ import Testing
 @Suite struct PageGuessTests {
     private typealias Answer = Conversation.Answer
 
-    /// The answers of a first and a second page, what is asked for second, and what is said about it.
+    /// The responses of the first and second page, the second request, and the explanation of it.
     static let shapes: [(name: String, first: String, second: String, asked: String, explanation: String)] = [
         (
             "Django REST", #"{"count":3,"next":"https://api.example/list?page=2","previous":null,"results":[1,2]}"#,

@@ -4,7 +4,7 @@ import Testing
 @testable import NightjarAPI
 @testable import NightjarHTTP
 
-/// Servers that mean ill: where a list may lead, and what of it is kept and shown.
+/// Hostile servers: which URLs a list may lead to, and what is saved and shown of them.
 @Suite struct PageHarmTests {
     private typealias Answer = Conversation.Answer
 
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    /// Other ways to write the list's own origin, and what looks like another host and is a path.
+    /// Other spellings of the list's own origin, and paths that look like another host.
     @Test(arguments: [
         ("HTTPS://API.example/x", "/x"), ("https://api.example:443/x", "/x"), ("https://API.EXAMPLE:0443/x", "/x"),
         ("//api.example/x", "/x"), ("/x", "/x"), ("x", "/v1/x"), ("?x", "/v1/list?x"), ("../x", "/x"),
@@ -55,7 +55,7 @@ import Testing
         #expect(talk.error?.kind == .protocol || talk.hasEnded, "\(next): \(talk.message)")
     }
 
-    /// The address says IPv6 in another way, and is the same.
+    /// A different spelling of the same IPv6 address.
     @Test func addressesAreComparedByWhatTheyAre() throws {
         for next in ["http://[::1]:8080/x", "http://[0:0:0:0:0:0:0:1]:8080/x", "HTTP://[::0001]:8080/x"] {
             #expect(try follow(next, from: "http://[::1]:8080/list").asked.last == "/x")
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    /// Neither what is refused, nor what is kept, nor what was guessed shows what the server put into its URL.
+    /// Neither errors, saved states nor explanations show secrets that the server put into its URL.
     @Test func aServersOwnSecretsAreNotShown() throws {
         for next in [
             "https://evil.example/x?access_token=s3cret", "https://me:s3cret@api.example/", "ftp://s3cret/",
@@ -82,7 +82,7 @@ import Testing
         #expect(state.contains("page=2") && !state.contains("s3cret"))
     }
 
-    /// An allowed origin may send the walk back, and is not told what it comes back with.
+    /// An allowed origin may lead back to the first origin. It does not learn the secrets that are sent there.
     @Test func anAllowedOriginCannotFetchSecretsBack() throws {
         let talk = try Conversation(
             .plain(.next) { $0.allowedOrigins = ["https://cdn.example"] },
@@ -100,7 +100,8 @@ import Testing
         #expect(talk.targets.map { $0.url.userInfo != nil } == [true, false, true, false])
     }
 
-    /// A short secret is left out where it is a whole value, for it is in many by chance; a long one also inside of others.
+    /// A short secret is removed only where it is a complete value, because many texts contain it by chance. A long
+    /// secret is also removed inside other values.
     @Test(arguments: [
         (
             "https://u:pw@api.example/list?api_key=s3cr3tvalue",
@@ -122,7 +123,8 @@ import Testing
         #expect(talk.asked.last == expected && talk.items == ["1", "2"])
     }
 
-    /// `next` leads back to the first page for ever: with keys nothing is given twice, and the round is found without them too.
+    /// `next` always leads back to the first page. With a key no item is returned twice, and the cycle is detected
+    /// without one too.
     @Test func aCircleOfPagesEnds() throws {
         var turn = 0
         func circle(_ target: PageTarget) -> Answer {
@@ -147,7 +149,7 @@ import Testing
         }
     }
 
-    /// 100,000 links: as many are looked at as a server may mean.
+    /// 100,000 links: only a bounded number is examined.
     @Test func aFieldOfLinksIsBounded() throws {
         let others = (0..<25_000).map { "<\($0)>;rel=x" }.joined(separator: ",")
         let talk = try Conversation(.plain(.link))
@@ -155,7 +157,7 @@ import Testing
         #expect(talk.asked.count == 1 && (talk.hasEnded || talk.error != nil))
     }
 
-    /// A state is the caller's, and may have been in other hands.
+    /// A state is kept by the caller, and may have been modified.
     @Test(arguments: [
         #"{"url":"https://evil.example/x"}"#, #"{"url":"//evil.example/x"}"#, #"{"url":"https://u:p@api.example/x"}"#,
         #"{"url":"file:///etc/passwd"}"#, #"{"url":"http://api.example/x"}"#, #"{"url":"https://api.example:8443/x"}"#,

@@ -4,7 +4,7 @@ import Testing
 @testable import NightjarAPI
 @testable import NightjarHTTP
 
-/// A guess does not take a part of a list for the whole: what indicates more pages leads to the next page or to an error.
+/// A guess does not treat a part of a list as the whole: a sign of more pages leads to the next page or to an error.
 @Suite struct PageIndicationTests {
     private typealias Answer = Conversation.Answer
 

@@ -83,11 +83,11 @@ import Testing
         let feed = try Conversation(.plain(.cursor))
         feed.read([#"{"items":[1],"next_cursor":"a"}"#, #"{"items":[],"next_cursor":"a"}"#])
         #expect(feed.items == ["1"] && feed.hasEnded && feed.asked.count == 2)
-        // Where nothing came before, the server may ignore the query item.
+        // Without a previous position, the server may ignore the query item.
         let empty = try Conversation(.plain(.cursor))
         empty.read([#"{"items":[],"next_cursor":"a"}"#, #"{"items":[],"next_cursor":"a"}"#])
         #expect(empty.error?.kind == .protocol && !empty.hasEnded)
-        // The server says that more follows.
+        // The server states that there are more pages.
         let more = try Conversation(.plain(.cursor) { $0.more = try JSONPointer("/more") })
         more.read([#"{"items":[1],"next_cursor":"a","more":true}"#, #"{"items":[],"next_cursor":"a","more":true}"#])
         #expect(more.error?.kind == .protocol && !more.hasEnded)
@@ -96,7 +96,7 @@ import Testing
     @Test func aPageThatIsLoadedAgainIsNoRepetition() throws {
         let talk = try Conversation(.plain(.cursor))
         talk.read(1) { _ in Answer(body: #"{"items":[1],"next_cursor":"a"}"#) }
-        // As long as the others, because the conversation takes items from bodies by number.
+        // As long as the others, because the test takes items from the bodies by number.
         talk.read { _ in Answer(body: "no JSON" + String(repeating: " ", count: 60)) }
         #expect(talk.error?.kind == .decoding)
         talk.error = nil

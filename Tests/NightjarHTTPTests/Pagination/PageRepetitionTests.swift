@@ -4,13 +4,13 @@ import Testing
 @testable import NightjarAPI
 @testable import NightjarHTTP
 
-/// Pages that have the items of earlier ones: of a server that repeats itself, or of a list that has them so.
+/// Pages with the items of earlier pages: a server that repeats pages, or a list with equal items.
 @Suite struct PageRepetitionTests {
     private typealias Answer = Conversation.Answer
 
     private func offset(_ target: PageTarget) -> Int { target.url.queryValue("offset").flatMap { Int($0) } ?? 0 }
 
-    // MARK: What is no round
+    // MARK: Lists with equal items
 
     @Test func equalValuesUnderNewNumbersAreAList() throws {
         for style in [Pagination.Style.page, .offset] {
@@ -41,7 +41,7 @@ import Testing
         #expect(talk.items.count == 4 && talk.hasEnded)
     }
 
-    // MARK: What is one
+    // MARK: Repeated pages
 
     @Test func objectsThatComeAgainAreARound() throws {
         let talk = try Conversation(.plain(.page))
@@ -75,7 +75,7 @@ import Testing
         #expect(talk.items.count == 2 && talk.error?.kind == .protocol)
     }
 
-    // MARK: Servers that do not heed the number
+    // MARK: Servers that ignore the page number
 
     @Test func equalValuesWithoutEndAreFoundOut() throws {
         let talk = try Conversation(.plain(.page) { $0.parameter = "p" })

@@ -42,7 +42,7 @@ import Testing
         let talk = try Conversation(Pagination(.guess))
         #expect(try Conversation(Pagination(.guess), resuming: talk.walk.state).read(from: server).items.count == 6)
         talk.read(1, from: server)
-        // The second page is loaded, and was not given.
+        // The second page is loaded but was not returned.
         #expect(talk.asked.count == 2)
         #expect(
             try Conversation(.plain(.guess), resuming: talk.walk.state).read(from: server).items == ["4", "5", "6"])
@@ -108,7 +108,7 @@ import Testing
         let rest = try Conversation(.plain(.next), first, resuming: state)
         rest.read { _ in Answer(body: #"{"items":[2],"next":null}"#) }
         #expect(rest.asked == ["/list?limit=1&page=2&api_key=s3cret"])
-        // Another secret, the same list.
+        // A different secret does not change the list.
         let other = try Conversation(.plain(.next), "https://api.example/list?api_key=other&limit=1", resuming: state)
         other.read { _ in Answer(body: #"{"items":[2],"next":null}"#) }
         #expect(other.asked == ["/list?limit=1&page=2&api_key=other"])

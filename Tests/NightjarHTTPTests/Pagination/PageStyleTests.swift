@@ -3,7 +3,7 @@ import Testing
 @testable import NightjarAPI
 @testable import NightjarHTTP
 
-/// Each style goes on and ends as the table of ``PageWalk`` has it.
+/// The continuation and the end of each style, as in the table of ``PageWalk``.
 @Suite struct PageStyleTests {
     private typealias Answer = Conversation.Answer
 
@@ -184,7 +184,7 @@ import Testing
         #expect(throws: NightjarError.self) { try talk.walk.goOn(.end) }
     }
 
-    // MARK: Absent
+    // MARK: Missing positions
 
     @Test func aStyleThatDoesNotFitIsAnError() throws {
         let twelve = list(1...12)
@@ -241,7 +241,7 @@ import Testing
     }
 
     @Test func oneShortPageIsAList() throws {
-        // GitHub leaves Link out where all fits on one page.
+        // GitHub omits Link if everything fits on one page.
         for (url, body) in [
             ("https://api.example/list", "[1,2,3]"), ("https://api.example/list", "[]"),
             ("https://api.example/list?per_page=100", list(1...99)),

@@ -4,7 +4,7 @@ import Testing
 @testable import NightjarAPI
 @testable import NightjarHTTP
 
-/// What holds for all styles: order, prefetch, failures, bounds, keys, origins.
+/// Behaviour that all styles share: order, prefetch, failures, limits, keys, origins.
 @Suite struct PageWalkTests {
     private typealias Answer = Conversation.Answer
 
@@ -119,7 +119,7 @@ import Testing
         #expect(name(walk.refresh()) == ["cancel"])
         #expect(walk.explanation.isEmpty)
         #expect(name(walk.wantsPage()) == ["load /list"])
-        // What was met before may come again.
+        // Known items may appear again.
         #expect(try answer(&walk, #"{"items":[{"id":1}],"next_cursor":"a"}"#) == ["give 1", "load /list?cursor=a"])
     }
 

@@ -7,7 +7,7 @@ private final class Caller {}
 private typealias Pool = OriginPool<Line, Caller, Int>
 
 @Suite struct OriginPoolTests {
-    /// Takes a caller through connecting to a parked connection.
+    /// Connects for a caller and parks the connection.
     private func parked(_ pool: inout Pool, _ line: Line, now: Int) {
         guard case .connect = pool.acquire(Caller()), case .assign = pool.connected() else {
             Issue.record("a fresh pool connects")
@@ -41,7 +41,7 @@ private typealias Pool = OriginPool<Line, Caller, Int>
         #expect(used === young)
     }
 
-    /// Or one failure would tell the first in line, and the others nobody.
+    /// Otherwise each failure would go to the first waiting caller, and the others would get none.
     @Test func attemptsAreMadeForDifferentCallers() {
         var pool = Pool(limit: 2)
         let callers = (0..<5).map { _ in Caller() }
@@ -229,7 +229,7 @@ private typealias Pool = OriginPool<Line, Caller, Int>
         #expect(pool.openCount == 1)
     }
 
-    /// Random events against the rules that always hold.
+    /// Checks the invariants with random events.
     @Test func theCountsHoldUnderAnyOrderOfEvents() {
         var random = Xorshift(state: 0x9E37_79B9_7F4A_7C15)
         var pool = Pool(limit: 3)

@@ -11,7 +11,7 @@ import Testing
         ConnectTunnel(to: try RequestURL(target).origin, through: try ProxyAddress(proxy), userAgent: userAgent)
     }
 
-    /// What `answer` in pieces comes to: "open" and the bytes that are left, or the failure.
+    /// The result for `answer` in pieces: "open" and the remaining bytes, or the failure.
     private func outcome(
         _ answer: [UInt8], cutAt cuts: [Int] = [], _ proxy: String = "http://u:secret@proxy:3128",
         to target: String = "https://api.example/", ends: Bool = false
@@ -30,7 +30,7 @@ import Testing
         } catch {
             #expect(!tunnel.isOpen)
             #expect(error.phase == .connect)
-            // Whoever asks again hears the same.
+            // Later calls fail with the same error.
             var more = ByteBuffer(string: "HTTP/1.1 200 OK\r\n\r\n")
             let again = #expect(throws: NightjarError.self) { try tunnel.received(&more) }
             #expect(again?.message == error.message)
@@ -58,7 +58,7 @@ import Testing
     static let answers: [(String, String)] = [
         ("HTTP/1.1 200 Connection established\r\n\r\n", "open "),
         ("HTTP/1.0 200 OK\r\nVia: x\r\n\r\n", "open "),
-        // What would be the length of a content says nothing here.
+        // The fields for the length of content are ignored in this response.
         ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", "open "),
         ("HTTP/1.1 204 x\r\nTransfer-Encoding: chunked\r\nContent-Length: x\r\n\r\n", "open "),
         ("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", "open "),

@@ -125,7 +125,7 @@ import Testing
         let list: String
         let host: String
         let isDirect: Bool
-        /// Curl says the same, in each version since 7.86: where they differ, the newest counts.
+        /// curl gives the same result in all versions since 7.86. If versions differ, the newest counts.
         let isCurls: Bool
 
         init(_ list: String, _ host: String, _ isDirect: Bool, isCurls: Bool = true) {
@@ -174,7 +174,7 @@ import Testing
         #expect(ProxyExceptions(test.list).contains(host: test.host) == test.isDirect)
     }
 
-    /// Nobody listens at either port; curl says at which one it tried.
+    /// Neither port accepts connections. curl reports which port it tried.
     @Test(arguments: cases.filter(\.isCurls)) func decidesAsCurlDoes(_ test: Case) throws {
         let host = test.host.contains(":") ? "[\(test.host)]" : test.host
         let ports = try Ports.refused(2)

@@ -11,7 +11,7 @@ import Testing
         SOCKS5(to: try RequestURL(target).origin, address: address, through: try ProxyAddress(proxy))
     }
 
-    /// All that is sent, and how it ends: a proxy that says `answers` whatever it is sent.
+    /// The bytes sent and the result, with a proxy that sends `answers` regardless of what it receives.
     private func conversation(
         _ machine: SOCKS5, _ answers: [UInt8], cutAt cuts: [Int] = []
     ) -> (sent: [[UInt8]], end: String) {
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    /// The same end, however the answers are cut.
+    /// The result does not depend on how the answers are split.
     private func check(_ machine: SOCKS5, _ answers: [UInt8], sent: [[UInt8]], end: String) {
         let whole = conversation(machine, answers)
         #expect(whole.sent == sent)
@@ -184,7 +184,7 @@ import Testing
         for seed in UInt64(1)...2000 {
             var random = SeededRandom(seed: seed)
             var bytes = random.bytes(Int.random(in: 0..<300, using: &random))
-            // Most of them get further than the first byte.
+            // Most of the inputs are valid beyond the first byte.
             for index in bytes.indices.prefix(8) where Int.random(in: 0..<4, using: &random) > 0 {
                 bytes[index] = [5, 0, 1, 2, 3, 4][Int.random(in: 0..<6, using: &random)]
             }

@@ -88,7 +88,7 @@ struct CassettePlayerTests {
                 player.play(
                     try request(.post, "http://x/login", body: "{\"user\":\"ada\",\"password\":\"correct horse\"}")))
                 == "200")
-        // Its answer told that it is a login's.
+        // Its response shows that the request is part of a login.
         #expect(say(player.play(try request(.post, "http://x/device", body: "{\"code\":\"c-123456\"}"))) == "200")
     }
 

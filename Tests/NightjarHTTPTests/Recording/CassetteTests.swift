@@ -53,7 +53,7 @@ struct CassetteTests {
 
     @Test func aFileThatIsCutOffAnywhereIsRefused() throws {
         let bytes = try CassetteTests.sample().encoded()
-        // The last byte is a line's end.
+        // The last byte is a line ending.
         for length in 0..<(bytes.readableBytes - 1) {
             let part = try #require(bytes.getSlice(at: 0, length: length))
             let error = #expect(throws: NightjarError.self) {
@@ -149,7 +149,7 @@ struct CassetteTests {
     @Test func bodiesStandAsWhatTheyAre() {
         #expect(RecordedBody(ByteBuffer()) == .none)
         #expect(RecordedBody(ByteBuffer(string: " {\"a\" : 1} ")) == .json(.object([.init("a", .integer(1))])))
-        // What would come out otherwise stays as it is.
+        // A body that would not be reproduced exactly as JSON is stored as text.
         for text in ["{\"a\": 1.50}", "{\"a\": \"\\u00e4\"}", "{\"a\": ", "hello", "12"] {
             #expect(RecordedBody(ByteBuffer(string: text)) == .text(text))
         }
@@ -191,14 +191,14 @@ struct CassetteTests {
     @Test(
         "A file is at most a few times larger than its bodies, however deep those nest",
         arguments: [
-            // Arrays of 180 levels side by side, a million numbers, and numbers beneath many levels.
+            // Arrays of 180 levels side by side, a million numbers, and numbers below many levels.
             "["
                 + Array(repeating: String(repeating: "[", count: 180) + String(repeating: "]", count: 180), count: 500)
                 .joined(separator: ",") + "]",
             "[" + Array(repeating: "1", count: 100_000).joined(separator: ",") + "]",
             String(repeating: "[", count: 150) + Array(repeating: "1", count: 1000).joined(separator: ",")
                 + String(repeating: "]", count: 150),
-            // As text: more levels than are kept as JSON.
+            // Stored as text: more levels than are kept as JSON.
             "["
                 + Array(repeating: String(repeating: "[", count: 1000) + String(repeating: "]", count: 1000), count: 50)
                 .joined(separator: ",") + "]",

@@ -18,7 +18,7 @@ import Testing
         return url.origin.description + url.target
     }
 
-    /// RFC 3986 sections 5.4.1 and 5.4.2, less what is no http URL.
+    /// RFC 3986 sections 5.4.1 and 5.4.2, without the targets that are not http URLs.
     static let examples: [(String, String)] = [
         ("g", "http://a/b/c/g"), ("./g", "http://a/b/c/g"), ("g/", "http://a/b/c/g/"), ("/g", "http://a/g"),
         ("//g", "http://g/"), ("?y", "http://a/b/c/d;p?y"), ("g?y", "http://a/b/c/g?y"),
@@ -39,7 +39,7 @@ import Testing
         #expect(try resolve(reference) == expected)
     }
 
-    /// The second opinion: where curl would go. Before a bare fragment it loses the end of the path (7.88).
+    /// Compares with the target that curl follows. Before a bare fragment, curl drops the end of the path (7.88).
     @Test(arguments: examples.filter { $0.0 != "#s" }) func resolvesThemAsCurlDoes(reference: String, expected: String)
         throws
     {
@@ -59,7 +59,7 @@ import Testing
         ("//b:8080/x", "http://b:8080/x"), ("http://[::1]:81/x", "http://[::1]:81/x"),
         ("/a//b/../c", "http://a/a//c"), ("/a?", "http://a/a?"), ("./c:d", "http://a/b/c/c:d"),
         ("1x:y", "http://a/b/c/1x:y"), ("/%2e%2e/x", "http://a/%2e%2e/x"),
-        // Bytes that do not belong into a URL are encoded; what is encoded stays.
+        // Bytes that are not allowed in a URL are encoded. Encoded bytes are kept.
         ("/a b/%41%zz|\"<>?x=y z", "http://a/a%20b/%41%25zz%7C%22%3C%3E?x=y%20z"), ("/ü", "http://a/%C3%BC"),
         ("/\\evil.example/x", "http://a/%5Cevil.example/x"),
     ])
@@ -135,7 +135,7 @@ import Testing
             do throws(NightjarError) {
                 let url = try resolve((seed % 2 == 0 ? Array("http:".utf8) : []) + bytes, "http://a/b/c?d").url
                 #expect(url.target.first == "/", "seed \(seed)")
-                // What was resolved is a URL that says the same when it is read.
+                // A resolved URL is parsed back to the same URL.
                 #expect(try RequestURL(url.origin.description + url.target).origin == url.origin, "seed \(seed)")
             } catch {
                 #expect(error.kind == .protocol || error.kind == .invalidURL, "seed \(seed): \(error)")

@@ -71,7 +71,7 @@ import Testing
             isAnswer(policy.received(try head(302, "/b"), to: .get, at: try url("http://a/"), bodyIsReplayable: true)))
     }
 
-    // MARK: What goes along
+    // MARK: Forwarded fields
 
     private func fieldsAfter(_ status: Int, _ from: String, _ location: String, _ method: Method) throws -> [String] {
         var settings = RedirectSettings()
@@ -208,7 +208,8 @@ import Testing
         _ = try failure(policy.received(try head(302, "/a", cookie: true), to: .get, at: at, bodyIsReplayable: true))
     }
 
-    /// A job that is polled by a redirect to itself: each Retry-After is waited for, and the limit of redirects ends it.
+    /// A job is polled with redirects to the same URL. Each Retry-After is honoured, and the limit of redirects
+    /// applies.
     @Test func aRetryAfterMakesARedirectToItselfProgress() throws {
         var policy = RedirectPolicy(RedirectSettings())
         let at = try url("http://a/job")
@@ -221,7 +222,7 @@ import Testing
         let error = try failure(policy.received(polling, to: .get, at: at, bodyIsReplayable: true))
         #expect(error.message.contains("it is redirect number 11, but the limit is 10"))
 
-        // An invalid value asks for nothing.
+        // An invalid value is ignored.
         policy = RedirectPolicy(RedirectSettings())
         var garbage = try head(303, "/job")
         try garbage.headers.add("Retry-After", "soon")
@@ -244,7 +245,7 @@ import Testing
         #expect(hop.wait == .zero)
     }
 
-    /// PUT, POST and GET for one URL are three requests.
+    /// PUT, POST and GET of one URL are three different requests.
     @Test func anotherMethodMakesARedirectToItselfProgress() throws {
         var policy = RedirectPolicy(RedirectSettings())
         let at = try url("http://a/a")

@@ -48,7 +48,7 @@ import Testing
         #expect(request.url.userInfo == nil)
     }
 
-    /// User name and password of a URL are for its origin, like any credentials.
+    /// The user name and password of a URL apply only to its origin, like other credentials.
     @Test func leavesItsUserInfoBehind() throws {
         #expect(text(try following(307, "/y")).contains("\r\nAuthorization: Basic dTpw\r\n"))
         #expect(!text(try following(307, "//b/y")).contains("Authorization"))

@@ -4,7 +4,7 @@ import Testing
 @testable import NightjarHTTP
 
 @Suite struct RetryBudgetTests {
-    /// Calls of three attempts each, of which each one fails with this probability.
+    /// Calls of up to three attempts, each of which fails with the given probability.
     private func attempts(calls: Int, failing: Double, seed: UInt64) -> (all: Int, succeeded: Int) {
         var budget = RetryBudget()
         var random = SeededRandom(seed: seed)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// Always the same number: the least or the most that chance can give.
+/// Always returns the same number: the minimum or maximum of the random range.
 private struct Constant: RandomNumberGenerator {
     let value: UInt64
     mutating func next() -> UInt64 { value }
@@ -24,7 +24,7 @@ private struct Constant: RandomNumberGenerator {
         return policy.ended(outcome, attempt, now: 0, budget: &budget, using: &random)
     }
 
-    // MARK: What
+    // MARK: Retried failures
 
     @Test(arguments: [408, 425, 429, 500, 502, 503, 504])
     func transientStatusesAreTriedAgain(status: Int) {
@@ -84,7 +84,7 @@ private struct Constant: RandomNumberGenerator {
         }
     }
 
-    // MARK: When
+    // MARK: Delays
 
     @Test func theCeilingDoublesUpToTheCap() {
         var settings = RetrySettings()
@@ -150,7 +150,7 @@ private struct Constant: RandomNumberGenerator {
         #expect(verdict(outcome, settings: settings) == .stop(.attemptsUsedUp))
     }
 
-    // MARK: How often
+    // MARK: Number of attempts
 
     @Test func threeAttemptsAreMade() {
         var policy = RetryPolicy(RetrySettings(), deadline: nil)

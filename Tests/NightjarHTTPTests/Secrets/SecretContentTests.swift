@@ -20,7 +20,7 @@ import Testing
             #expect(!text.contains("s3cret"), "\(text)")
             #expect(text.contains("\r\n\r\nada\r\n") && text.hasSuffix("\r\n--b--\r\n"))
         }
-        // As it is cut off in an archive.
+        // Truncated, as in an archive.
         #expect(!masked(String(Self.multipart.prefix(130)), "multipart/form-data; boundary=b").contains("s3c"))
     }
 

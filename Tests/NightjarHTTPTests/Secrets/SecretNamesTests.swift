@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    // MARK: Where fields go
+    // MARK: Forwarded fields
 
     private func forwarded(
         _ fields: [(String, String)], from: String = "https://a/x", to location: String = "https://b/y",
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    /// Item 14: a caller's Referer crosses origins without its path and query.
+    /// Item 14: a Referer set by the caller is sent to other origins without its path and query.
     @Test func aRefererIsCutToItsOrigin() throws {
         let referer = ("Referer", "https://a/account?token=s3cret#x")
         #expect(try forwarded([referer]) == ["Referer: https://a/"])

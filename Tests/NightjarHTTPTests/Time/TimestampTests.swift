@@ -3,7 +3,7 @@ import Testing
 @testable import NightjarHTTP
 
 @Suite struct TimestampTests {
-    /// Text, seconds, nanoseconds; whether RFC 3339 has it so too.
+    /// Text, seconds, nanoseconds, and whether RFC 3339 allows the text.
     @Test(arguments: [
         ("1970-01-01T00:00:00Z", 0, 0, true), ("1969-12-31T23:59:59.999999999Z", -1, 999_999_999, true),
         ("2024-02-29T23:59:59Z", 1_709_251_199, 0, true), ("2024-02-29t23:59:59z", 1_709_251_199, 0, true),

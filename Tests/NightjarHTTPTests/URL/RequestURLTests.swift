@@ -67,7 +67,7 @@ import Testing
         ("http://a..b/", "empty label"), ("http://.a/", "empty label"), ("http://./", "empty label"),
         ("http://a b/", "\" \" is not allowed"), ("http://a%41/", "\"%\" is not allowed"),
         ("http://good.com\\@evil.com/", "percent-encoded"), ("http://a,b/", "\",\" is not"),
-        // Letters that IDNA does not allow; mappings to what is no host: a/c, %, 127.0.0.1 in part.
+        // Letters that IDNA does not allow, and letters that map to invalid hosts: a/c, %, a part of 127.0.0.1.
         ("http://\u{378}.example/", "IDNA"), ("http://℀.example/", "\"/\" is not allowed"), ("http://％41/", "\"%\""),
         ("http://１２７.1/", "not an IPv4 address"), ("http://bücher..example/", "the host"),
         ("http://" + String(repeating: "ü", count: 60) + "/", "the host"),

@@ -11,7 +11,7 @@ import Testing
         "escaped": "a%20b%2", "city": "M\u{FC}nchen", "percent%20name": "p",
     ]
 
-    /// The examples of the RFC's levels 1 to 3, then those where implementations part ways.
+    /// The examples of levels 1 to 3 in the RFC, then cases in which implementations differ.
     @Test(arguments: [
         // Level 1.
         ("{var}", "value"), ("{hello}", "Hello%20World%21"), ("O{empty}X", "OX"), ("O{undef}X", "OX"),
@@ -42,7 +42,7 @@ import Testing
         ("{?x,y,empty}", "?x=1024&y=768&empty="), ("{?x,y,undef}", "?x=1024&y=768"), ("{?undef}", ""),
         ("{&who}", "&who=fred"), ("{&half}", "&half=50%25"), ("?fixed=yes{&x}", "?fixed=yes&x=1024"),
         ("{&x,y,empty}", "&x=1024&y=768&empty="), ("{&x,y,undef}", "&x=1024&y=768"),
-        // Ours.
+        // Further cases.
         ("", ""), ("/plain", "/plain"), ("{city}", "M%C3%BCnchen"), ("{+city}", "M%C3%BCnchen"),
         ("{escaped}", "a%2520b%252"), ("{+escaped}", "a%20b%252"), ("{dom.ain}", "d"), ("{percent%20name}", "p"),
         ("{?percent%20name}", "?percent%20name=p"), ("{var}{var}", "valuevalue"), ("{undef,undef2}", ""),
@@ -88,7 +88,7 @@ import Testing
         #expect(try URITemplate("/{b}/{a,b}{?c,a}").variables == ["b", "a", "c"])
     }
 
-    // MARK: Strictly
+    // MARK: Strict mode
 
     @Test(arguments: [
         ("/users/{id}{?page,tag}", [("id", "7"), ("tag", "a&b")], "/users/7?tag=a%26b"),
@@ -117,7 +117,7 @@ import Testing
             "/users/{user_id}", [("userid", "7")],
             "the URL template's variable \"user_id\" has no value; the values contain \"userid\", did you mean that?"
         ),
-        // What has its own place is not what was meant.
+        // A value with a place of its own is not the intended one.
         (
             "/{id1}/{id2}", [("id1", "7")],
             "the URL template's variable \"id2\" has no value; add one"
@@ -154,7 +154,7 @@ import Testing
         #expect(error?.message == message)
     }
 
-    // MARK: Bounds
+    // MARK: Limits
 
     @Test func whatGetsTooLongIsRefused() throws {
         let long = String(repeating: "x", count: RequestTarget.maximumLength)
@@ -163,7 +163,7 @@ import Testing
         let twice = try URITemplate("{a}{a}")
         #expect(throws: NightjarError.self) { try twice.expand { _ in long } }
         #expect(throws: NightjarError.self) { try twice.expandStrictly([("a", long)]) }
-        // Each byte becomes three.
+        // Each byte is encoded as three bytes.
         let third = String(repeating: "/", count: RequestTarget.maximumLength / 3 + 1)
         #expect(throws: NightjarError.self) { try URITemplate("{a}").expand { _ in third } }
     }
