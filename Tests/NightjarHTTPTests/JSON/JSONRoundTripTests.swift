@@ -2,6 +2,7 @@ import NightjarTestSupport
 import Testing
 
 @testable import NightjarHTTP
+@testable import NightjarJSON
 
 /// Random documents: what is written is read back, and no document makes a type trap.
 @Suite struct JSONRoundTripTests {

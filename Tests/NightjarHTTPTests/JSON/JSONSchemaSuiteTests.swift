@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import NightjarHTTP
+@testable import NightjarJSON
 
 /// Runs Tests/Vectors/json-schema in full.
 @Suite struct JSONSchemaSuiteTests {
