@@ -222,7 +222,7 @@ def calls(state):
     t.expect("a field that is not there", r"did you mean '?get'?\?")
     t.keys("C-l")
     t.enter("help(nightjar.map)")
-    t.expect("help of a function", r"^nightjar\.map\(list: any\[\], f: fun[^>]*\n  Calls f with each item")
+    t.expect("help of a function", r"^nightjar\.map\(list: any\[\], f: fun[^>]*\n  Calls f for each item")
     t.keys("C-l")
     t.enter(".trace on")
     t.enter("api:get('/articles/1').status")

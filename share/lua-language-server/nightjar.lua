@@ -100,7 +100,7 @@ function nightjar.channel(capacity) end
 ---@return any
 function nightjar.select(channels) end
 
----Returns a function that runs f after its calls have ceased for that many seconds, with the arguments of the last call.
+---Returns a function that runs f once it has not been called for that many seconds, with the arguments of the last call.
 ---@param seconds number
 ---@param f function
 ---@return nightjar.debounced
@@ -140,7 +140,7 @@ function nightjar.mock(routes) end
 ---@field header? boolean Whether the names are the first row. Default: true.
 ---@field line_end? string The end of each line. Default: "\r\n".
 ---@field quote_all? boolean Whether all fields are quoted. Default: false.
----@field safe? boolean Whether fields that a spreadsheet would compute are escaped. Default: false.
+---@field safe? boolean Whether fields that a spreadsheet would evaluate as formulas are escaped. Default: false.
 
 ---A temporary file or folder. It is removed at the end of its <close> variable, at the latest when the script ends.
 ---@class nightjar.temporary
@@ -199,7 +199,7 @@ function child:close() end
 ---@class nightjar.writer
 local writer = {}
 
----Writes, and waits while the program does not read.
+---Writes the texts, and waits while the pipe is full.
 ---@param ... string
 ---@return nightjar.writer
 function writer:write(...) end
@@ -369,10 +369,10 @@ function mock:calls(route) end
 ---@return integer
 function mock:uses(route) end
 
----Forgets the requests, and starts each sequence of responses again.
+---Clears the recorded requests, and restarts each sequence of responses.
 function mock:reset() end
 
----Raises an error if a route was not used as often as it says, or if a request had no route.
+---Raises an error if a route was not used as often as required, or if a request matched no route.
 function mock:verify() end
 
 ---A route of a mock: what it matches, and the response. The first route that matches a request responds.
@@ -412,7 +412,7 @@ function mock:verify() end
 ---A client: connections, login, cookies, cache and limits of an API.
 ---@class nightjar.client
 ---@field endpoints nightjar.endpoints The endpoints, by name.
----@field cookies nightjar.cookies? The cookies; nil if the client keeps none.
+---@field cookies nightjar.cookies? The cookies; nil if the client does not keep cookies.
 ---@field cache nightjar.cache? The cache; nil if the client has none.
 local client = {}
 
@@ -489,7 +489,7 @@ function client:limits() end
 ---@return nightjar.endpoints
 function client:load_openapi(location) end
 
----Cancels what is in flight and closes the connections. <close> and the garbage collector do the same.
+---Cancels the calls in flight and closes the connections. <close> and the garbage collector do the same.
 function client:close() end
 
 ---Options of nightjar.client.
@@ -540,7 +540,7 @@ function client:close() end
 ---@field repeats? boolean Whether the last matching exchange is replayed again and again. Default: false.
 ---@field timing? boolean Whether replay takes the recorded time. Default: false.
 ---@field headers? string[] Names of headers that are compared, in addition to method, URL and body. Default: none.
----@field ignore? { query?: string[], json?: string[], body?: boolean, origin?: boolean } What is not compared. Default: nothing.
+---@field ignore? { query?: string[], json?: string[], body?: boolean, origin?: boolean } Parts of a request that are not compared. Default: nothing.
 ---@field secrets? string[] Further names of headers, query items and fields whose values are replaced. Default: none.
 ---@field secret_values? string[] Further values that are replaced. Default: none.
 
@@ -552,8 +552,8 @@ function client:close() end
 ---@field down? number Bytes per second from the server. Default: unlimited.
 ---@field up? number Bytes per second to the server. Default: unlimited.
 ---@field loss? number The share of exchanges whose connection breaks, 0 to 1. Default: 0.
----@field offline? boolean Whether there is no network. Default: false.
----@field seed? integer The seed of the randomness. Default: 1.
+---@field offline? boolean Whether the network is unavailable. Default: false.
+---@field seed? integer The seed of the random numbers. Default: 1.
 
 ---Options of a call.
 ---@class nightjar.call_options
@@ -571,7 +571,7 @@ function client:close() end
 ---@field auth? boolean|string|string[] false: without the client's credentials; or the names of security schemes. Default: true.
 ---@field retry? nightjar.retry_options|boolean|integer Which failures are retried. Default: that of the client.
 ---@field respect_retry_after? boolean Whether Retry-After is respected. false: the call neither waits for a pause that a server asked for nor starts one. Default: that of the client.
----@field idempotency_key? boolean|string The Idempotency-Key, which permits to retry a write; true: a new one. Default: none.
+---@field idempotency_key? boolean|string The Idempotency-Key, which allows a write to be retried; true: a new one. Default: none.
 ---@field redirect? nightjar.redirect_options|boolean|integer Whether redirects are followed, and how many. Default: that of the client.
 ---@field cookies? boolean false: cookies are neither sent nor kept. Default: true.
 ---@field cache? boolean|string protocol, reload, revalidate, cache_else_load, cache_only or offline_first; false: without the cache. Default: that of the client.
@@ -592,7 +592,7 @@ function client:close() end
 ---@field on_refresh? fun(response?: nightjar.response, err?: nightjar.error) Receives the result of a revalidation in the background. Default: none.
 ---@field on_progress? fun(progress: { sent: integer, sent_total?: integer, received: integer, received_total?: integer }) Receives the numbers of bytes about ten times a second, and at the end of a call that succeeds; unknown totals are nil. An error that it raises ends the call. Default: none.
 
----Options of api:paginate, in addition to those of its calls.
+---Options of api:paginate.
 ---@class nightjar.page_options: nightjar.call_options
 ---@field style? string page, offset, cursor, link, next, header or guess. Default: "guess".
 ---@field items? string JSON Pointer to the items. Default: detected.
@@ -606,9 +606,9 @@ function client:close() end
 ---@field request_header? string The request header with the token. Default: none.
 ---@field more? string JSON Pointer to whether there are more items. Default: detected.
 ---@field total? string JSON Pointer to the number of items. Default: detected.
----@field prefetch? integer Pages that are loaded ahead, 0 to 64. Default: 1.
----@field max_pages? integer More pages are an error. Default: 100,000.
----@field max_items? integer More items are an error. Default: 10,000,000.
+---@field prefetch? integer Pages that are loaded in advance, 0 to 64. Default: 1.
+---@field max_pages? integer Maximum number of pages; more is an error. Default: 100,000.
+---@field max_items? integer Maximum number of items; more is an error. Default: 10,000,000.
 ---@field allow_origins? string[] Other origins that a next page may be on. They get no credentials. Default: none.
 ---@field resume? string A position from list:state(). Default: none.
 ---@field total_timeout? number|false Seconds for the whole list; 0 or false is no limit. Default: no limit.
@@ -705,7 +705,7 @@ function client:close() end
 ---A circuit breaker.
 ---@class nightjar.breaker_options
 ---@field failure_rate? number The share of failed calls at which the circuit opens: above 0, to 1. Default: 0.5.
----@field minimum_calls? integer Fewer calls in the window do not open it, 1 to 1,000,000. Default: 20.
+---@field minimum_calls? integer Calls in the window before the circuit can open, 1 to 1,000,000. Default: 20.
 ---@field window? number Seconds in which calls are counted, above 0. Default: 10.
 ---@field rest? number Seconds that the circuit is open. Default: 5.
 
@@ -726,7 +726,7 @@ function client:close() end
 ---@field timeout? number|nightjar.timeout_options Limits of its calls. Default: that of the client.
 ---@field cache? boolean|string The cache policy of its calls; false: without the cache. Default: that of the client.
 ---@field server? string An absolute URL, instead of the base URL. Default: the base URL.
----@field pagination? nightjar.page_options How its list continues. Default: detected.
+---@field pagination? nightjar.page_options Pagination of its list. Default: detected.
 ---@field response_validation? "off"|"warn"|"error" The handling of responses that do not match. Default: that of the client.
 
 ---A token for api:sign_in.
@@ -892,7 +892,7 @@ function list:resume(state) end
 ---@return nightjar.list
 function list:refresh() end
 
----Cancels what is loaded.
+---Cancels the pages that are being loaded.
 function list:close() end
 
 ---A page of a list.
@@ -914,7 +914,7 @@ local endpoints = {}
 ---@overload fun(parameters?: table, options?: nightjar.call_options): nightjar.response
 local endpoint = {}
 
----Returns the list that the endpoint returns in pages.
+---Returns the paginated list of the endpoint.
 ---@param parameters? table
 ---@param options? nightjar.page_options
 ---@return nightjar.list
@@ -954,11 +954,11 @@ function cookies:export(path) end
 ---@return integer
 function cookies:import(path) end
 
----Returns what export writes.
+---Returns the cookies in the format of export.
 ---@return string
 function cookies:text() end
 
----Reads what export writes. Returns the same numbers as import.
+---Reads cookies in the format of export. Returns the same numbers as import.
 ---@param text string
 ---@return integer
 ---@return integer

@@ -91,7 +91,7 @@ local function of_member(class, member, width, paint)
 end
 
 local function of_class(class, width, paint)
-  local lines = { wrap(class.text .. (class.extends and " It also has those of " .. class.extends .. "." or ""), width, "") }
+  local lines = { wrap(class.text .. (class.extends and " Includes the options of " .. class.extends .. "." or ""), width, "") }
   for _, member in ipairs(class.members) do
     lines[#lines + 1] = "  " .. paint("key", signature(class, member))
     lines[#lines + 1] = wrap(member[3]:match "^.-%.%f[%s%z]" or member[3], width, "      ")

@@ -1,6 +1,7 @@
 /* mock.c - nightjar.mock{...}: responses in place of servers, optionally from functions of the script.
  *
- * A function runs in a task of its own, on the thread that runs the script, when a request comes for its route; it may wait. */
+ * When a request arrives for the route of a function, the function runs in a task of its own, on the thread that
+ * runs the script. It may wait. */
 #include "json/json.h"
 #include "bindings/bindings.h"
 

@@ -2,9 +2,9 @@
 #ifndef NJL_ANNOTATIONS_H
 #define NJL_ANNOTATIONS_H
 
-/* Annotations of the functions in these headers. A function without one neither raises nor yields. scripts/check-raises derives
- * them from the sources. */
-#define NJL_RAISES /* may raise a Lua error, for lack of memory at least */
+/* A function in the headers of CLua without an annotation neither raises nor yields. scripts/check-raises derives the
+ * annotations from the sources. */
+#define NJL_RAISES /* may raise a Lua error, at least when memory runs out */
 #define NJL_YIELDS /* may yield the running coroutine, and may raise */
 
 #endif

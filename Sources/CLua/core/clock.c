@@ -1,10 +1,10 @@
 /* clock.c - nightjar.testing.clock: a virtual clock for tests.
  *
- * While there is one, all that waits for a moment (sleep, timeout, debounce, throttle, after, every, the limits of a gate)
- * goes by it. It moves only when all tasks wait and no call is under way, from one deadline to the next, and the tasks that
- * are due run in between: so the order of events is that of real time, always the same. Calls to servers, files and processes
- * take the time they take, during which it stands still; what a client does on its own, as waiting before it tries again, goes
- * by real time too, and so does the limit of a script's run. */
+ * While a clock exists, all waits with a deadline use it: sleep, timeout, debounce, throttle, after, every and the
+ * timeouts of gates. The clock advances only when all tasks wait and no call is in flight, from one deadline to the
+ * next, and the tasks that are due run in between. The order of events is therefore that of real time and always the
+ * same. Calls to servers, files and processes take real time, during which the clock stands still. Delays inside a
+ * client, such as the delay before a retry, and the time limit of a script's run also use real time. */
 #include "core/core.h"
 
 struct njl_clock {

@@ -1,70 +1,85 @@
-/* njl.h - the parts of the Lua host. Used inside CLua only.
+/* core.h - the host of a Lua state, used inside CLua only. The files of CLua follow; each
+ * folder uses only the folders before it in this list.
  *
- *   module.c     the table that require "nightjar" returns
- *   host.c       the host, one per Lua state: the event loop, which polls, resumes and finishes tasks
- *   timers.c     the heap of waits with a deadline
- *   wait.c       suspends a coroutine, or blocks where it cannot yield
- *   circle.c     detects circular waits (deadlocks)
- *   gate.c       waits that the standard modules end
- *   clock.c      the virtual clock of nightjar.testing
- *   work.c       blocking work (files) on other threads
- *   epoll.c      epoll, for Swift
- *   pipe.c       descriptors that are read and written: standard input, pipes of child processes
- *   process.c    child processes
- *   testing.c    nightjar.testing
- *   require.c    a require whose modules may wait
- *   exit.c       an os.exit that removes temporary files first
- *   task.c       task objects: spawn, join, cancel
- *   group.c      all, race, map, timeout
- *   batch.c      batch: many requests with bounded concurrency
- *   paginate.c   paginate: the options of a list
- *   list.c       paginated lists: iterators over items and pages
- *   debounce.c   debounce, throttle
- *   coroutine.c  replacements for coroutine.resume and wrap, so that a script's own generators can wait
- *   client.c     client{...} and the verbs
- *   cookies.c    a client's cookies
- *   cache.c      direct access to a client's cache
- *   endpoints.c  a client's endpoints, called by name
- *   refresh.c    background revalidation of cached responses: refreshed, on_refresh
- *   errand.c     runs the calls of paginated lists and document loads through the hooks of their client
- *   login.c      a client's tokens: token functions, sign_in, sign_out, log_in
- *   limits.c     the state of a client's limits
- *   request.c    the options of a call
- *   response.c   response objects
- *   explain.c    how a call was decided: explain, earlier, idempotency_key
- *   stream.c     streamed bodies
- *   log.c        the log of a client
- *   hooks.c      hooks: before, after, on redirects and on failed attempts
- *   failure.c    error objects, try
- *   json.c       nightjar.json, null and array; json.h documents the mapping of values
- *   json_pointer.c nightjar.json.pointer
- *   blocks.c     a pool of freed memory blocks
- *   metatable.c  the metatables of the host's userdata
- *   names.c      names of fields and options, and suggestions for unknown ones
- *   session.c    the interactive session of the command, and Ctrl-C in it
- *   script.c     Lua states with limits, run from Swift
- *   memory.c     the memory limit of these states
- *   stopping.c   ends their runs at limits and interrupts
- *   interpreter.c the stand-alone interpreter of the command
- *   sigint.c     Ctrl-C in the interpreter
- *   function.c   functions of the host program
- *   sandbox.c    the libraries of sandboxed scripts
- *   bounded.c    bounded functions of the base and utf8 libraries, for sandboxed scripts
+ * core/: the host: the event loop, tasks and waits, errors, limits
+ *   host.c          the host, one per Lua state: the event loop, which polls, resumes and finishes tasks
+ *   timers.c        the heap of waits with a deadline
+ *   wait.c          suspends a coroutine, or blocks where it cannot yield
+ *   circle.c        detects circular waits (deadlocks)
+ *   gate.c          waits that the standard modules end
+ *   clock.c         the virtual clock of nightjar.testing
+ *   epoll.c         epoll, for Swift
+ *   task.c          task objects: spawn, join, cancel
+ *   group.c         all, race, map, timeout
+ *   debounce.c      debounce, throttle
+ *   coroutine.c     replacements for coroutine.resume and wrap, so that a script's own generators can wait
+ *   failure.c       replies, raising of errors, try
+ *   blocks.c        a pool of freed memory blocks
+ *   metatable.c     the metatables of the host's userdata
+ *   names.c         names of fields and options, and suggestions for unknown ones
+ *   memory.c        the memory limit of a state
+ *   stopping.c      ends runs at limits and interrupts
+ *   sigint.c        Ctrl-C in the interpreter
+ *   interrupt.c     Ctrl-C in a session
+ *
+ * json/: JSON
+ *   json.c          nightjar.json, null and array; json.h documents the mapping of values
+ *   json_pointer.c  nightjar.json.pointer
+ *   json_decode.c   JSON text to Lua values
+ *   json_encode.c   Lua values to JSON text
+ *
+ * bindings/: clients, requests, responses
+ *   batch.c         batch: many requests with bounded concurrency
+ *   paginate.c      paginate: the options of a list
+ *   list.c          paginated lists: iterators over items and pages
+ *   client.c        client{...} and the verbs
+ *   cookies.c       a client's cookies
+ *   cache.c         direct access to a client's cache
+ *   endpoints.c     a client's endpoints, called by name
+ *   refresh.c       background revalidation of cached responses: refreshed, on_refresh
+ *   errand.c        runs the calls of paginated lists and document loads through the hooks of their client
+ *   login.c         a client's tokens: token functions, sign_in, sign_out, log_in
+ *   limits.c        the state of a client's limits
+ *   request.c       the options of a call
+ *   response.c      response objects
+ *   explain.c       how a call was decided: explain, earlier, idempotency_key
+ *   stream.c        streamed bodies
+ *   log.c           the log of a client
+ *   hooks.c         hooks: before, after, on redirects and on failed attempts
+ *   function.c      functions of the host program
+ *   error.c         the fields of error objects
+ *   mock.c          mocks: responses in place of servers
+ *
+ * modules/: the table nightjar and the standard modules; their Lua parts are in modules/lua/
+ *   module.c        the table that require "nightjar" returns
+ *   work.c          blocking work (files) on other threads
+ *   pipe.c          descriptors that are read and written: standard input, pipes of child processes
+ *   process.c       child processes
+ *   testing.c       nightjar.testing
+ *   require.c       a require whose modules may wait
+ *   exit.c          an os.exit that removes temporary files first
+ *   modules.c       the list of the standard modules (nightjar.csv and so on)
+ *   natives.c       the C functions that the Lua modules use
+ *   base64.c        nightjar.base64
+ *   csv.c           the C part of nightjar.csv
+ *   hash.c          nightjar.hash
+ *   uuid.c          nightjar.uuid
+ *   moment.c        the C part of nightjar.time
+ *   url.c           the C part of nightjar.url
+ *   script_log.c    the C part of nightjar.log
+ *   environment.c   the C part of nightjar.env
+ *
+ * scripts/: Lua states that Swift runs, the sandbox and the session
+ *   session.c       the interactive session of the command
+ *   script.c        Lua states with limits, run from Swift
+ *   interpreter.c   the stand-alone interpreter of the command
+ *   sandbox.c       the libraries of sandboxed scripts
+ *   bounded.c       bounded functions of the base and utf8 libraries, for sandboxed scripts
  *   bounded_string.c, bounded_table.c the same for the string and table libraries
- *   pattern.c    matches Lua patterns
- *   modules.c    the standard modules (nightjar.csv and so on); their Lua parts are in modules/
- *   natives.c    the C functions that the Lua modules use
- *   base64.c     nightjar.base64
- *   csv.c        the C part of nightjar.csv
- *   hash.c       nightjar.hash
- *   uuid.c       nightjar.uuid
- *   moment.c     the C part of nightjar.time
- *   url.c        the C part of nightjar.url
- *   script_log.c the C part of nightjar.log
- *   environment.c the C part of nightjar.env
+ *   pattern.c       matches Lua patterns
  *
- * Order in each binding: check the arguments (may raise, nothing owned yet), make the userdata that will own, call
- * Swift (never raises), then push, yield or raise. */
+ * Each binding works in this order: check the arguments (may raise, nothing is owned yet), create the userdata that
+ * will own the result, call Swift (never raises), then push, yield or raise. */
 #ifndef NJL_CORE_H
 #define NJL_CORE_H
 

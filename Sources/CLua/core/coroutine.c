@@ -4,8 +4,8 @@
  * down to the loop. When the loop resumes the task, each resumer resumes the next coroutine, up to the generator. So
  * a script's own coroutines can do I/O.
  *
- * The token stays on the stack of each coroutine that it passed, and of the task's own. While it is there, a script can neither
- * resume nor close that coroutine: what waits in it belongs to its task. */
+ * The token stays on the stack of each coroutine that passed it, and of the task's own. While it is there, a script
+ * can neither resume nor close that coroutine, because the wait belongs to its task. */
 #include "core/core.h"
 
 int njl_close_coroutine(njl_host *host, lua_State *co) {

@@ -3,8 +3,8 @@
  *   debounce   runs once no call has arrived for the given time, with the arguments of the last call
  *   throttle   runs immediately, then at most once per period; a call in between runs at the end of the period
  *
- * Each run is a task of its own, which belongs to the task that has called last: it ends no sooner than what it has asked
- * for. */
+ * Each run is a task, a child of the task that called last. A task therefore does not end before the runs that it
+ * requested. */
 #include "core/core.h"
 
 /* User values: the function, the arguments of the last call as a list, and the pending task. */

@@ -1,10 +1,10 @@
-/* gate.c - gates: waits that Lua code ends. Channels and other synchronization objects in modules/ are made of them.
+/* gate.c - gates: waits that Lua code ends. Channels and other synchronization objects in modules/lua/ are made of them.
  *
  *   gate = gate()                creates a closed gate, a userdata
  *   gate:wait(moment or nil)     waits until the gate is opened and closes it again: true; false if `moment` passed first
  *   gate:open()                  ends the current wait, or the next one; opening an open gate does nothing
  *
- * Beside it what such code has no other way to: the time that waits go by, and errors of our kinds. */
+ * Also the other functions that such code needs: the clock of waits, and errors of the host's kinds. */
 #include "core/core.h"
 
 static njl_wait *check_gate(lua_State *L) { return njl_check(L, 1, NJL_GATE); }

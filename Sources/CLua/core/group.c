@@ -1,8 +1,8 @@
 /* group.c - functions that run concurrently: all, race, map, timeout.
  *
- * Each is one loop in the coroutine that called it: start children while there is room, wait until one has ended, keep
- * its result, go on. A child's failure, unless errors are collected, or the first end in a race, cancels the others; the
- * loop returns when all have ended, so nothing runs on behind the caller's back. */
+ * Each is a loop in the calling coroutine: start children up to the limit, wait until one has ended, store its
+ * result, repeat. The first failure (unless errors are collected) or the first end in a race cancels the other
+ * children. The loop returns when all children have ended, so nothing continues to run after the call. */
 #include "core/core.h"
 
 static const char *const options[] = {"concurrency", "collect_errors", NULL};

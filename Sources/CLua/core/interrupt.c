@@ -1,5 +1,5 @@
-/* interrupt.c - Ctrl-C in a session: it ends the evaluation in the foreground, or else the task that computes, or else the wait
- * of the program that reads the terminal. */
+/* interrupt.c - Ctrl-C in a session. It ends the evaluation in the foreground. If there is none, or if it does not end,
+ * Ctrl-C ends the task that computes. If there is neither, it ends the wait of the program that reads the terminal. */
 #include "core/core.h"
 
 static bool is_below(const njl_task *task, const njl_task *root) {

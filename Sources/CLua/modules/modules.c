@@ -1,6 +1,6 @@
 /* modules.c - the standard modules nightjar.base64, nightjar.csv and so on. Each is loaded on first use.
  *
- * A module is either a C function that creates its table, or a Lua text in modules/NAME.lua that returns its table.
+ * A module is either a C function that creates its table, or a Lua text in modules/lua/NAME.lua that returns its table.
  * The text is called with the table nightjar and a table of C functions: those of natives.c, which all modules
  * share, and its own. A script can do whatever a module can do, including those C functions, so a module that is
  * safe in a sandbox has no access to files, processes, the environment or Lua's internals. */
@@ -58,7 +58,7 @@ static const unsigned char url_source[] = {
 };
 #pragma clang diagnostic pop
 
-/* Registry keys: the modules that are loaded, by name; and the table that require "nightjar" returns. */
+/* Registry keys: the loaded modules by name, and the table that require "nightjar" returns. */
 static const char loaded_key = 0, nightjar_key = 0;
 
 /* luaopen_nightjar has created nightjar.json already: require "nightjar.json" returns the same table. */

@@ -1,10 +1,11 @@
 /* work.c - runs blocking work (files) on other threads while the calling coroutine waits.
  *
- *   work(name, ...)            does it by its name, see Files.swift; -> what it comes to: a value, and a resource where there is
- *                              one; or a list
- *   resource:read(most)        the next bytes of an open file; nil at its end
- *   resource:close()           closes the file, or removes what is temporary; also as <close> and by the collector
- *   resource:stream()          a named pipe or a device that was opened, as a pipe of pipe.c; the resource is then closed */
+ *   work(name, ...)            runs the work of that name, see Files.swift
+ *                              -> its result: a value and optionally a resource, or a list
+ *   resource:read(most)        the next bytes of an open file, at most `most`; nil at the end
+ *   resource:close()           closes the file, or removes the temporary file or folder; also called by <close> and by
+ *                              the collector
+ *   resource:stream()          the pipe (pipe.c) of an open named pipe or device; the resource is then closed */
 #include "modules/modules.h"
 
 /* The maximum number of arguments of a work. */

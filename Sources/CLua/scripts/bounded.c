@@ -1,7 +1,8 @@
 /* bounded.c - functions of the base and utf8 libraries for sandboxed scripts.
  *
- * The hook counts instructions, and a call of a C function is one instruction, however long it takes. These functions count
- * their work themselves. They behave as Lua's functions do, and call them where their work is bounded. */
+ * The hook counts instructions, and a call of a C function is one instruction, however long it takes. These
+ * functions count their work themselves. They behave like Lua's own functions and call them where their work is
+ * bounded. */
 #include "core/state.h"
 
 void njl_bound(lua_State *L, njl_host *host, const char *name, lua_CFunction function) {

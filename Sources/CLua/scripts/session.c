@@ -1,8 +1,9 @@
 /* session.c - interactive sessions: nightjar.command.session, for the command only.
  *
- * One evaluation after the other runs in the foreground, as a task of its own. What it has spawned goes on in the background
- * when it is over, and belongs to the session. Ctrl-C ends the evaluation; where there is none, or it does not come to
- * its end, what computes; and tells the program, which attends to the terminal, that it was typed. */
+ * Evaluations run one after another in the foreground, each as a task of its own. The tasks that an evaluation
+ * spawned continue in the background when it ends, and belong to the session. Ctrl-C ends the evaluation. If there
+ * is none, or if it does not end, Ctrl-C ends the task that computes. If there is neither, Ctrl-C notifies the
+ * program, which waits at the terminal. */
 #include "json/json.h"
 #include "scripts/scripts.h"
 
@@ -167,7 +168,7 @@ static int show_state(lua_State *L) {
   return 0;
 }
 
-/* What the function raises is no failure of the task that happens to run: it is not called any more. */
+/* If the function raises an error, it is not called again: the error is unrelated to the task that happens to run. */
 static void show_progress(lua_State *L, njl_host *host) {
   njl_session_state state;
   if (host->engine == NULL || !lua_checkstack(L, LUA_MINSTACK) || !njl_session_progress(host->engine, &state)) return;

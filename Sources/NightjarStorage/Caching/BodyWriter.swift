@@ -30,7 +30,7 @@ public final class BodyWriter: @unchecked Sendable {
 
     deinit { discard() }
 
-    /// - Returns: false if the body is too large or could not be written; the writer has then given up.
+    /// - Returns: false if the body is too large or could not be written; the writer has then stopped.
     @discardableResult
     public func write(_ bytes: ByteBuffer) -> Bool {
         bytes.withUnsafeReadableBytes { write($0) }

@@ -2,6 +2,7 @@ import NightjarTestSupport
 import Testing
 
 @testable import NightjarHTTP
+@testable import NightjarJSON
 
 /// Random documents: written values are read back, and no document makes a type trap.
 @Suite struct JSONRoundTripTests {

@@ -2,6 +2,7 @@ import NightjarTestSupport
 import Testing
 
 @testable import NightjarHTTP
+@testable import NightjarJSON
 
 @Suite struct JSONSchemaDocumentTests {
     private func schema(

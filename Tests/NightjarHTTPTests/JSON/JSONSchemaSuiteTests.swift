@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import NightjarHTTP
+@testable import NightjarJSON
 
 /// Runs all of Tests/Vectors/json-schema.
 @Suite struct JSONSchemaSuiteTests {

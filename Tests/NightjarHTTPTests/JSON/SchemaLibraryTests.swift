@@ -2,6 +2,7 @@ import Synchronization
 import Testing
 
 @testable import NightjarHTTP
+@testable import NightjarJSON
 
 @Suite struct SchemaLibraryTests {
     private static let text = ##"""
