@@ -59,7 +59,7 @@ def check(name, *words):
 
 
 check("nightjar.process", os.path.join(ROOT, "Tests/Lua/process.lua"))
-check("the end is told at once, and under a clock of a test", "-e", """
+check("the end of a process is reported immediately, also with a test clock", "-e", """
     local nightjar = require "nightjar"
     local process = nightjar.process
     local clock <close> = nightjar.testing.clock()

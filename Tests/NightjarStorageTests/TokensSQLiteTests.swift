@@ -139,7 +139,8 @@ import Testing
     @Test func anotherProgramsDatabaseIsLeftAlone() throws {
         _ = try CookieFile(path).load(at: 1)
         let error = failure { try store("a").put(exampleLogin()) }
-        #expect(error?.message.contains("belongs to another program or has another purpose; it was not changed") == true)
+        let isForeign = error?.message.contains("belongs to another program or has another purpose; it was not changed")
+        #expect(isForeign == true)
         #expect(failure { _ = try store("a").load() } != nil)
         try folder.write("text", "secret text that is no database\n")
         chmod(folder.file("text"), 0o600)

@@ -35,7 +35,7 @@ private func challenge(_ input: UnsafeRawBufferPointer) {
     for line in lines(input) { try? headers.add("WWW-Authenticate", line) }
     let fields = headers.values("WWW-Authenticate")
     let challenges = Challenge.parse(fields)
-    require(challenges.count <= Challenge.largestCount, "more challenges than are kept")
+    require(challenges.count <= Challenge.largestCount, "too many challenges")
     var login = DigestAuthentication(
         user: "user \"ä\"", password: "s3cret", hashes: [.sha512_256: hash, .sha256: hash, .md5: hash])
     guard let url = try? RequestURL("http://h/a?b") else { return }
@@ -50,10 +50,10 @@ private func challenge(_ input: UnsafeRawBufferPointer) {
             require(!value.contains("s3cret"), "the password is sent")
             require(
                 value.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F || $0.value == 9 },
-                "a value that is none: \(value)")
+                "an invalid value: \(value)")
             var headers = Headers()
-            require((try? headers.set("Authorization", value)) != nil, "a value that is refused: \(value)")
-            require(Challenge.parse([value]).first?.scheme == "digest", "a value that is no Digest: \(value)")
+            require((try? headers.set("Authorization", value)) != nil, "a refused value: \(value)")
+            require(Challenge.parse([value]).first?.scheme == "digest", "an invalid Digest value: \(value)")
         }
         _ = login.accepted(fields.first, to: last, from: url.origin)
         _ = login.accepted(fields.first, to: fields.last ?? "", from: url.origin)
@@ -68,7 +68,7 @@ private func limits(_ input: UnsafeRawBufferPointer, status: Int) {
     var headers = Headers()
     for (index, line) in lines(input).prefix(40).enumerated() { try? headers.add(names[index % names.count], line) }
     let now: UInt64 = 1_000_000_000_000
-    if let asked = RetryAfter.duration(headers, now: 1e9) { require(asked >= .zero, "a wait below zero") }
+    if let asked = RetryAfter.duration(headers, now: 1e9) { require(asked >= .zero, "a negative wait") }
     var settings = LimitGate.Settings()
     settings.rate = RateLimiter.Rate(count: 10, per: .seconds(1))
     settings.concurrency = 2
@@ -78,10 +78,10 @@ private func limits(_ input: UnsafeRawBufferPointer, status: Int) {
     func take(_ releases: [LimitGate.Release]) {
         for release in releases {
             switch release {
-            case .enter(let id, _, _): require(entered.insert(id).inserted, "one has entered twice")
+            case .enter(let id, _, _): require(entered.insert(id).inserted, "a call entered twice")
             case .refuse(let id, let refusal):
-                require(refused.insert(id).inserted, "one was refused twice")
-                require(refusal.error(of: "h").message.utf8.count < 1024, "a message without bounds")
+                require(refused.insert(id).inserted, "a call was refused twice")
+                require(refusal.error(of: "h").message.utf8.count < 1024, "a message that is too long")
             }
         }
     }
@@ -97,7 +97,7 @@ private func limits(_ input: UnsafeRawBufferPointer, status: Int) {
         }
     }
     for step in 0..<4 { take(gate.timerFired(now: now + UInt64(step) * 100_000_000_000_000)) }
-    require(entered.isDisjoint(with: refused), "one has entered and was refused")
+    require(entered.isDisjoint(with: refused), "a call entered and was refused")
 }
 
 private func tokens(_ input: UnsafeRawBufferPointer, status: Int) {
@@ -111,7 +111,7 @@ private func tokens(_ input: UnsafeRawBufferPointer, status: Int) {
             var headers = Headers()
             require((try? headers.set("Authorization", value)) != nil, "a token that cannot be sent")
         }
-        if let expiry = token.expiry { require(expiry >= now, "a token that ended before it began") }
+        if let expiry = token.expiry { require(expiry >= now, "a token with a negative lifetime") }
     }
     do throws(NightjarError) {
         check(try TokenResponse(status: status, body: input, replacing: old, at: now))
@@ -126,12 +126,12 @@ private func tokens(_ input: UnsafeRawBufferPointer, status: Int) {
 }
 
 private func checkTold(_ error: NightjarError) {
-    require(!error.message.contains("s3cret") && error.message.utf8.count < 4096, "an error that tells: \(error)")
+    require(!error.message.contains("s3cret") && error.message.utf8.count < 4096, "an error with a secret: \(error)")
 }
 
 private func device(_ input: UnsafeRawBufferPointer) {
     guard let authorization = try? DeviceAuthorization(status: 200, body: input) else { return }
-    require(authorization.interval > .zero && authorization.lifetime >= .zero, "a pace that is none")
+    require(authorization.interval > .zero && authorization.lifetime >= .zero, "an invalid interval")
     var flow = DeviceFlow(authorization)
     var now: UInt64 = 0
     var ended = false
@@ -142,8 +142,8 @@ private func device(_ input: UnsafeRawBufferPointer) {
             case .show(let code, let page, _):
                 require(
                     (code + page).unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F },
-                    "what acts on the terminal")
-            case .startTimer(let wait): require(wait >= .zero, "a wait below zero")
+                    "a control character")
+            case .startTimer(let wait): require(wait >= .zero, "a negative wait")
             case .ask: break
             case .done, .fail: ended = true
             }
@@ -165,9 +165,9 @@ private func browser(_ input: UnsafeRawBufferPointer) {
     for target in lines(input).prefix(16) {
         let answer = login.requested(.get, target)
         let page = String(buffer: answer.reply.bytes)
-        require(page.hasPrefix("HTTP/1.1 ") && page.utf8.count < 4096, "no answer of HTTP")
-        require(!page.contains("<script"), "a page with what the browser sent")
-        if case .code = answer.outcome { require(target.contains(state), "a code without the state: \(target)") }
+        require(page.hasPrefix("HTTP/1.1 ") && page.utf8.count < 4096, "not an HTTP response")
+        require(!page.contains("<script"), "the page contains unescaped input")
+        if case .code = answer.outcome { require(target.contains(state), "a code was accepted without the state: \(target)") }
     }
 }
 

@@ -40,7 +40,7 @@ func fuzzCaching(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     guard let stored = candidates.first else { return 0 }
     let newer = ResponseHead(status: 304, headers: sections[3])
     switch then.meaning(ofNotModified: newer, among: candidates, validating: 0) {
-    case .stored(let index): require(candidates.indices.contains(index), "a 304 for what is not there")
+    case .stored(let index): require(candidates.indices.contains(index), "a 304 for a missing candidate")
     case .callers, .none: break
     }
     updated(then.updated(stored, byNotModified: newer, requested: requested, received: now), stored)
@@ -58,24 +58,24 @@ func fuzzCaching(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
 private func decided(_ decision: CacheDecision, _ request: CacheRequest, _ candidates: [StoredResponse]) {
     switch decision {
     case .answer(let answer), .answerAndRefresh(let answer, _):
-        require(candidates.indices.contains(answer.index), "an answer of nothing")
-        require(request.policy != .reload || request.staysHere, "a reload that was answered")
+        require(candidates.indices.contains(answer.index), "an answer without a stored response")
+        require(request.policy != .reload || request.staysHere, "a reload was served from the cache")
         let stored = candidates[answer.index]
         if case .part(let part) = answer.form {
             require(
                 !part.isEmpty && 0...stored.contentLength ~= part.upperBound && part.lowerBound >= 0, "a part beyond")
-            require(!stored.isDecoded, "bytes of what was not kept")
+            require(!stored.isDecoded, "a range of a decoded response")
         }
         let head = stored.head(for: answer, CacheStatus(answer))
-        require(head.headers.values("Age") == [String(answer.age)] && answer.age >= 0, "more ages than one")
+        require(head.headers.values("Age") == [String(answer.age)] && answer.age >= 0, "not exactly one Age field")
     case .validate(let fetch):
-        require(!fetch.sets.isEmpty && fetch.validating != nil && !request.staysHere, "a validation of nothing")
+        require(!fetch.sets.isEmpty && fetch.validating != nil && !request.staysHere, "a validation without a stored response")
         var headers = Headers()
         for field in fetch.sets {
-            require((try? headers.add(field.name, field.value)) != nil, "no field: \(field.value)")
+            require((try? headers.add(field.name, field.value)) != nil, "an invalid field: \(field.value)")
         }
-    case .fetch: require(!request.staysHere, "fetched what stays here")
-    case .refuse: require(request.staysHere, "refused without need")
+    case .fetch: require(!request.staysHere, "an only-if-cached request was fetched")
+    case .refuse: require(request.staysHere, "refused without only-if-cached")
     }
 }
 
@@ -83,7 +83,7 @@ private func updated(_ update: CacheUpdate, _ stored: StoredResponse) {
     for name in ["Content-Length", "Content-Encoding", "Content-Range"] {
         require(update.response.headers.values(name) == stored.headers.values(name), "an update of \(name)")
     }
-    require(update.response.headers["Connection"] == nil, "a field of the connection")
+    require(update.response.headers["Connection"] == nil, "a connection-specific field was stored")
     require(update.response.headers["Date"] != nil, "no date")
     ages(update.response.freshness)
 }
@@ -93,7 +93,7 @@ private func ages(_ freshness: Freshness) {
     var last: Int64 = 0
     for seconds in [-1 << 30, -1, 0, 1, 60, 1 << 31, 1 << 33] as [Int64] {
         let age = freshness.age(at: moment(seconds))
-        require(age >= last && age <= 1 << 31, "an age of \(age) behind one of \(last)")
+        require(age >= last && age <= 1 << 31, "an age of \(age) after one of \(last)")
         last = age
     }
 }

@@ -12,20 +12,20 @@ func fuzzCassette(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     guard let start, let cassette = try? Cassette(parsing: UnsafeRawBufferPointer(start: start, count: count)) else {
         return 0
     }
-    require(read(cassette) == cassette, "what was written is read as something else")
+    require(read(cassette) == cassette, "the written text is parsed differently")
     var scrubber = SecretScrubber(CassetteSecrets(further: ["x-key"]), .names(after: 0))
     let scrubbed = Cassette(cassette.exchanges.map { scrubber.scrub($0) })
-    require(read(scrubbed) != nil, "what was scrubbed is no cassette")
+    require(read(scrubbed) != nil, "the scrubbed recording is not a cassette")
     for exchange in scrubbed.exchanges {
         for value in exchange.request.headers.values("Authorization") {
             let secret = value.split(separator: " ").last ?? ""
-            require(secret.isEmpty || secret.hasPrefix(SecretScrubber.prefix), "a credential is left: \(value)")
+            require(secret.isEmpty || secret.hasPrefix(SecretScrubber.prefix), "a credential was not removed: \(value)")
         }
     }
     var player = CassettePlayer(scrubbed, CassetteComparison(), CassetteSecrets(), repeats: true, file: "fuzz")
     for exchange in scrubbed.exchanges {
         guard let url = try? RequestURL(exchange.request.url) else {
-            require(false, "a URL that is none was read")
+            require(false, "an invalid URL was accepted")
             continue
         }
         let request = ArrivedRequest(

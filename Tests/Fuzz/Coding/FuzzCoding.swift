@@ -26,13 +26,13 @@ func fuzzCoding(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     let cuts = [Int(input[1]), Int(input[1]) + Int(input[2])].filter { $0 < wire.count }
     for cut in [everyByte, cuts] {
         let pieces = Decoded(wire, cutAt: cut, codings)
-        require((pieces.failure == nil) == (whole.failure == nil), "the cut decides whether it is taken")
+        require((pieces.failure == nil) == (whole.failure == nil), "acceptance depends on the split")
         if whole.failure == nil {
-            require(pieces.bytes == whole.bytes, "the cut decides what comes out")
+            require(pieces.bytes == whole.bytes, "the output depends on the split")
         } else {
             require(
                 pieces.bytes.starts(with: whole.bytes) || whole.bytes.starts(with: pieces.bytes),
-                "what comes out before a failure is not sound")
+                "invalid output before a failure")
         }
     }
     if whole.failure == nil { requireRoundTrip(whole.bytes) }
@@ -58,12 +58,12 @@ private struct Decoded {
             } catch {
                 failure = error.kind
                 require(error.kind == .decoding || error.kind == .tooLarge, "an error of kind \(error.kind.name)")
-                require(!error.message.isEmpty && error.message.utf8.count < 500, "a message of no use")
+                require(!error.message.isEmpty && error.message.utf8.count < 500, "an empty or too long message")
                 do throws(NightjarError) {
-                    try stack.decode(ByteBuffer(bytes: [0])) { _ in require(false, "it goes on after an error") }
-                    require(false, "it takes more after an error")
+                    try stack.decode(ByteBuffer(bytes: [0])) { _ in require(false, "it continues after an error") }
+                    require(false, "it accepts input after an error")
                 } catch {
-                    require(error.kind == failure, "it fails in another way later")
+                    require(error.kind == failure, "a later call fails differently")
                 }
             }
         } catch {
@@ -85,7 +85,7 @@ private func requireRoundTrip(_ bytes: [UInt8]) {
         try encoder.encode(ByteBuffer(bytes: bytes)) { encoded += $0.readableBytesView }
         try encoder.finish { encoded += $0.readableBytesView }
         let decoded = Decoded(encoded, cutAt: [], [.gzip])
-        require(decoded.failure == nil && decoded.bytes == bytes, "what was encoded is not decoded")
+        require(decoded.failure == nil && decoded.bytes == bytes, "encoded data is not decoded to the same")
     } catch {
         require(false, "the encoder fails: \(error)")
     }

@@ -23,7 +23,7 @@ func fuzzDecoder(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     let cuts = [Int(settings.firstCut), Int(settings.firstCut) + Int(settings.secondCut)].filter { $0 < wire.count }
     let steps = Array(stride(from: 1 + Int(settings.step), to: max(wire.count, 1), by: 1 + Int(settings.step)))
     for cut in [everyByte, cuts, steps] {
-        require(Outcome(wire, cutAt: cut, settings) == whole, "the cut decides what comes out")
+        require(Outcome(wire, cutAt: cut, settings) == whole, "the output depends on the split")
     }
     for head in whole.heads { head.headers.requireRoundTrip() }
     return 0
@@ -77,21 +77,21 @@ struct Outcome: Equatable {
                         decoder.expectResponse(to: method)
                     }
                 }
-                require(buffer.readableBytes == 0, "more is asked for with bytes left")
+                require(buffer.readableBytes == 0, "more input was requested with bytes left")
             }
             if settings.closes, let event = try decoder.endOfStream() { note(event, decoder) }
         } catch {
             failure = error.kind
             require(
                 [.protocol, .tooLarge, .connectionLost].contains(error.kind), "an error of kind \(error.kind.name)")
-            require(!error.message.isEmpty && error.message.utf8.count < 2000, "a message of no use")
-            require(!decoder.connectionIsReusable && !decoder.isIdle, "a failed connection is offered again")
+            require(!error.message.isEmpty && error.message.utf8.count < 2000, "an empty or too long message")
+            require(!decoder.connectionIsReusable && !decoder.isIdle, "a failed connection was offered again")
             var more = ByteBuffer(string: "HTTP/1.1 200 OK\r\n\r\n")
             do throws(NightjarError) {
                 _ = try decoder.next(&more)
-                require(false, "it goes on after an error")
+                require(false, "it continues after an error")
             } catch {
-                require(error.kind == failure, "it fails in another way later")
+                require(error.kind == failure, "a later call fails differently")
             }
         }
         require(content.reduce(0) { $0 + $1.count } <= wire.count, "content that was not sent")
@@ -105,7 +105,7 @@ struct Outcome: Equatable {
             heads.append(head)
             content.append([])
         case .body(let bytes):
-            require(bytes.readableBytes > 0, "an event for no content")
+            require(bytes.readableBytes > 0, "an event without content")
             content[content.count - 1] += bytes.readableBytesView
         case .end(let fields):
             trailers.append(fields)
@@ -121,11 +121,11 @@ extension Headers {
         var strings = 0
         for index in 0..<count {
             withBytes(at: index) { name, value in
-                require(FieldSyntax.isToken(name) && FieldSyntax.isValue(value), "a field that breaks the grammar")
-                require(name.baseAddress?.load(fromByteOffset: name.count, as: UInt8.self) == 0, "no NUL behind a name")
+                require(FieldSyntax.isToken(name) && FieldSyntax.isValue(value), "a field violates the grammar")
+                require(name.baseAddress?.load(fromByteOffset: name.count, as: UInt8.self) == 0, "no NUL after a name")
                 require(
-                    value.baseAddress?.load(fromByteOffset: value.count, as: UInt8.self) == 0, "no NUL behind a value")
-                require(value.first != 0x20 && value.last != 0x20, "a value with its blanks")
+                    value.baseAddress?.load(fromByteOffset: value.count, as: UInt8.self) == 0, "no NUL after a value")
+                require(value.first != 0x20 && value.last != 0x20, "a value with surrounding spaces")
                 if String(validating: value, as: UTF8.self) != nil { strings += 1 }
             }
             require(
@@ -134,7 +134,7 @@ extension Headers {
                 require(false, "a field that cannot be added")
             }
         }
-        if strings == count { require(copy == self, "fields that are not what they were") }
+        if strings == count { require(copy == self, "fields changed") }
     }
 }
 

@@ -45,7 +45,7 @@ func fuzzEndpoints(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     } catch {
         require(
             [.invalidRequest, .invalidURL, .invalidArgument].contains(error.kind), "an error of \(error.kind.name)")
-        require(!error.message.isEmpty && error.message.utf8.count < 4000, "a message of no use: \(error.message)")
+        require(!error.message.isEmpty && error.message.utf8.count < 4000, "an empty or too long message: \(error.message)")
         require(!error.message.contains(mark), "a secret in a message: \(error.message)")
     }
     return 0
@@ -134,7 +134,7 @@ private func checkHead(_ prepared: PreparedRequest, _ request: Request) {
     for line in lines.dropFirst() where !line.isEmpty {
         count += 1
         let name = line.prefix { $0 != ":" }.lowercased()
-        require(names.contains(name), "a field that nobody has set: \(name)")
+        require(names.contains(name), "an unexpected field: \(name)")
         require(!line.utf8.contains { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }, "a control character in \(name)")
     }
     require(count <= request.headers.count + 6, "\(count) fields of \(request.headers.count)")

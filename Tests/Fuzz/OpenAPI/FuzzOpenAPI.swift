@@ -27,7 +27,7 @@ func fuzzOpenAPI(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     require(catalog.notes.count < 1100, "\(catalog.notes.count) notes")
     require(!catalog.notes.contains { $0.contains("secret") && !contains(documents, "secret") }, "a secret in a note")
     require(catalog.servers.allSatisfy(isURL), "servers: \(catalog.servers)")
-    require(Set(catalog.operations.map(\.name)).count == catalog.operations.count, "a name twice")
+    require(Set(catalog.operations.map(\.name)).count == catalog.operations.count, "a duplicate name")
     for operation in catalog.operations {
         require(operation.path.utf8.first == UInt8(ascii: "/"), "a path: \(operation.path)")
         require(!operation.name.utf8.contains { $0 < 0x20 }, "a name: \(operation.name)")

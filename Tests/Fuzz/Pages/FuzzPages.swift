@@ -60,7 +60,7 @@ private func converse(
                 inFlight = target
                 checkTarget(target, first, options)
             case .cancelLoad:
-                require(inFlight != nil, "cancelled nothing")
+                require(inFlight != nil, "a cancel without a load")
                 inFlight = nil
             case .give(let page):
                 owed -= 1
@@ -70,7 +70,7 @@ private func converse(
                 checkState(page.state(consumed: Int(seed) % (page.items.count + 2)), options, first)
             case .end, .fail: owed -= 1
             }
-            require(owed >= 0, "an answer that nobody asked for")
+            require(owed >= 0, "a result that was not requested")
         }
     }
     for step in 0..<40 {
@@ -123,8 +123,8 @@ private func checkItems(
     let bytes = Array(body.readableBytesView)
     guard let document = bytes.withUnsafeBytes({ try? JSONValue(parsing: $0) }),
         case .array(let elements) = pointer.value(in: document)
-    else { return require(page.items.isEmpty, "items of no list") }
-    require(page.count == elements.count, "elements that are not there")
+    else { return require(page.items.isEmpty, "items without a list") }
+    require(page.count == elements.count, "missing elements")
     for (range, index) in zip(page.items, page.indices) {
         require(bytes[range].withUnsafeBytes { try? JSONValue(parsing: $0) } == elements[index], "another item")
     }
@@ -134,7 +134,7 @@ private func checkItems(
 private func checkState(_ state: String, _ options: Pagination, _ first: RequestURL) {
     do {
         let walk = try PageWalk(options, first: first, resuming: state)
-        require(walk.state == state, "a state that becomes another")
+        require(walk.state == state, "the state changed when it was read")
     } catch {
         // A next URL from the server may contain a secret, which no state may contain.
         require(error.kind == .invalidArgument && error.message.contains("omits the query item"), error.message)

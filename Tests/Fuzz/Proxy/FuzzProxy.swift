@@ -24,7 +24,7 @@ func fuzzProxy(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
             : outcome(ConnectTunnel(to: url.origin, through: proxy), answers, cutAt: cuts)
     }
     // Bytes after the end of the handshake can be detected only if they arrive together with it.
-    if url.origin.isTLS { require(outcomes[0] == outcomes[1], "the cut decides: \(outcomes)") }
+    if url.origin.isTLS { require(outcomes[0] == outcomes[1], "the result depends on the split: \(outcomes)") }
     require(!outcomes[0].contains("s3cret"), "a login is shown: \(outcomes[0])")
     checkText(String(decoding: answers, as: UTF8.self))
     return 0
@@ -44,7 +44,7 @@ private func outcome(_ machine: SOCKS5, _ answers: [UInt8], cutAt cuts: [Int]) -
                 case .open: return sent + "open"
                 }
             }
-            require(buffer.readableBytes == 0, "it waits and leaves bytes")
+            require(buffer.readableBytes == 0, "it needs more input but has not drained its buffer")
         }
         return sent + machine.endOfStream().message
     } again: { () throws(NightjarError) in
@@ -60,7 +60,7 @@ private func outcome(_ machine: ConnectTunnel, _ answers: [UInt8], cutAt cuts: [
         for piece in pieces(answers, cuts) {
             var buffer = piece
             if try machine.received(&buffer) { return "open" }
-            require(buffer.readableBytes == 0, "it waits and leaves bytes")
+            require(buffer.readableBytes == 0, "it needs more input but has not drained its buffer")
         }
         return machine.endOfStream().message
     } again: { () throws(NightjarError) in
@@ -80,13 +80,13 @@ private func told(
         return try conversation()
     } catch {
         require([.connect, .protocol, .tooLarge].contains(error.kind), "an error of kind \(error.kind.name)")
-        require(error.message.utf8.count < 4096, "a message without bounds")
+        require(error.message.utf8.count < 4096, "a message that is too long")
         let message = error.message
         do throws(NightjarError) {
             try again()
-            require(false, "a failure is forgotten")
+            require(false, "the failure is not permanent")
         } catch {
-            require(error.message == message, "another failure: \(error.message)")
+            require(error.message == message, "a different failure: \(error.message)")
         }
         // A response is refused as soon as it cannot be valid, so the length of the quoted text depends on the split.
         return error.kind.name + ": " + message.split(separator: "begins with", maxSplits: 1)[0]
@@ -97,7 +97,7 @@ private func checkText(_ text: String) {
     let exceptions = ProxyExceptions(text)
     for host in ["a", "a.b.", "1.2.3.4", "::1"] { _ = exceptions.contains(host: host) }
     guard let proxy = try? ProxyAddress(text) else { return }
-    require(1...65535 ~= proxy.port && !proxy.host.isEmpty, "an address that is none")
+    require(1...65535 ~= proxy.port && !proxy.host.isEmpty, "an invalid address")
     let again = try? ProxyAddress(proxy.description)
     require(again?.authority == proxy.authority && again?.kind == proxy.kind, "\(proxy) is read as another")
     require(!proxy.description.contains("@"), "a login is shown")

@@ -25,15 +25,15 @@ func fuzzRedirect(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
         case .answer: return 0
         case .fail(let error):
             require(error.kind == .protocol || error.kind == .invalidRequest, "an error of kind \(error.kind.name)")
-            require(error.message.utf8.count < 8192, "a message without bounds")
+            require(error.message.utf8.count < 8192, "a message that is too long")
             require(!error.message.contains("s3cret"), "a message with a password: \(error.message)")
             return 0
         case .follow(let hop):
             hops += 1
-            require(hops <= 10, "there is no end")
+            require(hops <= 10, "more redirects than the limit")
             check(hop)
             guard let next = try? request.following(hop, sensitive: ["X-Mine"]) else { return 0 }
-            require(next.url.origin == first.url.origin || !hasCredentials(next), "a credential has left")
+            require(next.url.origin == first.url.origin || !hasCredentials(next), "a credential was sent to another origin")
             check(next)
             request = next
         }
@@ -62,15 +62,15 @@ private func head(_ location: Slice<UnsafeRawBufferPointer>, status: Int) -> Res
 }
 
 private func check(_ hop: RedirectHop) {
-    require(hop.url.origin.isTLS || !hop.from.origin.isTLS, "https leads to http")
-    require(hop.url.target.utf8.first == UInt8(ascii: "/"), "a target without its slash")
-    require(hop.url.target.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x23 }, "a target that is none")
+    require(hop.url.origin.isTLS || !hop.from.origin.isTLS, "a redirect from https to http")
+    require(hop.url.target.utf8.first == UInt8(ascii: "/"), "a target without a leading slash")
+    require(hop.url.target.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x23 }, "an invalid target")
     require(hop.url.target.utf8.count <= 65536, "a target that is too long")
     let again = try? RequestURL(hop.url.origin.description + hop.url.target)
     // An empty query is preserved, because a server may distinguish "/?" from "/". Parsing a caller's URL drops it.
     let target = hop.url.query == "" ? String(hop.url.target.dropLast()) : hop.url.target
     require(again?.origin == hop.url.origin && again?.target == target, "\(hop.url) is read as another URL")
-    require(hop.method == .get || hop.method == .post, "a method that nobody used")
+    require(hop.method == .get || hop.method == .post, "an unexpected method")
 }
 
 private func hasCredentials(_ request: PreparedRequest) -> Bool {
@@ -80,11 +80,11 @@ private func hasCredentials(_ request: PreparedRequest) -> Bool {
 private func check(_ request: PreparedRequest) {
     let record = RequestRecord(request)
     let command = CurlCommand(record, sensitive: ["x-mine"]).text
-    require(command.unicodeScalars.allSatisfy { $0.value >= 0x20 }, "a command that acts on the terminal")
+    require(command.unicodeScalars.allSatisfy { $0.value >= 0x20 }, "a command with control characters")
     var writer = HARWriter(sensitive: ["x-mine"])
     let entry = String(
         buffer: writer.entry(HAREntry(started: 0, request: record, response: nil, total: .seconds(1))))
-    require((try? JSONValue(parsing: entry)) != nil, "an entry that is no JSON: \(entry)")
+    require((try? JSONValue(parsing: entry)) != nil, "an entry that is not JSON: \(entry)")
     for shown in [command, entry] {
         // The Host that the caller set is not secret, although it contains the same text here.
         let text = shown.replacingHost()

@@ -26,10 +26,10 @@ func fuzzSchema(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
             try schema.check(document, use: input[0] & 2 == 0 ? .any : .request)
         } catch {
             require(error.kind == .decoding, "an error of kind \(error.kind.name)")
-            require(!error.message.isEmpty && error.message.utf8.count < 4000, "a message of no use")
+            require(!error.message.isEmpty && error.message.utf8.count < 4000, "an empty or too long message")
         }
         if let example = schema.example() {
-            require(schema.mismatch(in: example) == nil, "an example that is not accepted")
+            require(schema.mismatch(in: example) == nil, "an invalid example")
         }
         _ = schema.shape
         _ = schema.elements?.shape
@@ -65,7 +65,7 @@ private func read(_ make: () throws(NightjarError) -> JSONSchema) -> JSONSchema?
         return try make()
     } catch {
         require(error.kind == .invalidArgument, "an error of kind \(error.kind.name)")
-        require(!error.message.isEmpty && error.message.utf8.count < 4000, "a message of no use")
+        require(!error.message.isEmpty && error.message.utf8.count < 4000, "an empty or too long message")
         return nil
     }
 }

@@ -36,7 +36,7 @@ private let urls = [
 
 private func check(_ jar: CookieJar, at now: Double) {
     let cookies = jar.list(at: now)
-    require(cookies.count <= 50 * 5, "more than fifty of a domain")
+    require(cookies.count <= 50 * 5, "more than fifty cookies of a domain")
     for cookie in cookies {
         let again = try? Cookie(
             name: cookie.name, value: cookie.value, domain: cookie.domain, isHostOnly: cookie.isHostOnly,
@@ -44,8 +44,8 @@ private func check(_ jar: CookieJar, at now: Double) {
             sameSite: cookie.sameSite, created: cookie.created, lastAccess: cookie.lastAccess,
             modified: cookie.modified)
         require(again == cookie, "\(cookie) could not be made by hand")
-        require(cookie.expires.map { $0 > now && $0 <= now + 400 * 86400 } ?? true, "a life that is none")
-        require(cookie.domain != "com" && cookie.domain != "github.io" || cookie.isHostOnly, "a suffix has a cookie")
+        require(cookie.expires.map { $0 > now && $0 <= now + 400 * 86400 } ?? true, "an invalid expiry")
+        require(cookie.domain != "com" && cookie.domain != "github.io" || cookie.isHostOnly, "a cookie for a public suffix")
     }
 }
 
@@ -60,7 +60,7 @@ private func checkSent(_ jar: inout CookieJar, to url: RequestURL, at now: Doubl
     }
     let length = sent.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + ($1.name.isEmpty ? 2 : 3) }
     require((field?.utf8.count ?? -2) + 2 == length, "\(sent.count) cookies are not what is sent")
-    require(field?.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 } ?? true, "a field that is none")
+    require(field?.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 } ?? true, "an invalid field")
 }
 
 private func checkText(_ jar: CookieJar, at now: Double) {

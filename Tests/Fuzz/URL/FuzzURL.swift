@@ -48,19 +48,19 @@ private func read(_ make: () throws(NightjarError) -> RequestURL) -> RequestURL?
         return try make()
     } catch {
         require(error.kind == .invalidURL, "an error of kind \(error.kind.name)")
-        require(!error.message.isEmpty && error.message.utf8.count < 2000, "a message of no use")
+        require(!error.message.isEmpty && error.message.utf8.count < 2000, "an empty or too long message")
         return nil
     }
 }
 
 private func check(_ url: RequestURL) {
-    require(url.target.utf8.first == UInt8(ascii: "/"), "a target without its slash")
-    require(url.target.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }, "a target that is no target")
+    require(url.target.utf8.first == UInt8(ascii: "/"), "a target without a leading slash")
+    require(url.target.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }, "an invalid target")
     require(url.target.utf8.count <= 65536, "a target that is too long")
     require(!url.target.utf8.contains(UInt8(ascii: "#")), "a fragment in the target")
-    require((1...65535).contains(url.origin.port) && !url.origin.host.isEmpty, "an origin that is none")
+    require((1...65535).contains(url.origin.port) && !url.origin.host.isEmpty, "an invalid origin")
     require(
-        url.origin.host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "@") }, "a host that is none")
+        url.origin.host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "@") }, "an invalid host")
     require(url.redacted.hasPrefix(url.origin.description), "user info is shown")
 }
 

@@ -65,6 +65,8 @@ import Testing
         _ = try JSONValue(parsing: nested(1024))
         _ = try JSONValue(parsing: nested(1024).replacing("[]", with: "[1]"))
         let error = #expect(throws: NightjarError.self) { try JSONValue(parsing: nested(1025)) }
-        #expect(error?.message == "not JSON: arrays and objects nested more than 1024 levels deep at line 1 column 1025")
+        #expect(
+            error?.message
+                == "not JSON: arrays and objects nested more than 1024 levels deep at line 1 column 1025")
     }
 }
