@@ -167,7 +167,9 @@ private func browser(_ input: UnsafeRawBufferPointer) {
         let page = String(buffer: answer.reply.bytes)
         require(page.hasPrefix("HTTP/1.1 ") && page.utf8.count < 4096, "not an HTTP response")
         require(!page.contains("<script"), "the page contains unescaped input")
-        if case .code = answer.outcome { require(target.contains(state), "a code was accepted without the state: \(target)") }
+        if case .code = answer.outcome {
+            require(target.contains(state), "a code was accepted without the state: \(target)")
+        }
     }
 }
 

@@ -69,7 +69,9 @@ private func decided(_ decision: CacheDecision, _ request: CacheRequest, _ candi
         let head = stored.head(for: answer, CacheStatus(answer))
         require(head.headers.values("Age") == [String(answer.age)] && answer.age >= 0, "not exactly one Age field")
     case .validate(let fetch):
-        require(!fetch.sets.isEmpty && fetch.validating != nil && !request.staysHere, "a validation without a stored response")
+        require(
+            !fetch.sets.isEmpty && fetch.validating != nil && !request.staysHere,
+            "a validation without a stored response")
         var headers = Headers()
         for field in fetch.sets {
             require((try? headers.add(field.name, field.value)) != nil, "an invalid field: \(field.value)")

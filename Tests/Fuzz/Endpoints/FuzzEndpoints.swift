@@ -45,7 +45,8 @@ func fuzzEndpoints(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     } catch {
         require(
             [.invalidRequest, .invalidURL, .invalidArgument].contains(error.kind), "an error of \(error.kind.name)")
-        require(!error.message.isEmpty && error.message.utf8.count < 4000, "an empty or too long message: \(error.message)")
+        require(
+            !error.message.isEmpty && error.message.utf8.count < 4000, "an empty or too long message: \(error.message)")
         require(!error.message.contains(mark), "a secret in a message: \(error.message)")
     }
     return 0

@@ -33,7 +33,8 @@ func fuzzRedirect(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
             require(hops <= 10, "more redirects than the limit")
             check(hop)
             guard let next = try? request.following(hop, sensitive: ["X-Mine"]) else { return 0 }
-            require(next.url.origin == first.url.origin || !hasCredentials(next), "a credential was sent to another origin")
+            require(
+                next.url.origin == first.url.origin || !hasCredentials(next), "a credential was sent to another origin")
             check(next)
             request = next
         }

@@ -45,7 +45,8 @@ private func check(_ jar: CookieJar, at now: Double) {
             modified: cookie.modified)
         require(again == cookie, "\(cookie) could not be made by hand")
         require(cookie.expires.map { $0 > now && $0 <= now + 400 * 86400 } ?? true, "an invalid expiry")
-        require(cookie.domain != "com" && cookie.domain != "github.io" || cookie.isHostOnly, "a cookie for a public suffix")
+        require(
+            cookie.domain != "com" && cookie.domain != "github.io" || cookie.isHostOnly, "a cookie for a public suffix")
     }
 }
 
