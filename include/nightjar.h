@@ -739,10 +739,10 @@ NJ_API nj_status nj_outgoing_set_header(nj_outgoing *request, const char *name, 
  * Authentication
  *
  * A client has one credential, or one for each security scheme (OpenAPI) that it knows by name. Each setter of this
- * section replaces the credential that was set before, unless its comment says otherwise. Credentials are sent to the base URL's origin only,
- * also after redirects. nj_client_new therefore fails with NJ_INVALID_ARGUMENT if there are credentials and no base
- * URL, or a second credential in the headers or in the URL. A request with its own Authorization header keeps that
- * header. Errors, log lines and explanations contain no secret.
+ * section replaces the credential that was set before, unless its comment says otherwise. Credentials are sent to the
+ * base URL's origin only, also after redirects. nj_client_new therefore fails with NJ_INVALID_ARGUMENT if there are
+ * credentials and no base URL, or a second credential in the headers or in the URL. A request with its own
+ * Authorization header keeps that header. Errors, log lines and explanations contain no secret.
  * ================================================================================================================== */
 
 /**
