@@ -114,7 +114,7 @@ import Testing
         for length in 1..<encoded.count {
             let error = failure([Array(encoded[..<length])], [form.coding])
             try #require(error?.kind == .decoding, "cut at \(length)")
-            try #require(error?.message.contains("cut off") == true)
+            try #require(error?.message.contains("truncated") == true)
             try #require(error?.phase == .receive && error?.requestMayHaveBeenProcessed == true)
         }
     }

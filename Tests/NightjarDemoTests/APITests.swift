@@ -142,7 +142,7 @@ import Testing
 
     @Test(arguments: [
         ("{", "at byte 1, a member's name in quotes is expected"), ("[1]", "must be a JSON object, not an array"),
-        ("{\"a\":\u{1}}", "at byte 5"), ("{\"a\":\"\\ud800\"}", "unpaired surrogate"),
+        ("{\"a\":\u{1}}", "at byte 5"), ("{\"a\":\"\\ud800\"}", "half of a surrogate pair"),
         ("{\"a\":01}", "at byte 6"),
         ("{\"a\":1e999}", "out of range"), ("{}x", "more text follows"), ("", "at byte 0"),
         (String(repeating: "{\"a\":", count: 100), "nested deeper"),

@@ -105,7 +105,7 @@ extension ResponseCase {
         ResponseCase("no colon", wire: "HTTP/1.1 200 OK\r\nAbc\r\n\r\n", ["protocol: no colon"]),
         ResponseCase(
             "a name with a quote", wire: "HTTP/1.1 200 OK\r\nA\"b: 1\r\n\r\n",
-            ["protocol: behind \"A\" in a header name"]),
+            ["protocol: after \"A\" is not allowed in a header name"]),
         ResponseCase("a name in UTF-8", wire: "HTTP/1.1 200 OK\r\n\u{E9}: 1\r\n\r\n", ["protocol: in a header name"]),
         ResponseCase("a name with a NUL", wire: "HTTP/1.1 200 OK\r\nA\0: 1\r\n\r\n", ["protocol: in a header name"]),
         ResponseCase("a bare CR in a value", wire: "HTTP/1.1 200 OK\r\nA: 1\rB: 2\r\n\r\n", ["protocol: bare CR"]),

@@ -289,6 +289,6 @@ import Testing
         let schema = try JSONSchema(parsing: #"{"uniqueItems": true}"#)
         let elements = (0..<20_000).map { JSONValue.object([.init("id", .integer(Int64($0)))]) }
         #expect(schema.mismatch(in: .array(elements)) == nil)
-        #expect(schema.mismatch(in: .array(elements + [elements[7]]))?.found == "one whose elements 7 and 20000 are")
+        #expect(schema.mismatch(in: .array(elements + [elements[7]]))?.found == "one whose elements 7 and 20000 are equal")
     }
 }

@@ -270,7 +270,7 @@ extension LimitGate {
         let refusals: [(LimitGate.Refusal, ErrorKind, Duration?, String)] = [
             (.queueIsFull(maximum: 7), .rateLimited, nil, "7 calls"),
             (.circuitIsOpen(retryAfter: .seconds(3)), .server, .seconds(3), "in 3.0 s"),
-            (.circuitIsOpen(retryAfter: .zero), .server, nil, "under way"),
+            (.circuitIsOpen(retryAfter: .zero), .server, nil, "in flight"),
             (.serverAsksForLongWait(.seconds(90)), .rateLimited, .seconds(90), "90.0 s"),
             (.pastDeadline(.milliseconds(1230)), .rateLimited, .milliseconds(1230), "1.3 s"),
         ]

@@ -31,12 +31,12 @@ import Testing
         let cases: [(Pagination.Style, String, [(String, String)], String)] = [
             (.cursor, #"{"items":[2],"more":true,"n":null}"#, [], #"a cursor at "/n""#),
             (.cursor, #"{"items":[2],"more":true,"n":""}"#, [], #"a cursor at "/n""#),
-            (.cursor, #"{"items":[2],"more":true}"#, [], #"not a cursor at "/n""#),
+            (.cursor, #"{"items":[2],"more":true}"#, [], #"a cursor at "/n""#),
             (.next, #"{"items":[2],"more":true,"n":null}"#, [], #"the URL of the next page at "/n""#),
-            (.next, #"{"items":[2],"more":true}"#, [], #"not the URL of the next page at "/n""#),
-            (.link, #"{"items":[2],"more":true}"#, [], "not a Link field with rel=next"),
-            (.link, #"{"items":[2],"more":true}"#, [("Link", "</a>; rel=first")], "not a Link field with rel=next"),
-            (.header, #"{"items":[2],"more":true}"#, [], #"not a header field "X-N""#),
+            (.next, #"{"items":[2],"more":true}"#, [], #"the URL of the next page at "/n""#),
+            (.link, #"{"items":[2],"more":true}"#, [], "a Link field with rel=next"),
+            (.link, #"{"items":[2],"more":true}"#, [("Link", "</a>; rel=first")], "a Link field with rel=next"),
+            (.header, #"{"items":[2],"more":true}"#, [], #"a header field "X-N""#),
             (.header, #"{"items":[2],"more":true}"#, [("X-N", "")], #"a token in its header field "X-N""#),
         ]
         for (style, second, headers, lack) in cases {

@@ -93,7 +93,7 @@ import Testing
         check(
             machine, [5, 2], sent: [greeting, login],
             end: "connect: the proxy socks5h://proxy:1080 rejected the user name and password: "
-                + "it hung up")
+                + "it closed the connection")
         check(
             machine, [5, 0xFF], sent: [greeting],
             end:

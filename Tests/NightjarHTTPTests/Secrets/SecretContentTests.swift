@@ -33,7 +33,7 @@ import Testing
         #expect(!text.contains("s3cret"), "\(text)")
         #expect(text.hasSuffix(next))
         let inside = "--b\r\nContent-Disposition: form-data; name=\"note\"\r\n\r\n--b hi\r\n"
-        #expect(!masked(inside + secret.dropFirst(5) + next, type).contains("s3cret"))
+        #expect(!masked(inside + secret.dropFirst("--b\r\n".count) + next, type).contains("s3cret"))
     }
 
     @Test func xmlIsMasked() {
