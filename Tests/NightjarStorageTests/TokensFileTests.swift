@@ -112,7 +112,7 @@ import Testing
             for damaged in [Array(record[..<index]), record.enumerated().map { $0 == index ? $1 ^ 1 : $1 }] {
                 try folder.write("login", Bytes(damaged))
                 let found = error(store)
-                #expect(found.load.hasPrefix("the token file \"\(path)\" is"))
+                #expect(found.load.hasPrefix("the token file \"\(path)\" "))
                 #expect(found.load == found.save)
                 #expect(failure { try store.logOut() }?.message == found.load)
                 #expect(try folder.read("login") == damaged)
