@@ -66,8 +66,8 @@ let package = Package(
         .target(name: "CSecret"),
         // Lua 5.4 and each call into it that may raise or yield.
         .target(
-            name: "CLua", dependencies: ["CDescriptors", "CLuaLibrary", "CSimdjson"], exclude: ["modules"],
-            linkerSettings: [.linkedLibrary("lua5.4")]),
+            name: "CLua", dependencies: ["CDescriptors", "CLuaLibrary", "CSimdjson"], exclude: ["modules/lua"],
+            cSettings: [.headerSearchPath(".")], linkerSettings: [.linkedLibrary("lua5.4")]),
         // The parts of the command that are written in Lua, and Debian's libedit below its prompt.
         .target(
             name: "CCommand", dependencies: ["CEditLibrary", "CLinux", "CLua", "CLuaLibrary"], exclude: ["programs"],

@@ -767,15 +767,8 @@ NJ_API nj_status nj_config_set_auth_json(nj_config *config, const char *json, si
 typedef void (*nj_token_fn)(void *context, nj_token_question *question);
 
 /** @param context passed to `provide`, never read; must live until the clients are freed. A NULL `provide`: no credentials. */
-NJ_API nj_status nj_config_set_token_provider(nj_config *config, nj_token_fn provide, void *context);
+NJ_API nj_status nj_config_set_token_provider(nj_config *config, const char *scheme, nj_token_fn provide, void *context);
 
-/**
- * The same for the tokens of one security scheme, beside what `schemes` of nj_config_set_auth_json has of others and in place of
- * what it has of this; before or after it.
- *
- * @param context passed to `provide`, never read; must live until the clients are freed. A NULL `provide`: none for this scheme.
- */
-NJ_API nj_status nj_config_set_token_provider_for(nj_config *config, const char *scheme, nj_token_fn provide, void *context);
 
 /** Whether the server has refused the last token, rather than its time being over. */
 NJ_API bool nj_token_question_was_refused(const nj_token_question *question);
@@ -825,10 +818,7 @@ NJ_API nj_status nj_request_set_use_auth(nj_request *request, bool use);
  * @return NJ_INVALID_REQUEST for a client that has no login; NJ_INVALID_ARGUMENT, NJ_DECODING as nj_config_merge_json;
  *         NJ_FORKED
  */
-NJ_API nj_status nj_client_sign_in(nj_client *client, const char *json, size_t length, nj_error **out_error);
-/** The same for the login of this security scheme, of a client that has several; NULL: the only one. */
-NJ_API nj_status nj_client_sign_in_to(nj_client *client, const char *scheme, const char *json, size_t length,
-                                      nj_error **out_error);
+NJ_API nj_status nj_client_sign_in(nj_client *client, const char *scheme, const char *json, size_t length, nj_error **out_error);
 
 /**
  * Forgets the token, in the store too: calls fail with NJ_UNAUTHORIZED from now on, in every client of the store and after a
@@ -842,9 +832,7 @@ NJ_API nj_status nj_client_sign_in_to(nj_client *client, const char *scheme, con
  * @return NJ_STORAGE if the store or the cache could not be changed: another client may still use the login; NJ_INVALID_REQUEST
  *         if the client has no login; NJ_FORKED
  */
-NJ_API nj_status nj_client_sign_out(nj_client *client, nj_error **out_error);
-/** The same for the login of this security scheme, of a client that has several; NULL: the only one. */
-NJ_API nj_status nj_client_sign_out_of(nj_client *client, const char *scheme, nj_error **out_error);
+NJ_API nj_status nj_client_sign_out(nj_client *client, const char *scheme, nj_error **out_error);
 
 /** Shows a person what to do, to let the program in. */
 typedef void (*nj_login_prompt_fn)(void *context, const nj_login_prompt *prompt);
@@ -869,11 +857,8 @@ NJ_API const char *nj_login_prompt_complete_url(const nj_login_prompt *prompt);
  * @return NJ_INVALID_REQUEST for a client that has no login, or whose tokens a callback provides; NJ_UNAUTHORIZED when the
  *         server or the person has refused; NJ_TIMEOUT
  */
-NJ_API nj_status nj_client_log_in(nj_client *client, double seconds, nj_login_prompt_fn prompt, void *context,
+NJ_API nj_status nj_client_log_in(nj_client *client, const char *scheme, double seconds, nj_login_prompt_fn prompt, void *context,
                                   nj_error **out_error);
-/** The same for the login of this security scheme, of a client that has several; NULL: the only one. */
-NJ_API nj_status nj_client_log_in_to(nj_client *client, const char *scheme, double seconds, nj_login_prompt_fn prompt,
-                                     void *context, nj_error **out_error);
 
 /** Called once for each login that was started. `error` is NULL when the client is logged in, and borrowed otherwise. */
 typedef void (*nj_login_done_fn)(void *context, const nj_error *error);
@@ -885,12 +870,8 @@ typedef void (*nj_login_done_fn)(void *context, const nj_error *error);
  * @return the login, yours to release; nj_task_cancel ends it. NULL: an argument was wrong, the client has no login, or is of
  *         a forked process's parent.
  */
-NJ_API nj_task *nj_client_start_log_in(nj_client *client, double seconds, nj_queue *queue, nj_login_prompt_fn prompt,
+NJ_API nj_task *nj_client_start_log_in(nj_client *client, const char *scheme, double seconds, nj_queue *queue, nj_login_prompt_fn prompt,
                                        nj_login_done_fn done, void *context, nj_error **out_error);
-/** The same for the login of this security scheme, of a client that has several; NULL: the only one. */
-NJ_API nj_task *nj_client_start_log_in_to(nj_client *client, const char *scheme, double seconds, nj_queue *queue,
-                                          nj_login_prompt_fn prompt, nj_login_done_fn done, void *context,
-                                          nj_error **out_error);
 
 /**
  * Logs out as nj_client_sign_out_of does, without waiting. The client is logged out when this function returns. `done` is called

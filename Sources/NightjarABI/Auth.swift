@@ -88,14 +88,6 @@ public func nj_request_set_use_auth(_ request: OpaquePointer?, _ use: Bool) -> n
 
 @_cdecl("nj_client_sign_in") @implementation
 public func nj_client_sign_in(
-    _ client: OpaquePointer?, _ json: UnsafePointer<CChar>?, _ length: Int,
-    _ outError: UnsafeMutablePointer<OpaquePointer?>?
-) -> nj_status {
-    nj_client_sign_in_to(client, nil, json, length, outError)
-}
-
-@_cdecl("nj_client_sign_in_to") @implementation
-public func nj_client_sign_in_to(
     _ client: OpaquePointer?, _ scheme: UnsafePointer<CChar>?, _ json: UnsafePointer<CChar>?, _ length: Int,
     _ outError: UnsafeMutablePointer<OpaquePointer?>?
 ) -> nj_status {
@@ -108,13 +100,6 @@ public func nj_client_sign_in_to(
 
 @_cdecl("nj_client_sign_out") @implementation
 public func nj_client_sign_out(
-    _ client: OpaquePointer?, _ outError: UnsafeMutablePointer<OpaquePointer?>?
-) -> nj_status {
-    nj_client_sign_out_of(client, nil, outError)
-}
-
-@_cdecl("nj_client_sign_out_of") @implementation
-public func nj_client_sign_out_of(
     _ client: OpaquePointer?, _ scheme: UnsafePointer<CChar>?, _ outError: UnsafeMutablePointer<OpaquePointer?>?
 ) -> nj_status {
     setting(outError) { () throws(NightjarError) in
@@ -130,7 +115,7 @@ public func nj_client_start_sign_out(
 ) -> OpaquePointer? {
     reporting(to: outError) { () throws(NightjarError) in
         let client = try required(Handle<Client>.borrow(client), "client")
-        let queue = try required(Handle<CompletionQueue>.borrow(queue), "queue")
+        let queue = try requiredQueue(queue)
         let done = try required(done, "done")
         let context = CallbackContext(pointer: context)
         let task = try client.signOut(scheme: try optional(scheme, "scheme"), on: queue) {

@@ -77,7 +77,7 @@ public func nj_client_start_batch(
 ) -> OpaquePointer? {
     reporting(to: outError) { () throws(NightjarError) in
         let client = try required(Handle<Client>.borrow(client), "client")
-        let queue = try required(Handle<CompletionQueue>.borrow(queue), "queue")
+        let queue = try requiredQueue(queue)
         let finished = try required(finished, "finished")
         guard count >= 0 else { throw NightjarError(.invalidArgument, "count is larger than memory") }
         let calls = try calls(requests, count, for: client) { _, box in box.handlers { _, _ in } }

@@ -113,7 +113,7 @@ public func nj_request_on_refresh(
     _ context: UnsafeMutableRawPointer?
 ) -> nj_status {
     changeRequest(request) { box throws(NightjarError) in
-        let queue = refreshed == nil ? nil : try required(Handle<CompletionQueue>.borrow(queue), "queue")
+        let queue = refreshed == nil ? nil : try requiredQueue(queue)
         box.onRefresh(refreshed, queue, CallbackContext(pointer: context))
     }
 }
@@ -225,7 +225,7 @@ public func nj_cache_flush(_ cache: OpaquePointer?) -> nj_status {
 
 @_cdecl("nj_cache_statistics") @implementation
 public func nj_cache_statistics(_ cache: OpaquePointer?, _ statistic: nj_cache_statistic) -> Int64 {
-    guard let cache = Handle<CacheStorage>.borrow(cache) else { return 0 }
+    guard let cache = Handle<CacheStorage>.borrow(cache), !cache.isOfParent else { return -1 }
     let number: Int? =
         switch statistic {
         case NJ_CACHE_STATISTIC_HITS: cache.memoryStatistics.hits

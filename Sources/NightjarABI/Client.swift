@@ -45,7 +45,7 @@ public func nj_client_start(
     reporting(to: outError) { () throws(NightjarError) in
         let client = try required(Handle<Client>.borrow(client), "client")
         let request = try required(Handle<RequestBox>.borrow(request), "request")
-        let queue = try required(Handle<CompletionQueue>.borrow(queue), "queue")
+        let queue = try requiredQueue(queue)
         let done = try required(done, "done")
         let context = CallbackContext(pointer: context)
         let hearsOfRefresh = request.hearsOfRefresh

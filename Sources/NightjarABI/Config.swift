@@ -100,7 +100,18 @@ public func nj_config_set_total_timeout(_ config: OpaquePointer?, _ seconds: Dou
 
 @_cdecl("nj_config_set_max_body") @implementation
 public func nj_config_set_max_body(_ config: OpaquePointer?, _ bytes: Int) -> nj_status {
-    changeConfig(config) { configuration throws(NightjarError) in configuration.maximumBody = clampedSize(bytes) }
+    changeConfig(config) { configuration throws(NightjarError) in configuration.maximumBody = try bodyLimit(bytes) }
+}
+
+/// The limit of a collected body.
+func bodyLimit(_ bytes: Int) throws(NightjarError) -> Int {
+    // A size_t beyond Int is negative here.
+    guard 0...Configuration.largestBodyLimit ~= bytes else {
+        throw NightjarError(
+            .invalidArgument,
+            "max_body must be between 0 and \(Configuration.largestBodyLimit) bytes, got \(UInt(bitPattern: bytes))")
+    }
+    return bytes
 }
 
 /// A size_t beyond what memory can hold comes as a negative number and means no limit.
@@ -168,7 +179,7 @@ public func nj_config_set_log(
     _ context: UnsafeMutableRawPointer?
 ) -> nj_status {
     changeConfig(config) { configuration throws(NightjarError) in
-        let queue = try required(Handle<CompletionQueue>.borrow(queue), "queue")
+        let queue = try requiredQueue(queue)
         let log = try required(log, "log")
         guard let level = LogLevel(rawValue: Int32(bitPattern: level.rawValue)) else {
             throw NightjarError(.invalidArgument, "level is none of nj_log_level")

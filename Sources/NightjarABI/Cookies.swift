@@ -118,7 +118,8 @@ public func nj_cookies_export(
 
 @_cdecl("nj_cookies_list") @implementation
 public func nj_cookies_list(_ cookies: OpaquePointer?) -> OpaquePointer? {
-    Handle<CookieStorage>.borrow(cookies).map { Handle.make(CookieListBox($0.all)) }
+    guard let cookies = Handle<CookieStorage>.borrow(cookies), !cookies.isOfParent else { return nil }
+    return Handle.make(CookieListBox(cookies.all))
 }
 
 @_cdecl("nj_cookie_list_free") @implementation

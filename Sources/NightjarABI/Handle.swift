@@ -57,6 +57,17 @@ func required<Value>(_ value: Value?, _ what: String) throws(NightjarError) -> V
     return value
 }
 
+/// A queue that a function delivers to.
+///
+/// - Throws: `invalid_argument` for NULL; `forked` for the queue of a forked process's parent, which nobody could poll.
+func requiredQueue(_ queue: OpaquePointer?) throws(NightjarError) -> CompletionQueue {
+    let queue = try required(Handle<CompletionQueue>.borrow(queue), "queue")
+    guard !queue.isOfParent else {
+        throw NightjarError(.forked, "this queue belongs to the parent process; make a new one after fork")
+    }
+    return queue
+}
+
 /// A text that may be left away: NULL is nil. What is there must be UTF-8.
 func optional(_ pointer: UnsafePointer<CChar>?, _ what: String) throws(NightjarError) -> String? {
     pointer == nil ? nil : try required(text(pointer), what)

@@ -39,14 +39,6 @@ func report(_ result: Result<Void, NightjarError>, to done: nj_login_done_fn, _ 
 
 @_cdecl("nj_client_log_in") @implementation
 public func nj_client_log_in(
-    _ client: OpaquePointer?, _ seconds: Double, _ prompt: nj_login_prompt_fn?, _ context: UnsafeMutableRawPointer?,
-    _ outError: UnsafeMutablePointer<OpaquePointer?>?
-) -> nj_status {
-    nj_client_log_in_to(client, nil, seconds, prompt, context, outError)
-}
-
-@_cdecl("nj_client_log_in_to") @implementation
-public func nj_client_log_in_to(
     _ client: OpaquePointer?, _ scheme: UnsafePointer<CChar>?, _ seconds: Double, _ prompt: nj_login_prompt_fn?,
     _ context: UnsafeMutableRawPointer?, _ outError: UnsafeMutablePointer<OpaquePointer?>?
 ) -> nj_status {
@@ -54,33 +46,24 @@ public func nj_client_log_in_to(
         let client = try required(Handle<Client>.borrow(client), "client")
         let prompt = prompter(try required(prompt, "prompt"), CallbackContext(pointer: context))
         let scheme = try optional(scheme, "scheme")
-        try client.logInBlocking(scheme: scheme, within: try lifetime(seconds), prompt: prompt)
+        try client.logInBlocking(scheme: scheme, within: try limit(seconds), prompt: prompt)
     }
 }
 
 @_cdecl("nj_client_start_log_in") @implementation
 public func nj_client_start_log_in(
-    _ client: OpaquePointer?, _ seconds: Double, _ queue: OpaquePointer?, _ prompt: nj_login_prompt_fn?,
-    _ done: nj_login_done_fn?, _ context: UnsafeMutableRawPointer?, _ outError: UnsafeMutablePointer<OpaquePointer?>?
-) -> OpaquePointer? {
-    nj_client_start_log_in_to(client, nil, seconds, queue, prompt, done, context, outError)
-}
-
-@_cdecl("nj_client_start_log_in_to") @implementation
-public func nj_client_start_log_in_to(
     _ client: OpaquePointer?, _ scheme: UnsafePointer<CChar>?, _ seconds: Double, _ queue: OpaquePointer?,
     _ prompt: nj_login_prompt_fn?, _ done: nj_login_done_fn?, _ context: UnsafeMutableRawPointer?,
     _ outError: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OpaquePointer? {
     reporting(to: outError) { () throws(NightjarError) in
         let client = try required(Handle<Client>.borrow(client), "client")
-        let queue = try required(Handle<CompletionQueue>.borrow(queue), "queue")
+        let queue = try requiredQueue(queue)
         let context = CallbackContext(pointer: context)
         let prompt = prompter(try required(prompt, "prompt"), context)
         let done = try required(done, "done")
         let scheme = try optional(scheme, "scheme")
-        let limit = try lifetime(seconds)
-        let task = try client.logIn(scheme: scheme, on: queue, within: limit, prompt: prompt) {
+        let task = try client.logIn(scheme: scheme, on: queue, within: try limit(seconds), prompt: prompt) {
             report($0, to: done, context)
         }
         return Handle.make(task)

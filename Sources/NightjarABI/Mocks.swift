@@ -45,7 +45,7 @@ public func nj_config_set_network_profile(
 
 @_cdecl("nj_client_mock_uses") @implementation
 public func nj_client_mock_uses(_ client: OpaquePointer?, _ route: UnsafePointer<CChar>?) -> Int64 {
-    guard let mock = Handle<Client>.borrow(client)?.mock else { return -1 }
+    guard let client = Handle<Client>.borrow(client), !client.isOfParent, let mock = client.mock else { return -1 }
     guard route != nil else { return Int64(mock.totalUses) }
     return text(route).flatMap(mock.uses(of:)).map(Int64.init) ?? -1
 }
@@ -56,6 +56,7 @@ public func nj_client_mock_verify(
 ) -> nj_status {
     setting(outError) { () throws(NightjarError) in
         let client = try required(Handle<Client>.borrow(client), "client")
+        try client.checkProcess()
         guard let mock = client.mock else {
             throw NightjarError(.invalidArgument, "the client has no mock; set one with nj_config_set_mock")
         }
@@ -64,4 +65,7 @@ public func nj_client_mock_verify(
 }
 
 @_cdecl("nj_client_mock_reset") @implementation
-public func nj_client_mock_reset(_ client: OpaquePointer?) { Handle<Client>.borrow(client)?.mock?.reset() }
+public func nj_client_mock_reset(_ client: OpaquePointer?) {
+    guard let client = Handle<Client>.borrow(client), !client.isOfParent else { return }
+    client.mock?.reset()
+}

@@ -186,6 +186,17 @@ public func nj_pagination_merge_json(
     }
 }
 
+/// A pager of this process.
+///
+/// - Throws: `invalid_argument` for NULL; `forked` for the pager of a forked process's parent.
+private func livePager(_ pager: OpaquePointer?) throws(NightjarError) -> PagerBox {
+    let box = try required(Handle<PagerBox>.borrow(pager), "pager")
+    guard !box.pager.isOfParent else {
+        throw NightjarError(.forked, "this pager belongs to the parent process; make a new one after fork")
+    }
+    return box
+}
+
 // MARK: Walking
 
 @_cdecl("nj_pager_new") @implementation
@@ -196,6 +207,7 @@ public func nj_pager_new(
     reporting(to: outError) { () throws(NightjarError) in
         let client = try required(Handle<Client>.borrow(client), "client")
         let request = try required(Handle<RequestBox>.borrow(request), "request")
+        try client.checkProcess()
         let state = try optional(state, "state")
         let options = Handle<PaginationBox>.borrow(pagination)
         let operation = request.endpoint?.operation
@@ -232,7 +244,7 @@ public func nj_pager_next_item(
     outJSON?.pointee = nil
     outLength?.pointee = 0
     return next(outError) { () throws(NightjarError) in
-        try required(Handle<PagerBox>.borrow(pager), "pager").nextItem()
+        try livePager(pager).nextItem()
     } _: { item in
         outJSON?.pointee = item.text
         outLength?.pointee = item.length
@@ -247,7 +259,7 @@ public func nj_pager_next_page(
     outPage?.pointee = nil
     return next(outError) { () throws(NightjarError) in
         _ = try required(outPage, "out_page")
-        return try required(Handle<PagerBox>.borrow(pager), "pager").nextPage()
+        return try livePager(pager).nextPage()
     } _: { page in
         outPage?.pointee = Handle.make(PageBox(page))
     }
@@ -258,8 +270,8 @@ public func nj_pager_start_next_page(
     _ pager: OpaquePointer?, _ queue: OpaquePointer?, _ done: nj_next_page_fn?, _ context: UnsafeMutableRawPointer?
 ) -> nj_status {
     setting { () throws(NightjarError) in
-        let box = try required(Handle<PagerBox>.borrow(pager), "pager")
-        let queue = try required(Handle<CompletionQueue>.borrow(queue), "queue")
+        let box = try livePager(pager)
+        let queue = try requiredQueue(queue)
         let done = try required(done, "done")
         let context = CallbackContext(pointer: context)
         try box.startNextPage(on: queue) { result in
@@ -281,7 +293,7 @@ public func nj_pager_start_next_page(
 @_cdecl("nj_pager_go_on") @implementation
 public func nj_pager_go_on(_ pager: OpaquePointer?, _ url: UnsafePointer<CChar>?) -> nj_status {
     setting { () throws(NightjarError) in
-        let box = try required(Handle<PagerBox>.borrow(pager), "pager")
+        let box = try livePager(pager)
         box.pager.goOn(url == nil ? .end : .url(try required(text(url), "url")))
     }
 }
@@ -291,7 +303,7 @@ public func nj_pager_go_on_query(
     _ pager: OpaquePointer?, _ items: UnsafePointer<UnsafePointer<CChar>?>?
 ) -> nj_status {
     setting { () throws(NightjarError) in
-        let box = try required(Handle<PagerBox>.borrow(pager), "pager")
+        let box = try livePager(pager)
         guard var next = items else { return box.pager.goOn(.end) }
         var query: [(name: String, value: String)] = []
         while let name = next.pointee {
@@ -307,7 +319,7 @@ public func nj_pager_go_on_query(
 
 @_cdecl("nj_pager_refresh") @implementation
 public func nj_pager_refresh(_ pager: OpaquePointer?) {
-    guard let box = Handle<PagerBox>.borrow(pager) else { return }
+    guard let box = Handle<PagerBox>.borrow(pager), !box.pager.isOfParent else { return }
     box.passOver()
     box.pager.refresh()
 }
@@ -317,12 +329,12 @@ public func nj_pager_cancel(_ pager: OpaquePointer?) { Handle<PagerBox>.borrow(p
 
 @_cdecl("nj_pager_state") @implementation
 public func nj_pager_state(_ pager: OpaquePointer?) -> UnsafeMutablePointer<CChar>? {
-    Handle<PagerBox>.borrow(pager).flatMap { strdup($0.state) }
+    Handle<PagerBox>.borrow(pager).flatMap { $0.pager.isOfParent ? nil : strdup($0.state) }
 }
 
 @_cdecl("nj_pager_explanation") @implementation
 public func nj_pager_explanation(_ pager: OpaquePointer?) -> UnsafeMutablePointer<CChar>? {
-    Handle<PagerBox>.borrow(pager).flatMap { strdup($0.pager.explanation) }
+    Handle<PagerBox>.borrow(pager).flatMap { $0.pager.isOfParent ? nil : strdup($0.pager.explanation) }
 }
 
 // MARK: Pages

@@ -376,7 +376,7 @@ public func nj_request_set_total_timeout(_ request: OpaquePointer?, _ seconds: D
 
 @_cdecl("nj_request_set_max_body") @implementation
 public func nj_request_set_max_body(_ request: OpaquePointer?, _ bytes: Int) -> nj_status {
-    changeRequest(request) { box throws(NightjarError) in box.request.maximumBody = clampedSize(bytes) }
+    changeRequest(request) { box throws(NightjarError) in box.request.maximumBody = try bodyLimit(bytes) }
 }
 
 @_cdecl("nj_request_set_max_redirects") @implementation

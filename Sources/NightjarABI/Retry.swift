@@ -132,6 +132,9 @@ public func nj_task_retry(_ task: OpaquePointer?, _ answer: nj_retry, _ seconds:
         guard answer != NJ_RETRY_LATER, let answer = RetryAnswer(answer, after: wait) else {
             throw NightjarError(.invalidArgument, "answer is none that could be given now")
         }
+        guard !task.isOfParent else {
+            throw NightjarError(.forked, "this task belongs to the parent process")
+        }
         task.retry(answer)
     }
 }

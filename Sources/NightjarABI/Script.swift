@@ -22,14 +22,24 @@ final class ScriptBox: Sendable {
     private let client: Client?
 
     private let state = Mutex(State())
+    private let birth = Fork.generation
 
     init(client: Client?) { self.client = client }
 
-    var script: Script? { state.withLock { $0.script } }
+    /// Nil before the script is used, and in the child of a fork.
+    var script: Script? { Fork.hasHappened(since: birth) ? nil : state.withLock { $0.script } }
+
+    /// - Throws: `forked` in the child of a fork, where the interpreter's threads are missing.
+    private func checkProcess() throws(NightjarError) {
+        guard !Fork.hasHappened(since: birth) else {
+            throw NightjarError(.forked, "this script belongs to the parent process; make a new one after fork")
+        }
+    }
 
     func change(_ body: (inout ScriptSettings) throws(NightjarError) -> Void)
         throws(NightjarError)
     {
+        try checkProcess()
         let result: Result<Void, NightjarError> = state.withLock { state in
             guard state.script == nil else {
                 return .failure(NightjarError(.invalidArgument, "the script has been used already; set this before"))
@@ -45,6 +55,7 @@ final class ScriptBox: Sendable {
     }
 
     func prepared() throws(NightjarError) -> Script {
+        try checkProcess()
         let result: Result<Script, NightjarError> = state.withLock { state in
             if let script = state.script { return .success(script) }
             do throws(NightjarError) {

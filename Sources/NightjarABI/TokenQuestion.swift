@@ -36,20 +36,16 @@ extension NightjarError {
 
 @_cdecl("nj_config_set_token_provider") @implementation
 public func nj_config_set_token_provider(
-    _ config: OpaquePointer?, _ provide: nj_token_fn?, _ context: UnsafeMutableRawPointer?
-) -> nj_status {
-    let provider = provide.map { tokenProvider($0, CallbackContext(pointer: context)) }
-    return changeConfig(config) { $0.auth = provider.map { .login(TokenLogin(.provider($0))) } }
-}
-
-@_cdecl("nj_config_set_token_provider_for") @implementation
-public func nj_config_set_token_provider_for(
     _ config: OpaquePointer?, _ scheme: UnsafePointer<CChar>?, _ provide: nj_token_fn?,
     _ context: UnsafeMutableRawPointer?
 ) -> nj_status {
     let provider = provide.map { tokenProvider($0, CallbackContext(pointer: context)) }
     return changeConfig(config) { configuration throws(NightjarError) in
-        configuration.tokenProviders[try required(text(scheme), "scheme")] = provider
+        if let scheme = try optional(scheme, "scheme") {
+            configuration.tokenProviders[scheme] = provider
+        } else {
+            configuration.auth = provider.map { .login(TokenLogin(.provider($0))) }
+        }
     }
 }
 

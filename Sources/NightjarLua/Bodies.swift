@@ -3,8 +3,8 @@ import NIOCore
 import Nightjar
 import NightjarHandles
 
-/// The body of an answer on its way to a script: parts wait here until the script asks. How much waits is bounded by the
-/// window of the task. Belongs to the thread that runs the Lua state.
+/// A response body that is streamed to a script. Parts wait here until the script reads them; the task's window limits
+/// their size. Belongs to the thread that runs the Lua state.
 final class IncomingBody: @unchecked Sendable {
     enum Part {
         case bytes(ByteBuffer)
@@ -14,26 +14,26 @@ final class IncomingBody: @unchecked Sendable {
     }
 
     private var parts: [ByteBuffer] = []
-    /// Parts before this one have been taken.
+    /// Index of the next part to take.
     private var first = 0
     private var failure: NightjarError?
     private(set) var isEnded = false
 
     func append(_ part: ByteBuffer) { parts.append(part) }
 
-    /// Nothing follows; with an error, because the answer broke off.
+    /// Ends the body. An error means that the response was interrupted.
     func end(_ error: NightjarError?) {
         guard !isEnded else { return }
         isEnded = true
         failure = error
     }
 
-    /// What waits here is not wanted, nor is what follows.
+    /// Discards the waiting parts and all later ones.
     func close() {
         parts = []
         first = 0
         isEnded = true
-        failure = NightjarError(.cancelled, "the answer was closed")
+        failure = NightjarError(.cancelled, "the response was closed")
     }
 
     /// The part that ``take()`` will take.
@@ -43,7 +43,7 @@ final class IncomingBody: @unchecked Sendable {
         return failure.map(Part.failed) ?? .end
     }
 
-    /// - Returns: its length in bytes.
+    /// - Returns: the length of the part in bytes.
     func take() -> Int {
         guard first < parts.count else { return 0 }
         let count = parts[first].readableBytes
@@ -57,40 +57,41 @@ final class IncomingBody: @unchecked Sendable {
     }
 }
 
-/// The body of a request on its way from a script, which gives parts as long as it likes; the transport takes them in
-/// pieces. Belongs to the thread that runs the Lua state.
+/// A request body that a script produces. The script provides parts of any length; the transport takes them in pieces.
+/// Belongs to the thread that runs the Lua state.
 final class OutgoingBody: @unchecked Sendable {
     private var rest = ByteBuffer()
     private var isEnded = false
-    /// Bytes that the transport asked for.
+    /// The number of bytes that the transport asked for.
     private var wanted = 0
-    /// The transport waits for a part that the script has to give.
+    /// The transport waits for a part from the script.
     private(set) var isAsked = false
-    /// The script is to begin with the first part. What it gives before it has begun is of an attempt that is over.
+    /// The script must start with the first part. Parts that it provides earlier belong to a previous attempt and are
+    /// discarded.
     private var isToBegin: Bool
     private let restarts: Bool
     /// The bytes counted for the last part.
     private var heldBytes = 0
 
-    /// - Parameter restarts: whether the script can begin anew.
+    /// - Parameter restarts: whether the script can produce the body again from the start.
     init(restarts: Bool) {
         self.restarts = restarts
         isToBegin = restarts
     }
 
-    /// Another attempt sends the body from its start.
+    /// Prepares for another attempt, which sends the body from its start.
     func rewind() {
         rest = ByteBuffer()
         (isEnded, isAsked, isToBegin) = (false, false, restarts)
     }
 
-    /// - Returns: whether the script begins now.
+    /// - Returns: whether the script starts the body now.
     func begin() -> Bool {
         defer { isToBegin = false }
         return isToBegin
     }
 
-    /// What the transport gets that asks for so many bytes.
+    /// Returns the next piece of at most `maximum` bytes for the transport.
     func next(_ maximum: Int) -> BodyPart {
         if let part = rest.readSlice(length: min(maximum, rest.readableBytes)), part.readableBytes > 0 {
             return .bytes(part)
@@ -113,9 +114,9 @@ final class OutgoingBody: @unchecked Sendable {
         return true
     }
 
-    /// A part from the script; nil: there is none.
+    /// Adds a part from the script; nil ends the body.
     ///
-    /// - Returns: what the transport gets that has been asking.
+    /// - Returns: the piece for a transport that is waiting for one.
     func give(_ part: ByteBuffer?) -> BodyPart {
         guard isAsked, !isToBegin else { return .later }
         isAsked = false
@@ -147,7 +148,7 @@ public func njl_call_begins_body(_ call: OpaquePointer?) -> Bool {
 public func njl_call_provide(_ call: OpaquePointer?, _ part: njl_bytes) {
     guard let call = Handle<Outcome>.borrow(call), let outgoing = call.outgoing else { return }
     guard outgoing.count(part.length, in: call.hold) else {
-        let message = "a part of the body does not fit into the script's memory limit; give smaller parts"
+        let message = "a part of the body exceeds the script's memory limit; use smaller parts"
         call.task?.provide(.failed(message))
         return
     }
@@ -173,7 +174,7 @@ public func njl_stream_next(
     guard let outcome = Handle<Outcome>.borrow(outcome), let incoming = outcome.incoming else { return NJL_PART_END }
     switch incoming.next {
     case .bytes(let bytes):
-        // Kept in place by the body until the part is taken.
+        // The body keeps the bytes in place until the part is taken.
         part?.pointee = bytes.withUnsafeReadableBytes(njl_bytes.init)
         return NJL_PART_READY
     case .later:

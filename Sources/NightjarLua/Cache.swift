@@ -2,7 +2,7 @@ import CLua
 import Nightjar
 import NightjarHandles
 
-// The cache of a client, as scripts look into it and change it.
+// Script access to a client's cache.
 
 @_cdecl("njl_client_cache") @implementation
 public func njl_client_cache(_ client: OpaquePointer?) -> OpaquePointer? {

@@ -3,7 +3,7 @@ import NIOCore
 import Nightjar
 import NightjarHandles
 
-// Clients and the calls that scripts make on them. Every function catches what goes wrong as an outcome.
+// Clients, and the calls that scripts make. Every function converts errors to outcomes.
 
 @_cdecl("njl_client_new") @implementation
 public func njl_client_new(
@@ -61,7 +61,7 @@ public func njl_call_start(
         if request.is_look_up {
             return Handle<Outcome>.make(try engine.lookUp(try Request(request), on: client, for: wait))
         }
-        // Changed in place and handed on: a copy of a request costs as much as a stage of a call.
+        // Mutated in place, because copying a request costs as much as a stage of a call.
         var asked = try Request(methodAndTarget: request)
         try asked.read(request, for: client)
         let errand = Handle<Errand>.borrow(request.errand)
@@ -100,7 +100,7 @@ public func njl_call_redirect(_ call: OpaquePointer?, _ follows: Bool, _ url: nj
         outcome.task?.redirect(follows ? .follow : .stop)
         return
     }
-    // What is not UTF-8 is no URL either.
+    // Invalid UTF-8 cannot be a URL; the task rejects it.
     outcome.task?.redirect(.followTo(String(decoding: url.buffer, as: UTF8.self)))
 }
 
@@ -157,7 +157,7 @@ public func njl_idempotency_key(_ text: UnsafeMutablePointer<CChar>?) {
     }
 }
 
-/// Runs `body`; what it throws becomes an outcome.
+/// Runs `body` and stores an error that it throws as an outcome in `error`.
 func refusing(
     _ error: UnsafeMutablePointer<OpaquePointer?>?, _ body: () throws(NightjarError) -> OpaquePointer
 ) -> OpaquePointer? {
@@ -179,7 +179,7 @@ extension Request {
         self.init(try Method(source.method), try source.target.text("the path"))
     }
 
-    /// The rest of it.
+    /// Reads the remaining fields.
     mutating func read(_ source: njl_request) throws(NightjarError) {
         query = try source.queryItems
         parameters = try source.parameters
@@ -191,7 +191,7 @@ extension Request {
         if source.has_form { body = .multipart(try MultipartForm(try source.formParts())) }
         if source.has_body {
             guard source.body.length <= Configuration.largestBody else {
-                throw NightjarError(.invalidRequest, "the body is larger than 2 GiB; give it as a function")
+                throw NightjarError(.invalidRequest, "the body is larger than 2 GiB; pass it as a function")
             }
             body = .bytes(try ByteBuffer(copying: source.body.buffer, for: "the request's body"))
             switch source.implied_type {
@@ -221,7 +221,7 @@ extension njl_request {
         }
     }
 
-    /// Of the target's template.
+    /// The values for the template in the target.
     var parameters: [(name: String, value: String)] {
         get throws(NightjarError) {
             var values: [(name: String, value: String)] = []
@@ -236,7 +236,7 @@ extension njl_request {
         var result: [MultipartForm.Part] = []
         for source in UnsafeBufferPointer(start: parts, count: part_count) {
             guard source.content.length <= Configuration.largestBody else {
-                throw NightjarError(.invalidRequest, "a part of the form is larger than 2 GiB; give it as a file")
+                throw NightjarError(.invalidRequest, "a part of the form is larger than 2 GiB; pass it as a file")
             }
             let content: MultipartForm.Content =
                 source.is_file
@@ -252,7 +252,7 @@ extension njl_request {
 }
 
 extension Method {
-    /// The verbs are compared by their bytes, so that the usual call makes no string.
+    /// Compares the usual methods as bytes, so that most calls create no string.
     init(_ name: njl_bytes) throws(NightjarError) {
         for method in Method.usual where name.buffer.elementsEqual(method.name.utf8) {
             self = method
@@ -269,13 +269,13 @@ extension Method {
 }
 
 extension njl_bytes {
-    /// - Parameter role: names the bytes in the message, as in "the path".
+    /// - Parameter role: names the bytes in messages, for example "the path".
     func text(_ role: String) throws(NightjarError) -> String {
-        // Nearly all of them are ASCII, which needs none of the care that is generic over encodings.
+        // Fast path for ASCII, which nearly all texts are.
         let bytes = buffer
         if (bytes.reduce(0) { $0 | $1 }) < 0x80 { return String(decoding: bytes, as: UTF8.self) }
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw NightjarError(.invalidRequest, "\(role) is not UTF-8")
+            throw NightjarError(.invalidRequest, "\(role) is not valid UTF-8")
         }
         return text
     }

@@ -3,9 +3,9 @@ import NIOCore
 import Nightjar
 import NightjarHandles
 
-// The cookies of a client, as scripts list and change them.
+// Script access to a client's cookies.
 
-/// Texts that C borrows, one behind the other in one block that stays where it is.
+/// Texts that C borrows, concatenated in one block that does not move.
 private final class LentTexts: @unchecked Sendable {
     private var content: ContiguousArray<CChar> = []
 
@@ -15,7 +15,7 @@ private final class LentTexts: @unchecked Sendable {
         return start..<content.count
     }
 
-    /// Nothing is appended any more, so the block stays.
+    /// No text may be appended after the first call, so that the block does not move.
     func lend(_ range: Range<Int>) -> njl_bytes {
         content.withUnsafeBytes { njl_bytes(UnsafeRawBufferPointer(rebasing: $0[range])) }
     }
@@ -84,14 +84,14 @@ public func njl_cookie_list_release(_ list: OpaquePointer?) {
 
 // MARK: Changing
 
-/// Runs `body` on the cookies, or leaves the error for C.
+/// Runs `body` with the cookie storage, or stores the error for C.
 private func with(
     _ cookies: OpaquePointer?, _ error: UnsafeMutablePointer<OpaquePointer?>?,
     _ body: (CookieStorage) throws(NightjarError) -> Void
 ) -> Bool {
     refusing(error) { () throws(NightjarError) in
         guard let cookies, let storage = Handle<CookieStorage>.borrow(cookies) else {
-            throw NightjarError(.invalidArgument, "there are no cookies here")
+            throw NightjarError(.invalidArgument, "the client has no cookie jar")
         }
         try body(storage)
         return cookies
@@ -113,7 +113,7 @@ public func njl_cookies_delete(_ cookies: OpaquePointer?, _ match: UnsafePointer
     guard let storage = Handle<CookieStorage>.borrow(cookies), let match = match?.pointee else { return 0 }
     func part(_ isThere: Bool, _ bytes: njl_bytes) -> String?? {
         guard isThere else { return .some(nil) }
-        // Text that is not UTF-8 names nothing, and must not come to mean everything.
+        // Invalid UTF-8 matches nothing; it must not be treated as a missing filter, which matches everything.
         guard let text = String(validating: bytes.buffer, as: UTF8.self) else { return nil }
         return text
     }

@@ -6,10 +6,11 @@ import NightjarHandles
 import NightjarTransport
 import Synchronization
 
-/// Tells when descriptors can be read or written, by a thread that starts with the first and ends with ``close()``.
+/// Reports when descriptors become readable or writable. A thread watches them; it starts with the first wait and ends
+/// with ``close()``.
 ///
-/// It looks on and nothing more: it neither reads, nor makes anything non-blocking, for standard input is shared with the
-/// shell. What has no readiness, as a regular file, is always ready.
+/// It only watches: it neither reads nor sets descriptors to non-blocking mode, because standard input is shared with
+/// the shell. Descriptors that do not support polling, such as regular files, are always ready.
 final class Descriptors: @unchecked Sendable {
     /// One wait.
     struct Ticket: Sendable {
@@ -31,16 +32,16 @@ final class Descriptors: @unchecked Sendable {
 
     private let queue: CompletionQueue
     private let state = Mutex(State())
-    // Of the thread that owns the engine; set before the watching one begins.
+    // Owned by the engine's thread; set before the watching thread starts.
     private var epoll: Int32 = -1
     private var alarm: Int32 = -1
     private var thread: pthread_t?
 
     init(_ queue: CompletionQueue) { self.queue = queue }
 
-    /// - Parameter ready: run once, by the next poll of the queue, unless ``forget(_:)`` comes before.
-    /// - Returns: nil when it is always ready, and nothing is run.
-    /// - Throws: `storage` when the descriptor is not open, or the system has no room.
+    /// - Parameter ready: called once, by a later poll of the queue, unless ``forget(_:)`` is called first.
+    /// - Returns: nil if the descriptor is always ready; `ready` is then not called.
+    /// - Throws: `storage` if the descriptor is not open or the system is out of resources.
     func await(
         _ descriptor: Int32, writes: Bool, then ready: @escaping @Sendable () -> Void
     ) throws(NightjarError) -> Ticket? {
@@ -71,7 +72,7 @@ final class Descriptors: @unchecked Sendable {
         }
     }
 
-    /// Under the lock.
+    /// Must be called under the lock.
     private func keep(_ waiters: [Waiter], of descriptor: Int32, in state: inout State) {
         if waiters.isEmpty {
             state.waiters[descriptor] = nil
@@ -82,7 +83,7 @@ final class Descriptors: @unchecked Sendable {
         }
     }
 
-    /// - Returns: 0, or the system's number.
+    /// - Returns: 0 or an errno value.
     private func watch(_ descriptor: Int32, for waiters: [Waiter]) -> Int32 {
         njl_epoll_watch(
             epoll, descriptor, waiters.contains { !$0.writes }, waiters.contains { $0.writes })
@@ -134,8 +135,8 @@ final class Descriptors: @unchecked Sendable {
         for waiter in ready { queue.run(waiter.ready) }
     }
 
-    /// Ends the thread and returns when it has ended. Nothing of what is waited for is run any more. Not in a forked child,
-    /// where that thread is not, and the descriptors share the parent's list.
+    /// Stops the thread and returns when it has ended. No further `ready` is called. Must not be called in a forked
+    /// child, where the thread does not exist and the epoll instance is shared with the parent.
     func close() {
         guard let thread else { return }
         self.thread = nil
@@ -154,9 +155,9 @@ final class Descriptors: @unchecked Sendable {
         (alarm, epoll) = (-1, -1)
     }
 
-    /// Events taken by one look.
+    /// The maximum number of events per epoll_wait.
     private static let batch = 64
-    /// Of the thread, in bytes: what it runs is this file and the queue's lock.
+    /// The stack size of the thread in bytes: it only runs this file and the queue's lock.
     private static let stackSize = 256 * 1024
 }
 
@@ -184,7 +185,7 @@ extension Engine {
     }
 }
 
-/// What the system says of a number of its own.
+/// The system's text for an errno value.
 func systemText(_ code: Int32) -> String { String(cString: strerror(code)) }
 
 @_cdecl("njl_descriptor_await") @implementation

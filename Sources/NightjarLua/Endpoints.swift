@@ -3,9 +3,9 @@ import NIOCore
 import Nightjar
 import NightjarHandles
 
-// What an API can do, as scripts call it by name.
+// Script access to a client's endpoints.
 
-/// A catalog as C holds it.
+/// A catalog as an object that C holds.
 private final class ScriptCatalog: Sendable {
     let catalog: Catalog
 
@@ -57,7 +57,7 @@ public func njl_catalog_check(
 ) -> Bool {
     refusing(error) { () throws(NightjarError) in
         guard let catalog, let holder = Handle<ScriptCatalog>.borrow(catalog) else {
-            throw NightjarError(.closed, "the endpoints are gone")
+            throw NightjarError(.closed, "the endpoints were released")
         }
         _ = try holder.catalog.operation(try name.text("the endpoint's name"))
         return catalog
@@ -75,7 +75,7 @@ public func njl_catalog_has_parameter(
 // MARK: Calls
 
 extension Request {
-    /// What a script asks of a client, an endpoint's values in their places.
+    /// A script's request. The arguments of an endpoint are filled in.
     init(_ source: njl_request, for client: Client) throws(NightjarError) {
         try self.init(methodAndTarget: source)
         try read(source, for: client)
@@ -86,12 +86,12 @@ extension Request {
         var arguments = Arguments()
         switch try source.arguments.length == 0 ? .object([]) : JSONValue(parsing: source.arguments.buffer) {
         case .object(let members): arguments.values = members.map { (name: $0.name, value: $0.value) }
-        // What Lua says for an empty table.
+        // Lua encodes an empty table as an empty list.
         case .array([]): break
         default:
             throw NightjarError(
                 .invalidRequest,
-                "endpoint \(quoted(operation.name)): parameters have names, as in { id = 42 }, and a list was given")
+                "endpoint \(quoted(operation.name)): arguments must have names, as in { id = 42 }, got a list")
         }
         if source.value.data != nil { arguments.body = .value(try JSONValue(parsing: source.value.buffer)) }
         try read(source)
@@ -110,12 +110,12 @@ extension Request {
 }
 
 extension njl_request {
-    /// The endpoint that it names; nil: none.
+    /// The endpoint that the request names, or nil.
     var operation: Operation? {
         get throws(NightjarError) {
             guard endpoint.data != nil else { return nil }
             guard let catalog = Handle<ScriptCatalog>.borrow(catalog)?.catalog else {
-                throw NightjarError(.closed, "the endpoints are gone")
+                throw NightjarError(.closed, "the endpoints were released")
             }
             return try catalog.operation(try endpoint.text("the endpoint's name"))
         }

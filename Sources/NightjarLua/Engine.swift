@@ -5,35 +5,36 @@ import NIOCore
 import Nightjar
 import NightjarHandles
 
-/// The client side of one Lua state: where its calls complete. Belongs to the thread that runs the state, save for
-/// ``wake()``.
+/// The client side of one Lua state: receives the results of its calls. Belongs to the thread that runs the state,
+/// except for ``wake()``.
 final class Engine: @unchecked Sendable {
     let queue = CompletionQueue()
-    /// What its clients ask of their logins.
+    /// Decision requests of the clients about their logins and mocks.
     let questions: Questions
-    /// What they want the script to send.
+    /// Calls that the script must make for its clients.
     let errands: Errands
     /// The restrictions of a sandboxed script's calls; nil: none.
     var confinement: Confinement?
-    /// Of the clients that this state's scripts make.
+    /// Observers of the clients that this state's scripts create.
     var observers: [CallObserver] = []
-    /// What the clients of a session have done; nil: this is none.
+    /// The recording of a session; nil: no session.
     var recording: SessionRecording?
-    /// How far the calls have come that a session follows.
+    /// The progress of the calls that a session follows.
     var followed = FollowedCalls()
-    /// Outcomes with something to tell, in the order in which it happened; those before `firstEnded` have been told.
+    /// Outcomes with unreported events, in order; those before `firstEnded` have been reported.
     private var ended: [Outcome] = []
     private var firstEnded = 0
-    /// Calls under way, for a forked child that will not hear of them. Each knows its place.
+    /// Calls in flight. In a forked child they are failed, because their events never arrive. Each call stores its
+    /// index.
     private var underWay: [Outcome] = []
     private let process = getpid()
     let temporaries = Temporaries()
-    /// Made when they are used first.
+    /// Created on first use.
     private(set) lazy var descriptors = Descriptors(queue)
     private(set) lazy var workers = Workers(queue)
-    /// Lines of the logs of this state's clients that no function has got yet.
+    /// Log lines of this state's clients that were not delivered yet.
     private var lines: Deque<(log: Int64, line: LogLine)> = []
-    /// The one that C borrows.
+    /// The line that C borrows.
     private var lentLine = ContiguousArray<CChar>()
 
     init() {
@@ -41,18 +42,18 @@ final class Engine: @unchecked Sendable {
         errands = Errands(queue)
     }
 
-    /// What a call is asked about on its way, and how its bodies come.
+    /// How a call reports events and transfers its bodies.
     struct Wishes {
-        /// The answer's body comes in parts.
+        /// The response body is streamed.
         var isStreamed = false
         var asksRedirects = false
         var asksRetries = false
-        /// The request's body can be had again from its start.
+        /// The request body can be produced again from its start.
         var restartsBody = false
-        /// A stored answer that is fetched anew meanwhile is told.
+        /// The script is notified of a background revalidation.
         var hearsOfRefresh = false
         var hearsOfProgress = false
-        /// A session shows how far it has come.
+        /// A session shows the progress.
         var isFollowed = false
     }
 
@@ -83,7 +84,7 @@ final class Engine: @unchecked Sendable {
         if wishes.hearsOfProgress || isFollowed {
             handlers.progress = { [self] _, progress in
                 if isFollowed { followed.update(outcome, progress) }
-                // Who reads a streamed answer counts for himself.
+                // The reader of a streamed response counts its bytes itself.
                 guard wishes.hearsOfProgress, outcome.result == nil else { return }
                 outcome.note(progress)
                 tell(outcome)
@@ -96,9 +97,9 @@ final class Engine: @unchecked Sendable {
         return outcome
     }
 
-    /// The same for a request that says its method and target, and no more, and without wishes.
+    /// The same for a request with only a method and a target and without options.
     ///
-    /// - Returns: nil where the client has not made it before.
+    /// - Returns: nil if the client has not sent this request before.
     func startAgain(
         _ method: UnsafeRawBufferPointer, _ target: UnsafeRawBufferPointer, on client: Client, for wait: OpaquePointer
     ) throws(NightjarError) -> Outcome? {
@@ -122,7 +123,7 @@ final class Engine: @unchecked Sendable {
         return handlers
     }
 
-    /// The request, that goes nowhere but where the script may.
+    /// Restricts the request to what the script is allowed to do.
     func confined(_ request: consuming Request) -> Request {
         confine(&request)
         return request
@@ -139,7 +140,7 @@ final class Engine: @unchecked Sendable {
 
     // MARK: Caches
 
-    /// Ends with neither response nor error where nothing is stored.
+    /// Ends with neither response nor error if there is no cache entry.
     func lookUp(_ request: Request, on client: Client, for wait: OpaquePointer) throws(NightjarError) -> Outcome {
         let outcome = Outcome(wait: wait)
         outcome.task = try client.lookUp(confined(request), on: queue) { [self] in completed(outcome, $0) }
@@ -147,7 +148,7 @@ final class Engine: @unchecked Sendable {
         return outcome
     }
 
-    /// Ends with neither response nor error where it is stored.
+    /// Ends with neither response nor error after the response is stored.
     func plant(
         _ answer: njl_planted, for request: Request, on client: Client, for wait: OpaquePointer
     ) throws(NightjarError) -> Outcome {
@@ -168,9 +169,9 @@ final class Engine: @unchecked Sendable {
         return outcome
     }
 
-    /// What comes of fetching anew the stored answer that the call was given.
+    /// Returns the background revalidation of the stale response that the call returned.
     ///
-    /// - Returns: nil where nothing is fetched.
+    /// - Returns: nil if nothing is revalidated.
     func refresh(of call: Outcome) -> Outcome? {
         switch call.refreshed {
         case .none:
@@ -230,7 +231,7 @@ final class Engine: @unchecked Sendable {
 
     // MARK: Endpoints
 
-    /// - Parameter caller: the number of what has the client's hooks; 0: it has none.
+    /// - Parameter caller: the number of the caller that runs the client's hooks; 0: none.
     func loadCatalog(
         from location: String, _ client: Client, caller: Int64, for wait: OpaquePointer
     ) throws(NightjarError) -> Outcome {
@@ -266,15 +267,15 @@ final class Engine: @unchecked Sendable {
         outcome.outgoing = OutgoingBody(restarts: restarts)
         if restarts { handlers.rewindBody = { _ in outcome.outgoing?.rewind() } }
         handlers.provideBody = { [self] _, maximum in
-            guard let part = outcome.outgoing?.next(maximum) else { return .failed("the body has gone") }
+            guard let part = outcome.outgoing?.next(maximum) else { return .failed("the request body was released") }
             if case .later = part { tell(outcome) }
             return part
         }
     }
 
-    // MARK: What is no call
+    // MARK: Work other than calls
 
-    /// One that ``complete(_:)`` ends.
+    /// Returns an outcome that ``complete(_:)`` ends.
     func pending(for wait: OpaquePointer) -> Outcome {
         let outcome = Outcome()
         outcome.wait = wait
@@ -282,7 +283,7 @@ final class Engine: @unchecked Sendable {
         return outcome
     }
 
-    /// Once; what has ended, or was dropped, stays as it is.
+    /// Ends the outcome, once. An outcome that was ended or dropped is not changed.
     func complete(_ outcome: Outcome, _ result: Result<WorkValue, NightjarError> = .success(.nothing)) {
         guard outcome.isPending else { return }
         switch result {
@@ -293,7 +294,7 @@ final class Engine: @unchecked Sendable {
         }
     }
 
-    /// Nobody waits for it any more, and nobody will hear of it.
+    /// Discards the outcome: nothing waits for it any more.
     func drop(_ outcome: Outcome) {
         forget(outcome)
         outcome.isPending = false
@@ -301,16 +302,17 @@ final class Engine: @unchecked Sendable {
         outcome.abandon = nil
     }
 
-    /// - Throws: `forked` in a forked child, whose threads are the parent's.
+    /// - Throws: `forked` in a forked child, because the threads belong to the parent.
     func checkProcess() throws(NightjarError) {
         guard isForked else { return }
-        throw NightjarError(.forked, "this Lua state belongs to the parent process, which alone can wait in it")
+        throw NightjarError(.forked, "this Lua state belongs to the parent process and cannot wait in a forked child")
     }
 
-    /// Whether this is a forked child, where nothing comes any more.
+    /// Whether this is a forked child, where no events arrive.
     var isForked: Bool { getpid() != process }
 
-    /// From here on `wait` is told of what happens. What happened while nobody waited is told by the next poll.
+    /// Makes later polls report events of the outcome to `wait`. Events that occurred in the meantime are reported by
+    /// the next poll.
     func await(_ outcome: Outcome, by wait: OpaquePointer) {
         outcome.wait = wait
         if outcome.result != nil || outcome.isEnded || outcome.outgoing?.isAsked == true || outcome.isQuestion {
@@ -318,7 +320,7 @@ final class Engine: @unchecked Sendable {
         }
     }
 
-    /// Has the next poll name who waits for the outcome.
+    /// Makes the next poll report the wait of the outcome.
     private func tell(_ outcome: Outcome) {
         if outcome.wait != nil { ended.append(outcome) }
     }
@@ -327,7 +329,7 @@ final class Engine: @unchecked Sendable {
         completed(outcome, result.map { .some($0) })
     }
 
-    /// - Parameter result: without a response where there is none to have.
+    /// - Parameter result: without a response if there is none.
     private func completed(_ outcome: Outcome, _ result: Result<Response?, NightjarError>) {
         forget(outcome)
         followed.end(outcome)
@@ -350,7 +352,7 @@ final class Engine: @unchecked Sendable {
         last.place = place
     }
 
-    /// Runs what is due and writes the waits of the calls that have ended.
+    /// Handles pending events and writes the waits of outcomes with events.
     func poll(timeout: Duration?, into waits: UnsafeMutableBufferPointer<OpaquePointer?>) -> Int {
         if ended.isEmpty, queue.poll(timeout: timeout) == 0, timeout != .zero, getpid() != process { failAfterFork() }
         var count = 0
@@ -369,7 +371,7 @@ final class Engine: @unchecked Sendable {
         return count
     }
 
-    /// The threads that would complete these calls are the parent's.
+    /// The threads that would complete these calls exist only in the parent.
     private func failAfterFork() {
         while let outcome = underWay.last {
             finished(outcome, .failure(NightjarError(.forked, "this call belongs to the parent process")))
@@ -378,7 +380,7 @@ final class Engine: @unchecked Sendable {
 
     // MARK: Logs
 
-    /// - Parameter log: the number by which C knows whose lines they are.
+    /// - Parameter log: the number under which C identifies the client of the lines.
     func logSink(_ level: LogLevel, _ log: Int64) -> LogSink {
         LogSink(level: level, queue: queue) { [weak self] line in self?.lines.append((log, line)) }
     }
@@ -387,7 +389,7 @@ final class Engine: @unchecked Sendable {
         guard let (log, line) = lines.popFirst() else { return nil }
         lentLine.removeAll(keepingCapacity: true)
         lentLine.append(contentsOf: line.message.utf8.lazy.map(CChar.init(bitPattern:)))
-        // The array stays as it is until the next line.
+        // The array does not change until the next line.
         return lentLine.withUnsafeBytes { njl_line(log: log, level: line.level.rawValue, text: njl_bytes($0)) }
     }
 
@@ -430,7 +432,7 @@ public func njl_engine_poll(
     _ engine: OpaquePointer?, _ timeout: Double, _ ended: UnsafeMutablePointer<OpaquePointer?>?, _ capacity: Int
 ) -> Int {
     guard let engine = Handle<Engine>.borrow(engine) else { return 0 }
-    // A wait longer than Duration can tell has no bound that anybody would notice.
+    // A timeout longer than `Duration` can represent is unlimited.
     let limit = timeout < 0 ? nil : Duration(seconds: timeout)
     return engine.poll(timeout: limit, into: UnsafeMutableBufferPointer(start: ended, count: capacity))
 }

@@ -4,13 +4,14 @@ import Nightjar
 import NightjarHandles
 import Synchronization
 
-// Calls that lists and documents need of a script whose client has hooks: they are made on its thread, between those.
+// Calls that paginated lists and document loads need. If the client has hooks, the script makes these calls on its
+// thread.
 
-/// What the clients of one Lua state want sent, on the way from their loops to its thread.
+/// Passes such calls from the clients' loops to the thread of one Lua state.
 final class Errands: Sendable {
     private struct Waiting: Sendable {
         var asked: [Errand] = []
-        /// Given up after they were begun.
+        /// Cancelled after the script had begun them.
         var cancelled: [Errand] = []
         var isClosed = false
     }
@@ -20,7 +21,7 @@ final class Errands: Sendable {
 
     init(_ queue: CompletionQueue) { self.queue = queue }
 
-    /// Any thread.
+    /// Callable from any thread.
     fileprivate func ask(_ errand: Errand) {
         let isTaken = waiting.withLock { waiting in
             if !waiting.isClosed { waiting.asked.append(errand) }
@@ -29,7 +30,7 @@ final class Errands: Sendable {
         if isTaken { queue.wake() } else { errand.fail(Errand.stopped) }
     }
 
-    /// Any thread.
+    /// Callable from any thread.
     fileprivate func cancel(_ errand: Errand) {
         guard errand.giveUp() else { return }
         let isBegun = waiting.withLock { waiting in
@@ -47,7 +48,7 @@ final class Errands: Sendable {
 
     func nextCancelled() -> Errand? { waiting.withLock { $0.cancelled.popLast() } }
 
-    /// Nothing is sent any more.
+    /// Fails all waiting and later errands.
     func close() {
         let left = waiting.withLock { waiting in
             defer { waiting = Waiting(isClosed: true) }
@@ -57,10 +58,10 @@ final class Errands: Sendable {
     }
 }
 
-/// Has the requests of one list, or one load of a document, sent by the script.
+/// Sends the requests of one list or one document load through the script.
 struct ScriptSender: RequestSender {
     let errands: Errands
-    /// The number of the userdata that says how.
+    /// The number of the userdata that makes the calls.
     let caller: Int64
     let client: Client
 
@@ -80,18 +81,18 @@ struct ScriptSender: RequestSender {
     }
 }
 
-/// One call to be made.
+/// One call to make.
 final class Errand: @unchecked Sendable {
     let caller: Int64
     private let sent: SentRequest
-    /// As the hooks see it.
+    /// The path as the hooks see it.
     private let path: String
     private let finished: @Sendable (Result<Response, NightjarError>) -> Void
     private let isAnswered = Atomic<Bool>(false)
     // On the thread of the Lua state:
-    /// That makes it, while it does.
+    /// The task that makes the call, while it does.
     var task: OpaquePointer?
-    /// What is sent for it.
+    /// The call that is sent.
     var call: Outcome?
 
     init(
@@ -108,27 +109,27 @@ final class Errand: @unchecked Sendable {
 
     static let stopped = NightjarError(.script, "the script was stopped before its call was made")
     static let unmade = NightjarError(
-        .script, "the script did not make the call to its end: it was stopped, or out of memory")
+        .script, "the script did not complete the call: it was stopped or ran out of memory")
 
     func fail(_ error: NightjarError) { answer(.failure(error)) }
 
-    /// What comes behind the first is dropped.
+    /// Only the first answer counts.
     private func answer(_ result: Result<Response, NightjarError>) {
         guard !isAnswered.exchange(true, ordering: .relaxed) else { return }
         finished(result)
     }
 
-    /// - Returns: whether anybody waited for it.
+    /// - Returns: whether the errand was still waiting for its response.
     fileprivate func giveUp() -> Bool { !isAnswered.exchange(true, ordering: .relaxed) }
 
-    /// - Returns: false where the outcome is none of the call that was made for this.
+    /// - Returns: false if the outcome does not belong to the call made for this errand.
     func finish(_ outcome: Outcome) -> Bool {
         guard outcome === call, let result = outcome.result else { return false }
         answer(result)
         return true
     }
 
-    /// What of the request is this one's alone, as api:request has it.
+    /// The errand's part of the request in the form of api:request.
     var json: JSONValue {
         var fields: [JSONValue.Member] = []
         for index in 0..<sent.ownFields.count {
@@ -139,16 +140,16 @@ final class Errand: @unchecked Sendable {
             .init("method", .string(sent.request.method.name)), .init("path", .string(path)),
             .init("headers", .object(fields)),
         ]
-        // That of a list is among its options.
+        // The limit of a list is among the list's options.
         if sent.request.resolved == nil, let bytes = sent.request.maximumBody {
             members.append(.init("max_body", .integer(Int64(bytes))))
         }
         return .object(members)
     }
 
-    /// Has what the hooks made of the request ask for its URL: that which was wanted, unless they changed it.
+    /// Sets the URL of a request that the hooks have processed: the errand's URL, unless they changed it.
     ///
-    /// - Parameter request: made of `source`, whose path is the wanted one as ``json`` has it.
+    /// - Parameter request: created from `source`, whose path is the errand's path as in ``json``.
     func settle(_ request: inout Request, _ source: njl_request, for client: Client) throws(NightjarError) {
         var asked = try Request(methodAndTarget: source)
         asked.query = try source.queryItems
@@ -220,7 +221,7 @@ public func njl_errand_fail(_ errand: OpaquePointer?, _ message: njl_bytes, _ nu
 public func njl_errand_end(_ errand: OpaquePointer?) {
     let ended = Handle<Errand>.borrow(errand)
     ended?.task = nil
-    // Who waits for it may hold it too, to cancel it.
+    // A waiting consumer may also hold the errand, to cancel it.
     ended?.fail(Errand.unmade)
     Handle<Errand>.release(errand)
 }

@@ -1,10 +1,10 @@
 import Glibc
 import Nightjar
 
-/// Where a file lies, in the system's own bytes, which need not be UTF-8; and what is done there.
+/// The path of a file as bytes, which need not be UTF-8, and operations on the file.
 ///
-/// Everything blocks while the file system works, and nothing waits for another process: a named pipe or a device is opened
-/// without blocking, and the script reads or writes it where the wait can be ended (pipe.c).
+/// Operations block while the file system works, but never wait for another process: named pipes and devices are opened
+/// in non-blocking mode, and the script reads or writes them with waits that can be cancelled (pipe.c).
 struct FilePath: Sendable {
     let bytes: [UInt8]
 
@@ -21,19 +21,19 @@ struct FilePath: Sendable {
     func withC<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result {
         let text = bytes.map(CChar.init(bitPattern:)) + [0]
         return text.withUnsafeBufferPointer { buffer in
-            // Never empty: it ends with a zero.
+            // Never empty: it ends with a NUL.
             body(buffer.baseAddress.unsafelyUnwrapped)
         }
     }
 
-    /// - Returns: a descriptor, closed when a program is run. It does not block, which plain files ignore.
+    /// - Returns: a descriptor with O_CLOEXEC and O_NONBLOCK. Regular files ignore O_NONBLOCK.
     func open(_ flags: Int32, _ verb: String, mode: mode_t = 0o666) throws(NightjarError) -> Int32 {
         let descriptor = withC { Glibc.open($0, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, mode) }
         guard descriptor >= 0 else { throw failure(verb, errno) }
         return descriptor
     }
 
-    /// The folder that it lies in.
+    /// The parent folder.
     var folder: FilePath {
         var end = bytes.count
         while end > 0, bytes[end - 1] == UInt8(ascii: "/") { end -= 1 }
@@ -48,7 +48,7 @@ struct FilePath: Sendable {
 
     // MARK: Reading
 
-    /// Whether reads and writes may wait for another process or a person: of a named pipe, a device and a socket.
+    /// Whether reads and writes may wait for another process or a person: named pipes, devices and sockets.
     static func isStream(_ status: Glibc.stat) -> Bool {
         switch status.st_mode & S_IFMT {
         case S_IFREG, S_IFDIR, S_IFBLK: false
@@ -56,7 +56,7 @@ struct FilePath: Sendable {
         }
     }
 
-    /// - Returns: false where there is nothing.
+    /// - Returns: false if the file does not exist.
     private var isStream: Bool {
         var status = Glibc.stat()
         return withC { stat($0, &status) } == 0 && Self.isStream(status)
@@ -72,7 +72,7 @@ struct FilePath: Sendable {
         return status
     }
 
-    /// Opens it for reading: an ``OpenFile``, or an ``OpenStream`` with the value true.
+    /// Opens the file for reading: an ``OpenFile``, or an ``OpenStream`` with the value true.
     func openSource() throws(NightjarError) -> WorkValue {
         let descriptor = try open(O_RDONLY, "read")
         if Self.isStream(try status(of: descriptor, "read")) {
@@ -94,14 +94,14 @@ struct FilePath: Sendable {
         return .nothing
     }
 
-    /// - Returns: the bytes; of a named pipe or a device, an ``OpenStream``.
-    /// - Throws: `too_large` beyond `limit` bytes.
+    /// - Returns: the bytes, or an ``OpenStream`` for a named pipe or a device.
+    /// - Throws: `too_large` if the file is longer than `limit` bytes.
     func read(limit: Int) throws(NightjarError) -> WorkValue {
         let descriptor = try open(O_RDONLY, "read")
         let status = try status(of: descriptor, "read")
         if Self.isStream(status) { return .resource(OpenStream(descriptor), .none) }
         defer { close(descriptor) }
-        // What has no size, as those in /proc, is read as it comes.
+        // Files such as those in /proc report no size; the size is only a hint.
         let expected = min(max(Int(status.st_size), 0), limit)
         var bytes: [UInt8] = []
         bytes.reserveCapacity(expected)
@@ -110,13 +110,13 @@ struct FilePath: Sendable {
             let part = try read(descriptor, room)
             if part.isEmpty { return .one(.string(bytes)) }
             guard bytes.count + part.count <= limit else {
-                throw NightjarError(.tooLarge, "\(name) is larger than \(limit) bytes, the limit that it is read with")
+                throw NightjarError(.tooLarge, "\(name) is larger than the limit of \(limit) bytes")
             }
             bytes += part
         }
     }
 
-    /// The next bytes of this file, which is open: nothing at its end.
+    /// Reads the next bytes of the open file; empty at the end.
     func read(_ descriptor: Int32, _ most: Int) throws(NightjarError) -> [UInt8] {
         var code: Int32 = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: most) { buffer, count in
@@ -131,9 +131,9 @@ struct FilePath: Sendable {
     // MARK: Writing
 
     /// - Parameters:
-    ///   - isAtomic: under another name in the same folder, made sure to be on disk, and renamed.
-    ///   - mode: of the file; nil: that of the one that is replaced, or as the process makes files.
-    /// - Returns: false for a named pipe or a device, which is left to ``openSink()``.
+    ///   - isAtomic: writes another file in the same folder, syncs it to disk and renames it.
+    ///   - mode: of the file; nil: the mode of the replaced file, or the default of the process.
+    /// - Returns: false for a named pipe or a device, which must be opened with ``openSink()``.
     func write(_ text: [UInt8], isAtomic: Bool, mode: mode_t?) throws(NightjarError) -> Bool {
         var status = Glibc.stat()
         let isThere = withC { stat($0, &status) } == 0
@@ -151,7 +151,7 @@ struct FilePath: Sendable {
         return true
     }
 
-    /// - Returns: false for a named pipe or a device, which is left to ``openSink()``.
+    /// - Returns: false for a named pipe or a device, which must be opened with ``openSink()``.
     func append(_ text: [UInt8]) throws(NightjarError) -> Bool {
         if isStream { return false }
         let descriptor = try open(O_WRONLY | O_CREAT | O_APPEND, "append to")
@@ -160,14 +160,14 @@ struct FilePath: Sendable {
         return true
     }
 
-    /// The one that a link leads to is replaced, not the link.
+    /// If the path is a link, replaces its target, not the link.
     private func replace(
         mode: mode_t?, _ fill: (Int32) throws(NightjarError) -> Void
     ) throws(NightjarError) {
         let target = resolved
         var descriptor: Int32 = -1
         let temporary = try target.folder.makeUnique(Array(".nightjar-".utf8), Array(".tmp".utf8), for: self) { path in
-            // With a mode of its own it is nobody else's until it has that mode.
+            // With an explicit mode, the file is private until that mode is set.
             descriptor = Glibc.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode == nil ? 0o666 : 0o600)
             return descriptor >= 0 ? 0 : errno
         }
@@ -183,7 +183,7 @@ struct FilePath: Sendable {
             temporary.withC { _ = unlink($0) }
             throw error
         }
-        // The name itself; some file systems have no such call and need none.
+        // Syncs the directory entry. Some file systems do not support this and do not need it.
         let folder = target.folder.withC { Glibc.open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
         if folder >= 0 {
             fsync(folder)
@@ -191,7 +191,7 @@ struct FilePath: Sendable {
         }
     }
 
-    /// Itself where there is nothing.
+    /// Returns the path itself if the file does not exist.
     private var resolved: FilePath {
         withC { path in
             guard let real = realpath(path, nil) else { return self }
@@ -216,7 +216,7 @@ struct FilePath: Sendable {
         if code != 0 { throw failure("write", code) }
     }
 
-    /// - Returns: false where one of them is a named pipe or a device, which is neither opened nor replaced.
+    /// - Returns: false if one of the files is a named pipe or a device, which is neither opened nor replaced.
     func copy(to target: FilePath) throws(NightjarError) -> Bool {
         if isStream || target.isStream { return false }
         let source = try open(O_RDONLY, "copy")
@@ -242,11 +242,11 @@ struct FilePath: Sendable {
         }
     }
 
-    /// Makes something in this folder by a name that nothing there has.
+    /// Creates a file or folder with an unused name in this folder.
     ///
     /// - Parameters:
-    ///   - path: what messages are about; nil: this folder.
-    ///   - make: returns 0, or the system's number.
+    ///   - path: the path in error messages; nil: this folder.
+    ///   - make: returns 0 or an errno value.
     func makeUnique(
         _ prefix: [UInt8], _ suffix: [UInt8], for path: FilePath? = nil, _ make: (UnsafePointer<CChar>) -> Int32
     ) throws(NightjarError) -> FilePath {
@@ -258,15 +258,15 @@ struct FilePath: Sendable {
             code = made.withC(make)
             if code == 0 { return made }
         }
-        throw path?.failure("write", code) ?? failure("make something temporary in", code)
+        throw path?.failure("write", code) ?? failure("create a temporary file in", code)
     }
 
-    // MARK: Sizes, in bytes
+    // MARK: Sizes in bytes
 
-    /// What is asked for where a size says nothing.
+    /// The size of a read if the file size is unknown.
     private static let smallestRead = 64 * 1024
-    /// Of one read or write.
+    /// The largest single read or write.
     private static let largestPart = 1 << 20
-    /// Names that are tried: with 62 random bits the second is a wonder.
+    /// The number of names to try. With 62 random bits, even one collision is improbable.
     private static let tries = 16
 }

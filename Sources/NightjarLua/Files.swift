@@ -3,12 +3,12 @@ import Glibc
 import Nightjar
 import NightjarHandles
 
-/// The work on files by name, as modules/fs.lua asks for it. Each runs on a worker, where blocking is right, and every signal is
-/// blocked, so no call of the system is interrupted.
+/// The file operations of modules/fs.lua, by name. They run on a worker thread, which may block and has all signals
+/// blocked, so no system call is interrupted.
 enum FileWork {
     typealias Work = @Sendable () throws(NightjarError) -> WorkValue
 
-    /// - Returns: nil where there is none of the name, or the arguments are not its own.
+    /// - Returns: nil if the name is unknown or the arguments do not fit.
     static func named(_ name: String, _ arguments: [ScriptValue], _ temporaries: Temporaries) -> Work? {
         func bytes(_ index: Int) -> [UInt8]? {
             if index < arguments.count, case .string(let bytes) = arguments[index] { bytes } else { nil }
@@ -82,7 +82,7 @@ public func njl_work_start(
         guard let engine = Handle<Engine>.borrow(engine), let wait,
             let work = FileWork.named(name, values, engine.temporaries)
         else {
-            throw NightjarError(.invalidArgument, "there is no work \(quoted(name)) with these arguments")
+            throw NightjarError(.invalidArgument, "unknown operation \(quoted(name)), or invalid arguments for it")
         }
         return Handle<Outcome>.make(try engine.work(for: wait, work))
     }
@@ -96,7 +96,7 @@ public func njl_resource_read(
     refusing(error) { () throws(NightjarError) in
         guard let engine = Handle<Engine>.borrow(engine), let wait,
             let file = Handle<Resource>.borrow(resource) as? OpenFile
-        else { throw NightjarError(.invalidArgument, "this is no open file") }
+        else { throw NightjarError(.invalidArgument, "the argument is not an open file") }
         let most = Int(clamping: max(1, min(most, OpenFile.largestRead)))
         return Handle<Outcome>.make(
             try engine.work(for: wait) { () throws(NightjarError) in
@@ -117,7 +117,7 @@ public func njl_resource_release(_ resource: OpaquePointer?) {
     Handle<Resource>.release(resource)
 }
 
-// MARK: What work has come to
+// MARK: Results of work
 
 @_cdecl("njl_work_is_list") @implementation
 public func njl_work_is_list(_ outcome: OpaquePointer?) -> Bool {
@@ -137,7 +137,7 @@ public func njl_work_value(_ outcome: OpaquePointer?, _ index: Int, _ value: Uns
         case .one(let one), .resource(_, let one): index == 0 ? one : nil
         case .nothing, nil: nil
         }
-    // The outcome keeps the bytes, and that its buffer, in place.
+    // The outcome keeps the bytes and their buffer in place.
     guard let found else { return false }
     value?.pointee = found.withC { $0 }
     return true
@@ -158,7 +158,7 @@ public func njl_work_take_resource(_ outcome: OpaquePointer?) -> OpaquePointer? 
 }
 
 extension ScriptValue {
-    /// A copy.
+    /// Copies the value.
     init(_ value: njl_value) {
         switch value.kind {
         case NJL_BOOLEAN: self = .boolean(value.boolean)

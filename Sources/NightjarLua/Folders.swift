@@ -1,9 +1,9 @@
 import Glibc
 import Nightjar
 
-// Folders, and what is told of files.
+// Folders and file status.
 
-/// What the system tells of a file.
+/// The status of a file as reported by the system.
 struct FileStatus {
     let kind: String
     let size: Int
@@ -36,20 +36,20 @@ struct FileStatus {
 }
 
 extension FilePath {
-    /// - Parameter follows: a link is told as what it leads to.
-    /// - Returns: nil where there is nothing.
+    /// - Parameter follows: reports the target of a link instead of the link.
+    /// - Returns: nil if the file does not exist.
     func status(follows: Bool) throws(NightjarError) -> FileStatus? {
         var status = Glibc.stat()
         if withC({ follows ? stat($0, &status) : lstat($0, &status) }) == 0 { return FileStatus(status) }
-        guard errno == ENOENT || errno == ENOTDIR else { throw failure("look at", errno) }
+        guard errno == ENOENT || errno == ENOTDIR else { throw failure("access", errno) }
         return nil
     }
 
-    /// Names and kinds in turns, by name.
+    /// The names and kinds alternating, sorted by name.
     func list() throws(NightjarError) -> [ScriptValue] {
         guard let entries = try Folder(open(O_RDONLY | O_DIRECTORY, "list"), self).entries() else {
             throw NightjarError(
-                .tooLarge, "\(name) holds more than \(Folder.mostEntries) files, which is more than is listed")
+                .tooLarge, "cannot list \(name): it contains more than \(Folder.mostEntries) files")
         }
         return entries.sorted { $0.name.lexicographicallyPrecedes($1.name) }
             .flatMap { [.string($0.name), .string($0.kind)] }
@@ -69,7 +69,7 @@ extension FilePath {
 
     private func make() -> Int32 { withC { mkdir($0, 0o777) } }
 
-    /// - Returns: whether there was something.
+    /// - Returns: whether the file existed.
     func remove(isRecursive: Bool) throws(NightjarError) -> Bool {
         if withC({ unlink($0) }) == 0 { return true }
         let code = errno
@@ -78,14 +78,14 @@ extension FilePath {
         if isRecursive { try empty() }
         guard withC({ rmdir($0) }) == 0 else {
             if errno == ENOENT { return false }
-            let hint = errno == ENOTEMPTY && !isRecursive ? "; option 'recursive' removes what is in it, too" : ""
+            let hint = errno == ENOTEMPTY && !isRecursive ? "; set recursive = true to remove its contents, too" : ""
             throw NightjarError(.storage, "cannot remove \(name): \(systemText(errno))\(hint)", code: errno)
         }
         return true
     }
 
-    /// Removes all that is in the folder, from below, by descriptors: a link that somebody puts in the way is removed and not
-    /// followed.
+    /// Removes the contents of the folder, deepest first, relative to descriptors: a link that another process puts in
+    /// place is removed and not followed.
     private func empty() throws(NightjarError) {
         var way = [Folder(try open(O_RDONLY | O_DIRECTORY | O_NOFOLLOW, "remove"), self)]
         try way[0].load(for: self)
@@ -112,7 +112,7 @@ extension FilePath {
     }
 }
 
-/// A folder that is open. Owns its descriptor.
+/// An open folder. Owns its descriptor.
 private final class Folder {
     typealias Entry = (name: [UInt8], kind: String)
 
@@ -127,7 +127,7 @@ private final class Folder {
 
     deinit { close(descriptor) }
 
-    /// - Returns: nil where there are too many.
+    /// - Returns: nil if there are too many entries.
     func entries() throws(NightjarError) -> [Entry]? {
         let copy = dup(descriptor)
         guard copy >= 0 else { throw path.failure("list", errno) }
@@ -161,7 +161,7 @@ private final class Folder {
     func load(for path: FilePath) throws(NightjarError) {
         guard let entries = try entries() else {
             throw NightjarError(
-                .tooLarge, "cannot remove \(path.name): it holds more than \(Folder.mostEntries) files")
+                .tooLarge, "cannot remove \(path.name): it contains more than \(Folder.mostEntries) files")
         }
         left = entries
     }
@@ -176,14 +176,14 @@ private final class Folder {
         FilePath(name).withC { unlinkat(descriptor, $0, 0) } == 0 || errno == ENOENT
     }
 
-    /// - Parameter path: whose last part is its name.
+    /// - Parameter path: its last component is the folder's name.
     func removeFolder(_ path: [UInt8]) -> Bool {
         let name = Array(path.reversed().prefix { $0 != UInt8(ascii: "/") }.reversed())
         return FilePath(name).withC { unlinkat(descriptor, $0, AT_REMOVEDIR) } == 0 || errno == ENOENT
     }
 
-    /// In memory at once, about 100 bytes each.
+    /// The maximum number of entries in memory, about 100 bytes each.
     static let mostEntries = 1_000_000
-    /// Folders within each other, each of which takes a descriptor: a process has 1024 unless it asks for more.
+    /// The maximum nesting depth. Each level takes a descriptor, and the default limit of a process is 1024.
     static let deepest = 128
 }

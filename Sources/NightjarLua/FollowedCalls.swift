@@ -1,15 +1,15 @@
 import NIOCore
 import Nightjar
 
-/// How far the calls of a session have come, together: those that began while others were under way, what has ended among them
-/// included.
+/// The combined progress of a session's calls. A group consists of the calls that began while others were in flight,
+/// including those that have ended.
 struct FollowedCalls {
     private var underWay: [ObjectIdentifier: TransferProgress] = [:]
     private var ended = TransferProgress()
     private var began = NIODeadline.now()
     private(set) var isChanged = false
 
-    /// What is under way is not followed any more.
+    /// Stops following the calls in flight.
     mutating func rest() {
         guard !underWay.isEmpty else { return }
         underWay = [:]
@@ -37,7 +37,7 @@ struct FollowedCalls {
         isChanged = true
     }
 
-    /// The sums; a total is nil where it is not known of all.
+    /// Returns the sums; a total is nil if it is unknown for any call.
     mutating func take() -> (sum: TransferProgress, calls: Int, time: Duration) {
         isChanged = false
         var sum = ended
@@ -59,7 +59,7 @@ struct FollowedCalls {
 }
 
 extension Int {
-    /// Counts of bytes, which a server may announce as it likes.
+    /// Byte counts may be arbitrarily large, because servers announce them.
     fileprivate func addingClamped(_ other: Int) -> Int {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? .max : sum

@@ -3,7 +3,7 @@ import Nightjar
 import NightjarCrypto
 import NightjarHandles
 
-// Digests, message authentication codes and random bytes, for scripts.
+// Digests, message authentication codes and random bytes for scripts.
 
 private final class ScriptHash {
     let running: RunningHash

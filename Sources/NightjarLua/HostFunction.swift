@@ -2,7 +2,7 @@ import CLua
 import Nightjar
 import NightjarHandles
 
-/// A value that a script and its host exchange. Tables and functions stay inside.
+/// A value passed between a script and its host. Tables and functions cannot be passed.
 public enum ScriptValue: Sendable, Equatable {
     case none
     case boolean(Bool)
@@ -12,7 +12,7 @@ public enum ScriptValue: Sendable, Equatable {
 
     public static func string(_ text: String) -> ScriptValue { .string(Array(text.utf8)) }
 
-    /// Lends the value as C has it.
+    /// Lends the value in its C form.
     func withC<Result>(_ body: (njl_value) -> Result) -> Result {
         var value = njl_value()
         switch self {
@@ -37,7 +37,8 @@ public enum ScriptValue: Sendable, Equatable {
     }
 }
 
-/// One call of a registered function: its arguments, counted from 0, and what it returns. Good until the function returns.
+/// One call of a registered function: its arguments, with indices from 0, and its results. Valid until the function
+/// returns.
 public final class ScriptCall {
     public enum Kind: UInt32, Sendable {
         case none = 0
@@ -61,21 +62,22 @@ public final class ScriptCall {
         arguments.indices.contains(index) ? arguments[index] : nil
     }
 
-    /// `none` also beyond the last.
+    /// Also `none` beyond the last argument.
     public func kind(_ index: Int) -> Kind {
         argument(index).flatMap { Kind(rawValue: $0.kind.rawValue) } ?? .none
     }
 
-    /// False for what is no boolean.
+    /// False if the argument is not a boolean.
     public func boolean(_ index: Int) -> Bool { argument(index)?.boolean ?? false }
 
-    /// Zero for what is no number without a fraction.
+    /// Zero if the argument is not an integer or an integral number.
     public func integer(_ index: Int) -> Int64 { argument(index)?.integer ?? 0 }
 
-    /// Zero for what is no number.
+    /// Zero if the argument is not a number.
     public func number(_ index: Int) -> Double { argument(index)?.number ?? 0 }
 
-    /// The bytes of a string, with a NUL behind the last, borrowed until the function returns; nil for all else.
+    /// The bytes of a string, followed by a NUL, borrowed until the function returns; nil if the argument is not a
+    /// string.
     public func string(_ index: Int) -> UnsafeRawBufferPointer? {
         guard let value = argument(index), value.kind == NJL_STRING else { return nil }
         return value.bytes.buffer
@@ -87,13 +89,13 @@ public final class ScriptCall {
     public func returnNumber(_ value: Double) { results.append(ResultValue(.number(value))) }
     public func returnString(_ bytes: UnsafeRawBufferPointer) { results.append(ResultValue(.string(Array(bytes)))) }
 
-    /// Raises an error in the script; what was returned is forgotten.
+    /// Raises an error in the script and discards the results.
     public func fail(_ message: String) { failure = ResultValue(.string(message)) }
 
-    /// The arguments are no longer there.
+    /// Invalidates the arguments.
     func end() { arguments = UnsafeBufferPointer(start: nil, count: 0) }
 
-    /// A result in memory of its own, which stays in place until the call is released.
+    /// A result in its own memory, which does not move until the call is released.
     final class ResultValue {
         let value: njl_value
         private let bytes: UnsafeMutableRawBufferPointer

@@ -2,14 +2,14 @@ import CLua
 import Nightjar
 import NightjarHandles
 
-/// The interpreter of the `nightjar` command: all of Lua's libraries, `arg`, warnings, and Ctrl-C ends what runs.
-/// Code and names are bytes, without a NUL in names and arguments.
+/// The interpreter of the `nightjar` command, with all of Lua's libraries, `arg`, warnings and Ctrl-C. Code and names
+/// are bytes; names and arguments contain no NUL.
 public final class Interpreter {
     private let script: Script
 
     /// - Parameters:
-    ///   - arguments: of the process, its own name first; the table `arg` as `lua` makes it.
-    ///   - scriptPosition: where the script's name stands in them; their number when there is none.
+    ///   - arguments: the process's arguments, starting with its own name; they become the table `arg` as in `lua`.
+    ///   - scriptPosition: the index of the script's name in `arguments`, or their number if there is none.
     public init(arguments: [[UInt8]], scriptPosition: Int) throws(NightjarError) {
         var limits = ScriptLimits.none
         limits.isInterruptible = false
@@ -22,7 +22,7 @@ public final class Interpreter {
         guard isSet else { throw NightjarError(.script, "not enough memory for the arguments") }
     }
 
-    /// Tells of what the clients do that scripts make from here on, on the thread that runs them.
+    /// Observes the clients that scripts create from now on. Events are delivered on the thread that runs the scripts.
     public func observe(by observe: @escaping @Sendable (CallEvent) -> Void) {
         guard let engine = Handle<Engine>.borrow(njl_script_engine(script.state)) else { return }
         engine.observers.append(CallObserver(queue: engine.queue, observe: observe))
@@ -42,7 +42,7 @@ public final class Interpreter {
         try execute(NJL_FROM_MODULE, [], name: name)
     }
 
-    /// Calls a `lua_CFunction` that opens a library in the interpreter's state; it may raise.
+    /// Calls a `lua_CFunction` that opens a library in the interpreter's state. It may raise.
     public func open(_ library: @convention(c) (OpaquePointer?) -> Int32) throws(NightjarError) {
         var message: UnsafeMutablePointer<CChar>?
         defer { njl_script_free_text(message) }
@@ -50,7 +50,7 @@ public final class Interpreter {
         throw NightjarError(.script, message.map { String(cString: $0) } ?? "not enough memory")
     }
 
-    /// Calls what `require` returns for a module, with strings that have no NUL.
+    /// Calls the function that `require` returns for a module. The arguments contain no NUL.
     ///
     /// - Returns: the integer that it returned, or 0.
     public func runProgram(_ module: String, arguments: [[UInt8]] = []) throws(NightjarError) -> Int32 {
@@ -70,7 +70,7 @@ public final class Interpreter {
     public static let luaVersion = String(cString: njl_lua_version())
 }
 
-/// Borrows the strings as C has them.
+/// Lends the strings as C strings.
 private func withCStrings<Result>(
     _ strings: [[UInt8]], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>?) -> Result
 ) -> Result {

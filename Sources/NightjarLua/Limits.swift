@@ -2,7 +2,7 @@ import CLua
 import Nightjar
 import NightjarHandles
 
-// How a client stands with its limits, for scripts.
+// The state of a client's limits, for scripts.
 
 @_cdecl("njl_client_limits") @implementation
 public func njl_client_limits(_ client: OpaquePointer?) -> OpaquePointer? {

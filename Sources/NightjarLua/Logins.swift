@@ -3,16 +3,16 @@ import Nightjar
 import NightjarHandles
 import Synchronization
 
-// The logins of clients, where the script provides their tokens, hears of their end, or brings them.
+// The logins of clients whose tokens come from the script, and the notifications about required logins.
 
-/// What the clients of one Lua state ask their script about their logins, on the way from their loops to its thread.
+/// Passes decision requests of the clients from their loops to the thread of one Lua state.
 final class Questions: Sendable {
     private let asked = Mutex<[Question]>([])
     private let queue: CompletionQueue
 
     init(_ queue: CompletionQueue) { self.queue = queue }
 
-    /// Any thread.
+    /// Callable from any thread.
     func ask(_ question: Question) {
         asked.withLock { $0.append(question) }
         queue.wake()
@@ -21,13 +21,14 @@ final class Questions: Sendable {
     func next() -> Question? { asked.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
 }
 
-/// One of them: for a token, for the answer of a mock's route, or that the login has ended, to which there is no answer.
+/// A decision request for a token or for the response of a mock's route, or the notification that a login is required,
+/// which has no answer.
 final class Question: Sendable {
-    /// The number of the client, or of the mock.
+    /// The number of the client or the mock.
     let client: Int64
     let token: TokenQuestion?
     let mocked: MockQuestion?
-    /// Which one is asked: of the mock's, or of those that provide the client's tokens, counted from 1.
+    /// Which function is asked, counted from 1: of the mock, or of the client's token functions.
     let function: Int
     private let isAnswered = Atomic<Bool>(false)
 
@@ -49,7 +50,7 @@ final class Question: Sendable {
         fail(
             mocked == nil
                 ? "auth.provider was stopped before it returned a token"
-                : "the function of the mock's route was stopped before it returned an answer")
+                : "the function of the mock's route was stopped before it returned a response")
     }
 
     var kind: njl_question_kind {
@@ -68,7 +69,7 @@ final class Question: Sendable {
         mocked?.answer(result)
     }
 
-    /// What comes behind the first is dropped.
+    /// Only the first answer counts.
     func answer(_ result: Result<Token, NightjarError>) {
         guard !isAnswered.exchange(true, ordering: .relaxed) else { return }
         token?.answer(result)
@@ -76,13 +77,13 @@ final class Question: Sendable {
 }
 
 extension Configuration {
-    /// Has the login ask and tell what the listener wants.
+    /// Connects the login with the functions that the listener has.
     mutating func tell(_ questions: Questions, of listener: njl_listener) throws(NightjarError) {
         guard listener.provided_count > 0 || listener.hears_of_logins else { return }
         guard mayHaveLogin else {
             throw NightjarError(
                 .invalidArgument,
-                "option \"auth.on_login_required\" is for a login: \"oauth2\", \"login\", or \"bearer\" with a provider"
+                "option \"auth.on_login_required\" requires type \"oauth2\", \"login\", or \"bearer\" with a provider"
             )
         }
         let number = listener.number
@@ -102,21 +103,21 @@ extension Configuration {
 }
 
 extension njl_bytes {
-    /// Nil where there is none.
+    /// Returns nil if `data` is NULL.
     fileprivate func optionalText(_ name: String) throws(NightjarError) -> String? {
         data == nil ? nil : try text(name)
     }
 }
 
 extension Token {
-    /// - Parameter lifetime: in seconds; negative: not known.
+    /// - Parameter lifetime: in seconds; negative: unknown.
     fileprivate init(access: njl_bytes, refresh: njl_bytes, lifetime: Double) throws(NightjarError) {
         self.init(access: try access.text("the access token"))
         self.refresh = try refresh.optionalText("the refresh token")
         if let lifetime = Duration(seconds: lifetime) { self = lasting(lifetime) }
         guard authorization != nil else {
             throw NightjarError(
-                .invalidArgument, "the access token is empty, or has a character that cannot stand in a header")
+                .invalidArgument, "the access token is empty or contains a character that is not allowed in a header")
         }
     }
 }
@@ -143,7 +144,7 @@ public func njl_question_provide(_ question: OpaquePointer?, _ token: njl_bytes,
 @_cdecl("njl_question_end_login") @implementation
 public func njl_question_end_login(_ question: OpaquePointer?) {
     Handle<Question>.borrow(question)?.answer(
-        .failure(NightjarError(.unauthorized, "auth.provider has no token any more")))
+        .failure(NightjarError(.unauthorized, "auth.provider returned no token")))
 }
 
 @_cdecl("njl_question_fail") @implementation
@@ -156,7 +157,7 @@ public func njl_question_release(_ question: OpaquePointer?) {
     Handle<Question>.release(question)
 }
 
-// MARK: Logins that the script brings
+// MARK: Tokens set by the script
 
 @_cdecl("njl_client_sign_in") @implementation
 public func njl_client_sign_in(

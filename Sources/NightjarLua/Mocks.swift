@@ -3,11 +3,11 @@ import NIOCore
 import Nightjar
 import NightjarHandles
 
-// Mocks of scripts: their routes, their functions' answers, and what was asked of them.
+// Mocks of scripts: their routes, the responses of their functions, and the recorded requests.
 
 extension ArrivedRequest {
-    /// A request as a script sees it: names of headers in lower case, and a list for what comes more than once. The body is
-    /// there where it is text.
+    /// A request in the form for scripts: header names in lower case, and lists for repeated names. The body is
+    /// included if it is text.
     fileprivate func described(_ more: [JSONValue.Member]) -> JSONValue {
         var members: [JSONValue.Member] = [
             .init("method", .string(method.name)),
@@ -37,7 +37,7 @@ public func njl_mock_new(
 ) -> OpaquePointer? {
     refusing(error) { () throws(NightjarError) in
         guard let engine = Handle<Engine>.borrow(engine) else {
-            throw NightjarError(.closed, "the script is over")
+            throw NightjarError(.closed, "the script has ended")
         }
         let questions = engine.questions
         return Handle<Mock>.make(
@@ -55,7 +55,7 @@ public func njl_mock_reset(_ mock: OpaquePointer?) { Handle<Mock>.borrow(mock)?.
 public func njl_mock_verify(_ mock: OpaquePointer?, _ error: UnsafeMutablePointer<OpaquePointer?>?) -> Bool {
     refusing(error) { () throws(NightjarError) in
         guard let mock, let borrowed = Handle<Mock>.borrow(mock) else {
-            throw NightjarError(.closed, "the mock is gone")
+            throw NightjarError(.closed, "the mock was released")
         }
         try borrowed.verify()
         return mock
@@ -81,7 +81,7 @@ public func njl_mock_calls(_ mock: OpaquePointer?) -> OpaquePointer? {
     return Handle.make(LentText((try? JSONValue.array(calls).encoded()).map { String(buffer: $0) } ?? "[]"))
 }
 
-// MARK: Functions that answer
+// MARK: Response functions
 
 @_cdecl("njl_question_function") @implementation
 public func njl_question_function(_ question: OpaquePointer?) -> Int64 {

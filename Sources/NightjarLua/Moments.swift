@@ -2,7 +2,7 @@ import CLua
 import Nightjar
 import NightjarHandles
 
-// Moments as text, for scripts.
+// Parsing and formatting of times for scripts.
 
 extension Timestamp {
     fileprivate init?(_ moment: njl_timestamp) {

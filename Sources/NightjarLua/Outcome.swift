@@ -4,34 +4,34 @@ import NIOCore
 import Nightjar
 import NightjarHandles
 
-/// One call and, once it has ended, its response or error; also a response or an error of another origin.
+/// One call and, after it has ended, its response or error. Also a response or an error that does not come from a call.
 ///
 /// Belongs to the thread that runs the Lua state.
 final class Outcome: @unchecked Sendable {
-    /// What the poll that reports the end names; nil: nobody waits (any more).
+    /// The wait that the poll reports; nil: none.
     var wait: OpaquePointer?
-    /// Where the engine keeps it while it is under way.
+    /// The index in the engine's list while the call is in flight.
     var place = 0
-    /// While the call is under way.
+    /// Set while the call is in flight.
     var task: ClientTask?
-    /// The login, logout or loading that this is, while it is in progress.
+    /// The login, logout or load in progress.
     var operation: ClientOperation?
-    /// Nil while the call is under way; of a streamed answer, until its head is there.
+    /// Nil while the call is in flight; for a streamed response, until its head arrives.
     var result: Result<Response, NightjarError>?
-    /// It stands for what comes of a refresh, which no task of its own brings.
+    /// The outcome stands for work without a task or operation, such as a revalidation, and has not ended.
     var isPending = false
-    /// What came of fetching anew the stored answer that the call was given; nil within: nothing is fetched. Nil while nobody
-    /// knows.
+    /// The result of the background revalidation of the stale response that the call returned; nil inside: nothing is
+    /// revalidated. Nil while it is in progress.
     var refreshed: Result<Response, NightjarError>?? = .some(nil)
-    /// Who waits for that.
+    /// The outcomes that wait for that result.
     var refreshListeners: [Outcome] = []
-    /// The redirect that the script is asked about.
+    /// The redirect that awaits the script's decision.
     var hop: RedirectHop?
-    /// The failed attempt that the script is asked about.
+    /// The failed attempt that awaits the script's decision.
     var retry: RetryQuestion?
-    /// How far it has come, where the script is to be told.
+    /// Progress that was not reported to the script yet.
     private var progress: TransferProgress?
-    /// What a person has to do for the login that this is.
+    /// The instructions for the user of an interactive login.
     private var prompt: LoginPrompt?
     private var isToPrompt = false
     /// The part of the request that a sandboxed script sees; nil: the script is not sandboxed or did not make the
@@ -39,20 +39,20 @@ final class Outcome: @unchecked Sendable {
     var view: View?
     /// Counts the memory held for the call.
     var hold: MemoryHold?
-    /// Gives up what an outcome without a task stands for.
+    /// Cancels the work of an outcome without a task.
     var abandon: (() -> Void)?
-    /// What work of ours has come to.
+    /// The result of blocking work.
     var value: WorkValue?
-    /// What was loaded, where it is no call but that.
+    /// The result of a document load.
     var catalog: Catalog?
-    /// The answer's body where it is streamed.
+    /// The streamed response body.
     var incoming: IncomingBody?
-    /// The request's body where the script is asked for it.
+    /// The request body that the script produces.
     var outgoing: OutgoingBody?
-    /// Texts that were asked for, NUL-terminated, by field; C borrows them.
+    /// Texts that were read, NUL-terminated, by field; C borrows them.
     private var texts: [(field: UInt32, bytes: UnsafeMutableBufferPointer<CChar>)] = []
 
-    /// Those of the answers that led here, as far as they were asked for.
+    /// The URLs of redirects that were read.
     private var redirectURLs: [UnsafeMutableBufferPointer<CChar>] = []
 
     init(wait: OpaquePointer) { self.wait = wait }
@@ -78,7 +78,7 @@ final class Outcome: @unchecked Sendable {
         }
     }
 
-    /// Of a refresh.
+    /// Creates a pending outcome without a task.
     init() { isPending = true }
 
     deinit {
@@ -86,15 +86,15 @@ final class Outcome: @unchecked Sendable {
         for url in redirectURLs { url.deallocate() }
     }
 
-    /// Nothing comes any more.
+    /// Whether no further events arrive.
     var isEnded: Bool { task == nil && operation == nil && !isPending }
 
-    /// Whether the script is asked about something, or told of its progress.
+    /// Whether a decision request, a prompt or progress is waiting for the script.
     var isQuestion: Bool { hop != nil || retry != nil || isToPrompt || progress != nil }
 
     func note(_ progress: TransferProgress) { self.progress = progress }
 
-    /// - Returns: what is to be told, once.
+    /// - Returns: progress that was not reported yet.
     func takeProgress() -> TransferProgress? { progress.take() }
 
     func ask(_ hop: RedirectHop) {
@@ -107,19 +107,19 @@ final class Outcome: @unchecked Sendable {
         forget([NJL_PROMPT_URL, NJL_PROMPT_CODE, NJL_PROMPT_PAGE, NJL_PROMPT_COMPLETE_PAGE])
     }
 
-    /// A login that succeeds has no response.
+    /// A successful login has no response.
     func endLogin(_ end: Result<Void, NightjarError>) {
         isToPrompt = false
         if case .failure(let error) = end { result = .failure(error) }
     }
 
-    /// - Returns: whether there is a new one.
+    /// - Returns: whether there is a new prompt.
     func takePrompt() -> Bool {
         defer { isToPrompt = false }
         return isToPrompt
     }
 
-    /// Texts that are to be made anew.
+    /// Discards cached texts whose values have changed.
     private func forget(_ fields: [njl_field]) {
         guard !texts.isEmpty else { return }
         let fields = fields.map(\.rawValue)
@@ -127,7 +127,7 @@ final class Outcome: @unchecked Sendable {
         texts.removeAll { fields.contains($0.field) }
     }
 
-    /// The call has ended. What ends a streamed answer behind its head is for those who read on.
+    /// Ends the call. An error after the head of a streamed response is reported to the reader of its body.
     func finish(_ end: Result<Response, NightjarError>) {
         outgoing = nil
         (hop, retry) = (nil, nil)
@@ -148,7 +148,7 @@ final class Outcome: @unchecked Sendable {
         if case .failure(let error) = result { error } else { nil }
     }
 
-    /// The response's headers that a sandboxed script sees: all but those that carry credentials.
+    /// The response headers that a sandboxed script sees: all except those that carry credentials.
     private(set) lazy var publicHeaders: Headers? = response.map { response in
         var shown = Headers()
         let headers = response.headers.withoutCredentials
@@ -160,14 +160,14 @@ final class Outcome: @unchecked Sendable {
         return shown
     }
 
-    /// - Returns: without its NUL; nil when there is no such field.
+    /// - Returns: the text without its NUL; nil if there is no such field.
     func text(_ field: njl_field) -> UnsafeBufferPointer<CChar>? {
         let known = texts.first { $0.field == field.rawValue }?.bytes
         guard let bytes = known ?? makeText(field) else { return nil }
         return UnsafeBufferPointer(rebasing: bytes.dropLast())
     }
 
-    /// - Returns: the status of the redirect and the URL, without its NUL.
+    /// - Returns: the status of the redirect, and its URL without its NUL.
     func redirect(at index: Int) -> (status: Int, url: UnsafeBufferPointer<CChar>)? {
         guard let redirects = response?.redirects, redirects.indices.contains(index) else { return nil }
         while redirectURLs.count <= index {
@@ -306,7 +306,7 @@ public func njl_outcome_response(_ outcome: OpaquePointer?, _ view: UnsafeMutabl
     guard let outcome = Handle<Outcome>.borrow(outcome), let response = outcome.response else { return false }
     view?.pointee = njl_response(
         status: Int32(clamping: response.status),
-        // The outcome keeps the response, and that its buffer, in place.
+        // The outcome keeps the response and its buffer in place.
         body: response.body.withUnsafeReadableBytes(njl_bytes.init),
         attempts: Int32(clamping: response.attempts),
         is_streamed: outcome.incoming != nil)

@@ -3,9 +3,9 @@ import NIOCore
 import Nightjar
 import NightjarHandles
 
-/// A list that a server gives in pages, as a script walks through it. Belongs to the thread that runs the Lua state.
+/// A paginated list and the position of a script in it. Belongs to the thread that runs the Lua state.
 ///
-/// Any number of tasks may wait for its next page, which is loaded once; whoever comes first takes it.
+/// Any number of tasks may wait for the next page. It is loaded once, and the first task to run takes it.
 final class Pages: @unchecked Sendable {
     enum Step {
         case ready(Page)
@@ -19,18 +19,18 @@ final class Pages: @unchecked Sendable {
     private let request: Request
     private let pagination: Pagination
     private let timeout: Duration?
-    /// Where the client has hooks.
+    /// Set if the client has hooks.
     private let sender: ScriptSender?
     private(set) var pager: Pager
-    /// Where the walk has begun.
+    /// The state at which the list started.
     private var start: String
-    /// The page that was taken last, and what the script has a place in.
+    /// The page taken last, in which the script has a position.
     private var current: Page?
-    /// What came and nobody has taken.
+    /// A result that was not taken yet.
     private var result: Result<Page?, NightjarError>?
     private var isLoading = false
     private var hasEnded = false
-    /// Counts the walks: what comes of one that was given up is dropped.
+    /// Counts restarts; results of an earlier run are discarded.
     private var walk = 0
     private var waiting: [Outcome] = []
 
@@ -50,7 +50,7 @@ final class Pages: @unchecked Sendable {
 
     deinit { pager.cancel() }
 
-    /// - Parameter keepsError: a failure is told again by the next.
+    /// - Parameter keepsError: the next call reports a failure again.
     func take(keepsError: Bool) -> Step {
         if engine.isForked { return .failed(NightjarError(.forked, "this list belongs to the parent process")) }
         switch result {
@@ -84,7 +84,7 @@ final class Pages: @unchecked Sendable {
         }
     }
 
-    /// An outcome that ends when there is something to take.
+    /// Returns an outcome that ends when there is something to take.
     func await(by wait: OpaquePointer) -> Outcome {
         let outcome = engine.pending(for: wait)
         waiting.append(outcome)
@@ -114,7 +114,7 @@ final class Pages: @unchecked Sendable {
         hasEnded = true
     }
 
-    /// By a walk of its own: what the one before has on its way comes to nobody.
+    /// Restarts the list. Results of the previous run are discarded.
     ///
     /// - Parameter state: nil: from the beginning.
     func beginAnew(at state: String?) throws(NightjarError) {
@@ -124,9 +124,10 @@ final class Pages: @unchecked Sendable {
         beginAnew()
     }
 
-    /// Behind so many items of the page that was taken last.
+    /// Returns the state after `consumed` items of the page taken last.
     ///
-    /// The pager's own place is behind what it gave, which may be a page that nobody has taken: it counts at the end alone.
+    /// The pager's own state is after the page it loaded last, which may not have been taken, so it is used only at the
+    /// end.
     func state(consumed: Int) -> String { current?.state(consumed: consumed) ?? (hasEnded ? pager.state : start) }
 }
 
@@ -238,7 +239,7 @@ public func njl_page_count(_ page: OpaquePointer?) -> Int { Handle<Page>.borrow(
 @_cdecl("njl_page_item") @implementation
 public func njl_page_item(_ page: OpaquePointer?, _ index: Int) -> njl_bytes {
     guard let page = Handle<Page>.borrow(page), 0..<page.count ~= index else { return njl_bytes(data: nil, length: 0) }
-    // The page keeps its answer, and that its buffer, in place.
+    // The page keeps its response and the buffer in place.
     return page.text(index).withUnsafeReadableBytes { njl_bytes($0) }
 }
 

@@ -2,12 +2,12 @@ import Glibc
 import Nightjar
 import Synchronization
 
-/// Something of the system that a script holds; it ends with ``close()``, or with its last owner.
+/// A system resource held by a script. It is released by ``close()`` or with its last owner.
 class Resource: @unchecked Sendable {
     func close() {}
 }
 
-/// A plain file that is read from its start to its end.
+/// A regular file that is read from start to end.
 final class OpenFile: Resource, @unchecked Sendable {
     private struct State {
         var isReading = false
@@ -17,10 +17,10 @@ final class OpenFile: Resource, @unchecked Sendable {
     private let path: FilePath
     private let descriptor: Int32
     private let state = Mutex(State())
-    /// Held during a read, which may take as long as a file system likes. ``close()`` does not wait for it.
+    /// Held during a read, which may take arbitrarily long. ``close()`` does not wait for it.
     private let turn = Mutex(())
 
-    /// - Parameter descriptor: owned from here on.
+    /// - Parameter descriptor: ownership is transferred.
     init(_ path: FilePath, _ descriptor: Int32) {
         self.path = path
         self.descriptor = descriptor
@@ -37,7 +37,7 @@ final class OpenFile: Resource, @unchecked Sendable {
         if closesNow { Glibc.close(descriptor) }
     }
 
-    /// - Returns: nothing at the end.
+    /// - Returns: the next bytes; empty at the end.
     func read(_ most: Int) throws(NightjarError) -> [UInt8] {
         try turn.withLock { _ throws(NightjarError) in
             let mayRead = state.withLock { state in
@@ -62,11 +62,11 @@ final class OpenFile: Resource, @unchecked Sendable {
     static let largestRead: Int64 = 1 << 20
 }
 
-/// A named pipe or a device that was opened without blocking, until the script takes its descriptor.
+/// A named pipe or a device that was opened in non-blocking mode, until the script takes its descriptor.
 final class OpenStream: Resource, @unchecked Sendable {
     private let descriptor: Mutex<Int32>
 
-    /// - Parameter descriptor: owned from here on.
+    /// - Parameter descriptor: ownership is transferred.
     init(_ descriptor: Int32) { self.descriptor = Mutex(descriptor) }
 
     deinit { close() }
@@ -76,7 +76,7 @@ final class OpenStream: Resource, @unchecked Sendable {
         if descriptor >= 0 { Glibc.close(descriptor) }
     }
 
-    /// - Returns: the descriptor, the caller's to close; -1 after the first call.
+    /// - Returns: the descriptor, owned by the caller; -1 after the first call.
     func take() -> Int32 {
         descriptor.withLock { descriptor in
             defer { descriptor = -1 }
@@ -85,7 +85,8 @@ final class OpenStream: Resource, @unchecked Sendable {
     }
 }
 
-/// A file or a folder that is removed when it is closed, with all that is in it then; by the process that made it.
+/// A temporary file or folder. It is removed with its contents when it is closed, but only by the process that created
+/// it.
 final class Temporary: Resource, @unchecked Sendable {
     let path: FilePath
     private let number: UInt64
@@ -102,7 +103,7 @@ final class Temporary: Resource, @unchecked Sendable {
     override func close() { all.remove(number) }
 }
 
-/// What is temporary of one Lua state, so that nothing stays when the process ends and nobody closes it.
+/// The temporary files and folders of one Lua state, removed at the latest when the process ends.
 final class Temporaries: Sendable {
     private struct State {
         var paths: [UInt64: FilePath] = [:]
@@ -111,19 +112,20 @@ final class Temporaries: Sendable {
     }
 
     private let state = Mutex(State())
-    /// A forked child has its parent's in memory, and they stay the parent's.
+    /// In a forked child, the copies still belong to the parent.
     private let owner = getpid()
 
-    /// An empty file or folder that nobody else may read.
+    /// Creates an empty file or folder that is accessible only to the user.
     ///
-    /// - Throws: `storage`; `closed` when nothing is made any more.
+    /// - Throws: `storage`; `closed` after ``removeAll()``.
     func make(
         isFolder: Bool, in folder: FilePath, prefix: [UInt8], suffix: [UInt8]
     ) throws(NightjarError) -> Temporary {
-        // Under the lock: what has been made is known, or removeAll, which may be the last that the process does, has been.
+        // Under the lock, so that ``removeAll()``, possibly the last action of the process, sees everything that was
+        // created.
         try state.withLock { state throws(NightjarError) in
             guard !state.isClosed else {
-                throw NightjarError(.closed, "the script ends, and nothing temporary is made any more")
+                throw NightjarError(.closed, "temporary files cannot be created: the script is ending")
             }
             let path = try folder.makeUnique(prefix, suffix) { path in
                 if isFolder { return mkdir(path, 0o700) == 0 ? 0 : errno }
@@ -140,11 +142,11 @@ final class Temporaries: Sendable {
 
     fileprivate func remove(_ number: UInt64) {
         guard owner == getpid(), let path = state.withLock({ $0.paths.removeValue(forKey: number) }) else { return }
-        // What cannot be removed stays: nobody is left to be told.
+        // Errors are ignored: there is no one to report them to.
         _ = try? path.remove(isRecursive: true)
     }
 
-    /// Nothing is made any more, either.
+    /// Removes everything. No further temporary files can be created.
     func removeAll() {
         guard owner == getpid() else { return }
         let left = state.withLock { state in

@@ -2,30 +2,33 @@ import CLua
 import Nightjar
 import NightjarHandles
 
-/// A Lua interpreter with `nightjar` in it, for hosts that run scripts.
+/// A Lua interpreter with the `nightjar` module, for hosts that run scripts.
 ///
-/// For one thread at a time; ``interrupt()`` may be called from any. Scripts run on the thread that calls ``run(_:name:)``.
+/// A script may be used by one thread at a time, except for ``interrupt()``. Lua code runs on the thread that calls
+/// ``run(_:name:)``.
 public final class Script: @unchecked Sendable {
     let state: OpaquePointer
-    /// What the state's functions point to; kept even when a name is registered again, for the script may hold the old one.
+    /// The functions that the state refers to. Kept even if a name is registered again, because the script may still
+    /// hold the old function.
     private var functions: [HostFunction] = []
     private var isRunning = false
 
     /// - Parameters:
-    ///   - client: what `nightjar.client()` without options gives to the script; nil: it makes its own clients.
-    ///     What the script logs by `nightjar.log` goes to the client's log; without one, to standard error, or nowhere in a
+    ///     - client: returned to the script by `nightjar.client()` without options; nil: the script creates its own
+    ///     clients. `nightjar.log` writes to the client's log; without a client, to standard error, or nowhere in a
     ///     sandbox.
-    ///   - sandboxed: without io, os, debug, package and print; with a client, the script can make no other. Its calls have cookies
-    ///     and a cache of their own. The script does not see Set-Cookie and other response headers with credentials,
-    ///     secrets in URLs, or request headers that it has not set. The options of its calls can tighten the client's
-    ///     limits but not loosen them. A script that floods its log is stopped: beyond 10,000 lines or 4 MiB, and 100
-    ///     lines or 64 KiB a second since then.
-    ///   - allowedOrigins: URLs whose origins a sandboxed script may ask beside that of the client's base URL, which it may
-    ///     in any case. It is led to no other, by redirects and next pages neither.
-    ///   - pathScope: limits the calls of a sandboxed script to the base URL's origin to this path and the paths below
-    ///     it; nil: the path of the base URL; "/": any path.
-    /// - Throws: `script` when the limit of memory is too low to start, or there is none left; `invalid_url` for an origin
-    ///   that is none; `invalid_argument` for origins of a script that is not sandboxed, which can open sockets.
+    ///     - sandboxed: removes io, os, debug, package and print; with a client, the script cannot create other
+    ///     clients. Its calls use separate cookies and a separate cache. The script does not see Set-Cookie and other
+    ///     response headers with credentials, secrets in URLs, or request headers that it has not set. The options of
+    ///     its calls can tighten the client's limits but not loosen them. A script that exceeds its log limit is
+    ///     stopped: 10,000 lines or 4 MiB at once, then 100 lines or 64 KiB per second.
+    ///     - allowedOrigins: URLs whose origins a sandboxed script may access in addition to the origin of the client's
+    ///     base URL. Redirects and next pages to other origins are rejected as well.
+    ///     - pathScope: limits the calls of a sandboxed script to the base URL's origin to this path and the paths
+    ///     below it; nil: the path of the base URL; "/": any path.
+    /// - Throws: `script` if there is not enough memory to start; `invalid_url` if an origin is invalid;
+    ///   `invalid_argument` for origins or a path scope of a script that is not sandboxed, because it could open
+    ///   sockets.
     public init(
         client: Client? = nil, sandboxed: Bool = false, limits: ScriptLimits = ScriptLimits(),
         allowedOrigins: [String] = [], pathScope: String? = nil
@@ -33,7 +36,7 @@ public final class Script: @unchecked Sendable {
         guard sandboxed || allowedOrigins.isEmpty && pathScope == nil else {
             throw NightjarError(
                 .invalidArgument,
-                "origins and path scopes are for sandboxed scripts alone: any other can open sockets of its own")
+                "allowed origins and path scopes require a sandboxed script: other scripts can open sockets")
         }
         var origins: [Origin] = []
         for url in allowedOrigins { origins.append(try RequestURL(url).origin) }
@@ -48,7 +51,7 @@ public final class Script: @unchecked Sendable {
         options.failures = limits.failures ?? 0
         options.warns = limits.warns
         guard let state = njl_script_new(&options) else {
-            throw NightjarError(.script, "there is not enough memory for a Lua state")
+            throw NightjarError(.script, "not enough memory for a Lua state")
         }
         self.state = state
         if let client {
@@ -71,10 +74,10 @@ public final class Script: @unchecked Sendable {
 
     deinit { njl_script_free(state) }
 
-    // MARK: What scripts find
+    // MARK: Globals
 
-    /// Makes `function` a global of the script. It runs on the thread that is inside ``run(_:name:)``; it must not run this
-    /// script.
+    /// Registers `function` as a global of the script. It is called on the thread that is inside ``run(_:name:)`` and
+    /// must not run this script.
     public func register(_ name: String, _ function: @escaping (ScriptCall) -> Void) throws(NightjarError) {
         let function = HostFunction(function)
         functions.append(function)
@@ -87,15 +90,15 @@ public final class Script: @unchecked Sendable {
     }
 
     private func check(_ isSet: Bool) throws(NightjarError) {
-        if !isSet { throw NightjarError(.script, "the script has not enough memory") }
+        if !isSet { throw NightjarError(.script, "not enough memory") }
     }
 
     // MARK: Running
 
-    /// Runs a chunk of Lua to its end, and the tasks that it has spawned to theirs.
+    /// Runs a Lua chunk until it and the tasks it spawned have ended.
     ///
-    /// - Parameter name: what messages call the chunk.
-    /// - Throws: `script`, the message with a traceback.
+    /// - Parameter name: the name of the chunk in messages.
+    /// - Throws: `script`; the message includes a traceback.
     public func run(_ source: [UInt8], name: String = "script") throws(NightjarError) {
         try execute(NJL_FROM_TEXT, source, name: Array("=\(name)".utf8))
     }
@@ -112,7 +115,8 @@ public final class Script: @unchecked Sendable {
     @discardableResult
     func execute(_ kind: njl_source, _ text: [UInt8], name: [UInt8]?) throws(NightjarError) -> njl_run_status {
         guard !isRunning else {
-            throw NightjarError(.reentrant, "the script is running and cannot be run by a function that it called")
+            throw NightjarError(
+                .reentrant, "the script is already running; it cannot be run by a function that it calls")
         }
         isRunning = true
         defer { isRunning = false }
@@ -131,41 +135,42 @@ public final class Script: @unchecked Sendable {
         return status
     }
 
-    /// Ends the run in progress with an error that the script cannot catch. Any thread; without a run, nothing happens.
+    /// Ends the run in progress with an error that the script cannot catch. Callable from any thread. Does nothing if
+    /// the script is not running.
     public func interrupt() {
         njl_script_interrupt(state)
     }
 }
 
-/// What a script may use; nil: no bound. Those of ``init()`` are plenty for an honest script, and the end of one that has run
-/// away. In a sandbox the work of library functions counts too, so that the limits also end those. In any other script,
-/// a call of one of Lua's C functions runs to its end before limits and interrupts are checked: for example
-/// `string.find` with a pattern made to take exponential time.
+/// The limits of a script; nil: no limit. The defaults of ``init()`` are sufficient for ordinary scripts and stop
+/// runaway scripts. In a sandbox the work of library functions counts too, so the limits also stop those. In any other
+/// script, a call of one of Lua's C functions runs to its end before limits and interrupts are checked, for example
+/// `string.find` with a pattern that takes exponential time.
 public struct ScriptLimits: Sendable {
-    /// Bytes that Lua and its JSON parser may have allocated; 256 MiB by default. In a sandbox, memory held outside Lua
+    /// Bytes that Lua and its JSON parser may allocate; 256 MiB by default. In a sandbox, memory held outside of Lua
     /// for the script's calls counts too: request bodies not sent yet, response bodies that the script still
-    /// references, and 8 KiB for each call. In addition, a sixteenth of the limit and at most 256 KiB of freed memory
-    /// is kept for later allocations.
+    /// references, and 8 KiB for each call. In addition, a sixteenth of the limit, at most 256 KiB, of freed memory is
+    /// kept for later allocations.
     public var memory: Int? = 256 << 20
-    /// Of one run, in steps of 1000; each coroutine and task counts for 100 more: 100,000 millions, some ten minutes of
-    /// computing.
+    /// Instructions of one run, counted in steps of 1000; each coroutine and task adds 100. 10^11 by default, about ten
+    /// minutes of computing.
     public var instructions: UInt64? = 100_000_000_000
-    /// Likewise, without waiting: 1,000 millions, some seconds.
+    /// Instructions between two waits, counted in the same way. 10^9 by default, a few seconds.
     public var burst: UInt64? = 1_000_000_000
-    /// Of one run, by the wall clock: an hour.
+    /// Wall-clock time of one run; an hour by default.
     public var time: Duration? = .seconds(3600)
-    /// Whether ``Script/interrupt()`` also ends a computation; that costs some speed.
+    /// Whether ``Script/interrupt()`` also ends a computation. Costs some speed.
     public var isInterruptible = true
-    /// Whether `warn("@on")` brings warnings to standard error, which belongs to the host.
+    /// Whether `warn("@on")` enables warnings on standard error, which belongs to the host.
     var warns = false
-    /// Those after so many fail. For tests.
+    /// The number of allocations after which allocations fail. For tests.
     var allocations: UInt64?
-    /// So many of them; nil: all.
+    /// The number of allocations that fail; nil: all.
     var failures: UInt64?
 
     public init() {}
 
-    /// For a program's own scripts.
+    /// No limits; for a program's own scripts.
     public static let none = ScriptLimits(memory: nil, instructions: nil, burst: nil, time: nil)
 
     init(memory: Int?, instructions: UInt64?, burst: UInt64?, time: Duration?) {

@@ -2,7 +2,7 @@ import CLua
 import Nightjar
 import NightjarHandles
 
-// The log of a script itself, and what is kept out of it.
+// The log of a script, and the masking of secrets.
 
 @_cdecl("njl_is_secret_name") @implementation
 public func njl_is_secret_name(_ name: njl_bytes) -> Bool { isNameOfSecret(name.buffer) }

@@ -2,8 +2,7 @@ import CLua
 import Nightjar
 import NightjarHandles
 
-// What a session keeps of its clients' exchanges, so that what worked can be replayed: for .save test; and how far its calls
-// have come.
+// The recording of a session's exchanges, which `.save test` turns into cassettes, and the progress of its calls.
 
 @_cdecl("njl_session_begin") @implementation
 public func njl_session_begin(_ engine: OpaquePointer?) {
@@ -22,7 +21,7 @@ public func njl_session_cassettes(
 ) -> OpaquePointer? {
     refusing(error) { () throws(NightjarError) in
         guard let recording = Handle<Engine>.borrow(engine)?.recording else {
-            throw NightjarError(.invalidArgument, "no session is recorded")
+            throw NightjarError(.invalidArgument, "no session is being recorded")
         }
         let asked = try JSONValue(parsing: asked.buffer)
         var steps: Set<Int> = []
@@ -49,7 +48,7 @@ public func njl_session_progress(_ engine: OpaquePointer?, _ state: UnsafeMutabl
 public func njl_session_rest(_ engine: OpaquePointer?) { Handle<Engine>.borrow(engine)?.followed.rest() }
 
 extension JSONValue {
-    /// The strings of the list of that name.
+    /// The strings in the list of that name.
     fileprivate func texts(_ name: String) -> [String] {
         guard case .array(let values)? = self[name] else { return [] }
         return values.compactMap { value in

@@ -2,16 +2,16 @@ import CLua
 import Nightjar
 import NightjarTransport
 
-/// A few threads for what blocks, beside one Lua state: they take no signals and start with the first work.
+/// A few threads for the blocking work of one Lua state. They block all signals and start with the first work.
 ///
-/// Work that has begun runs to its end, also when nobody waits for it any more: a write is whole or was not begun.
+/// Work that has begun always completes, even if nothing waits for it, so that a write is either complete or not begun.
 final class Workers {
     private let queue: CompletionQueue
     private var threads: ThreadPool?
 
     init(_ queue: CompletionQueue) { self.queue = queue }
 
-    /// - Parameter deliver: run by a poll of the queue.
+    /// - Parameter deliver: called by a poll of the queue.
     func run(
         _ work: @escaping @Sendable () throws(NightjarError) -> WorkValue,
         then deliver: @escaping @Sendable (Result<WorkValue, NightjarError>) -> Void
@@ -34,24 +34,24 @@ final class Workers {
         return threads
     }
 
-    /// In a forked child, which has none of the threads: they cannot be ended there, so the pool is left as it is.
+    /// For a forked child, where the threads do not exist and cannot be joined: leaks the pool.
     func leave() {
         if let threads { _ = Unmanaged.passRetained(threads) }
         threads = nil
     }
 
-    /// Not waited for: what blocks, as the opening of a named pipe, has no way to be interrupted.
+    /// Does not wait for work in progress, because blocking calls, such as opening a named pipe, cannot be interrupted.
     func close() {
         threads?.close()
         threads = nil
     }
 
-    /// Files answer in microseconds, so a few threads keep a disk busy; a named pipe that nobody opens at its other end blocks
-    /// one of them.
+    /// Disks respond in microseconds, so a few threads keep a disk busy. A named pipe whose other end is not opened
+    /// blocks one thread.
     private static let count = 8
 }
 
-/// What blocking work has come to.
+/// The result of blocking work.
 enum WorkValue: Sendable {
     case nothing
     case one(ScriptValue)

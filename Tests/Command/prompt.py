@@ -212,7 +212,7 @@ def calls(state):
     t.expect("records are a table", r"^id +title")
     t.keys("C-l")
     t.enter("api:get '/nowhere'")
-    t.expect("an error and the hint what to do", r"^not_found: GET answered 404[^>]*\nhint: check the path; [^>]*\n>$")
+    t.expect("an error and the hint what to do", r"^not_found: GET returned 404[^>]*\nhint: check the path; [^>]*\n>$")
     t.keys("C-l")
     t.enter("err.kind, err.response.status, res.status")
     t.expect("err is the last error, and res the last response", r'"not_found"\n404\n200\n>$')
@@ -345,13 +345,13 @@ def fixtures(state):
     t.keys("Enter")
     t.expect("what worked is a test", r"^2[12] lines in \S+/session_test\.lua, \d+ exchanges in \S+/session_test\.json, \S+-2\.json, \S+-3\.json, \S+-4\.json\n"
              r"not in it: #other:get\('/bytes/5000000'\)\.body \(GET \S+ has a body that is larger than 4 MiB\)\n"
-             r"not in it: stream = other:get\('/drip.* \(a call of it has not come to its end\)\n"
-             r"(not in it: other:get\('/echo\?api_key=scrubbed-\d+'\)\.status \(a secret stands in it that is too short[^)]*\)\n)?"
+             r"not in it: stream = other:get\('/drip.* \(one of its calls has not finished\)\n"
+             r"(not in it: other:get\('/echo\?api_key=scrubbed-\d+'\)\.status \(it contains a secret that is too short[^)]*\)\n)?"
              r"not in it: made = other:post\('/echo', \{ json = \{ at = os.time\(\) \} \}\) \(it depends on the time or on chance\)\n"
              r"not in it: made\.status \(made is not there\)\n"
              r"not in it: third:get\('/v1/articles/3'\)\.status \(third is not there\)\n"
-             r"not in it: short:get\('/echo'\)\.json\.target \(a secret stands in it that is too short[^)]*\)\n"
-             r"not in it: short:get\('/echo'\)\.json\.headers \(a secret stands in it that is too short[^)]*\)\n"
+             r"not in it: short:get\('/echo'\)\.json\.target \(it contains a secret that is too short[^)]*\)\n"
+             r"not in it: short:get\('/echo'\)\.json\.headers \(it contains a secret that is too short[^)]*\)\n"
              r"nightjar test \S+ runs it\n>$")
     t.enter(".save test " + path)
     t.expect("what is overwritten is told", r"-4\.json, in the place of what was there$")

@@ -222,7 +222,7 @@ local function check_call_options(class, f)
   for name in pairs(names_of[class]) do
     local _, err = nightjar.try(f, name)
     local message = tostring(type(err) == "userdata" and err.message or err)
-    if message:find("there is no option", 1, true) then complain("%s.%s: %s", class, name, message) end
+    if message:find("unknown option", 1, true) then complain("%s.%s: %s", class, name, message) end
   end
 end
 local mocked = nightjar.client { base_url = "http://api.example", mock = nightjar.mock { { answer = 200 } }, retry = false }
@@ -236,8 +236,8 @@ local function names_in_source(path, array)
   return body:gmatch '"([%w_]+)"'
 end
 for _, source in ipairs {
-  { "nightjar.call_options", "Sources/CLua/request.c", "names" },
-  { "nightjar.page_options", "Sources/CLua/paginate.c", "list_options" },
+  { "nightjar.call_options", "Sources/CLua/bindings/request.c", "names" },
+  { "nightjar.page_options", "Sources/CLua/bindings/paginate.c", "list_options" },
 } do
   for name in names_in_source(source[2], source[3]) do
     if not names_of[source[1]][name] then complain("%s.%s is in %s and not in the reference", source[1], name, source[2]) end

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "njl.h"
+#include "core/core.h"
 
 static void expect(bool holds, const char *what) {
   if (holds) return;

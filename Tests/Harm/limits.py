@@ -158,7 +158,7 @@ end, { concurrency = 10 })
 def waiting():
     with Demo() as demo:
         lines = lua(WAITING, demo.url)
-        refused = [line for line in lines if line.startswith("rate_limited: 3 calls wait already")]
+        refused = [line for line in lines if line.startswith("rate_limited: 3 calls are already waiting")]
         check("one goes, three wait, and the others are told", lines.count("ok") == 4 and len(refused) == 6
               and demo.stats()["requests"]["GET /v1/slow"] == 4, lines)
 

@@ -4,9 +4,12 @@
  * Each case ends with status 0 and a line "ok", or says what was not so. URL is that of the demo API, by the name of its host.
  */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <malloc.h>
+#include <netdb.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -175,6 +178,71 @@ static void close_on_exec(void) {
   nj_client_free(made);
 }
 
+/* Stands in for libc's resolver, also in the library: names of "slow" take up to 3 ms and do not exist. */
+int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **result) {
+  static int (*resolve)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+  if (!resolve) *(void **)&resolve = dlsym(RTLD_NEXT, "getaddrinfo");
+  if (!node || strncmp(node, "slow", 4) != 0) return resolve(node, service, hints, result);
+  static atomic_uint count;
+  struct timespec wait = {0, (long)(atomic_fetch_add(&count, 1) * 7919 % 3000) * 1000};
+  nanosleep(&wait, NULL);
+  return EAI_NONAME;
+}
+
+static void completed(void *context, nj_task *task, const nj_response *response, const nj_error *error) {
+  (void)task;
+  REQUIRE((response != NULL) != (error != NULL));
+  ++*(int *)context;
+}
+
+static long resident(void) { /* bytes */
+  malloc_trim(0);
+  long pages = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  REQUIRE(file && fscanf(file, "%*d %ld", &pages) == 1);
+  fclose(file);
+  return pages * sysconf(_SC_PAGESIZE);
+}
+
+/* Clients that are freed while they look up names and read the disk cache leave no memory behind, and complete every task. */
+static void freed_clients(void) {
+  enum { rounds = 1500, warm = 500, each = 6 };
+  const char *origin = getenv("NIGHTJAR_DEMO_ORIGIN");
+  REQUIRE(origin);
+  char own[4096];
+  snprintf(own, sizeof own, "%s/freed", folder);
+  nj_cache *cache = nj_cache_open(1 << 16, own, 4 << 20, NULL);
+  REQUIRE(cache);
+  nj_queue *queue = nj_queue_new();
+  long before = 0;
+  for (int round = 0; round < warm + rounds; round++) {
+    if (round == warm) before = resident();
+    nj_client *made = client(cache, NULL);
+    REQUIRE(made);
+    int completions = 0;
+    for (int index = 0; index < each; index++) {
+      char target[256];
+      if (index % 2) snprintf(target, sizeof target, "http://slow%d.test/", index);
+      else snprintf(target, sizeof target, "%s/cache/freed-%d", origin, index);
+      nj_request *request = nj_request_new("GET", target);
+      nj_task *task = nj_client_start(made, request, queue, completed, &completions, NULL);
+      nj_request_free(request);
+      REQUIRE(task);
+      nj_task_release(task);
+    }
+    if (round % 3 == 1) nj_queue_poll(queue, 0.001);
+    nj_client_free(made);
+    double until = now() + 10;
+    while (completions < each && now() < until) nj_queue_poll(queue, 0.1);
+    REQUIRE(completions == each);
+  }
+  long growth = resident() - before;
+  printf("%ld kB more after %d clients\n", growth / 1024, rounds);
+  REQUIRE(growth < 4 << 20);
+  nj_queue_free(queue);
+  nj_cache_free(cache);
+}
+
 int main(int count, char **words) {
   REQUIRE(count == 4);
   url = words[2];
@@ -184,7 +252,7 @@ int main(int count, char **words) {
     void (*run)(void);
   } cases[] = {{"no_client", no_client},           {"no_look_up", no_look_up},
                {"no_disk_cache", no_disk_cache},   {"few_descriptors", few_descriptors},
-               {"close_on_exec", close_on_exec}};
+               {"close_on_exec", close_on_exec},   {"freed_clients", freed_clients}};
   for (size_t index = 0; index < sizeof cases / sizeof *cases; index++) {
     if (strcmp(words[1], cases[index].name) != 0) continue;
     cases[index].run();

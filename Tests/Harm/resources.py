@@ -9,7 +9,7 @@ from demo import ENVIRONMENT, NIGHTJAR, Demo, check, finish
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 PREFIX = os.path.dirname(os.path.dirname(NIGHTJAR))
-CASES = ["no_client", "no_look_up", "no_disk_cache", "few_descriptors", "close_on_exec"]
+CASES = ["no_client", "no_look_up", "no_disk_cache", "few_descriptors", "close_on_exec", "freed_clients"]
 
 def build(folder):
     program = os.path.join(folder, "resources")
@@ -31,7 +31,7 @@ def run(command, name, environment):
 with tempfile.TemporaryDirectory() as folder, Demo() as demo:
     os.chmod(folder, 0o777)
     program = build(folder)
-    environment = ENVIRONMENT | {"NIGHTJAR_DEMO_ADDRESS": f"{demo.url}/v1/articles/1"}
+    environment = ENVIRONMENT | {"NIGHTJAR_DEMO_ADDRESS": f"{demo.url}/v1/articles/1", "NIGHTJAR_DEMO_ORIGIN": demo.url}
     for case in CASES:
         run([program, case, f"http://localhost:{demo.port}", folder], case, environment)
 

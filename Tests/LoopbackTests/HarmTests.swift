@@ -107,7 +107,7 @@ import Testing
         #expect(error.phase == .idle)
         #expect(
             error.message
-                == "nothing moved on the connection for 0.05 s while waiting for a response; raise timeout.idle, or set it "
+                == "no data was transferred for 0.05 s while waiting for a response; raise timeout.idle, or set it "
                 + "to 0")
     }
 

@@ -129,7 +129,7 @@ import Testing
                 if case .device(let code, _, _) = prompt { _ = try? demo.decide(code, false) }
             }
         }
-        #expect(denied?.message == "the user did not let this program in")
+        #expect(denied?.message == "the login failed: the user denied access")
     }
 
     @Test func aPersonLetsTheProgramInWithTheBrowser() throws {

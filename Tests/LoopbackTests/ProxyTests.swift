@@ -199,7 +199,7 @@ import Testing
         }
         #expect(http.phase == .idle)
         #expect(https.phase == .connect)
-        #expect(https.message.hasPrefix("no connection to origin.test:443 through the proxy http://127.0.0.1:"))
+        #expect(https.message.hasPrefix("connecting to origin.test:443 through the proxy http://127.0.0.1:"))
     }
 
     @Test func nonsenseFromAProxyIsAProtocolError() throws {
@@ -250,7 +250,7 @@ import Testing
         #expect(error.kind == .connect)
         #expect(
             error.message
-                == "cannot connect to the proxy http://127.0.0.1:\(port) for origin.test:443: Connection refused")
+                == "connecting to the proxy http://127.0.0.1:\(port) for origin.test:443 failed: Connection refused")
         let nowhere = try failure(client(through: "http://proxy.invalid:1"), Request(.get, "http://origin.test/"))
         #expect(nowhere.kind == .dns)
         #expect(nowhere.message.hasPrefix("the host \"proxy.invalid\" of the proxy cannot be found"))

@@ -121,8 +121,8 @@ import Testing
         #expect(error.kind == .invalidRequest)
         #expect(
             error.message
-                == "\(method) has a body, which servers and caches are free to drop (RFC 9110 section 9.3.1); "
-                + "use POST, put it into the query, or set body_on_get")
+                == "\(method) has a body, which servers and caches may ignore (RFC 9110 section 9.3.1); "
+                + "use POST, use the query, or set body_on_get")
         #expect(peer.connectionCount == 0)
         request.allowsBodyOnGet = true
         _ = try client.sendBlocking(request)

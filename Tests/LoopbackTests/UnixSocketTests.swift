@@ -85,7 +85,7 @@ import Testing
         let client = try client { $0.baseURL = "http://h" }
         let error = try failure(client, Request(.get, "http+unix://\(encodedPath)/"))
         #expect(error.kind == .invalidURL)
-        #expect(error.message == "the scheme \"http+unix\" is not http or https; sockets are for base_url alone")
+        #expect(error.message == "the scheme \"http+unix\" is not http or https; only base_url can name a socket")
     }
 
     /// `http://localhost/` is not what the client of a socket has as its own origin.
@@ -106,21 +106,22 @@ import Testing
     @Test func aSocketThatIsNotThereIsNamed() throws {
         let error = try failure(client { $0.baseURL = "unix:/nonexistent/d.sock" }, Request(.get, "/"))
         #expect(error.kind == .connect)
-        #expect(error.message == "cannot connect to unix:/nonexistent/d.sock: No such file or directory")
+        #expect(error.message == "connecting to unix:/nonexistent/d.sock failed: No such file or directory")
     }
 
     @Test(arguments: [
         (
             "unix:run/d.sock",
-            "the path of a unix socket must be absolute, not \"run/d.sock\": what it is relative to may change"
+            "the path of a unix socket must be absolute, got \"run/d.sock\"; the working directory may change"
         ),
         (
             "http+unix://run/d.sock",
-            "the path of a unix socket must be absolute, not \"run\": what it is relative to may change"
+            "the path of a unix socket must be absolute, got \"run\"; the working directory may change"
         ),
         (
             "unix:/" + String(repeating: "x", count: 107),
-            "the path of the unix socket has 108 bytes, and the system has room for 107; link a shorter one to it"
+            "the path of the unix socket has 108 bytes, but the system allows at most 107; use a shorter path, such "
+                + "as a symbolic link"
         ),
     ])
     func aPathThatCannotBeUsedIsRefused(base: String, message: String) throws {

@@ -52,7 +52,8 @@ import Testing
         let error = try failure(client, put(.file(path: path, offset: 200_000, length: 100_001)))
         #expect(error.kind == .invalidRequest)
         #expect(
-            error.message == "the file \"\(path)\" has 300000 bytes; from 200000 to 300001 there is nothing to send")
+            error.message == "the file \"\(path)\" has 300000 bytes, so the range from 200000 to 300001 is out of "
+                + "bounds")
     }
 
     @Test func theCallersContentTypeStays() throws {
@@ -91,16 +92,16 @@ import Testing
                 folder.file("none"),
                 "the file \"\(folder.file("none"))\" to send cannot be opened: No such file or directory"
             ),
-            (folder.path, "\"\(folder.path)\" cannot be sent: it is a folder; send its files one by one"),
+            (folder.path, "\"\(folder.path)\" cannot be sent: it is a directory; send its files one by one"),
             (pipe, "\"\(pipe)\" cannot be sent: it is a pipe, which has no length; send its content as a stream"),
             (
                 "/dev/zero",
                 "\"/dev/zero\" cannot be sent: it is a device, which has no length; send its content as a stream"
             ),
-            ("", "the path \"\" of a file to send is empty or holds a NUL"),
+            ("", "the path \"\" of a file to send is empty or contains a NUL"),
             (
                 "/proc/version",
-                "\"/proc/version\" cannot be sent: the system does not tell its length; send it as a stream"
+                "\"/proc/version\" cannot be sent: the file system does not report its length; send it as a stream"
             ),
         ] {
             let error = try failure(client, put(.file(path: path)))
@@ -309,7 +310,7 @@ import Testing
         #expect(peer.requests.first?["content-type"] == "multipart/related; boundary=\(form.boundary)")
         for wrong in ["application/json", "multipart/form-data; boundary=mine"] {
             try request.headers.set("Content-Type", wrong)
-            #expect(try failure(client, request).message.contains("leave the header \"Content-Type: \(wrong)\" away"))
+            #expect(try failure(client, request).message.contains("remove the header \"Content-Type: \(wrong)\""))
         }
     }
 }

@@ -32,14 +32,14 @@ equal(read("-h"), nil)
 
 local function refused(message, ...) check.fails("invalid_argument", message, read, ...) end
 refused("argument SOURCE is missing")
-refused("there is no option --outptu; did you mean --output?", "a", "--outptu", "x")
-refused("there is no option -x", "a", "-vx")
-refused("option -n needs a value: -n N", "a", "-n")
+refused("unknown option --outptu; did you mean --output?", "a", "--outptu", "x")
+refused("unknown option -x", "a", "-vx")
+refused("option -n requires a value: -n N", "a", "-n")
 refused("option --count must be an integer, got 'many'", "a", "--count=many")
-refused("option --wait must be a length of time such as \"90s\" or \"1h30m\", got '5'", "a", "--wait", "5")
+refused("option --wait must be a duration such as \"90s\" or \"1h30m\", got '5'", "a", "--wait", "5")
 refused("option --color must be one of auto, always, never, got 'alway'; did you mean 'always'?", "a", "--color", "alway")
 refused("option --dry-run takes no value", "a", "--dry-run=yes")
-refused("option --output is given twice", "a", "-ox", "-oy")
+refused("option --output was given twice", "a", "-ox", "-oy")
 check.fails("invalid_argument", "unexpected argument 'b'", args.read, { { "a" } }, { "a", "b" })
 check.fails("invalid_argument", "option --to is missing: --to X", args.read, { { "--to", "X", required = true } }, {})
 check.fails("invalid_argument", "argument PORT must be a port, got '0'", args.read,
@@ -63,7 +63,7 @@ Options:
       --color WHEN        (auto, always, never) (default: auto)
       --wait TIME
   -q
-  -h, --help              show this and exit
+  -h, --help              show this help and exit
 ]])
 equal(args.help { name = "x", { "--a-very-long-name-of-an-option", "VALUE", help = ("word "):rep(20) } }, [[
 Usage: x [options]
@@ -72,17 +72,17 @@ Options:
       --a-very-long-name-of-an-option VALUE
                           word word word word word word word word word word word
                           word word word word word word word word word
-  -h, --help              show this and exit
+  -h, --help              show this help and exit
 ]])
 
 -- A description that makes no sense is the script's mistake.
 local function wrong(message, specification) check.misuse(message, args.read, specification, {}) end
-wrong("args: there is no option 'sumary'; did you mean 'summary'?", { sumary = "x" })
-wrong("args: there is no option 'defualt'; did you mean 'default'?", { { "-x", defualt = 1 } })
-wrong('args: there is no type "int"; did you mean "integer"?', { { "-x", "X", type = "int" } })
-wrong('args: two items are called "x"', { { "x" }, { "-x" } })
-wrong('args: two options are called "-x"', { { "-x", "--one" }, { "-x", "--two" } })
-wrong('args: nothing can follow "a", which takes all that is left', { { "a", many = true }, { "b" } })
-wrong('args: "b" must be there, and stands behind "a", which may be missing', { { "a", optional = true }, { "b" } })
-wrong('args: "-long" is no option; write "-x" or "--long-name"', { { "-long" } })
+wrong("args: unknown option 'sumary'; did you mean 'summary'?", { sumary = "x" })
+wrong("args: unknown option 'defualt'; did you mean 'default'?", { { "-x", defualt = 1 } })
+wrong('args: unknown type "int"; did you mean "integer"?', { { "-x", "X", type = "int" } })
+wrong('args: two items have the name "x"', { { "x" }, { "-x" } })
+wrong('args: two options have the name "-x"', { { "-x", "--one" }, { "-x", "--two" } })
+wrong('args: no argument can follow "a", which takes all remaining words', { { "a", many = true }, { "b" } })
+wrong('args: the required argument "b" follows the optional argument "a"', { { "a", optional = true }, { "b" } })
+wrong('args: "-long" is not an option name; use "-x" or "--long-name"', { { "-long" } })
 wrong("args: item 1 has no name", { {} })

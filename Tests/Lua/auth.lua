@@ -141,7 +141,7 @@ me(api)
 equal(lifetimes, 2)
 
 -- What it raises or returns instead.
-local kept_text = "the server did not refresh the token; the login is kept: "
+local kept_text = "token refresh failed: the server refused; the login is kept: "
 local answer
 api = client {
   type = "bearer", provider = function() return answer() end, on_login_required = function() ended = ended + 1 end,
@@ -149,13 +149,13 @@ api = client {
 answer = function() error("no network here", 0) end
 fails("unauthorized", kept_text .. "no network here", me, api)
 answer = function() plain:get "/status/401" end
-fails("unauthorized", kept_text .. [[GET answered 401 Unauthorized: "this answer was asked for"; the server asks for Basic (realm "demo")]], me, api)
+fails("unauthorized", kept_text .. [[GET returned 401 Unauthorized: "this answer was asked for"; the server requires Basic (realm "demo")]], me, api)
 answer = function() return {} end
 fails("unauthorized", kept_text .. "auth.provider must return a string or nil, got table", me, api)
 answer = function() return "x", "soon" end
-fails("unauthorized", kept_text .. "auth.provider must return seconds from 0 as its second value", me, api)
+fails("unauthorized", kept_text .. "auth.provider must return a non-negative number of seconds as its second value", me, api)
 answer = function() return "x\n" end
-fails("unauthorized", kept_text .. "the access token is empty, or has a character that cannot stand in a header", me, api)
+fails("unauthorized", kept_text .. "the access token is empty or contains a character that is not allowed in a header", me, api)
 equal(ended, 0)
 
 -- Nil ends the login: its calls fail, and somebody hears of it once, before they do.
@@ -165,12 +165,12 @@ local lost = client {
 }
 local failed = 0
 nightjar.map({ 1, 2, 3 }, function()
-  fails("unauthorized", "there is no login, or the server has ended it: log in again", me, lost)
+  fails("unauthorized", "there is no login, or the server has ended it; log in again", me, lost)
   equal(ended, 1)
   failed = failed + 1
 end)
 equal(failed, 3)
-fails("unauthorized", "there is no login, or the server has ended it: log in again", me, lost)
+fails("unauthorized", "there is no login, or the server has ended it; log in again", me, lost)
 equal(ended, 1)
 
 -- A login that the script brings, and its end.
@@ -178,7 +178,7 @@ local brought = log_in()
 lost:sign_in { access_token = brought.access_token, refresh_token = brought.refresh_token, expires_in = 60 }
 equal(me(lost), "ada")
 lost:sign_out()
-fails("unauthorized", "there is no login, or the server has ended it: log in again", me, lost)
+fails("unauthorized", "there is no login, or the server has ended it; log in again", me, lost)
 lost:sign_in { access_token = brought.access_token }
 equal(me(lost), "ada")
 
@@ -188,7 +188,7 @@ local dead = client {
   type = "oauth2", token_url = "/v1/oauth/token", client_id = "demo", access_token = "at_old", refresh_token = "rt_gone",
   on_login_required = function() ended = ended + 1 end,
 }
-fails("unauthorized", "there is no login, or the server has ended it: log in again", me, dead)
+fails("unauthorized", "there is no login, or the server has ended it; log in again", me, dead)
 equal(ended, 1)
 
 -- A person lets the program in, on another device; others go on meanwhile.
@@ -203,7 +203,7 @@ local function decide(info, allow)
 end
 local shown
 api = device()
-fails("unauthorized", "there is no login, or the server has ended it: log in again", me, api)
+fails("unauthorized", "there is no login, or the server has ended it; log in again", me, api)
 api:log_in { prompt = function(info)
   shown = info
   nightjar.sleep(0.005)
@@ -232,9 +232,9 @@ api:log_in { prompt = function(info)
   nightjar.spawn(function() browser:get(info.url) end)
 end }
 equal(me(api), "ada")
-fails("invalid_request", "the client has no login: its auth is none, or does not run out", plain.log_in, plain)
+fails("invalid_request", "the client has no login: its option auth is not set or has no token that expires", plain.log_in, plain)
 misuse("log_in: prompt must be a function, got string", api.log_in, api, { prompt = "x" })
-misuse("log_in: there is no option 'promt'; did you mean 'prompt'?", api.log_in, api, { promt = print })
+misuse("log_in: unknown option 'promt'; did you mean 'prompt'?", api.log_in, api, { promt = print })
 
 -- A logout that cannot be saved is an error; this client is logged out all the same. Other tasks run meanwhile.
 do
@@ -249,7 +249,7 @@ do
   bring()
   equal(me(api), "ada")
   api:sign_out()
-  fails("unauthorized", "there is no login, or the server has ended it: log in again", me, api)
+  fails("unauthorized", "there is no login, or the server has ended it; log in again", me, api)
   bring()
   equal(me(api), "ada")
   nightjar.fs.remove(folder, { recursive = true })
@@ -274,20 +274,20 @@ end
 -- Misuse.
 misuse("client: auth.provider must be a function, got string", client, { type = "bearer", provider = "x" })
 misuse("client: auth.on_login_required must be a function, got number", client, { type = "oauth2", on_login_required = 1 })
-misuse("client: auth.provider is for the type \"bearer\"", client, { type = "login", provider = print })
-misuse("client: there is no option 'auth.token'", client, { type = "bearer", provider = print, token = "x" })
-misuse("client: there is no option 'auth.skwe'; did you mean 'auth.skew'?", client,
+misuse("client: auth.provider requires the type \"bearer\"", client, { type = "login", provider = print })
+misuse("client: unknown option 'auth.token'", client, { type = "bearer", provider = print, token = "x" })
+misuse("client: unknown option 'auth.skwe'; did you mean 'auth.skew'?", client,
   { type = "bearer", provider = print, skwe = 1 })
 fails("invalid_argument",
-  'option "auth.on_login_required" is for a login: "oauth2", "login", or "bearer" with a provider', client,
+  'option "auth.on_login_required" requires type "oauth2", "login", or "bearer" with a provider', client,
   { type = "basic", user = "a", password = "b", on_login_required = print })
 fails("invalid_argument", 'option "auth.skew" must be a number of seconds, found a string', client,
   { type = "bearer", provider = print, skew = "x" })
 misuse("sign_in: access_token is missing", api.sign_in, api, {})
 misuse("sign_in: a table expected, got string", api.sign_in, api, "token")
 misuse("sign_in: refresh_token must be a string, got number", api.sign_in, api, { access_token = "x", refresh_token = 1 })
-misuse("sign_in: expires_in must be seconds from 0", api.sign_in, api, { access_token = "x", expires_in = -1 })
-misuse("sign_in: there is no option 'acess_token'; did you mean 'access_token'?", api.sign_in, api, { acess_token = "x" })
+misuse("sign_in: expires_in must be a non-negative number of seconds", api.sign_in, api, { access_token = "x", expires_in = -1 })
+misuse("sign_in: unknown option 'acess_token'; did you mean 'access_token'?", api.sign_in, api, { acess_token = "x" })
 
 -- Several credentials, by the names of security schemes: an endpoint is sent those that it names.
 control { reset = true }
@@ -339,8 +339,8 @@ equal(server_saw(several:get("/echo", { auth = { "key", "token" } }), "authoriza
 fails("invalid_request", 'the client has no credentials for the scheme "tokn"; did you mean "token"?',
   several.get, several, "/echo", { auth = "tokn" })
 fails("invalid_request",
-  'endpoint "nobody": a login is required by "key" and "missing", or by "other", and the client has credentials for '
-    .. '"key", "oauth", "sid", "token"; set them in its option auth.schemes', several.endpoints.nobody)
+  'endpoint "nobody": authentication is required by "key" and "missing", or by "other", and the client has credentials for '
+    .. '"key", "oauth", "sid", "token"; set them in the option auth.schemes', several.endpoints.nobody)
 equal(several.endpoints.me().json.client_id, "demo")
 equal(asked_scope(), "read")
 equal(auth_counts().client_credentials, 1)
@@ -352,7 +352,7 @@ equal(several.endpoints.me().json.client_id, "demo")
 several:sign_in { access_token = log_in().access_token, scheme = "oauth" }
 equal(several.endpoints.me().json.handle, "ada")
 misuse("sign_out: scheme must be a string, got number", several.sign_out, several, { scheme = 1 })
-misuse("sign_out: there is no option 'schem'; did you mean 'scheme'?", several.sign_out, several, { schem = "oauth" })
+misuse("sign_out: unknown option 'schem'; did you mean 'scheme'?", several.sign_out, several, { schem = "oauth" })
 
 -- Two logins, each with a refresh of its own, however many calls wait.
 control { reset = true }
@@ -422,14 +422,14 @@ equal(#asked_for, 3)
 equal(options.auth.schemes.one.type, "bearer")
 assert(options.auth.schemes.one.provider and not options.auth.schemes.one.url)
 options.auth.schemes.one = { type = "bearer", provider = function() return nil end }
-fails("unauthorized", "there is no login, or the server has ended it: log in again", nightjar.client(options).endpoints.one)
+fails("unauthorized", "there is no login, or the server has ended it; log in again", nightjar.client(options).endpoints.one)
 equal(asked_for[4], "ended")
 local function refuses(message, scheme)
   misuse(message, client, { schemes = { one = scheme } })
 end
 refuses("client: auth.schemes.one.provider must be a function, got string", { type = "bearer", provider = "x" })
-refuses("client: auth.schemes.one.provider is for the type \"bearer\"", { type = "login", provider = print })
-refuses("client: there is no option 'auth.schemes.one.skwe'; did you mean 'auth.schemes.one.skew'?",
+refuses("client: auth.schemes.one.provider requires the type \"bearer\"", { type = "login", provider = print })
+refuses("client: unknown option 'auth.schemes.one.skwe'; did you mean 'auth.schemes.one.skew'?",
   { type = "bearer", provider = print, skwe = 1 })
 
 -- What a document says of its schemes and scopes.

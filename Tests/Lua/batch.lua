@@ -51,7 +51,7 @@ local started = os.time()
 local last = nightjar.client { base_url = origin, retry = false, before = function(request)
   if request.path == "/status/503" then repeat nightjar.sleep(0.002) until counted("in_progress", "stop") == 2 end
 end }
-local err = fails("server", [[GET answered 503 Service Unavailable: "this answer was asked for"]], last.batch, last, list)
+local err = fails("server", [[GET returned 503 Service Unavailable: "this answer was asked for"]], last.batch, last, list)
 equal(err.index, 3)
 equal(err.status, 503)
 assert(tostring(err):find("request 3 of the batch: ", 1, true) == 1, tostring(err))
@@ -79,18 +79,18 @@ equal(next(errors), nil)
 untouched = requests "/v1/articles/8"
 for message, item in pairs {
   ["batch: request 2: path is missing"] = { method = "GET" },
-  ["batch: request 2: there is no option 'qeury'; did you mean 'query'?"] = { path = "/", qeury = {} },
-  ["batch: request 2: options have names, got a number"] = { "GET", path = "/" },
-  ["batch: request 2 is a function; use nightjar.map or nightjar.all for those"] = function() end,
+  ["batch: request 2: unknown option 'qeury'; did you mean 'query'?"] = { path = "/", qeury = {} },
+  ["batch: request 2: option names must be strings, got a number"] = { "GET", path = "/" },
+  ["batch: request 2 is a function; use nightjar.map or nightjar.all"] = function() end,
   ["batch: request 2 must be a table or the path of a GET, got number"] = 7,
-  ["batch: request 2: stream is not for a batch, whose answers are whole; use nightjar.map"] = { path = "/", stream = true },
+  ["batch: request 2: stream is not supported in a batch; use nightjar.map"] = { path = "/", stream = true },
 } do
   misuse(message, function() api:batch { "/v1/articles/8", item } end)
 end
-misuse("batch: there is no option 'concurency'; did you mean 'concurrency'?", function() api:batch { concurency = 3 } end)
-misuse("batch: concurrency must be an integer from 1", function() api:batch { "/v1/articles/8", concurrency = 0 } end)
+misuse("batch: unknown option 'concurency'; did you mean 'concurrency'?", function() api:batch { concurency = 3 } end)
+misuse("batch: concurrency must be an integer of at least 1", function() api:batch { "/v1/articles/8", concurrency = 0 } end)
 misuse("batch: collect_errors must be a boolean, got number", function() api:batch { collect_errors = 1 } end)
-misuse("batch: the list of requests has holes", function() api:batch { [1] = "/v1/articles/8", [5] = "/" } end)
+misuse("batch: the list of requests contains nil", function() api:batch { [1] = "/v1/articles/8", [5] = "/" } end)
 misuse("batch: a list of requests expected, got string", function() api:batch "/v1/articles/8" end)
 misuse("client expected, got no value; call it with a colon, as in api:get(\"/path\")", function() api.batch() end)
 equal(requests "/v1/articles/8", untouched)
@@ -152,7 +152,7 @@ equal(errors[1], nil)
 equal(errors[2].bad, 2)
 equal(results[3], 3)
 equal(errors[4].bad, 4)
-misuse("map: there is no option 'collect_error'; did you mean 'collect_errors'?", nightjar.map, {}, print, { collect_error = true })
+misuse("map: unknown option 'collect_error'; did you mean 'collect_errors'?", nightjar.map, {}, print, { collect_error = true })
 misuse("map: collect_errors must be a boolean, got string", nightjar.map, {}, print, { collect_errors = "yes" })
 task = nightjar.spawn(function() nightjar.map({ 1, 2 }, function() nightjar.sleep(60) end, { collect_errors = true }) end)
 nightjar.sleep(0.005)

@@ -87,8 +87,8 @@ local _, err = nightjar.try(api.post, api, "/expect?answer=403", { body = "x", e
 equal(err.status, 403)
 
 -- A body on GET.
-check.fails("invalid_request", "GET has a body, which servers and caches are free to drop (RFC 9110 section 9.3.1); " ..
-  "use POST, put it into the query, or set body_on_get",
+check.fails("invalid_request", "GET has a body, which servers and caches may ignore (RFC 9110 section 9.3.1); " ..
+  "use POST, use the query, or set body_on_get",
   api.get, api, "/echo", { body = "q" })
 equal(api:get("/echo", { body = "q", body_on_get = true }).json.body, "q")
 equal(api:delete("/echo", { body = "q" }).json.body, "q")
@@ -96,22 +96,22 @@ equal(api:delete("/echo", { body = "q" }).json.body, "q")
 -- What cannot be sent.
 check.fails("invalid_request", 'the file "/none/at/all" to send cannot be opened: No such file or directory',
   api.post, api, "/upload", { file = "/none/at/all" })
-check.fails("invalid_request", '"/dev" cannot be sent: it is a folder; send its files one by one',
+check.fails("invalid_request", '"/dev" cannot be sent: it is a directory; send its files one by one',
   api.post, api, "/form", { multipart = { { name = "f", file = "/dev" } } })
 check.fails("invalid_request", 'part 1 of the form, "": it has no name; give it one',
   api.post, api, "/form", { multipart = { { name = "", value = "" } } })
 
 local function post(options) return function() api:post("/form", options) end end
-misuse("post: file must be the path of a file, got number", post { file = 1 })
+misuse("post: file must be a file path, got number", post { file = 1 })
 misuse("post: multipart must be a table, got string", post { multipart = "x" })
-misuse("post: multipart must be a list of parts, which are tables, got string", post { multipart = { "x" } })
-misuse("post: a part of multipart has no name", post { multipart = { { value = "x" } } })
-misuse("post: multipart 'f' must have one of value, bytes and file", post { multipart = { { name = "f" } } })
-misuse("post: multipart 'f' must have one of value, bytes and file", post { multipart = { f = { value = 1, bytes = "" } } })
+misuse("post: multipart must be a list of tables, got string", post { multipart = { "x" } })
+misuse("post: a multipart part has no name", post { multipart = { { value = "x" } } })
+misuse("post: multipart part 'f' must have exactly one of value, bytes and file", post { multipart = { { name = "f" } } })
+misuse("post: multipart part 'f' must have exactly one of value, bytes and file", post { multipart = { f = { value = 1, bytes = "" } } })
 misuse("post: multipart 'name' must be a string, a number or a boolean, got table",
   post { multipart = { { name = {}, value = "" } } })
-misuse("post: there is no option 'multipart.flie'; did you mean 'multipart.file'?", post { multipart = { f = { flie = "x" } } })
-misuse("post: json, form, multipart, file and body are ways to give the one body; use one", post { file = "x", body = "" })
+misuse("post: unknown option 'multipart.flie'; did you mean 'multipart.file'?", post { multipart = { f = { flie = "x" } } })
+misuse("post: only one of json, form, multipart, file and body may be set", post { file = "x", body = "" })
 
 for _, name in ipairs(made) do
   os.remove(name)

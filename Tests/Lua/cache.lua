@@ -29,7 +29,7 @@ equal(res.attempts, 0)
 equal(res.headers.age ~= nil, true)
 equal(res.headers.cache_status ~= nil, true)
 equal(res.json.version, 1)
-equal(tostring(res:explain()):match "answered from the cache: fresh, %d s old" ~= nil, true)
+equal(tostring(res:explain()):match "served from the cache: fresh, %d s old" ~= nil, true)
 equal(res:refreshed(), nil)
 equal(api:get(a, { query = stale }).source, "network")
 res = api:get(a, { query = stale })
@@ -45,7 +45,7 @@ equal(api:get(a, { query = stale, cache = "cache_else_load" }).source, "stale")
 equal(api:get(a, { query = stale, cache = "cache_only" }).source, "stale")
 local nowhere = name "nowhere"
 check.fails("cache_miss",
-  ("the cache cannot answer %s%s, and the server is not to be asked: nothing is stored under this URL"):format(origin, nowhere),
+  ("the cache has no usable response for %s%s, and the cache policy does not allow a request: no response is stored for this URL"):format(origin, nowhere),
   api.get, api, nowhere, { cache = "cache_only" })
 local offline = nightjar.client { base_url = origin, cache = { memory = "1MB", policy = "cache_only" } }
 equal(select(2, nightjar.try(offline.get, offline, a)).kind, "cache_miss")
@@ -222,14 +222,14 @@ end
 collectgarbage()
 collectgarbage()
 os.execute("rm -rf '" .. folder .. "'")
-check.fails("invalid_argument", "an ephemeral client leaves nothing on disk, so it cannot have a cache there",
+check.fails("invalid_argument", "an ephemeral client writes nothing to disk, so it cannot have a disk cache",
   nightjar.client, { ephemeral = true, cache = { disk = "1MB", path = folder } })
 equal(io.open(folder), nil)
 
 -- Options that are wrong.
 check.fails("invalid_argument", 'option "cache" must be true, false or a table, found a string', nightjar.client, { cache = "x" })
 check.fails("invalid_argument", 'unknown option "cache.dist"; did you mean "disk"?', nightjar.client, { cache = { dist = 1 } })
-check.fails("invalid_argument", 'option "cache.path" names a folder: say how much may be in it (disk)',
+check.fails("invalid_argument", 'option "cache.path" names a folder but there is no disk limit; set the option disk',
   nightjar.client, { cache = { path = "/tmp/x" } })
 check.fails("invalid_argument",
   'option "cache.policy" is "offline"; it must be one of protocol, reload, revalidate, cache_else_load, cache_only, '
@@ -248,24 +248,24 @@ check.misuse("cache expected, got string; call it with a colon, as in api.cache:
 check.misuse("a cache has no field 'gets'; did you mean 'get'?", function() return cache.gets end)
 check.misuse("get: path must be a string, got nil", function() cache:get() end)
 check.misuse("get: options must be a table, got number", function() cache:get("/", 1) end)
-check.misuse("get: there is no option 'json'", function() cache:get("/", { json = 1 }) end)
-check.misuse("put: the answer must be a table, got string", function() cache:put("/", "x") end)
-check.misuse("put: there is no option 'boddy'; did you mean 'body'?", function() cache:put("/", { boddy = "" }) end)
+check.misuse("get: unknown option 'json'", function() cache:get("/", { json = 1 }) end)
+check.misuse("put: response must be a table, got string", function() cache:put("/", "x") end)
+check.misuse("put: unknown option 'boddy'; did you mean 'body'?", function() cache:put("/", { boddy = "" }) end)
 check.misuse("put: body must be a string, got function", function() cache:put("/", { body = print }) end)
 check.misuse("put: status must be a number from 100 to 999", function() cache:put("/", { status = "200" }) end)
-check.misuse("put: json, form, multipart, file and body are ways to give the one body; use one",
+check.misuse("put: only one of json, form, multipart, file and body may be set",
   function() cache:put("/", { body = "", json = 1 }) end)
-check.misuse("delete: a path or {prefix = a path} expected, got nil", function() cache:delete() end)
+check.misuse("delete: a path or { prefix = PATH } expected, got nil", function() cache:delete() end)
 check.misuse("delete: prefix is missing; clear() deletes all", function() cache:delete {} end)
 check.misuse("delete: prefix must be a string, got number", function() cache:delete { prefix = 1 } end)
 check.misuse("delete: there is no option 'perfix'; did you mean 'prefix'?", function() cache:delete { perfix = "/" } end)
-check.fails("invalid_argument", "the answer cannot be stored: the answer says no-store",
+check.fails("invalid_argument", "the response cannot be stored: the response says no-store",
   function() cache:put("/", { headers = { ["Cache-Control"] = "no-store" } }) end)
-check.fails("invalid_argument", "the answer cannot be stored: the request says no-store",
+check.fails("invalid_argument", "the response cannot be stored: the request says no-store",
   function() cache:put("/", { body = "" }, { headers = { ["Cache-Control"] = "no-store" } }) end)
-check.fails("invalid_argument", "the answer cannot be stored: its status is none that is",
+check.fails("invalid_argument", "the response cannot be stored: its status is not cacheable",
   function() cache:put("/", { status = 100 }) end)
-check.fails("invalid_request", "the value of header \"A\" holds a control character, such as CR, LF or NUL; remove it",
+check.fails("invalid_request", "the value of header \"A\" contains a control character such as CR, LF or NUL; remove it",
   function() cache:put("/", { headers = { A = "x\r\ny" } }) end)
 local closed = nightjar.client { base_url = origin, cache = true }
 local kept = closed.cache

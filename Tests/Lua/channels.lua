@@ -58,7 +58,7 @@ equal(table.concat(order, " "), "1a 2b 3c")
 channel = nightjar.channel(1)
 channel:send(false)
 equal(channel:receive(), false)
-misuse("send: a channel carries no nil, which tells its end; nightjar.null is a value", channel.send, channel, nil)
+misuse("send: nil cannot be sent, because it marks the end of a channel; use nightjar.null", channel.send, channel, nil)
 
 -- Without room of its own, a channel is where two meet.
 local meeting = nightjar.channel(0)
@@ -115,7 +115,7 @@ channel = nightjar.channel(0)
 sender = spawn(function() channel:send(1) end)
 sleep(1)
 channel:close()
-fails("closed", "send: the channel was closed while a value waited to be sent", sender.join, sender)
+fails("closed", "send: the channel was closed while the value was waiting to be sent", sender.join, sender)
 
 -- select: the first in the list that has something; else the first to get something; else nil, in time.
 local a, b = nightjar.channel(1), nightjar.channel(1)
@@ -157,18 +157,18 @@ equal(other:join(), "b")
 clock:close()
 
 -- Misuse.
-misuse("channel: a capacity from 0 to 1000000 expected, got none; a channel without a bound is not to be had", nightjar.channel)
-misuse("channel: a capacity from 0 to 1000000 expected, got inf; a channel without a bound is not to be had",
+misuse("channel: a capacity from 0 to 1000000 expected, got none", nightjar.channel)
+misuse("channel: a capacity from 0 to 1000000 expected, got inf",
   nightjar.channel, math.huge)
-misuse("channel: a capacity from 0 to 1000000 expected, got -1; a channel without a bound is not to be had",
+misuse("channel: a capacity from 0 to 1000000 expected, got -1",
   nightjar.channel, -1)
 misuse("channel expected, got table; call it with a colon", a.send, {}, 1)
 misuse("a channel has no field 'recieve'; did you mean 'receive'?", function() return a:recieve() end)
 misuse("the fields of a channel cannot be set", function() a.capacity = 2 end)
 misuse("select: a list of channels expected, got a channel", nightjar.select, a)
 misuse("select: item 2 must be a channel, got number", nightjar.select, { a, 1 })
-misuse("select: there is no option 'timout'", nightjar.select, { a, timout = 1 })
-misuse("select: option 'timeout' must be seconds from 0 to 1e9", nightjar.select, { a, timeout = -1 })
+misuse("select: unknown option 'timout'", nightjar.select, { a, timout = 1 })
+misuse("select: option 'timeout' must be between 0 and 1e9 seconds", nightjar.select, { a, timeout = -1 })
 misuse("select: the list is empty", nightjar.select, {})
 
 -- A thousand values through a chain of ten tasks.

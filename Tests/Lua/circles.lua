@@ -17,7 +17,7 @@ local function walk(api, options)
 end
 
 local through_a_task =
-  "deadlock: before or after waits for a task, which waits for the page or document that they are called for"
+  "deadlock: a before or after hook waits for a task, which waits for the page or document that the hook was called for"
 
 -- The task waits for the page, and then its hook for the task.
 local task, list
@@ -52,14 +52,14 @@ equal(refused, true)
 -- By tasks of tasks, and by those that the hook runs together.
 list = walk(hooked(function() task:join() end))
 task = nightjar.spawn(function() return nightjar.all { function() return list() end, function() nightjar.sleep(0.01) end } end)
-misuse("deadlock: before or after waits for a task, which waits for a task of its own, which waits for the page or document "
-  .. "that they are called for", task.join, task)
+misuse("deadlock: a before or after hook waits for a task, which waits for a child task, which waits for the page or document "
+  .. "that the hook was called for", task.join, task)
 list = walk(hooked(function()
   nightjar.all { function() task:join() end, function() nightjar.sleep(0.01) end }
 end))
 task = nightjar.spawn(function() nightjar.spawn(function() return list() end) end)
-misuse("deadlock: before or after waits for a task of its own, which waits for a task, which waits for a task of its own, which "
-  .. "waits for the page or document that they are called for", task.join, task)
+misuse("deadlock: a before or after hook waits for a child task, which waits for a task, which waits for a child task, which "
+  .. "waits for the page or document that the hook was called for", task.join, task)
 
 -- By the pages of another list.
 local first, second, takes_first, takes_second
@@ -67,8 +67,8 @@ first = walk(hooked(function() takes_second:join() end))
 second = walk(hooked(function() takes_first:join() end))
 takes_first = nightjar.spawn(function() return first() end)
 takes_second = nightjar.spawn(function() return second() end)
-local through_two = "deadlock: before or after waits for a task, which waits for a page or document, whose before or after waits "
-  .. "for a task, which waits for the page or document that they are called for"
+local through_two = "deadlock: a before or after hook waits for a task, which waits for a page or document, whose before or after hook "
+  .. "waits for a task, which waits for the page or document that the hook was called for"
 misuse(through_two, takes_first.join, takes_first)
 misuse(through_two, takes_second.join, takes_second)
 
@@ -79,7 +79,7 @@ task = nightjar.spawn(function()
   list()
   channel:send(1)
 end)
-misuse("deadlock: before or after waits for another task, and none can go on", task.join, task)
+misuse("deadlock: a before or after hook waits for another task, and no task can continue", task.join, task)
 
 -- By a circle of others.
 local one, other
@@ -89,7 +89,7 @@ one = nightjar.spawn(function()
   other:join()
 end)
 other = nightjar.spawn(function() one:join() end)
-misuse("deadlock: before or after waits for tasks that wait for each other", list)
+misuse("deadlock: a before or after hook waits for tasks that wait for each other", list)
 one:cancel()
 pcall(one.join, one)
 pcall(other.join, other)

@@ -85,11 +85,11 @@ for name, value in pairs(res.headers) do names[name] = value end
 equal(names["content-type"], "application/json")
 equal(#api:get("/bytes/100000").body, 100000)
 check.misuse("a response has no field 'jsn'; did you mean 'json'?", function() return res.jsn end)
-check.fails("decoding", "the answer is not JSON: expected a value at line 1 column 1",
+check.fails("decoding", "the response is not JSON: expected a value at line 1 column 1",
   function() return api:get("/bytes/10").json end)
 
 -- Errors.
-local err = check.fails("not_found", [[GET answered 404 Not Found: "there is no article 9999"]], api.get, api, "/v1/articles/9999")
+local err = check.fails("not_found", [[GET returned 404 Not Found: "there is no article 9999"]], api.get, api, "/v1/articles/9999")
 equal(err.status, 404)
 equal(err.phase, "receive")
 equal(err.retryable, false)
@@ -98,7 +98,7 @@ equal(err.url, origin .. "/v1/articles/9999")
 equal(err.user_message, "This could not be found.")
 equal(err.response.json.detail, "there is no article 9999")
 equal(err.response, err.response)
-equal(tostring(err), [[GET answered 404 Not Found: "there is no article 9999" (]] .. err.url .. ")")
+equal(tostring(err), [[GET returned 404 Not Found: "there is no article 9999" (]] .. err.url .. ")")
 equal(err.nothing, nil)
 for status, kind in pairs { [401] = "unauthorized", [403] = "forbidden", [404] = "not_found", [409] = "client",
   [429] = "rate_limited", [500] = "server", [503] = "server" } do
@@ -117,29 +117,29 @@ equal(err.phase, "idle")
 err = select(2, nightjar.try(nightjar.client { base_url = "http://127.0.0.1:1", retry = false }.get, nightjar.client {
   base_url = "http://127.0.0.1:1", retry = false }, "/"))
 equal(err.kind, "connect")
-check.fails("invalid_url", "the target is a path and there is no base URL to put it behind; set one, or write http://host",
+check.fails("invalid_url", "the target is a path, but there is no base URL; set base_url, or use an absolute URL",
   function() nightjar.client():get("/") end)
 
 -- What cannot be sent.
-check.fails("invalid_request", "the value of header \"A\" holds a control character, such as CR, LF or NUL; remove it",
+check.fails("invalid_request", "the value of header \"A\" contains a control character such as CR, LF or NUL; remove it",
   function() api:get("/echo", { headers = { A = "x\r\ny" } }) end)
-check.fails("invalid_request", "a query value is not UTF-8", function() api:get("/echo", { query = { a = "\xff" } }) end)
-check.fails("invalid_argument", "json.f: a function has no JSON form", function() api:post("/echo", { json = { f = print } }) end)
+check.fails("invalid_request", "a query value is not valid UTF-8", function() api:get("/echo", { query = { a = "\xff" } }) end)
+check.fails("invalid_argument", "json.f: a function cannot be represented in JSON", function() api:post("/echo", { json = { f = print } }) end)
 
 -- Misuse says what it was called, what it wants and what it got.
 local misuses = {
   { "get: path must be a string, got no value", function() api:get() end },
   { "get: options must be a table, got string", function() api:get("/", "x") end },
-  { "get: there is no option 'qurey'; did you mean 'query'?", function() api:get("/", { qurey = {} }) end },
+  { "get: unknown option 'qurey'; did you mean 'query'?", function() api:get("/", { qurey = {} }) end },
   { "get: query must be a table, got string", function() api:get("/", { query = "a=1" }) end },
   { "get: query 'a' must be a string, a number or a boolean, got function",
     function() api:get("/", { query = { a = print } }) end },
-  { "post: json, form, multipart, file and body are ways to give the one body; use one",
+  { "post: only one of json, form, multipart, file and body may be set",
     function() api:post("/", { json = 1, body = "x" }) end },
-  { "post: body must be a string, a function or {each = a function}, got number", function() api:post("/", { body = 1 }) end },
+  { "post: body must be a string, a function or { each = FUNCTION }, got number", function() api:post("/", { body = 1 }) end },
   { "get: expect must be a status from 100 to 999 or a list of them", function() api:get("/", { expect = 20 }) end },
   { "get: timeout must be a number of seconds or false, got string", function() api:get("/", { timeout = "1" }) end },
-  { "get: there is no option 'timeout.totl'; did you mean 'timeout.total'?",
+  { "get: unknown option 'timeout.totl'; did you mean 'timeout.total'?",
     function() api:get("/", { timeout = { totl = 1 } }) end },
   { "request: a table expected, got string", function() api:request "x" end },
   { "request: path is missing", function() api:request {} end },

@@ -113,10 +113,10 @@ clock:advance(1)
 misuse("from every", failing.join, failing)
 
 -- One at a time, and only while it is open.
-misuse("testing.clock: there is one already; close it before", nightjar.testing.clock)
+misuse("testing.clock: a clock already exists; close it first", nightjar.testing.clock)
 misuse("bad argument #1 to 'advance' (seconds from 0 to 1e9 expected)", function() clock:advance(-1) end)
 misuse("a clock has no field 'advanc'; did you mean 'advance'?", function() return clock.advanc end)
-misuse("testing.clock: there is no option 'automatic'", nightjar.testing.clock, { automatic = true })
+misuse("testing.clock: unknown option 'automatic'", nightjar.testing.clock, { automatic = true })
 
 -- Closing gives who waits real time: as long as they had left.
 local left = spawn(function()
@@ -167,4 +167,4 @@ assert(os.time() - began < 60, "no day has passed")
 misuse("after: seconds from 0 to 1e9 expected, got -1", nightjar.after, -1, note)
 misuse("after: seconds from 0 to 1e9 expected, got string", nightjar.after, "1", note)
 misuse("after: a function expected, got nil", nightjar.after, 1)
-misuse("every: seconds above 0 (at least 0.001) to 1e9 expected, got 0", nightjar.every, 0, note)
+misuse("every: seconds from 0.001 to 1e9 expected, got 0", nightjar.every, 0, note)

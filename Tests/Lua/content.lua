@@ -31,7 +31,7 @@ equal(#err.details.fields, 0)
 equal(err.details, err.details)
 equal(
   err.message,
-  [[GET answered 422 Unprocessable Entity: "The article is not valid. The title must not be empty."]])
+  [[GET returned 422 Unprocessable Entity: "The article is not valid. The title must not be empty."]])
 err = failure "errors-objects"
 equal(err.details.fields[1].name, "title")
 equal(err.details.fields[1].message, "The title must not be empty.")
@@ -39,7 +39,7 @@ equal(err.details.fields[2].name, "body")
 equal(failure("error-object").details.code, "title_empty")
 equal(failure("error-text").details.message, "The title must not be empty.")
 equal(failure("html").details, nil)
-equal(failure("html").message, "GET answered 422 Unprocessable Entity")
+equal(failure("html").message, "GET returned 422 Unprocessable Entity")
 local nobody = nightjar.client { base_url = "http://127.0.0.1:1" }
 local _, refused = nightjar.try(nobody.get, nobody, "/")
 equal(refused.details, nil)
@@ -62,7 +62,7 @@ equal(err.retryable, false)
 equal(err.response.json.results[1].id ~= nil, true)
 equal(api:get("/status/204", { schema = article }).status, 204) -- no content is no mismatch
 equal(failure("problem").kind, "client")
-fails("not_found", [[GET answered 404 Not Found: "there is no article 999"]], api.get, api, "/v1/articles/999", { schema = article })
+fails("not_found", [[GET returned 404 Not Found: "there is no article 999"]], api.get, api, "/v1/articles/999", { schema = article })
 
 -- A schema that is none is misuse.
 for _, case in ipairs {

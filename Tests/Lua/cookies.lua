@@ -90,7 +90,7 @@ equal(stored, 2)
 equal(skipped, 0)
 equal(names(other), "t=1 s=v")
 os.remove(path)
-local missing = check.fails("storage", ("the file %q cannot be opened: No such file or directory"):format(path), function()
+local missing = check.fails("storage", ("opening the file %q failed: No such file or directory"):format(path), function()
   other.cookies:import(path)
 end)
 equal(missing.kind, "storage")
@@ -120,7 +120,7 @@ collectgarbage()
 for _, ending in ipairs { "", "-wal", "-shm" } do os.remove(file .. ending) end
 
 -- An ephemeral client leaves nothing on disk, not even an empty file.
-check.fails("invalid_argument", "an ephemeral client leaves nothing on disk, so it cannot have a cookie file",
+check.fails("invalid_argument", "an ephemeral client writes nothing to disk, so it cannot have a cookie file",
   nightjar.client, { ephemeral = true, cookies = { file = file } })
 equal(io.open(file), nil)
 local ephemeral = nightjar.client { base_url = origin, ephemeral = true, cookies = true }
@@ -132,7 +132,7 @@ check.fails("invalid_argument", 'option "cookies" must be true, false, "all", "f
   nightjar.client, { cookies = "some" })
 check.fails("invalid_argument", 'unknown option "cookies.files"; did you mean "file"?',
   nightjar.client, { cookies = { files = "x" } })
-check.fails("storage", 'the cookie file "/nonexistent/x.db" cannot be made: No such file or directory',
+check.fails("storage", 'creating the cookie file "/nonexistent/x.db" failed: No such file or directory',
   nightjar.client, { cookies = { file = "/nonexistent/x.db" } })
 
 -- Misuse.
@@ -144,11 +144,11 @@ check.misuse("cookies expected, got string; call it with a colon, as in api.cook
 check.misuse("a cookie jar has no field 'lists'; did you mean 'list'?", function() return api.cookies.lists end)
 check.misuse("a client has no field 'cookie'; did you mean 'cookies'?", function() return api.cookie end)
 check.misuse("delete: name, domain or path is missing; clear() deletes all", function() api.cookies:delete {} end)
-check.misuse("delete: there is no option 'nmae'; did you mean 'name'?", function() api.cookies:delete { nmae = "a" } end)
+check.misuse("delete: unknown option 'nmae'; did you mean 'name'?", function() api.cookies:delete { nmae = "a" } end)
 check.misuse("delete: name must be a string, got number", function() api.cookies:delete { name = 1 } end)
 check.misuse("set: the cookie must be a string, got nil", function() api.cookies:set("http://h/", nil) end)
 check.misuse("export: there is a NUL in the path", function() api.cookies:export("/tmp/a\0b") end)
-check.fails("invalid_argument", "the cookie cannot be kept: it is Secure and did not come by https", function()
+check.fails("invalid_argument", "storing the cookie failed: it is Secure but was not received over https", function()
   api.cookies:set("http://h/", "a=1; Secure")
 end)
 check.fails("invalid_url", "the URL has no scheme; write http://host/path or https://host/path", function()

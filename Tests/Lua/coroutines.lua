@@ -60,7 +60,7 @@ local waiter = nightjar.spawn(function() return coroutine.resume(gen) end)
 nightjar.sleep(0)
 ok, err = coroutine.resume(gen)
 equal(ok, false)
-equal(err, "this coroutine waits for nightjar and cannot be resumed by others")
+equal(err, "this coroutine waits for nightjar and cannot be resumed")
 misuse("this coroutine waits for nightjar and cannot be closed; cancel its task", coroutine.close, gen)
 equal(coroutine.status(gen), "suspended")
 equal(table.concat({ select(2, waiter:join()) }), "done")
@@ -134,7 +134,7 @@ end)
 other = nightjar.spawn(function() nightjar.sleep(0) blocked:join() end)
 ok, err = pcall(blocked.join, blocked)
 equal(ok, false)
-assert(tostring(err):match "deadlock: each task waits for another", tostring(err))
+assert(tostring(err):match "deadlock: all tasks wait for each other", tostring(err))
 pcall(other.join, other)
 
 -- Finalizers may wait, by blocking.
@@ -161,5 +161,5 @@ do
     coroutine.resume(last)
   end
   check.equal(coroutine.close(last), true)
-  check.equal(failure, "too many coroutines are closed within each other")
+  check.equal(failure, "too many nested coroutine closes")
 end

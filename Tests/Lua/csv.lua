@@ -83,15 +83,15 @@ do
 end
 
 local function broken(message, text, options)
-  check.fails("decoding", "the text is not CSV: " .. message, csv.parse, text, options)
+  check.fails("decoding", "CSV parsing failed: " .. message, csv.parse, text, options)
 end
-broken("a quote is not closed that was opened at line 2", 'a\n"b\nc\n')
+broken("an opening quote is not closed at line 2", 'a\n"b\nc\n')
 broken("\"c\" follows a closing quote at line 1", '"b"c')
-broken("a quote is in a field that does not begin with one; give lenient = true to take it as it is at line 3", 'a\n\nb"c')
-broken("the row at line 3 has 1 fields, and the header has 2; give ragged = true to take it as it is", "a,b\n1,2\n3\n", { header = true })
-broken("the header has \"a\" twice at line 1; give header a list of names, and skip = 1", "a,a\n", { header = true })
-broken("the row at line 2 has more than 1048576 bytes; perhaps the quote at line 2 is not closed", 'a\n"' .. ("x\n"):rep(1 << 20))
-broken("the row at line 1 has more than 9 bytes", "0123,567,9ab", { max_row = 9 })
+broken("unexpected quote in an unquoted field at line 3; set lenient = true to accept it", 'a\n\nb"c')
+broken("the row at line 3 has 1 fields, but the header has 2; set ragged = true to accept it", "a,b\n1,2\n3\n", { header = true })
+broken("the header has \"a\" twice at line 1; set header to a list of names and skip = 1", "a,a\n", { header = true })
+broken("the row at line 2 is longer than 1048576 bytes; perhaps the quote at line 2 is not closed", 'a\n"' .. ("x\n"):rep(1 << 20))
+broken("the row at line 1 is longer than 9 bytes", "0123,567,9ab", { max_row = 9 })
 equal(#csv.parse(("x,"):rep(1000) .. "\n" .. ("y"):rep(1 << 20))[1], 1001)
 
 -- Writing gives back what was read.
@@ -128,16 +128,16 @@ end
 
 -- Misuse.
 check.misuse("csv.parse: a string expected, got no value; csv.rows reads from a function", function() csv.parse() end)
-check.misuse("csv.parse: there is no option 'seperator'; did you mean 'separator'?", function() csv.parse("", { seperator = ";" }) end)
+check.misuse("csv.parse: unknown option 'seperator'; did you mean 'separator'?", function() csv.parse("", { seperator = ";" }) end)
 check.misuse("csv.parse: option 'skip' must be of type integer, got a number with a fraction", function() csv.parse("", { skip = 1.5 }) end)
 check.misuse("csv.rows: the options must be a table, got string", function() csv.rows("", "x") end)
 check.misuse("csv.rows: a string or a function expected, got table; an iterator such as res:chunks() is a function", function() csv.rows {} end)
-check.misuse("csv.rows: the function must return strings, not a number", function() csv.rows(function() return 1 end)() end)
-check.misuse("separator must be one byte that ends no line", function() csv.parse("", { separator = "\n" }) end)
+check.misuse("csv.rows: the function must return strings, got number", function() csv.rows(function() return 1 end)() end)
+check.misuse("separator must be a single byte other than a line end", function() csv.parse("", { separator = "\n" }) end)
 check.misuse("separator and quote must not be the same", function() csv.parse("", { separator = '"' }) end)
-check.misuse("csv.write: field 2 is a table; CSV has strings, numbers and booleans", function() csv.write { { 1, {} } } end)
-check.misuse("csv.write: field b is a function; CSV has strings, numbers and booleans", function() csv.write { { a = 1, b = print } } end)
+check.misuse("csv.write: field 2 is a table; CSV fields must be strings, numbers or booleans", function() csv.write { { 1, {} } } end)
+check.misuse("csv.write: field b is a function; CSV fields must be strings, numbers or booleans", function() csv.write { { a = 1, b = print } } end)
 check.misuse("csv.write: a row must be a table, got number", function() csv.write { 1 } end)
-check.misuse("csv.write: a row has the field \"b\", which the first has not; give columns = {...}", function() csv.write { { a = 1 }, { b = 1 } } end)
-check.misuse("csv.write: a record follows lists; give columns = {...}", function() csv.write { { 1 }, { b = 1 } } end)
+check.misuse("csv.write: a row has the field \"b\", which the first row does not have; set columns = {...}", function() csv.write { { a = 1 }, { b = 1 } } end)
+check.misuse("csv.write: a record follows lists; set columns = {...}", function() csv.write { { 1 }, { b = 1 } } end)
 check.misuse("csv.write: columns has \"a\" twice", function() csv.write({}, { columns = { "a", "a" } }) end)

@@ -53,14 +53,14 @@ equal(api.endpoints.echo { json = { title = "x" } }.json.body, '{"title":"x"}')
 equal(api.endpoints.echo({}, { json = { title = "y" } }).json.body, '{"title":"y"}')
 equal(api.endpoints.form { json = { a = "b c" } }.json.body, "a=b+c")
 equal(api.endpoints.json { json = "1" }.json.target, "/echo?json=1")
-misuse("echo: json is given twice, with the parameters and with the options",
+misuse("echo: json is set twice, in the parameters and in the options",
   function() api.endpoints.echo({ json = { title = "x" } }, { json = {} }) end)
 
 -- The same by request.
 equal(api:request { endpoint = "article", arguments = { id = 2 } }.json.id, 2)
-misuse("request: path is the endpoint's; leave it away",
+misuse("request: path must not be set together with endpoint",
   function() api:request { endpoint = "article", path = "/x" } end)
-misuse("request: arguments are for an endpoint", function() api:request { path = "/echo", arguments = {} } end)
+misuse("request: arguments require endpoint", function() api:request { path = "/echo", arguments = {} } end)
 
 -- Many at a time.
 local answers = api:batch {
@@ -84,11 +84,11 @@ refused('endpoint "echo": parameter "sort" must be one of "new", "old", found "n
 refused('endpoint "echo": the body at "/title" must be a value, found nothing',
   function() api.endpoints.echo { json = {} } end)
 refused('endpoint "article": it takes no body', function() api.endpoints.article { id = 1, json = { a = 1 } } end)
-refused('endpoint "article": parameters have names, as in { id = 42 }, and a list was given',
+refused('endpoint "article": arguments must have names, as in { id = 42 }, got a list',
   function() api.endpoints.article { 1, 2 } end)
 misuse("article: parameters must be a table, got number", function() api.endpoints.article(1) end)
 misuse("article: options must be a table, got string", function() api.endpoints.article({}, "x") end)
-misuse("an endpoint's name is a string, got number", function() return api.endpoints[1] end)
+misuse("an endpoint's name must be a string, got number", function() return api.endpoints[1] end)
 
 -- What there is.
 equal(#api.endpoints, 4)
@@ -172,7 +172,7 @@ equal(given.endpoints.read { id = 5 }.json.id, 5)
 refused('endpoint "read": the parameter "id" in the path is missing', function() given.endpoints.read {} end)
 os.remove(path)
 equal(pcall(loader.load_openapi, loader, path), false)
-misuse("load_openapi: the path of a file or a URL expected, got no value", function() loader:load_openapi() end)
+misuse("load_openapi: a file path or URL expected, got no value", function() loader:load_openapi() end)
 -- Each fetch is a call with its hooks; what they raise is raised, and another load begins anew.
 local fetched, refuses = {}, true
 local hooked = nightjar.client { base_url = origin, before = function(request)
@@ -215,6 +215,6 @@ equal(pages, (#handles + 2) // 3)
 refused('endpoint "list_users" has no parameter "per_pge"; did you mean "per_page"?', function()
   all.list_users:paginate { per_pge = 3 }
 end)
-misuse("paginate: the path is the endpoint's; leave it away", function()
+misuse("paginate: path must not be set together with endpoint", function()
   described_api:paginate("/v1/users", { endpoint = "list_users" })
 end)

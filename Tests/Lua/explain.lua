@@ -11,7 +11,7 @@ local function flaky(name, times) return { query = { key = run .. name, times = 
 -- Nothing had to be decided for most.
 local res = api:get "/echo"
 equal(#res:explain(), 0)
-equal(tostring(res:explain()), "nothing had to be decided: the first answer was the call's")
+equal(tostring(res:explain()), "no decisions: the first response was returned")
 equal(res.source, "network")
 equal(res.attempts, 1)
 equal(res.idempotency_key, nil)
@@ -24,9 +24,9 @@ local one = decisions[1]
 equal(one.decision, "retried")
 equal(one.attempt, 1)
 assert(one.at >= 0 and one.after >= 0)
-equal(one.cause, [[server: GET answered 503 Service Unavailable: "attempt 1 of 1 that were asked to fail"]])
+equal(one.cause, [[server: GET returned 503 Service Unavailable: "attempt 1 of 1 that were asked to fail"]])
 equal(tostring(decisions), one.text)
-assert(one.text:find "^at %d+%.%d+ s, after attempt 1: server: GET answered 503 .*; tried again after %d+%.%d+ s$", one.text)
+assert(one.text:find "^at %d+%.%d+ s, after attempt 1: server: GET returned 503 .*; retried after %d+%.%d+ s$", one.text)
 
 -- Errors tell the same, and why it was not tried again.
 local _, err = nightjar.try(api.get, api, "/v1/flaky", flaky("b", 5))

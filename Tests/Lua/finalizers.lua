@@ -111,7 +111,7 @@ with_finalizers(function() nightjar.json.encode { a = { { b = 1 } } } end, funct
   local value = { deep = { { [text("name", round)] = { 1, 2, { f = print } } } } }
   local ok, err = pcall(nightjar.json.encode, value)
   equal(ok, false)
-  equal(err.message, ("value.deep[1].%s[3].f: a function has no JSON form"):format(text("name", round))
+  equal(err.message, ("value.deep[1].%s[3].f: a function cannot be represented in JSON"):format(text("name", round))
     :gsub("%.(name%w+)", function(name) return #name <= 40 and "." .. name or '["' .. name:sub(1, 40) .. '..."]' end))
 end)
 

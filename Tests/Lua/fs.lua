@@ -27,7 +27,7 @@ fs.write(path, binary)
 equal(fs.read(path), binary)
 equal(fs.stat(path).size, #binary)
 assert(math.abs(fs.stat(path).modified - os.time()) < 100)
-fails("too_large", ("%q is larger than 100 bytes, the limit that it is read with"):format(path), fs.read, path,
+fails("too_large", ("%q is larger than the limit of 100 bytes"):format(path), fs.read, path,
   { max_bytes = 100 })
 equal(#fs.read(path, { max_bytes = #binary }), #binary)
 assert(fs.read("/proc/self/status"):find "Name:")
@@ -90,7 +90,7 @@ equal(fs.stat(root .. "/c.txt").mode, 6 * 64)
 fails("storage", ("cannot copy %q: Is a directory"):format(root), fs.copy, root, root .. "/d")
 equal(fs.remove(root .. "/c.txt"), true)
 equal(fs.remove(root .. "/c.txt"), false)
-fails("storage", ("cannot remove %q: Directory not empty; option 'recursive' removes what is in it, too"):format(
+fails("storage", ("cannot remove %q: Directory not empty; set recursive = true to remove its contents, too"):format(
   root .. "/one"), fs.remove, root .. "/one")
 -- A link out of it is removed, not followed.
 fs.mkdir(root .. "/outside")
@@ -120,7 +120,7 @@ for line in fs.lines(path) do
 end
 equal(count, 200000)
 for line in fs.lines(path) do break end
-fails("too_large", ("a line of %q is longer than 5 bytes, the limit that it is read with"):format(path),
+fails("too_large", ("a line of %q is longer than the limit of 5 bytes"):format(path),
   fs.lines(path, { max_line = 5 }))
 fails("storage", ("cannot read %q: No such file or directory"):format(root .. "/none"), fs.lines, root .. "/none")
 
@@ -216,7 +216,7 @@ do
   equal(count, 20000)
   writing:join()
   writing = nightjar.spawn(fs.write, pipe, much)
-  fails("too_large", ("%q is larger than 100 bytes, the limit that it is read with"):format(pipe), fs.read, pipe, { max_bytes = 100 })
+  fails("too_large", ("%q is larger than the limit of 100 bytes"):format(pipe), fs.read, pipe, { max_bytes = 100 })
   fails("storage", ("cannot write %q: Broken pipe"):format(pipe), writing.join, writing)
   -- A copy goes through it and does not replace it.
   fs.write(path, much)
@@ -234,9 +234,9 @@ end
 -- Misuse.
 misuse("fs.read: argument 1 must be a path, got no value", fs.read)
 misuse("fs.read: the path is empty", fs.read, "")
-misuse([[fs.read: the path has a zero byte: "a\0b"]], fs.read, "a\0b")
+misuse([[fs.read: the path must not contain a NUL: "a\0b"]], fs.read, "a\0b")
 misuse("fs.write: argument 2 must be a string, got table", fs.write, path, {})
-misuse("fs.write: there is no option 'atomc'; did you mean 'atomic'?", fs.write, path, "", { atomc = true })
-misuse("fs.temp_file: option 'prefix' must have no slash and no zero byte", fs.temp_file, { prefix = "../" })
+misuse("fs.write: unknown option 'atomc'; did you mean 'atomic'?", fs.write, path, "", { atomc = true })
+misuse("fs.temp_file: option 'prefix' must not contain a slash or a NUL", fs.temp_file, { prefix = "../" })
 fails("storage", 'cannot read "/no/such/file": No such file or directory', fs.read, "/no/such/file")
 equal(select(2, pcall(fs.read, "/no/such/file")).code, 2)

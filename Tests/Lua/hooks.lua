@@ -34,7 +34,7 @@ equal(header "A", "b")
 equal(options.headers["X-Signature"], nil) -- the caller's table is the caller's
 equal(api:get("/echo").status, 200)
 equal(api:request { path = "/echo" }.status, 200)
-local err = fails("not_found", [[GET answered 404 Not Found: "there is no article 0"]], api.get, api, "/v1/articles/0")
+local err = fails("not_found", [[GET returned 404 Not Found: "there is no article 0"]], api.get, api, "/v1/articles/0")
 equal(err.status, 404)
 equal(table.concat(seen, "\n"), [[
 POST /echo
@@ -48,8 +48,8 @@ GET /v1/articles/0
 seen = {}
 misuse("refused", api.get, api, "/never")
 equal(#seen, 1)
-misuse("request: there is no option 'quary'; did you mean 'query'?", api.get, api, "/echo", { quary = {} })
-misuse("get: path is not for its options", api.get, api, "/echo", { path = "/x" })
+misuse("request: unknown option 'quary'; did you mean 'query'?", api.get, api, "/echo", { quary = {} })
+misuse("get: path is not allowed in the options", api.get, api, "/echo", { path = "/x" })
 misuse("client: before must be a function, got string", nightjar.client, { before = "x" })
 
 -- They run in the coroutine of the call, so others go on meanwhile and a cancel reaches them.
@@ -81,7 +81,7 @@ equal(res.url, origin .. "/redirect/2")
 res = plain:get("/redirect/2", { on_redirect = function() return "/v1/articles/1" end })
 equal(res.json.id, 1)
 equal(res.url, origin .. "/v1/articles/1")
-fails("client", "GET answered 302 Found", plain.get, plain, "/redirect/1", { on_redirect = function() return false end })
+fails("client", "GET returned 302 Found", plain.get, plain, "/redirect/1", { on_redirect = function() return false end })
 local _, protocol = nightjar.try(plain.get, plain, "/redirect/1", { on_redirect = function() return "ftp://x/" end })
 equal(protocol.kind, "protocol")
 misuse("not there", plain.get, plain, "/redirect/1", { on_redirect = function() error "not there" end })
@@ -185,10 +185,10 @@ for _, place in ipairs { "before", "after" } do
   equal(asked(set("raise-" .. place)), place == "before" and 3 or 4)
 end
 misuse("not today", function() hooked(function() error("not today") end):paginate("/v1/lists/x/cursor")() end)
-misuse("request: there is no option 'quary'; did you mean 'query'?", function()
+misuse("request: unknown option 'quary'; did you mean 'query'?", function()
   hooked(function(request) request.quary = {} end):paginate("/v1/lists/x/cursor")()
 end)
-misuse("request: stream is not for pages and documents, which are read whole", function()
+misuse("request: stream is not supported for pages and documents", function()
   hooked(function(request) request.stream = true end):paginate("/v1/lists/x/cursor")()
 end)
 
@@ -196,7 +196,7 @@ end)
 seen = {}
 list = hooked(nil, function(result) seen[#seen + 1] = result.status or result.kind end)
   :paginate(cursor("fails", { prefetch = 0, query = { count = 25, limit = 10, fail = 2, times = 1 } }))
-local err = fails("server", [[GET answered 503 Service Unavailable: "page 2 was asked to fail"]], list.collect, list)
+local err = fails("server", [[GET returned 503 Service Unavailable: "page 2 was asked to fail"]], list.collect, list)
 equal(err.status, 503)
 equal(#list:collect(), 15)
 equal(table.concat(seen, " "), "200 503 200 200")
@@ -213,9 +213,9 @@ equal(#nesting:paginate(cursor("outer", { query = { count = 15, limit = 10 } }))
 equal(inner, 24)
 local own
 own = hooked(function() own() end):paginate(cursor("own", { query = { count = 3 } }))
-misuse("paginate: before and after cannot take from the list whose page they are called for", own)
+misuse("paginate: a before or after hook must not take from the list whose page it was called for", own)
 own = hooked(function() nightjar.spawn(function() own() end):join() end):paginate(cursor("own", { query = { count = 3 } }))
-misuse("paginate: before and after cannot take from the list whose page they are called for", own)
+misuse("paginate: a before or after hook must not take from the list whose page it was called for", own)
 
 -- Closed, cancelled or begun anew while a hook runs or the page is on its way.
 for _, stage in ipairs { "hook", "wire" } do

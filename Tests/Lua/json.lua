@@ -61,24 +61,24 @@ end
 local circle = {}
 circle.a = {1, {x = circle}}
 refused("value.a[2].x: the table contains itself", circle)
-refused("value.a[1]: a number that is not a number (nan) has no JSON form", {a = {0 / 0}})
-refused('value["x y"]: an infinite number has no JSON form', {["x y"] = math.huge})
-refused("value.x: a function has no JSON form", {x = print})
-refused("value.a.x: a function has no JSON form", {a = {x = print}}, {sorted = false})
-refused("value: the table has names and indices; in JSON it is an object or an array", {1, 2, x = 1})
-refused("value: the table has names and indices; in JSON it is an object or an array", {1, x = 1}, {sorted = false})
-refused("value: the array has nothing at [2]; put nightjar.null there", {1, nil, 3})
-refused("value: the table has the index 0; arrays begin at 1", {[0] = 1})
-refused("value.a: a key of the table is a boolean; names in JSON are strings", {a = {[true] = 1}})
-refused("value.a: a key of the table is a number; names in JSON are strings", {a = {[1.5] = 1}})
-refused("value: the string is not UTF-8; JSON has no bytes, encode them (as base64, say)", "\xff")
+refused("value.a[1]: NaN cannot be represented in JSON", {a = {0 / 0}})
+refused('value["x y"]: an infinite number cannot be represented in JSON', {["x y"] = math.huge})
+refused("value.x: a function cannot be represented in JSON", {x = print})
+refused("value.a.x: a function cannot be represented in JSON", {a = {x = print}}, {sorted = false})
+refused("value: the table has both names and indices; use either names (an object) or indices (an array)", {1, 2, x = 1})
+refused("value: the table has both names and indices; use either names (an object) or indices (an array)", {1, x = 1}, {sorted = false})
+refused("value: the array has no value at [2]; use nightjar.null for missing elements", {1, nil, 3})
+refused("value: the table has the index 0; arrays must start at 1", {[0] = 1})
+refused("value.a: a table key is a boolean; member names in JSON must be strings", {a = {[true] = 1}})
+refused("value.a: a table key is a number; member names in JSON must be strings", {a = {[1.5] = 1}})
+refused("value: the string is not valid UTF-8; encode bytes, for example as base64", "\xff")
 local deep = {}
 local inner = deep
 for _ = 1, 1024 do
   inner[1] = {}
   inner = inner[1]
 end
-check.fails("invalid_argument", "value" .. ("[1]"):rep(12) .. " ... " .. ("[1]"):rep(12) .. ": more than 1024 tables within each other", encode, deep)
+check.fails("invalid_argument", "value" .. ("[1]"):rep(12) .. " ... " .. ("[1]"):rep(12) .. ": tables are nested more than 1024 levels deep", encode, deep)
 check.equal(encode(-0.0), "-0.0")
 check.equal(1 / nightjar.json.decode("-0.0"), -math.huge)
 
@@ -100,14 +100,14 @@ check.misuse("bad argument #1 to 'decode' (string expected, got no value)", func
 check.misuse("bad argument #1 to 'decode' (string expected, got number)", function() decode(1) end)
 check.misuse("bad argument #1 to 'encode' (value expected)", function() encode() end)
 check.misuse("bad argument #2 to 'encode' (table expected, got boolean)", function() encode(1, true) end)
-check.misuse("bad argument #2 to 'encode' (unknown option 'prety'; known are pretty, indent and sorted)",
+check.misuse("bad argument #2 to 'encode' (unknown option 'prety'; the options are pretty, indent and sorted)",
   function() encode(1, {prety = true}) end)
 check.misuse("bad argument #2 to 'encode' (option 'pretty' must be a boolean, got number)",
   function() encode(1, {pretty = 1}) end)
 check.misuse("bad argument #2 to 'encode' (option 'indent' must be an integer from 0 to 16)",
   function() encode(1, {indent = 17}) end)
 check.misuse("bad argument #1 to 'array' (table expected, got string)", function() nightjar.array "x" end)
-check.misuse("bad argument #1 to 'array' (the table has a metatable already)",
+check.misuse("bad argument #1 to 'array' (the table already has a metatable)",
   function() nightjar.array(setmetatable({}, {})) end)
 
 -- A finalizer may use it while a table is being built.
@@ -176,6 +176,6 @@ do
   equal(pointer(1, ""), 1)
   equal(pointer(nil, "/a"), nil)
   check.fails("invalid_argument", "json.pointer: the JSON Pointer 'foo' must be empty or begin with /, as in \"/items/0\"", pointer, document, "foo")
-  check.fails("invalid_argument", "json.pointer: the JSON Pointer '/x/a~2' has a ~ without 0 or 1 behind it; ~ is written ~0, and / is ~1", pointer, document, "/x/a~2")
+  check.fails("invalid_argument", "json.pointer: the JSON Pointer '/x/a~2' has a ~ that is not followed by 0 or 1; write ~ as ~0 and / as ~1", pointer, document, "/x/a~2")
   check.misuse("bad argument #2 to 'pointer' (string expected, got no value)", function() pointer {} end)
 end

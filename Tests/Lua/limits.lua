@@ -83,6 +83,10 @@ equal(api:limits()[1].name, 'group "search"')
 fails("invalid_request", 'the client has no limit group "serch"; did you mean "search"?', api.get, api, "/echo",
   { limit_group = "serch" })
 
-fails("invalid_argument", 'option "rate_limit" must say how many requests go per how many seconds', client, { rate_limit = {} })
-fails("invalid_argument", 'option "concurrency" is 0; it must be from 1 to 1000000', client, { concurrency = 0 })
+fails("invalid_argument", 'option "rate_limit" needs a number of requests and a period, for example {requests = 10, per = 1}', client, { rate_limit = {} })
+fails("invalid_argument", 'option "concurrency" must be between 1 and 1000000, got 0', client, { concurrency = 0 })
+fails("invalid_argument", 'option "circuit_breaker.failure_rate" must be greater than 0 and at most 1, got 0.0', client,
+  { circuit_breaker = { failure_rate = 0 } })
+fails("invalid_argument", 'option "circuit_breaker.window" must be greater than 0 seconds, got 0', client,
+  { circuit_breaker = { window = 0 } })
 misuse("client expected, got no value; call it with a colon, as in api:get(\"/path\")", api.limits)

@@ -62,7 +62,7 @@ do
   check.equal(next(gone), nil)
 end
 
-check.misuse("client: log must be a function or {level = ..., write = a function}, got string", open, "info")
-check.misuse("client: log must be a function or {level = ..., write = a function}, got nil", open, { level = "info" })
+check.misuse("client: log must be a function or { level = ..., write = FUNCTION }, got string", open, "info")
+check.misuse("client: log must be a function or { level = ..., write = FUNCTION }, got nil", open, { level = "info" })
 check.misuse("client: log.level must be \"error\", \"warning\", \"info\" or \"debug\", got loud", open, { level = "loud" })
-check.misuse("client: there is no option 'log.levle'; did you mean 'log.level'?", open, { levle = "info" })
+check.misuse("client: unknown option 'log.levle'; did you mean 'log.level'?", open, { levle = "info" })

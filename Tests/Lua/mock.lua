@@ -28,7 +28,7 @@ equal(res.headers.content_type, "application/json")
 res = api:get("/articles/7", { query = { a = { "1", "2" } }, headers = { ["Accept-Language"] = "de" } })
 equal(res.json.id, "7")
 equal(res.headers.etag, '"7"')
-fails("server", "POST answered 503", function() api:post("/articles", { json = { title = "Hi", n = 1 } }) end)
+fails("server", "POST returned 503", function() api:post("/articles", { json = { title = "Hi", n = 1 } }) end)
 equal(api:post("/articles", { json = { title = "Hi" } }).body, "made")
 equal(mock:uses "list", 1)
 equal(mock:uses "make", 2)
@@ -41,15 +41,15 @@ misuse('the mock has no route "nothing"', mock.uses, mock, "nothing")
 
 -- A call without a route does not go out, and hears of the nearest.
 fails("invalid_request",
-  'no route of the mock is for GET http://api.test/v1/articles?page=2; the nearest is "list" (GET /articles), but it wants the '
-    .. 'query item "page" to be "1", and it is another',
+  'no mock route matches GET http://api.test/v1/articles?page=2; the nearest is "list" (GET /articles), but the '
+    .. 'query item "page" must be "1" but differs',
   function() api:get("/articles", { query = { page = 2 } }) end)
-fails("invalid_request", "a call had no route", mock.verify, mock)
+fails("invalid_request", "a call matched no route", mock.verify, mock)
 mock:reset()
 equal(mock:uses(), 0)
 fails("invalid_request",
-  'the route "list" (GET /articles) was never asked; the route "one" (/v1/articles/{id}) was never asked; '
-    .. 'the route "make" (POST /articles) was never asked', mock.verify, mock)
+  'the route "list" (GET /articles) was never used; the route "one" (/v1/articles/{id}) was never used; '
+    .. 'the route "make" (POST /articles) was never used', mock.verify, mock)
 
 -- What is mocked is tried again, followed, kept in a cache and logged in for.
 mock = nightjar.mock {
@@ -113,7 +113,7 @@ equal(api:get("/wait").body, "\0\255")
 ok, err = pcall(api.get, api, "/raise")
 equal(err.kind, "script")
 equal(err.message:match "no idea", "no idea")
-fails("script", "a mock's function must return an answer or a status, got nil", api.get, api, "/nothing")
+fails("script", "a mock's function must return a response or a status, got nil", api.get, api, "/nothing")
 fails("invalid_argument", 'unknown option "answer.sttus"; did you mean "status"?', api.get, api, "/wrong")
 equal(select(2, pcall(api.get, api, "/status")).kind, "not_found")
 
@@ -168,9 +168,9 @@ if interpreter then
 end
 
 -- Misuse.
-fails("invalid_argument", 'option "mock.routes[1]" is a route without an answer; give it answer or answers', nightjar.mock, { { path = "/" } })
+fails("invalid_argument", 'option "mock.routes[1]" is a route without a response; set answer or answers', nightjar.mock, { { path = "/" } })
 fails("invalid_argument", 'unknown option "mock.routes[1].pth"; did you mean "path"?', nightjar.mock, { { pth = "/", answer = 200 } })
 fails("invalid_argument", 'unknown option "mock.passtrough"; did you mean "passthrough"?', nightjar.mock, { passtrough = true })
-misuse("client: mock must be a mock or the routes of one, got string", nightjar.client, { mock = "x" })
+misuse("client: mock must be a mock or a table of routes, got string", nightjar.client, { mock = "x" })
 misuse("bad argument #1 to 'nightjar.mock' (table expected, got no value)", nightjar.mock)
-fails("invalid_argument", 'option "network" is "4g", which is no network profile; did you mean "3g"?', nightjar.client, { network = "4g" })
+fails("invalid_argument", 'option "network" is "4g", which is not a known network profile; did you mean "3g"?', nightjar.client, { network = "4g" })

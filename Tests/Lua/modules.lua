@@ -11,6 +11,7 @@ equal(rawget(nightjar, "csv"), csv)
 nightjar.csv = nil
 equal(nightjar.csv, csv)
 equal(require "nightjar.base64", nightjar.base64)
+equal(require "nightjar.json", nightjar.json)
 
 -- What is no module is nil, as in any table.
 equal(nightjar.cvs, nil)
@@ -24,4 +25,4 @@ end)
 
 -- Misuse is told with the script's place, not the module's.
 local ok, why = pcall(function() nightjar.csv.parse(1) end)
-assert(not ok and why:find "^[^:]*modules.lua:26: csv.parse: a string expected, got number", why)
+assert(not ok and why:find "^[^:]*modules.lua:27: csv.parse: a string expected, got number", why)

@@ -99,7 +99,7 @@ list = api:paginate(path, { style = "cursor", items = "/results", next = "/next_
   query = { count = 25, limit = 10, fail = 2, times = 1 } })
 local seen = {}
 local function loop() for item in list do seen[#seen + 1] = item end end
-local err = fails("server", [[GET answered 503 Service Unavailable: "page 2 was asked to fail"]], loop)
+local err = fails("server", [[GET returned 503 Service Unavailable: "page 2 was asked to fail"]], loop)
 equal(err.status, 503)
 equal(#seen, 10)
 loop()
@@ -134,7 +134,7 @@ misuse("not now", list)
 list = api:paginate(set "cursor", { items = "/results", next = function() return 7 end, query = { count = 3 } })
 misuse("paginate: next must return nil, a URL or { query = {...} }, got number", list)
 list = api:paginate(set "cursor", { items = "/results", next = function() return { qeury = {} } end, query = { count = 3 } })
-misuse("paginate: next: there is no option 'qeury'; did you mean 'query'?", list)
+misuse("paginate: next: unknown option 'qeury'; did you mean 'query'?", list)
 -- The page that it sees is a copy: what it does to that changes nothing.
 for _, change in ipairs {
   function(page) page.items = nil end,
@@ -205,7 +205,7 @@ for _, leave in ipairs { "cancel", "error", "close" } do
   else misuse("not now", first.join, first) end
 end
 list = api:paginate(set "cursor", { items = "/results", query = { count = 3 }, next = function() list() end })
-misuse("paginate: next cannot take from its own list, which waits for what next returns", list)
+misuse("paginate: the next function must not take from its own list", list)
 
 -- Many tasks take from one list; each item goes to one.
 list = api:paginate(set "cursor", { items = "/results", next = "/next_cursor", query = { count = 200, limit = 10, delay = 1 } })
@@ -263,21 +263,21 @@ equal(list().id, 1000)
 -- Misuse.
 misuse("paginate: path must be a string, got no value", function() api:paginate() end)
 misuse("paginate: options must be a table, got number", function() api:paginate("/", 1) end)
-misuse("paginate: there is no option 'nxt'; did you mean 'next'?", function() api:paginate("/", { nxt = "/x" }) end)
+misuse("paginate: unknown option 'nxt'; did you mean 'next'?", function() api:paginate("/", { nxt = "/x" }) end)
 misuse("paginate: total_timeout must be between 0 and 3153600000 seconds, got -1", function() api:paginate("/", { total_timeout = -1 }) end)
 misuse("paginate: total_timeout must be a number of seconds or false, got string", function() api:paginate("/", { total_timeout = "x" }) end)
-misuse("paginate: there is no option 'timeuot'; did you mean 'timeout'?", function() api:paginate("/", { timeuot = 1 }) end)
-misuse("paginate: the option 'on_retry' is not for lists", function() api:paginate("/", { on_retry = print }) end)
-misuse("paginate: the option 'stream' is not for lists", function() api:paginate("/", { stream = true }) end)
-misuse("paginate: resume must be a state, which is a string, got number", function() api:paginate("/", { resume = 1 }) end)
-misuse("paginate: a function as next is for style 'custom'; leave style out, or give a JSON Pointer",
+misuse("paginate: unknown option 'timeuot'; did you mean 'timeout'?", function() api:paginate("/", { timeuot = 1 }) end)
+misuse("paginate: option 'on_retry' is not supported for lists", function() api:paginate("/", { on_retry = print }) end)
+misuse("paginate: option 'stream' is not supported for lists", function() api:paginate("/", { stream = true }) end)
+misuse("paginate: resume must be a string from list:state(), got number", function() api:paginate("/", { resume = 1 }) end)
+misuse("paginate: a next function requires style 'custom'; remove style, or set next to a JSON Pointer",
   function() api:paginate("/", { style = "page", next = print }) end)
 misuse("paginate: query must be a table, got number", function() api:paginate("/", { query = 1 }) end)
 fails("invalid_argument",
   'option "style" is "cursr"; it must be one of "guess", "page", "offset", "cursor", "link", "next", "header", "custom"',
   function() api:paginate("/", { style = "cursr" }) end)
 misuse("a list has no field 'page'; did you mean 'pages'?", function() return list.page end)
-misuse("bad argument #1 to 'take' (a number of items from 0 expected)", function() list:take(-1) end)
+misuse("bad argument #1 to 'take' (a non-negative number of items expected)", function() list:take(-1) end)
 
 -- pages() gives pages without items: the response of an empty first page, and a 304, can be seen.
 local function mocked(answers)

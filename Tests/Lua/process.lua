@@ -50,7 +50,7 @@ fails("storage", 'cannot run "true" in "/no/such/folder": No such file or direct
   { "true", cwd = "/no/such/folder" })
 fails("script", '"sh" failed with status 4: last words', run,
   { "sh", "-c", "echo first >&2; echo last words >&2; exit 4", check = true })
-fails("script", '"sh" was ended by signal TERM', run, { "sh", "-c", "kill $$", check = true })
+fails("script", '"sh" was terminated by signal TERM', run, { "sh", "-c", "kill $$", check = true })
 local began = os.time()
 fails("timeout", '"sleep" did not end within 0.05 seconds and was killed', run, { "sleep", 100, timeout = 0.05 })
 fails("too_large", '"yes" wrote more than 1000 bytes to standard output and was killed (option max_output)', run,
@@ -100,7 +100,7 @@ do
   equal(child:kill "SIGTERM", true)
   equal(child.stdout:line(), "got it")
   equal(child:wait().status, 9)
-  misuse("kill: there is no signal 'NONE'", child.kill, child, "NONE")
+  misuse("kill: unknown signal 'NONE'", child.kill, child, "NONE")
   misuse("a process has no field 'output'", function() return child.output end)
   misuse("a process has no field 'stdou'; did you mean 'stdout'?", function() return child.stdou end)
 end
@@ -109,7 +109,7 @@ end
 do
   local child <close> = spawn { "true", stdin = "pipe" }
   child:wait()
-  fails("storage", 'cannot write to "true": it reads no more', child.stdin.write, child.stdin, text)
+  fails("storage", 'cannot write to "true": it has closed its input', child.stdin.write, child.stdin, text)
 end
 
 -- Whether a process of that number is there, and no zombie.
@@ -165,7 +165,7 @@ do
   local child <close> = spawn { "sleep", 100, stdout = "pipe" }
   local reading = nightjar.spawn(function() return child.stdout:line() end)
   nightjar.sleep(0.005)
-  fails("string", "another task reads here", child.stdout.line, child.stdout)
+  fails("string", "another task already reads from this pipe", child.stdout.line, child.stdout)
   child:close()
   fails("closed", "the pipe is closed", reading.join, reading)
   equal(child:wait().signal, "KILL")
@@ -208,7 +208,7 @@ nightjar.spawn(function()
 end):join()
 
 -- A cancel ends a read that blocks, also after the task has waited for something else within it.
--- In a task of its own: the main chunk of a stock interpreter waits on the C stack, below the read.
+-- In a child task: the main chunk of a stock interpreter waits on the C stack, below the read.
 nightjar.spawn(function()
   local child <close> = spawn { "sleep", 100, stdout = "pipe" }
   local logged = 0
@@ -232,13 +232,13 @@ nightjar.spawn(function()
 end):join()
 
 -- Misuse.
-misuse([[process.run: option 'cwd' must not contain a zero byte: "/tmp\0x"]], run, { "true", cwd = "/tmp\0x" })
+misuse([[process.run: option 'cwd' must not contain a NUL: "/tmp\0x"]], run, { "true", cwd = "/tmp\0x" })
 misuse("process.run: a table expected, got number", run, 1)
-misuse("process.run: option 'cmd' is missing: the program to run", run, {})
-misuse("process.run: there is no option 'cdw'; did you mean 'cwd'?", run, { "true", cdw = "/" })
+misuse("process.run: option 'cmd' (the program to run) is missing", run, {})
+misuse("process.run: unknown option 'cdw'; did you mean 'cwd'?", run, { "true", cdw = "/" })
 misuse("process.run: argument 1 must be a string, got table", run, { "true", {} })
-misuse("process.run: give the program by option 'cmd' or as the first of the list, not both", run, { "a", cmd = "b" })
-misuse("process.run: option 'env.A' must be a string, or false to leave it out, got table", run, { "true", env = { A = {} } })
+misuse("process.run: set the program either by option 'cmd' or as the first element of the list", run, { "a", cmd = "b" })
+misuse("process.run: option 'env.A' must be a string, or false to unset it, got table", run, { "true", env = { A = {} } })
 misuse("process.spawn: option 'stdout' must be \"pipe\", \"null\" or \"inherit\", got \"file\"", spawn,
   { "true", stdout = "file" })
-misuse("the arguments of a process must not contain a zero byte", run, { "echo", "a\0b" })
+misuse("the arguments of a process must not contain a NUL", run, { "echo", "a\0b" })

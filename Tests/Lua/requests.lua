@@ -71,9 +71,9 @@ equal(header(echo { idempotency_key = "k-1" }, "Idempotency-Key"), "k-1")
 -- Expected statuses.
 equal(api:get("/status/404", { expect = 404 }).status, 404)
 equal(api:get("/status/418", { expect = { 200, 418 } }).ok, false)
-fails("client", "GET answered 200 OK", api.get, api, "/echo", { expect = 201 })
+fails("client", "GET returned 200 OK", api.get, api, "/echo", { expect = 201 })
 
--- Limits of time.
+-- Timeouts.
 for _, limit in ipairs { 0.1, { total = 0.1 }, { connect = 5, idle = 0.1 } } do
   local ok, err = pcall(api.get, api, "/delay/5", { timeout = limit })
   equal(ok, false)
@@ -90,7 +90,7 @@ for _, none in ipairs { 0, 0.0, false, math.huge, { idle = 0, total = 0 }, { idl
   local all = type(none) == "table" and none or { idle = none, total = none }
   equal(limited:get("/delay/0.3", { timeout = all }).status, 200)
   fails("timeout",
-    "nothing moved on the connection for 0.05 s while waiting for a response; raise timeout.idle, or set it to 0",
+    "no data was transferred for 0.05 s while waiting for a response; raise timeout.idle, or set it to 0",
     limited.get, limited, "/delay/0.3", { timeout = { idle = nightjar.null, total = 5 } })
 end
 check.fails("invalid_argument", "timeout must be between 0 and 3153600000 seconds, got -1", nightjar.client, { timeout = -1 })
@@ -102,10 +102,10 @@ equal(header(typed:post("/echo", { json = 1, headers = { ["content-type"] = "a/b
 
 -- Options that make no sense.
 local function get(options) return function() api:get("/echo", options) end end
-misuse("get: there is no option 'quary'; did you mean 'query'?", get { quary = {} })
-misuse("get: there is no option 'zzzzzz'", get { zzzzzz = 1 })
-misuse("get: there is no option 'json'; did you mean 'json'?", get { ["json\0x"] = 1 })
-misuse("get: options have names, got a number", get { "x" })
+misuse("get: unknown option 'quary'; did you mean 'query'?", get { quary = {} })
+misuse("get: unknown option 'zzzzzz'", get { zzzzzz = 1 })
+misuse("get: unknown option 'json'; did you mean 'json'?", get { ["json\0x"] = 1 })
+misuse("get: option names must be strings, got a number", get { "x" })
 misuse("get: options must be a table, got string", get "x")
 misuse("get: query must be a table, got string", get { query = "a=1" })
 misuse("get: query 'a' must be a string, a number or a boolean, got function", get { query = { a = print } })
@@ -114,8 +114,8 @@ misuse("get: query must be a table whose names are strings, got boolean", get { 
 misuse("get: query must be a list of {name, value} pairs, got number", get { query = { 1 } })
 misuse("get: query must be a list of {name, value} pairs whose names are strings, got nil", get { query = { {} } })
 misuse("get: headers must be a table, got number", get { headers = 1 })
-misuse("get: body must be a string, a function or {each = a function}, got number", get { body = 1 })
-misuse("get: json, form, multipart, file and body are ways to give the one body; use one", get { json = {}, body = "" })
+misuse("get: body must be a string, a function or { each = FUNCTION }, got number", get { body = 1 })
+misuse("get: only one of json, form, multipart, file and body may be set", get { json = {}, body = "" })
 misuse("get: expect must be a status from 100 to 999 or a list of them", get { expect = "2xx" })
 misuse("get: expect must be a status from 100 to 999 or a list of them", get { expect = { 200, 99 } })
 misuse("get: timeout must be between 0 and 3153600000 seconds, got -1", get { timeout = -1 })
@@ -123,11 +123,11 @@ misuse("get: timeout must be between 0 and 3153600000 seconds, got nan", get { t
 misuse("get: timeout.total must be between 0 and 3153600000 seconds, got 1e+300", get { timeout = { total = 1e300 } })
 misuse("get: timeout.idle must be a number of seconds or false, got string", get { timeout = { idle = "x" } })
 misuse("get: timeout must be a number of seconds or false, got boolean", get { timeout = true })
-misuse("get: there is no option 'timeout.totl'; did you mean 'timeout.total'?", get { timeout = { totl = 1 } })
+misuse("get: unknown option 'timeout.totl'; did you mean 'timeout.total'?", get { timeout = { totl = 1 } })
 check.fails("invalid_argument", 'option "idempotency_key" must be true, false or a string, found an integer',
   get { idempotency_key = 1 })
-misuse("get: the method is GET; use request", get { method = "PUT" })
-misuse("get: the path is the first argument", get { path = "/" })
+misuse("get: the method is GET; use request for others", get { method = "PUT" })
+misuse("get: path must be the first argument, not an option", get { path = "/" })
 misuse("get: path must be a string, got no value", function() api:get() end)
 misuse("get: path must be a string, got table", function() api:get {} end)
 misuse("request: a table expected, got string", function() api:request "/echo" end)
@@ -150,7 +150,7 @@ kind("invalid_url", function() api:get "/a\0b" end)
 kind("invalid_request", function() api:get "/\xff" end)
 kind("invalid_url", function() api:get "ftp://x/" end)
 kind("invalid_request", function() api:request { method = "G T", path = "/" } end)
-fails("invalid_argument", "json.f: a function has no JSON form", get { json = { f = print } })
+fails("invalid_argument", "json.f: a function cannot be represented in JSON", get { json = { f = print } })
 
 -- Clients.
 misuse("bad argument #1 to 'client' (table expected, got string)", function() nightjar.client "x" end)

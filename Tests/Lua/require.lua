@@ -24,7 +24,7 @@ assert(beats > 2, beats)
 equal(require "slow", slow)
 equal(select("#", require "slow"), 1)
 
--- In a task of its own, too, and in a generator.
+-- In a child task, too, and in a generator.
 forget "slow"
 equal(spawn(function() return require("slow").name end):join(), "slow")
 forget "slow"
@@ -99,20 +99,20 @@ if isOurs then
   module("one", function() sleep(0) return require "two" end)
   module("two", function() return require "three" end)
   module("three", function() sleep(0) return require "one" end)
-  misuse("module 'one' is required in a circle: one -> two -> three -> one", require, "one")
-  misuse("module 'two' is required in a circle: two -> three -> one -> two", require, "two")
+  misuse("circular require of module 'one': one -> two -> three -> one", require, "one")
+  misuse("circular require of module 'two': two -> three -> one -> two", require, "two")
   module("self", function() return require "self" end)
-  misuse("module 'self' is required in a circle: self -> self", require, "self")
+  misuse("circular require of module 'self': self -> self", require, "self")
   -- Also across tasks, and by a child of the task that loads.
   local one = spawn(function() return pcall(require, "one") end)
   local three = spawn(function() return pcall(require, "three") end)
   local isFirst, firstWhy = one:join()
   local isSecond, secondWhy = three:join()
   equal(isFirst or isSecond, false)
-  assert((firstWhy .. secondWhy):find "is required in a circle: ", firstWhy .. "\n" .. secondWhy)
+  assert((firstWhy .. secondWhy):find "circular require of module ", firstWhy .. "\n" .. secondWhy)
   module("outer", function() return (nightjar.all { function() return require "inner" end }) end)
   module("inner", function() return require "outer" end)
-  misuse("module 'outer' is required in a circle: outer -> inner -> outer", require, "outer")
+  misuse("circular require of module 'outer': outer -> inner -> outer", require, "outer")
 
   -- Many that wait at once; Lua's own could not have them within each other.
   for number = 1, 300 do
@@ -147,14 +147,14 @@ local function inner() error "lost" end
 local task = nightjar.spawn(function() inner() end)
 local function outer() task:join() end
 outer()]]
-assert(text:find("stack traceback:\n.*in upvalue 'inner'.*\nasked for by:\n.*in local 'outer'"), text)
+assert(text:find("stack traceback:\n.*in upvalue 'inner'.*\nawaited by:\n.*in local 'outer'"), text)
 text = failure [[
 local nightjar = require "nightjar"
 nightjar.map({1, 2}, function(n) nightjar.timeout(5, function() error("deep " .. n, 0) end) end)]]
-assert(text:find "^[^\n]*deep 1\nstack traceback:\n.*asked for by:\n.*timeout'.*asked for by:\n.*map'", text)
+assert(text:find "^[^\n]*deep 1\nstack traceback:\n.*awaited by:\n.*timeout'.*awaited by:\n.*map'", text)
 -- An error that was made anew has one place alone.
 text = failure [[
 local nightjar = require "nightjar"
 local ok, err = pcall(nightjar.all, { function() error("old", 0) end })
 error("new", 0)]]
-assert(not text:find "asked for by", text)
+assert(not text:find "awaited by", text)

@@ -35,7 +35,7 @@ assert(post:curl():find("-H 'Authorization: Bearer ***'", 1, true), post:curl())
 assert(not post:curl():find("hunter2"), post:curl())
 assert(post:curl { show_secrets = true }:find([[{"n":1,"token":"hunter2"}]], 1, true))
 equal(post:curl { show_secrets = false }, post:curl())
-misuse("curl: there is no option 'secrets'", function() return post:curl { secrets = true } end)
+misuse("curl: unknown option 'secrets'", function() return post:curl { secrets = true } end)
 misuse("curl: show_secrets must be a boolean, got number", function() return post:curl { show_secrets = 1 } end)
 
 -- Headers.
@@ -65,7 +65,7 @@ equal(ok, false)
 equal(type(err), "userdata")
 equal(err.kind, "not_found")
 equal(err.phase, "receive")
-equal(err.message, [[GET answered 404 Not Found: "there is no article 999"]])
+equal(err.message, [[GET returned 404 Not Found: "there is no article 999"]])
 equal(err.user_message, "This could not be found.")
 equal(err.status, 404)
 equal(err.retryable, false)
@@ -86,7 +86,7 @@ equal(err.response.status, 404)
 equal(err.response, err.response)
 equal(err.response.json.detail, "there is no article 999")
 equal(err.nothing, nil)
-equal(tostring(err), [[GET answered 404 Not Found: "there is no article 999" (]] .. origin .. "/v1/articles/999)")
+equal(tostring(err), [[GET returned 404 Not Found: "there is no article 999" (]] .. origin .. "/v1/articles/999)")
 equal("so: " .. err, "so: " .. tostring(err))
 equal(err .. "!", tostring(err) .. "!")
 for status, kind in pairs { [401] = "unauthorized", [403] = "forbidden", [429] = "rate_limited", [400] = "client", [503] = "server" } do
@@ -136,10 +136,10 @@ local xml = failure { status = 404, headers = { ["Content-Type"] = "application/
   body = "<?xml version='1.0'?><Error><Code>NoSuchKey</Code><Message>The key &lt;a&gt; does not exist.</Message></Error>" }
 check.equal(xml.details.code, "NoSuchKey")
 check.equal(xml.details.message, "The key <a> does not exist.")
-check.equal(xml.message, 'GET answered 404: "The key <a> does not exist. (NoSuchKey)"')
+check.equal(xml.message, 'GET returned 404: "The key <a> does not exist. (NoSuchKey)"')
 check.equal(failure({ status = 400, headers = { ["Content-Type"] = "text/plain" }, body = "bad range\n" }).message,
-  'GET answered 400: "bad range"')
+  'GET returned 400: "bad range"')
 local denied = failure { status = 401, headers = { ["WWW-Authenticate"] = 'Bearer realm="api", error="invalid_token"' },
   json = { errcode = "M_UNKNOWN_TOKEN", error = "unknown k3y-99999" } }
-check.equal(denied.message, 'GET answered 401: "unknown *** (M_UNKNOWN_TOKEN)"; the server asks for Bearer (realm "api")')
+check.equal(denied.message, 'GET returned 401: "unknown *** (M_UNKNOWN_TOKEN)"; the server requires Bearer (realm "api")')
 check.equal(denied.details.code, "M_UNKNOWN_TOKEN")

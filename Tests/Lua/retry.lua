@@ -22,7 +22,7 @@ equal(err.kind, "server")
 equal(err.attempts, 3)
 equal(#err.earlier, 2)
 equal(err.earlier[1].status, 503)
-equal(err.earlier[2].message, [[GET answered 503 Service Unavailable: "attempt 2 of 3 that were asked to fail"]])
+equal(err.earlier[2].message, [[GET returned 503 Service Unavailable: "attempt 2 of 3 that were asked to fail"]])
 equal(#err.earlier[1].earlier, 0)
 equal(err.earlier, err.earlier)
 
@@ -94,9 +94,9 @@ equal(asked[4].after, nil)
 equal(api:post("/v1/flaky", { query = flaky("m", 1), json = {}, on_retry = keep(0.002) }).attempts, 2)
 equal(api:get("/v1/flaky", { query = flaky("n", 0), on_retry = keep(true) }).attempts, 1)
 equal(#asked, 0)
-misuse("on_retry must return nil, true, false or seconds, got string", api.get, api, "/v1/flaky",
+misuse("on_retry must return nil, true, false or a number of seconds, got string", api.get, api, "/v1/flaky",
   { query = flaky("o", 1), on_retry = keep "x" })
-misuse("on_retry must return seconds from 0, got -1.0", api.get, api, "/v1/flaky", { query = flaky("p", 1), on_retry = keep(-1) })
+misuse("on_retry must return a non-negative number of seconds, got -1.0", api.get, api, "/v1/flaky", { query = flaky("p", 1), on_retry = keep(-1) })
 misuse("not there", api.get, api, "/v1/flaky", { query = flaky("q", 1), on_retry = function() error "not there" end })
 
 -- Cancelled while it waits, or while the function does.
@@ -156,7 +156,7 @@ equal(api:get("/v1/orders/count").json.created, 8)
 misuse("put: body.each is missing", api.put, api, "/echo", { body = {} })
 misuse("put: body.each must be a function, got string", api.put, api, "/echo", { body = { each = "x" } })
 misuse("put: body.length must be a number of bytes", api.put, api, "/echo", { body = { each = each, length = -1 } })
-misuse("put: there is no option 'body.eech'; did you mean 'body.each'?", api.put, api, "/echo", { body = { eech = each } })
+misuse("put: unknown option 'body.eech'; did you mean 'body.each'?", api.put, api, "/echo", { body = { eech = each } })
 misuse("body.each must return a function, got nil", api.put, api, "/echo", { body = { each = function() end } })
 misuse("get: on_retry must be a function, got boolean", api.get, api, "/echo", { on_retry = true })
 fails("invalid_argument", 'option "retry" must be true, false, a number of attempts or a table, found a string', api.get, api,

@@ -5,7 +5,7 @@ local equal, misuse = check.equal, check.misuse
 local process, fs = nightjar.process, nightjar.fs
 
 misuse("read: a number of bytes expected", nightjar.stdin.read, "all")
-misuse("lines: the limit must be a whole number of bytes above 0", nightjar.stdin.lines, 0)
+misuse("lines: the limit must be a positive integer", nightjar.stdin.lines, 0)
 
 -- The interpreter that runs this; a host program that has none skips the rest.
 local interpreter = arg and arg[-1]
@@ -81,11 +81,11 @@ do
     print(select(2, pcall(nightjar.stdin.line)))
     other:cancel()
   ]], stdin = "pipe", stdout = "pipe" }
-  assert(child.stdout:line():find "another task reads here$")
+  assert(child.stdout:line():find "another task already reads from this pipe$")
   equal(child:wait().ok, true)
 end
 equal(script('print(select(2, pcall(stdin.line, 10)))', { input = "longer than ten bytes" }),
-  "a line of standard input is longer than 10 bytes, the limit that it is read with\n")
+  "a line of standard input is longer than the limit of 10 bytes\n")
 
 -- None at all.
 equal(process.run { "sh", "-c", 'exec "$0" -e "$1" <&-', interpreter,

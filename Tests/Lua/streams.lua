@@ -40,11 +40,11 @@ equal(select(2, gather(api:get "/bytes/0")), 0)
 -- The body is not to be had otherwise.
 res = api:get("/bytes/10", { stream = true })
 for _, field in ipairs { "body", "json", "text" } do
-  misuse("the body of a streamed answer comes by res:chunks()", function() return res[field] end)
+  misuse("the body of a streamed response must be read with res:chunks()", function() return res[field] end)
 end
 res:close()
 res:close()
-check.fails("cancelled", "the answer was closed", function() for _ in res:chunks() do end end)
+check.fails("cancelled", "the response was closed", function() for _ in res:chunks() do end end)
 
 -- Who reads slowly holds the server back, and memory stays flat.
 res = api:get("/bytes/200000000", { stream = true })
@@ -79,7 +79,7 @@ equal(err.response.json.detail, "there is no article 9999")
 res = api:get("/drip", { query = { bytes = 2, delay = 0.05 }, stream = true })
 local first = nightjar.spawn(gather, res)
 nightjar.sleep(0.01)
-misuse("another task reads this answer", function() for _ in res:chunks() do end end)
+misuse("another task already reads this response", function() for _ in res:chunks() do end end)
 equal(#first:join(), 2)
 
 -- A request whose body is a function is asked for parts until nil.
@@ -110,7 +110,7 @@ local thrown = {}
 local ok, caught = pcall(api.post, api, "/echo", { body = function() error(thrown) end })
 equal(ok, false)
 equal(caught, thrown)
-misuse("the function for the body must return a string or nil, got number",
+misuse("the body function must return a string or nil, got number",
   function() api:post("/echo", { body = function() return 1 end }) end)
 check.fails("timeout", "timeout: the function did not return within 0.05 seconds", nightjar.timeout, 0.05, function()
   api:post("/echo", { body = function() nightjar.sleep(10) end })

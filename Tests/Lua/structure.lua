@@ -91,7 +91,7 @@ fails("cancelled", "the task was cancelled", itself.join, itself)
 equal(noted(), "closed")
 
 -- Those who wait for each other.
-misuse("a task cannot join itself or a task it belongs to", function()
+misuse("a task cannot join itself or one of its ancestors", function()
   local t
   t = nightjar.spawn(function() t:join() end)
   t:join()
@@ -148,9 +148,9 @@ misuse("third", nightjar.map, { 1, 2, 3, 4, 5 }, function(x)
   if x == 3 then error("third", 0) end
 end, { concurrency = 1 })
 equal(started, 3)
-misuse("map: there is no option 'concurency'; did you mean 'concurrency'?", function() nightjar.map({}, print, { concurency = 1 }) end)
-misuse("map: concurrency must be an integer from 1", function() nightjar.map({}, print, { concurrency = 0 }) end)
-misuse("map: concurrency must be an integer from 1", function() nightjar.map({}, print, { concurrency = 1.5 }) end)
+misuse("map: unknown option 'concurency'; did you mean 'concurrency'?", function() nightjar.map({}, print, { concurency = 1 }) end)
+misuse("map: concurrency must be an integer of at least 1", function() nightjar.map({}, print, { concurrency = 0 }) end)
+misuse("map: concurrency must be an integer of at least 1", function() nightjar.map({}, print, { concurrency = 1.5 }) end)
 misuse("bad argument #2 to 'map' (function expected, got no value)", function() nightjar.map({}) end)
 
 -- timeout.

@@ -209,14 +209,14 @@ misuse("bad argument #1 to 'all' (table expected, got no value)", function() nig
 misuse("all: item 2 must be a function, got number", function() nightjar.all { print, 2 } end)
 misuse("race: item 1 must be a function, got boolean", function() nightjar.race { true } end)
 misuse("bad argument #2 to 'map' (function expected, got no value)", function() nightjar.map {} end)
-misuse("map: concurrency must be an integer from 1", function() nightjar.map({}, print, { concurrency = 0 }) end)
-misuse("map: there is no option 'concurency'; did you mean 'concurrency'?",
+misuse("map: concurrency must be an integer of at least 1", function() nightjar.map({}, print, { concurrency = 0 }) end)
+misuse("map: unknown option 'concurency'; did you mean 'concurrency'?",
   function() nightjar.map({}, print, { concurency = 1 }) end)
 misuse("bad argument #1 to 'timeout' (number expected, got function)", function() nightjar.timeout(print) end)
 misuse("bad argument #2 to 'timeout' (function expected, got no value)", function() nightjar.timeout(1) end)
 misuse("bad argument #1 to 'try' (function expected, got nil)", function() nightjar.try(nil) end)
 misuse("a task has no field 'jion'", function() return spawn(function() end).jion end)
-misuse("a task cannot join itself or a task it belongs to", function()
+misuse("a task cannot join itself or one of its ancestors", function()
   local me
   me = spawn(function() me:join() end)
   me:join()
@@ -257,7 +257,7 @@ do
   end
   local ok, message = pcall(nest, 60)
   check.equal(ok, false)
-  assert(message:find "too many waits and calls that cannot yield within each other$", message)
+  assert(message:find "too many nested waits that cannot yield$", message)
 end
 -- A script can neither close nor resume the coroutine of a task that waits.
 do
@@ -265,7 +265,7 @@ do
   local task = nightjar.spawn(function() thread = coroutine.running() nightjar.sleep(0.01) return "kept" end)
   nightjar.sleep(0)
   misuse("this coroutine waits for nightjar and cannot be closed; cancel its task", coroutine.close, thread)
-  check.equal(select(2, coroutine.resume(thread)), "this coroutine waits for nightjar and cannot be resumed by others")
+  check.equal(select(2, coroutine.resume(thread)), "this coroutine waits for nightjar and cannot be resumed")
   check.equal(task:join(), "kept")
 end
 -- Results and errors are the task's once it is over, whatever is done to its coroutine then.

@@ -28,15 +28,15 @@ equal(time.format(1709208000, { offset = -210, digits = 3 }), "2024-02-29T08:30:
 equal(time.format(1709208000.25, { digits = 0 }), "2024-02-29T12:00:00Z")
 
 local function broken(message, text, options) check.fails("decoding", message, time.parse, text, options) end
-broken('"2024-02-29" names no offset from UTC; give offset = "Z" to read it as UTC', "2024-02-29")
-broken('"2024-02-30T00:00:00Z" is no moment of ISO 8601, such as "2024-02-29T23:59:59.5+02:00"', "2024-02-30T00:00:00Z")
-broken('"a?b?" is no moment of ISO 8601, such as "2024-02-29T23:59:59.5+02:00"', "a\nb\"")
-broken('"' .. ("x"):rep(57) .. '..." is no moment of ISO 8601, such as "2024-02-29T23:59:59.5+02:00"', ("x"):rep(100))
+broken('"2024-02-29" has no UTC offset; set offset = "Z" to read it as UTC', "2024-02-29")
+broken('"2024-02-30T00:00:00Z" is not an ISO 8601 time such as "2024-02-29T23:59:59.5+02:00"', "2024-02-30T00:00:00Z")
+broken('"a?b?" is not an ISO 8601 time such as "2024-02-29T23:59:59.5+02:00"', "a\nb\"")
+broken('"' .. ("x"):rep(57) .. '..." is not an ISO 8601 time such as "2024-02-29T23:59:59.5+02:00"', ("x"):rep(100))
 
 -- Dates of HTTP.
 equal(time.parse_http "Sun, 06 Nov 1994 08:49:37 GMT", 784111777)
 equal(time.format_http(784111777), "Sun, 06 Nov 1994 08:49:37 GMT")
-check.fails("decoding", '"yesterday" is no date of HTTP, such as "Sun, 06 Nov 1994 08:49:37 GMT"', time.parse_http, "yesterday")
+check.fails("decoding", '"yesterday" is not an HTTP date such as "Sun, 06 Nov 1994 08:49:37 GMT"', time.parse_http, "yesterday")
 
 -- The calendar, there and back.
 do
@@ -53,8 +53,8 @@ do
   equal(time.from_parts { year = 2024, offset = "+01:00" }, 1704063600)
 end
 check.misuse("time.from_parts: 2023-02 has no day 29", time.from_parts, { year = 2023, month = 2, day = 29 })
-check.misuse("time.from_parts: month must be a number from 1 to 12", time.from_parts, { year = 2023, month = 13 })
-check.misuse("time.from_parts: there is no year", time.from_parts, {})
+check.misuse("time.from_parts: month must be between 1 and 12", time.from_parts, { year = 2023, month = 13 })
+check.misuse("time.from_parts: year is missing", time.from_parts, {})
 
 -- Lengths of time.
 for text, seconds in pairs {
@@ -66,12 +66,12 @@ end
 equal(math.type(time.duration "1h"), "integer")
 equal(time.duration(1.5), 1.5)
 local function refused(message, text) check.fails("decoding", "time.duration: " .. message, time.duration, text) end
-local form = ' is no length of time; write "1h30m", "250ms" or "PT1H30M"'
+local form = ' is not a duration; use the form "1h30m", "250ms" or "PT1H30M"'
 for _, text in ipairs { "", "h", "1x", "1h30", "P", "PT", "P1H", "PT1M1H", "PT1.5H2M", "1h-2m", "one hour", "PT1H ago", "P1DT" } do
   refused('"' .. text .. '"' .. form, text)
 end
-refused('"90" is no length of time, which has no unit; write "1h30m", "250ms" or "PT1H30M"', "90")
-refused('"P1M" has years or months, which have no fixed length; time.add takes them', "P1M")
+refused('"90" is not a duration (it has no unit); use the form "1h30m", "250ms" or "PT1H30M"', "90")
+refused('"P1M" has years or months, which have no fixed length; use time.add', "P1M")
 for seconds, texts in pairs {
   [0] = { "0s", "PT0S" }, [5400] = { "1h30m", "PT1H30M" }, [183600] = { "2d3h", "P2DT3H" }, [172800] = { "2d", "P2D" }, [1.5] = { "1.5s", "PT1.5S" },
   [0.25] = { "250ms", "PT0.25S" }, [-300] = { "-5m", "-PT5M" }, [0.0000015] = { "1.5us", "PT0.0000015S" }, [59.999] = { "59.999s", "PT59.999S" },
@@ -96,9 +96,9 @@ added("2024-01-31T23:30:00Z", { months = 1 }, "2024-02-29T23:30:00Z")
 added("2024-01-31T23:30:00Z", { months = 1 }, "2024-02-29T23:30:00Z", { offset = "+01:00" })
 equal(time.difference("2024-03-01T00:00:00Z", "2024-02-28T00:00:00Z"), 172800)
 equal(time.difference(5, 7.5), -2.5)
-check.misuse("time.add: there is no option 'month'; did you mean 'months'?", time.add, 0, { month = 1 })
-check.misuse("time.add: years and months are added whole", time.add, 0, { months = 0.5 })
-check.misuse("time.add: the moment would be beyond the years 0 to 9999", time.add, 0, { years = 9000 })
+check.misuse("time.add: unknown option 'month'; did you mean 'months'?", time.add, 0, { month = 1 })
+check.misuse("time.add: years and months must be integers", time.add, 0, { months = 0.5 })
+check.misuse("time.add: the result is outside of the years 0 to 9999", time.add, 0, { years = 9000 })
 
 -- What lies closer to a bound than the fraction can tell is rounded to it, and never becomes 60 seconds or 24 hours.
 do
@@ -119,10 +119,10 @@ equal(time.format_duration(1e-12), "0s")
 
 -- Misuse.
 check.misuse("time.parse: a string expected, got no value", time.parse)
-check.misuse("time.format: a moment expected, a number or a text, got table", time.format, {})
-check.misuse("time.format: the moment is beyond the years 0 to 9999; it counts seconds since 1970, not milliseconds", time.format, 1709208000000)
-check.misuse("time.format: the moment is beyond the years 0 to 9999; it counts seconds since 1970, not milliseconds", time.format, 0 / 0)
-check.misuse('time.format: the offset must be "Z" or such as "+02:00", not "2"', time.format, 0, { offset = "2" })
-check.misuse("time.format: the offset must be a whole number of minutes, less than a day", time.format, 0, { offset = 1440 })
-check.misuse("time.format: digits must be 0 to 9", time.format, 0, { digits = 10 })
-check.misuse("time.format: there is no option 'digit'; did you mean 'digits'?", time.format, 0, { digit = 1 })
+check.misuse("time.format: a time (a number or a string) expected, got table", time.format, {})
+check.misuse("time.format: the time is outside of the years 0 to 9999; times are in seconds since 1970, not milliseconds", time.format, 1709208000000)
+check.misuse("time.format: the time is outside of the years 0 to 9999; times are in seconds since 1970, not milliseconds", time.format, 0 / 0)
+check.misuse('time.format: the offset must be "Z" or have the form "+02:00", got "2"', time.format, 0, { offset = "2" })
+check.misuse("time.format: the offset must be an integer number of minutes of less than a day", time.format, 0, { offset = 1440 })
+check.misuse("time.format: digits must be between 0 and 9", time.format, 0, { digits = 10 })
+check.misuse("time.format: unknown option 'digit'; did you mean 'digits'?", time.format, 0, { digit = 1 })

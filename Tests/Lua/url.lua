@@ -24,14 +24,14 @@ equal(url.build { host = "h", scheme = "http", user = "a@b", password = "c:d" },
 equal(url.build { path = "/", query = {} }, "/")
 
 local function broken(message, f, ...) check.fails("decoding", message, f, ...) end
-broken("the URL has a character at position 10 that none can have; write it as %20", url.parse, "http://h/ x")
-broken("the URL has a character at position 2 that none can have; write it as %0A", url.parse, "a\nb")
-broken("the URL's host or port is wrong; a host is a name or an address, IPv6 in brackets, and a port a number", url.parse, "http://h:80x/")
-broken("the URL's host or port is wrong; a host is a name or an address, IPv6 in brackets, and a port a number", url.parse, "http://::1/")
-broken("the URL's port is beyond 65535", url.parse, "http://h:65536/")
-broken("the URL has a % at position 3 without two hexadecimal digits; write %25", url.parse, "/a%4/")
-broken("the URL has a second #; write %23", url.parse, "/#a#b")
-broken("the URL has more than 65536 bytes", url.parse, ("x"):rep(65537))
+broken("the URL has an invalid character at position 10; write it as %20", url.parse, "http://h/ x")
+broken("the URL has an invalid character at position 2; write it as %0A", url.parse, "a\nb")
+broken("the URL's host or port is invalid; the host must be a name or an address (IPv6 in brackets), the port a number", url.parse, "http://h:80x/")
+broken("the URL's host or port is invalid; the host must be a name or an address (IPv6 in brackets), the port a number", url.parse, "http://::1/")
+broken("the URL's port must be between 0 and 65535", url.parse, "http://h:65536/")
+broken("the URL has a % at position 3 that is not followed by two hexadecimal digits; write it as %25", url.parse, "/a%4/")
+broken("the URL has a second #; write it as %23", url.parse, "/#a#b")
+broken("the URL is longer than 65536 bytes", url.parse, ("x"):rep(65537))
 
 -- RFC 3986 section 5.4.
 for reference, target in pairs {
@@ -49,14 +49,14 @@ for reference, target in pairs {
 end
 equal(url.resolve("http://a", "b"), "http://a/b")
 equal(url.resolve("urn:x:y", "#z"), "urn:x:y#z")
-broken("the base is no absolute URL: it has no scheme", url.resolve, "/a", "b")
+broken("the base is not an absolute URL: it has no scheme", url.resolve, "/a", "b")
 
 -- Escapes.
 equal(url.encode "a b/ü~-._1", "a%20b%2F%C3%BC~-._1")
 equal(url.decode "a%20b%2f%C3%BC+", "a b/ü+")
 equal(url.decode("a+b", { plus = true }), "a b")
 equal(url.decode(url.encode "\0\xff%"), "\0\xff%")
-broken("the text is not percent-encoded: the % at position 4 has not two hexadecimal digits behind it", url.decode, "%41%4")
+broken("percent-decoding failed: the % at position 4 is not followed by two hexadecimal digits", url.decode, "%41%4")
 
 -- Queries.
 equal(url.build_query { page = 1, tag = { "a b", "c" }, all = true, none = nightjar.null, x = 2.0 }, "all=true&page=1&tag=a%20b&tag=c&x=2")
@@ -81,10 +81,10 @@ equal(url.build_query { a = {} }, "")
 
 -- Misuse.
 check.misuse("url.parse: a string expected, got no value", url.parse)
-check.misuse("url.build: there is no option 'hots'; did you mean 'host'?", url.build, { hots = "h" })
-check.misuse("url.build: behind a host the path must begin with /", url.build, { host = "h", path = "a" })
-check.misuse("url.build: without a host the path cannot begin with //", url.build, { path = "//a" })
-check.misuse("url.build: a port needs a host", url.build, { port = 1 })
-check.misuse("url.build: the host holds a colon and is no IPv6 address; the port goes into port", url.build, { host = "h:80" })
-check.misuse('url.build_query: the value of "a" is a function; it must be a string, a number, a boolean or a list of those', url.build_query, { a = print })
+check.misuse("url.build: unknown option 'hots'; did you mean 'host'?", url.build, { hots = "h" })
+check.misuse("url.build: with a host, the path must begin with /", url.build, { host = "h", path = "a" })
+check.misuse("url.build: without a host, the path must not begin with //", url.build, { path = "//a" })
+check.misuse("url.build: a port requires a host", url.build, { port = 1 })
+check.misuse("url.build: the host contains a colon but is not an IPv6 address; set the port with port", url.build, { host = "h:80" })
+check.misuse('url.build_query: the value of "a" is a function; it must be a string, a number, a boolean or a list of these', url.build_query, { a = print })
 check.misuse("url.build_query: each item of a list must be {name, value}", url.build_query, { "a" })

@@ -42,7 +42,7 @@ equal(uuid.is_valid(uuid.v4()), true)
 for _, text in ipairs { "", "x", "919108f752d143209bacf847db4148a8", "919108f7-52d1-4320-9bac-f847db4148a", "919108f7-52d1-4320-9bac-f847db4148ag", 1 } do
   equal(uuid.is_valid(text), false)
 end
-check.fails("decoding", "the text is no UUID, which has 32 hexadecimal digits as 8-4-4-4-12", uuid.parse, "x")
+check.fails("decoding", "UUID parsing failed: expected 32 hexadecimal digits in the form 8-4-4-4-12", uuid.parse, "x")
 check.misuse("bad argument #1 to 'parse' (string expected, got no value)", function() uuid.parse() end)
-check.misuse("bad argument #1 to 'v7' (a moment between 1970 and 10889 expected)", function() uuid.v7(-1) end)
-check.misuse("bad argument #1 to 'v7' (a moment between 1970 and 10889 expected)", function() uuid.v7(0 / 0) end)
+check.misuse("bad argument #1 to 'v7' (a time between 1970 and 10889 expected)", function() uuid.v7(-1) end)
+check.misuse("bad argument #1 to 'v7' (a time between 1970 and 10889 expected)", function() uuid.v7(0 / 0) end)

@@ -35,7 +35,7 @@ import Testing
                 [Event].self, JSONDecodingOptions().dates(.iso8601))
         } throws: { error in
             (error as? NightjarError)?.message
-                == #"the JSON is not as expected: at "/0/createdAt": expected a moment like 2024-02-29T23:59:59Z, found another string"#
+                == #"the JSON is not as expected: at "/0/createdAt": expected a timestamp like 2024-02-29T23:59:59Z, found another string"#
         }
     }
 

@@ -140,7 +140,7 @@ import Testing
         let redirect = try self.client(
             "{\"path\": \"/old\", \"answer\": {\"status\": 302, \"headers\": {\"Location\": \"/admin\"}}}")
         let refused = try failure(of: "api:get '/old'", redirect)
-        #expect(refused?.contains("limited to paths below \"/v1\"") == true, "\(refused ?? "")")
+        #expect(refused?.contains("limited to paths under \"/v1\"") == true, "\(refused ?? "")")
         for mock in [client.mock, redirect.mock] {
             #expect(mock?.calls.allSatisfy { $0.request.url.path == "/v1/old" } == true)
         }

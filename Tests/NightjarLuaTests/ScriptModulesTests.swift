@@ -111,7 +111,7 @@ import Testing
 
     @Test func aFloodOfLinesEndsTheScriptAndNotTheHost() throws {
         let flood =
-            "the script floods the log: more than 10000 lines or 4 MiB, and 100 lines or 64 KiB a second since then"
+            "the script exceeded its log limit: 10000 lines or 4 MiB at once, 100 lines or 64 KiB per second"
         let lines = Lines()
         var configuration = Configuration()
         configuration.log = lines.sink(.info)

@@ -45,10 +45,10 @@ import Testing
                 return nil
             } catch { return error.message }
         }
-        #expect(failure("nightjar.channel(1):receive()") == "deadlock: each task waits for another")
+        #expect(failure("nightjar.channel(1):receive()") == "deadlock: all tasks wait for each other")
         #expect(
             failure("clock = nightjar.testing.clock() nightjar.sleep(1)")
-                == "deadlock: all tasks wait, and none advances the clock of nightjar.testing")
+                == "deadlock: all tasks wait, and no task advances the clock of nightjar.testing")
         #expect(failure("clock:close() nightjar.sleep(0.001)") == nil)
     }
 

@@ -24,7 +24,10 @@ import Testing
     }
 
     @Test(arguments: [
-        ("api.yaml", "\"api.yaml\" is no place of a document; write an absolute path, or a URL with http or https"),
+        (
+            "api.yaml",
+            "\"api.yaml\" is not a document location; write an absolute path or an absolute http or https URL"
+        ),
         ("ftp://h/a", "the scheme \"ftp\" is not http or https"),
     ])
     func otherPlacesAreRefused(text: String, expected: String) {

@@ -62,7 +62,7 @@ import Testing
 
     @Test func theLoaderSaysWhatItWants() throws {
         var loader = CatalogLoader("https://h/api.yaml")
-        #expect(message { _ = try loader.catalog() } == "1 documents are not received yet")
+        #expect(message { _ = try loader.catalog() } == "1 documents have not been received yet")
         try receive(
             "openapi: 3.1.0\npaths: {/a: {$ref: 'a.yml'}, /b: {$ref: 'b.yml#/x'}, /c: {$ref: 'a.yml'}}",
             "https://h/api.yaml", &loader)
@@ -75,7 +75,7 @@ import Testing
         #expect(catalog.operations.map(\.name) == ["get_a", "get_c"])
         #expect(
             catalog.notes == [
-                "paths./b: it is left out: the reference \"b.yml#/x\" leads to https://h/b.yml, which could not be loaded: the answer is 404"
+                "paths./b: ignored: the reference \"b.yml#/x\" points to https://h/b.yml, which could not be loaded: the answer is 404"
             ])
     }
 
@@ -127,7 +127,7 @@ import Testing
             """
         ])
         let schema = try #require(catalog.operations[0].parameters[0].schema)
-        #expect(message { _ = try schema.get() }?.contains("the reference \"#/none\" leads nowhere") == true)
+        #expect(message { _ = try schema.get() }?.contains("the reference \"#/none\" has no target") == true)
     }
 
     @Test func afterRedirectsReferencesAreRelativeToTheEnd() throws {
@@ -147,7 +147,7 @@ import Testing
         #expect(refused.operations.map(\.name) == ["get_b"])
         #expect(
             refused.notes == [
-                "paths./a: it is left out: the reference \"https://g/a.yml\" leads to https://g, another origin than its document's; load the document and its parts from one place"
+                "paths./a: ignored: the reference \"https://g/a.yml\" points to https://g, but a document may refer only to its own origin; load the document and its parts from one place"
             ])
     }
 
@@ -157,8 +157,8 @@ import Testing
         ])
         #expect(
             catalog.notes == [
-                "paths./a: it is left out: the reference \"https://g/a.yml\" leads to https://g, and files refer to files; load the document and its parts from one place",
-                "paths./b: it is left out: the scheme \"file\" of the reference \"file:///b\" is not http or https",
+                "paths./a: ignored: the reference \"https://g/a.yml\" points to https://g, but a file may refer only to files; load the document and its parts from one place",
+                "paths./b: ignored: the scheme \"file\" of the reference \"file:///b\" is not http or https",
             ])
     }
 
@@ -170,7 +170,7 @@ import Testing
         #expect(catalog.notes.count == 1)
         #expect(
             catalog.notes[0].hasPrefix(
-                "paths./a: it is left out: the reference \"a.yml\" leads to /a.yml, which could not be loaded: /a.yml line 2 column 1: not YAML: "
+                "paths./a: ignored: the reference \"a.yml\" points to /a.yml, which could not be loaded: /a.yml line 2 column 1: not YAML: "
             ))
     }
 

@@ -109,21 +109,24 @@ import Testing
     }
 
     @Test(arguments: [
-        ("a: 1\nb: 2\na: 3\n", "api.yaml line 3 column 1: the key \"a\" is there twice, first in line 1; take one out"),
+        ("a: 1\nb: 2\na: 3\n", "api.yaml line 3 column 1: the key \"a\" is defined twice, first in line 1; remove one"),
         (
             (0..<20).map { "k\($0): 1\n" }.joined() + "k7: 2\n",
-            "api.yaml line 21 column 1: the key \"k7\" is there twice, first in line 8; take one out"
+            "api.yaml line 21 column 1: the key \"k7\" is defined twice, first in line 8; remove one"
         ),
         (
             "a: 1\n---\nb: 2\n",
-            "api.yaml line 2 column 1: a second document begins (---); an API is described by one in a file"
+            "api.yaml line 2 column 1: a second document begins (---); a description must be a single document"
         ),
-        ("a: *b\n", "api.yaml line 1 column 4: the alias *b stands for nothing: there is no &b before it"),
-        ("a: &x [1, *x]\n", "api.yaml line 1 column 11: an alias stands inside of what it stands for"),
-        ("[a]: 1\n", "api.yaml line 1 column 1: a key is a list; write a text, in quotes"),
-        ("? {a: 1}\n: 1\n", "api.yaml line 1 column 3: a key is an object; write a text, in quotes"),
-        ("a: &x [1]\n*x : 2\n", "api.yaml line 2 column 1: a key is a list or an object; keys are texts"),
-        ("a:\n  <<: 5\n", "api.yaml line 2 column 7: the merge key << takes an object or a list of objects"),
+        ("a: *b\n", "api.yaml line 1 column 4: the alias *b is undefined: there is no anchor &b before it"),
+        ("a: &x [1, *x]\n", "api.yaml line 1 column 11: an alias refers to a value that contains it"),
+        ("[a]: 1\n", "api.yaml line 1 column 1: a key is a list; write a string in quotes"),
+        ("? {a: 1}\n: 1\n", "api.yaml line 1 column 3: a key is an object; write a string in quotes"),
+        ("a: &x [1]\n*x : 2\n", "api.yaml line 2 column 1: a key is a list or an object; keys must be strings"),
+        (
+            "a:\n  <<: 5\n",
+            "api.yaml line 2 column 7: the value of the merge key << must be an object or a list of objects"
+        ),
         ("a: !!int x\n", "api.yaml line 1 column 4: \"x\" is not what its tag !!int says"),
         (
             "a: 1\n b: 2\n",
@@ -136,7 +139,7 @@ import Testing
         ("a: 1\nb: \u{1}\n", "api.yaml line 2 column 4: not YAML: control characters are not allowed (0x1)"),
         (
             String(repeating: "[", count: 300),
-            "api.yaml line 1 column 257: more than 256 levels are within each other"
+            "api.yaml line 1 column 257: values are nested more than 256 levels deep"
         ),
     ])
     func whatIsWrongIsToldWithItsPlace(text: String, expected: String) {
@@ -148,7 +151,7 @@ import Testing
         let few = (0..<100).map { "%TAG !a\($0)! b\n" }.joined()
         #expect(try json(few + "---\na: 1") == .object([.init("a", .integer(1))]))
         let many = few + "%TAG !b! c\n---\na: 1"
-        let expected = "api.yaml has more than 100 directives %TAG"
+        let expected = "api.yaml has more than 100 %TAG directives"
         #expect(message { _ = try tree(many) } == expected)
         #expect(message { _ = try tree("a: 1\n...\n" + many) } == expected)
         let wide: [UInt8] = [0xFF, 0xFE] + many.utf16.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }
@@ -170,7 +173,7 @@ import Testing
         #expect(document.nodes.count < 200)
         #expect(
             message { _ = try document.root.json() }
-                == "api.yaml line 1 column 1: it stands for too many values; use fewer aliases (*)")
+                == "api.yaml line 1 column 1: the value expands to too many values; use fewer aliases (*)")
     }
 
     @Test func aliasesCannotMakeItDeeper() throws {
@@ -178,7 +181,7 @@ import Testing
         for level in 1...300 { text += "a\(level): &a\(level) [*a\(level - 1)]\n" }
         #expect(
             message { _ = try tree(text).root["a300"]?.json() }
-                == "api.yaml line 301 column 7: aliases (*) make more than 256 levels of it")
+                == "api.yaml line 301 column 7: with its aliases (*) expanded, the value has more than 256 levels")
     }
 
     @Test func mergeKeysCannotFillTheMemory() throws {

@@ -180,7 +180,7 @@ import Testing
         let response = try api.sendBlocking(request(schema, .warn))
         #expect(response.decisions.map(\.what) == [.mismatched(problem: problem)])
         let broken = #expect(throws: NightjarError.self) { try api.sendBlocking(request(schema)) }
-        #expect(broken?.message.hasPrefix(#"the answer of endpoint "list": the answer is not JSON"#) == true)
+        #expect(broken?.message.hasPrefix(#"the answer of endpoint "list": the response is not JSON"#) == true)
     }
 
     @Test(arguments: [0, 1000])

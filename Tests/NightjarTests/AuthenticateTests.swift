@@ -235,7 +235,7 @@ import Testing
         server.state.withLock { $0.valid = "c0" }
         for _ in 0..<2 {
             let error = await #expect(throws: NightjarError.self) { try await api.send(Request(.get, "/articles")) }
-            #expect(error?.message == "there is no login, or the server has ended it: log in again")
+            #expect(error?.message == "there is no login, or the server has ended it; log in again")
         }
         #expect(told.withLock { $0 } == 1)
         #expect(server.lines.count == 4)
@@ -253,7 +253,8 @@ import Testing
         #expect(server.state.withLock { $0.refreshes } == 1)
         #expect(
             lines.withLock { $0 } == [
-                "the server says that its new token has run out already; it is used until it is refused"
+                "the server reported that its new token has already expired; the token is used until the server "
+                    + "rejects it"
             ])
         server.state.withLock { $0.valid = "other" }
         #expect(try await api.send(Request(.get, "/articles")).status == 200)

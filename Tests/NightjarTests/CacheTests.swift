@@ -225,7 +225,7 @@ extension String {
         #expect(bench.asked.count == 1)
         let statistics = try #require(bench.client.cache).statistics
         #expect(statistics.hits == 1 && statistics.misses == 1 && statistics.bytesSaved == 7)
-        #expect(second.decisions.explanation.contains("answered from the cache: fresh, 0 s old"))
+        #expect(second.decisions.explanation.contains("served from the cache: fresh, 0 s old"))
         #expect(second.decisions.explanation.contains("cache key: http://api.test/a"))
     }
 
@@ -260,7 +260,7 @@ extension String {
         let second = try bench.get()
         #expect(second.source == .network && bench.asked.count == 2)
         #expect(bench.asked[1].headers["If-None-Match"] == nil)
-        #expect(second.decisions.explanation.contains("not kept in the cache: the answer says no-store"))
+        #expect(second.decisions.explanation.contains("not stored in the cache: the response says no-store"))
     }
 
     @Test func variantsAreForTheirRequests() throws {
@@ -353,7 +353,7 @@ extension String {
         _ = try bench.get()
         let second = try bench.get()
         #expect(second.source == .stale && String(buffer: second.body) == "content")
-        #expect(second.decisions.explanation.contains("the server having failed (stale-if-error)"))
+        #expect(second.decisions.explanation.contains("because the server failed (stale-if-error)"))
     }
 
     @Test func aServersErrorIsAnsweredWithTheStaleWhereThatIsAllowed() throws {

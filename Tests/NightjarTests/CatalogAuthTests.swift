@@ -56,8 +56,9 @@ import Testing
         let given: JSONValue = ["client_id": "i", "client_secret": "s"]
         #expect(
             refusal(scheme("http://a.test/token?client_secret=x"), given)
-                == #"the security scheme "OAuth" sends its secrets to "http://a.test", without TLS; set token_url (and "#
-                + "authorize_url) where that is meant")
+                == #"the security scheme "OAuth" sends its secrets to "http://a.test" without TLS; set token_url "#
+                + #"(and "#
+                + "authorize_url) if this is intended")
         #expect(refusal(scheme("http://127.0.0.1.evil.test/"), given).contains("without TLS"))
         for own in ["http://127.0.0.1:80/t", "http://localhost:8080/t", "http://[::1]/t", "https://a.test/t"] {
             #expect(try scheme(own).authOptions(given)["token_url"] == .string(own))
@@ -85,18 +86,19 @@ import Testing
         let two = catalog([bearer, key])
         #expect(
             refusal(two, ["user": "u"])
-                == #"the API has several ways to log in: "Token" (bearer), "ApiKey" (API key "X-Key" in the header); "#
-                + #"say by "scheme" which one"#)
+                == #"the API has several security schemes: "Token" (bearer), "ApiKey" (API key "X-Key" in the "#
+                + #"header); "#
+                + #"choose one with "scheme""#)
         #expect(
             refusal(two, ["scheme": "Tokn", "token": "t"])
                 == #"the API has no security scheme "Tokn"; did you mean "Token"?"#)
         #expect(
             refusal(catalog([]), ["token": "t"])
-                == #"the API's description names no way to log in; give option "auth" a type"#)
+                == #"the API description has no security schemes; set the type of option "auth""#)
         #expect(
             refusal(catalog([SecurityScheme("OpenID", .other("openIdConnect"))]), ["user": "u"])
-                == #"the security scheme "OpenID" is "openIdConnect", which Nightjar does not speak; give a token that "#
-                + #"you have (token=), or option "auth" a type"#)
+                == #"the security scheme "OpenID" has the type "openIdConnect", which is not supported; set an existing "#
+                + #"token (token=) or the type of option "auth""#)
     }
 
     // MARK: Scopes
@@ -149,7 +151,8 @@ import Testing
         let many = (0...Catalog.maximumScopes).map { "s\($0)" }
         #expect(
             refusal(asking([many]), secret)
-                == #"the endpoints ask for more than 200 scopes of the security scheme "OAuth"; say by "scope" which ones"#
+                == #"the endpoints require more than 200 scopes of the security scheme "OAuth"; set "scope" "#
+                + #"to those you need"#
         )
         #expect(!refusal(asking([many], offered: ["s1"]), secret).contains("more than"))
     }
@@ -161,8 +164,9 @@ import Testing
         catalog.servers = ["https://api.test/v1"]
         #expect(
             refusal(catalog, secret)
-                == #"the security scheme "OAuth" sends its secrets to "https://a.test", another origin than the API's "#
-                + #"("https://api.test"); set token_url where that is meant"#)
+                == #"the security scheme "OAuth" sends its secrets to "https://a.test", which is another origin "#
+                + #"than the API's "#
+                + #"("https://api.test"); set token_url if this is intended"#)
         #expect(try catalog.authOptions(opted)["token_url"] == "https://a.test/token")
         #expect(try catalog.authOptions(base: "https://a.test", secret)["token_url"] == "https://a.test/token")
         let schemes: JSONValue = ["schemes": ["OAuth": secret]]
@@ -216,7 +220,8 @@ import Testing
                 == #"option "auth.token" is not known beside "auth.schemes""#)
         #expect(
             read(#"{"schemes": []}"#)
-                == #"option "auth.schemes" must be a table of credentials by the names of security schemes, found an array"#
+                == #"option "auth.schemes" must be a table of credentials by the names of security schemes, found "#
+                + #"an array"#
         )
         #expect(
             read(#"{"schemes": {"x": {"type": "bearer", "tken": "t"}}}"#)

@@ -152,8 +152,8 @@ import Testing
 
         let error = #expect(throws: NightjarError.self) { try Catalog(openAPI: "https://api.test/openapi.json") }
         #expect(
-            error?.message == #""https://api.test/openapi.json" is a URL, and a file is wanted; let a client load it "#
-                + "(loadCatalog, load_openapi)")
+            error?.message == #"a file is required, but "https://api.test/openapi.json" is a URL; load it with a "#
+                + "client (loadCatalog, load_openapi)")
     }
 
     /// A pipe that nobody writes into would be read for ever.

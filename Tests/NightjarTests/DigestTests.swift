@@ -68,7 +68,8 @@ import Testing
         #expect(error?.kind == .protocol)
         #expect(
             error?.message
-                == "the server does not know the password: the proof in its Authentication-Info (rspauth) is wrong")
+                == "the server does not know the password: the proof in its Authentication-Info field (rspauth) is invalid"
+        )
         #expect(error?.requestMayHaveBeenProcessed == true)
         #expect(server.asked.withLock { $0.count } == 2)
     }

@@ -91,14 +91,14 @@ import Testing
         (#"{"path": ""}"#, #"option "article.path" is missing"#),
         (#"{"path": 1}"#, #"option "article.path" must be a string, found an integer"#),
         (#"{"path": "/a", "metod": "GET"}"#, #"unknown option "article.metod"; did you mean "method"?"#),
-        (#"{"path": "/a", "method": "G T"}"#, #"option "article.method" is no method"#),
+        (#"{"path": "/a", "method": "G T"}"#, #"option "article.method" is not a valid method"#),
         (
             #"{"path": "/a", "parameters": {"page": {"tpye": "integer"}}}"#,
             #"unknown option "article.parameters.page.tpye"; did you mean "type"?"#
         ),
         (
             #"{"path": "/a", "parameters": {"id": {"in": "path"}}}"#,
-            #"option "article.parameters.id" is in the path, which has no {id}: "/a""#
+            #"option "article.parameters.id" is a path parameter, but the path has no {id}: "/a""#
         ),
         (
             #"{"path": "/a", "parameters": {"id": {"in": "body"}}}"#,
@@ -114,7 +114,7 @@ import Testing
         ),
         (
             #"{"path": "/a", "body": {"schema": {}, "content_type": "json"}}"#,
-            #"option "article.body.content_type" is "json", which is no media type; write application/json"#
+            #"option "article.body.content_type" is "json", which is not a media type; write application/json"#
         ),
         (#"[]"#, #"option "article" must be a table of options, found an array"#),
     ])

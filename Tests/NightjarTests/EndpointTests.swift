@@ -43,8 +43,9 @@ extension Endpoint where Response == Void {
         #expect(error?.kind == .invalidRequest)
         #expect(
             error?.message
-                == #"endpoint "me" requires a login, and there is none; set the client's option auth, or give "#
-                + "the request a header field with credentials")
+                == #"endpoint "me" requires authentication, but no credentials are set; set the client's option "#
+                + #"auth or add "#
+                + "a header with credentials to the request")
         #expect(sent(transport).isEmpty)
         _ = try client(transport) { $0.auth = .bearer("t") }.sendBlocking(endpoint)
         var own = endpoint
@@ -128,7 +129,8 @@ extension Endpoint where Response == Void {
     // MARK: Answers that are not as described
 
     private static let described =
-        #"{"endpoints": {"old": {"path": "/a", "answer": {"type": "object", "required": ["name"]}, "deprecated": true}}}"#
+        #"{"endpoints": {"old": {"path": "/a", "answer": {"type": "object", "required": ["name"]}, "deprecated": "#
+        + #"true}}}"#
 
     private final class Lines: Sendable {
         let all = Mutex<[String]>([])

@@ -154,7 +154,7 @@ import Testing
         let result = try outcome(client, Request(.get, "/here")) { _, _ in .refuse("not there") }
         let error = try #require(throws: NightjarError.self) { try result.get() }
         #expect(error.kind == .cancelled)
-        #expect(error.message == "the caller refused the redirect (302) to http://api.test/there: not there")
+        #expect(error.message == "the caller rejected the redirect (302) to http://api.test/there: not there")
     }
 
     @Test func theAnswerMayComeLater() throws {

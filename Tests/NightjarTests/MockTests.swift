@@ -57,7 +57,8 @@ struct MockTests {
         #expect(error?.kind == .invalidRequest)
         #expect(
             error?.message
-                == "no route of the mock is for POST http://api.test/v1/articles; the nearest is GET /articles, but its method "
+                == "no mock route matches POST http://api.test/v1/articles; the nearest is GET /articles, "
+                + "but its method "
                 + "is GET")
         client.close()
     }
@@ -171,15 +172,15 @@ struct MockTests {
     @Test(
         "Options that are wrong are named",
         arguments: [
-            ("[{\"path\": \"/a\"}]", "option \"mock[1]\" is a route without an answer; give it answer or answers"),
+            ("[{\"path\": \"/a\"}]", "option \"mock[1]\" is a route without a response; set answer or answers"),
             ("[{\"pth\": \"/a\", \"answer\": 200}]", "unknown option \"mock[1].pth\"; did you mean \"path\"?"),
             ("[{\"answer\": {\"sttus\": 200}}]", "unknown option \"mock[1].answer.sttus\"; did you mean \"status\"?"),
             (
                 "[{\"answer\": {\"fault\": \"conect\"}}]",
-                "option \"mock[1].answer.fault\" is \"conect\", which is no fault; did you mean \"connect\"?"
+                "option \"mock[1].answer.fault\" is \"conect\", which is not a known fault; did you mean \"connect\"?"
             ),
-            ("[{\"answer\": {\"function\": 1}}]", "option \"mock[1].answer.function\" is not for JSON"),
-            ("[{\"answer\": 99}]", "option \"mock[1].answer\" is 99; it must be from 100 to 599"),
+            ("[{\"answer\": {\"function\": 1}}]", "option \"mock[1].answer.function\" is not allowed in JSON"),
+            ("[{\"answer\": 99}]", "option \"mock[1].answer\" must be between 100 and 599, got 99"),
             ("7", "option \"mock\" must be a list of routes, found an integer"),
         ])
     func options(json: String, message: String) {
@@ -194,7 +195,8 @@ struct MockTests {
         #expect(error?.kind == .storage)
         #expect(
             error?.message
-                == "there is no cassette \"/nonexistent/c.json\" to replay; record it first (mode \"record\" or \"auto\")"
+                == "the cassette \"/nonexistent/c.json\" does not exist; record it first (mode \"record\" or "
+                + "\"auto\")"
         )
         let ephemeral = #expect(throws: NightjarError.self) {
             try client(nil) {

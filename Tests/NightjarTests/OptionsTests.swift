@@ -131,10 +131,10 @@ import Testing
         ),
         (#"{"headers": {"A": 1}}"#, #"option "headers.A" must be a string, found an integer"#),
         (#"{"timeout": -1}"#, "timeout must be between 0 and 3153600000 seconds, got -1"),
-        (#"{"max_connections_per_host": 0}"#, #"option "max_connections_per_host" is 0; it must be from 1 to 65536"#),
+        (#"{"max_connections_per_host": 0}"#, #"option "max_connections_per_host" must be between 1 and 65536, got 0"#),
         (
             #"{"max_body": "20 pounds"}"#,
-            #"option "max_body" is "20 pounds", which is no size; write 65536, "64KB", "20MB" or "1GB""#
+            #"option "max_body" is "20 pounds", which is not a valid size; write 65536, "64KB", "20MB" or "1GB""#
         ),
         (#"{"proxy": 1}"#, #"option "proxy" must be true, false, a URL or a table, found an integer"#),
         (
@@ -143,9 +143,13 @@ import Testing
         ),
         (
             #"{"unix_socket": "d.sock"}"#,
-            #"the path of a unix socket must be absolute, not "d.sock": what it is relative to may change"#
+            #"the path of a unix socket must be absolute, got "d.sock"; the working directory may change"#
         ),
-        (#"{"auth": {}}"#, #"option "auth" has no type; known are bearer, basic, digest, oauth2, login, api_key"#),
+        (
+            #"{"auth": {}}"#,
+            #"option "auth" has no type; known types are bearer, basic, digest, oauth2, login, "#
+                + #"api_key"#
+        ),
         ("[]", "the options must be a table of options, found an array"),
     ])
     func whatIsWrongIsSaid(json: String, message: String) {

@@ -140,7 +140,9 @@ import Testing
                 try? $0.headers.set("Cookie", "a=1")
             }
         }
-        #expect(error?.message == "there are two sets of credentials: in auth, and in the headers or the base URL")
+        #expect(
+            error?.message == "credentials are set twice: in auth, and in the headers or the base URL; remove "
+                + "one of them")
     }
 
     @Test func callsThatBringDifferentCookiesAreNotTakenForEachOther() throws {

@@ -28,7 +28,7 @@ import Testing
         #expect(response.attempts == 3)
         #expect(String(buffer: response.body) == "fine")
         #expect(response.decisions.map(\.name) == ["retried", "retried"])
-        #expect(response.decisions.explanation.contains("connection_lost: scripted; tried again after 0.0 s"))
+        #expect(response.decisions.explanation.contains("connection_lost: scripted; retried after 0.0 s"))
         #expect(Set(transport.log.withLock { $0.heads }).count == 1)
     }
 
@@ -41,7 +41,7 @@ import Testing
         #expect(error?.earlier.map(\.kind) == [.connect, .server])
         #expect(error?.earlier.map(\.attempts) == [1, 2])
         #expect(error?.decisions.last?.name == "not_retried")
-        #expect(error?.decisions.last?.description.hasSuffix("not tried again: this was the last attempt") == true)
+        #expect(error?.decisions.last?.description.hasSuffix("not retried: this was the last attempt") == true)
     }
 
     @Test func aPostIsRepeatedWithAKeyOnly() async throws {

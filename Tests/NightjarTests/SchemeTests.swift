@@ -110,25 +110,29 @@ import Testing
         let api = try make(transport, ["key": .apiKey(try APIKey("k", in: .header("X-Key"))), "token": .bearer("t")])
         #expect(
             message { try send(api, [SecurityRequirement("oauth", "key"), SecurityRequirement("user")]) }
-                == #"endpoint "read": a login is required by "oauth" and "key", or by "user", and the client has credentials "#
-                + #"for "key", "token"; set them in its option auth.schemes"#)
+                == #"endpoint "read": authentication is required by "oauth" and "key", or by "user", and the "#
+                + #"client has credentials "#
+                + #"for "key", "token"; set them in the option auth.schemes"#)
         let both = try make(transport, try all())
         #expect(
             message { try send(both, [SecurityRequirement("token", "user")]) }
-                == #"endpoint "read": a login is required by "token" and "user", of which more than one is sent in the header "#
-                + #""Authorization", which a request has once"#)
+                == #"endpoint "read": authentication is required by "token" and "user", but more than one of them "#
+                + #"uses the header "#
+                + #""Authorization", which a request can have only once"#)
         var request = Request(.get, "/a")
         request.security = [SecurityRequirement("oauth")]
         #expect(
             message { _ = try api.sendBlocking(request) }
-                == #"a login is required by "oauth", and the client has credentials for "key", "token"; set them in its "#
+                == #"authentication is required by "oauth", and the client has credentials for "key", "token"; set "#
+                + #"them in the "#
                 + "option auth.schemes")
         var unnamed = operation(nil)
         unnamed.requiresAuth = true
         #expect(
             message { _ = try api.sendBlocking(Endpoint<NightjarHTTP.Response>(unnamed)) }
-                == #"endpoint "read" requires a login and does not say which; name one of the client's schemes in its "#
-                + "security, or in the option auth of the call")
+                == #"endpoint "read" requires authentication but names no security scheme; name one of the "#
+                + #"client's schemes in its "#
+                + "security or in the option auth of the call")
         #expect(seen(transport) == [])
         // Its own credentials serve.
         try request.headers.set("Authorization", "Bearer own")
@@ -159,7 +163,9 @@ import Testing
         request.schemes = ["key"]
         #expect(
             message { _ = try single.sendBlocking(request) }
-                == #"the request names the scheme "key", and the client's credentials have no names; give them by auth.schemes"#
+                == #"the request names the scheme "key", but the client's credentials have no scheme names; set "#
+                + #"them in "#
+                + #"auth.schemes"#
         )
         #expect(message { try request.merge(json: #"{"auth": 1}"#) }.contains("the name of a security scheme"))
     }
@@ -238,7 +244,7 @@ import Testing
                 configuration.tokenProviders = ["other": provider]
             }
         }
-        #expect(refusal == "there are token providers of schemes, and in auth credentials that are of none")
+        #expect(refusal == "token providers for schemes cannot be combined with auth without schemes; set auth.schemes")
     }
 
     // MARK: Logins
@@ -372,7 +378,7 @@ import Testing
         let api = try make(server, ["a": oauth("one"), "b": oauth("two"), "k": .bearer("t")])
         #expect(
             message { try api.signOutBlocking() }
-                == #"the client has several logins: "a", "b"; say by "scheme" which one"#)
+                == #"the client has several logins: "a", "b"; choose one with "scheme""#)
         #expect(
             message { try api.signOutBlocking(scheme: "k") }
                 == #"the client has no login for the scheme "k"; did you mean "a"?"#)
@@ -407,12 +413,12 @@ import Testing
         }
         #expect(
             message { _ = try make(Server(), ["a": login("one"), "b": login("two")]) }
-                == #"the logins of the schemes "a" and "b" are both kept in the file "/tmp/nightjar-two-logins"; give each a "#
-                + "store of its own")
+                == #"the logins of the schemes "a" and "b" share the file "/tmp/nightjar-two-logins"; give each login "#
+                + "its own store")
     }
 
     @Test func credentialsInTheHeadersBesideThemAreTwoLogins() throws {
-        let told = "there are two sets of credentials: in auth, and in the headers or the base URL"
+        let told = "credentials are set twice: in auth, and in the headers or the base URL; remove one of them"
         #expect(
             message {
                 _ = try make(transport(0), ["a": .bearer("t")]) { try $0.headers.set("Authorization", "Bearer x") }
@@ -422,7 +428,7 @@ import Testing
                 "credentials without"))
         #expect(
             message { _ = try make(transport(0), ["a": .schemes([:])]) }
-                == #"the credentials for scheme "a" have schemes of their own"#)
+                == #"the credentials for scheme "a" contain nested schemes, which are not allowed"#)
         #expect(message { _ = try make(transport(0), ["a": .bearer("a\nb")]) }.contains("bearer token"))
     }
 }

@@ -82,7 +82,7 @@ struct SessionRecordingTests {
         _ = try one.sendBlocking(Request(.get, "/"))
         let saved = saved(recording, [1, 2, 3], ["k3yz"])
         #expect(saved.losses.map(\.step) == [2])
-        #expect(saved.losses[0].reason == "a secret stands in it that is too short to be told from other words")
+        #expect(saved.losses[0].reason == "it contains a secret that is too short to be distinguished from other words")
         #expect(saved.cassettes.map(bodies) == [["nk3yz"]])
         one.close()
     }
@@ -126,7 +126,7 @@ struct SessionRecordingTests {
         }
         let saved = saved(recording, Set(1...10))
         #expect(saved.losses.map(\.step) == [9, 10])
-        #expect(saved.losses[0].reason == "the recording of this session is full (32 MiB): begin another session")
+        #expect(saved.losses[0].reason == "the recording of this session is full (32 MiB); start another session")
         #expect(saved.cassettes.map(\.exchanges.count) == [8])
         one.close()
     }
@@ -137,12 +137,12 @@ struct SessionRecordingTests {
         let one = try client(recording, [])
         let task = try one.start(Request(.get, "/a"), on: nil, TaskHandlers { _, _ in })
         _ = one.limitStates()  // The loop has done what was submitted.
-        #expect(saved(recording, [1]).losses.map(\.reason) == ["a call of it has not come to its end"])
+        #expect(saved(recording, [1]).losses.map(\.reason) == ["one of its calls has not finished"])
         task.cancel()
         _ = one.limitStates()  // The loop has done what was submitted.
         #expect(
             saved(recording, [1]).losses.map(\.reason)
-                == ["GET http://api.test/v1/a was given up before it was answered"])
+                == ["GET http://api.test/v1/a was cancelled before its response"])
         one.close()
     }
 
@@ -152,7 +152,7 @@ struct SessionRecordingTests {
         let one = try client(recording, [answer("a")]) { $0.isEphemeral = true }
         _ = try one.sendBlocking(Request(.get, "/"))
         let saved = saved(recording, [1])
-        #expect(saved.losses.map(\.reason) == ["an ephemeral client leaves nothing on disk"])
+        #expect(saved.losses.map(\.reason) == ["it uses an ephemeral client, which writes nothing to disk"])
         #expect(saved.cassettes.isEmpty)
         one.close()
     }

@@ -16,7 +16,7 @@ import Testing
         for _ in 0..<3 {
             let response = try bench.get()
             #expect(response.source == .network)
-            #expect(response.decisions.explanation.contains("not kept in the cache: the answer says no-store"))
+            #expect(response.decisions.explanation.contains("not stored in the cache: the response says no-store"))
         }
         #expect(bench.asked.count == 3)
         let statistics = try #require(bench.client.cache).statistics
@@ -84,6 +84,6 @@ import Testing
         }
         _ = try bench.get()
         let error = try #require(throws: NightjarError.self) { try bench.get() }
-        #expect(error.decisions.explanation.contains("nothing was stored under the URL"))
+        #expect(error.decisions.explanation.contains("no response was stored for the URL"))
     }
 }

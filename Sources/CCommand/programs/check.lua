@@ -95,7 +95,7 @@ function check_options(report, options, allowed)
       for _, class in ipairs(allowed) do
         for _, name in ipairs(types.names(class)) do names[#names + 1] = name end
       end
-      report(field.first, ("there is no option '%s' in %s%s"):format(field.name, allowed[1].name, near(field.name, names)))
+      report(field.first, ("unknown option '%s' in %s%s"):format(field.name, allowed[1].name, near(field.name, names)))
     elseif member then
       check_value(report, field.value, member[2])
     end

@@ -1,4 +1,5 @@
-/* njl_epoll.h - Linux's epoll for Swift, whose Glibc module leaves it out; its header and that module do not go together. */
+/* njl_epoll.h - Linux's epoll for Swift. Swift's Glibc module does not include <sys/epoll.h>, and that header
+ * conflicts with the module. */
 #ifndef NJL_EPOLL_H
 #define NJL_EPOLL_H
 
@@ -6,15 +7,16 @@
 
 typedef struct njl_readiness {
   int descriptor;
-  bool reads, writes; /* what it is ready for: both, when it is broken */
+  bool reads, writes; /* what it is ready for; both if it is broken */
 } njl_readiness;
 
-/* Closed when a program is run; -1: errno says why not. */
+/* Creates a close-on-exec epoll descriptor. Returns -1 and sets errno on failure. */
 int njl_epoll_new(void);
-/* From here on it looks for these. 0, or the system's number: EPERM for what is always ready. */
+/* Watches the descriptor for these events from now on. Returns 0 or an errno value: EPERM for a descriptor that is
+ * always ready. */
 int njl_epoll_watch(int epoll, int descriptor, bool reads, bool writes);
 void njl_epoll_forget(int epoll, int descriptor);
-/* Waits for the first, without bound; their number, also 0. */
+/* Waits for the first event, without a timeout. Returns the number of ready descriptors, which may be 0. */
 int njl_epoll_wait(int epoll, njl_readiness *ready, int capacity);
 
 #endif

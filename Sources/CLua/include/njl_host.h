@@ -1,8 +1,11 @@
-/* njl_host.h - the functions that Swift gives to the Lua host.
+/* njl_host.h - the functions that Swift provides to the Lua host.
  *
- * A Lua error is a longjmp, which must never cross a Swift frame. So all of Lua is used in C (this module), and the
- * client is reached through these plain functions: they take and return C values, never see a lua_State and never
- * raise. They belong to the thread that runs the Lua state, unless their comment says otherwise. */
+ * A Lua error is a longjmp, which must never cross a Swift frame. All use of Lua is therefore in C (this module),
+ * and the client is reached through these plain functions. They take and return C values, never use a lua_State and
+ * never raise. They must be called on the thread that runs the Lua state, unless their comment says otherwise.
+ *
+ * "Owned by the caller" means that the caller must release the returned object. Where a function has a parameter
+ * `error`, it sets `*error` to an outcome owned by the caller if it fails. */
 #ifndef NJL_HOST_H
 #define NJL_HOST_H
 
@@ -10,20 +13,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The client side of one Lua state: its completion queue and the calls under way. */
+/* The client side of one Lua state: its completion queue and the calls in flight. */
 typedef struct njl_engine njl_engine;
-/* A client, shared with whoever else holds it. */
+/* A client. Reference-counted. */
 typedef struct njl_client njl_client;
-/* One call and, once it has ended, its response or error. Also a response or an error of another origin. */
+/* One call and, after it has ended, its response or error. Also a response or an error that does not come from a
+ * call. */
 typedef struct njl_outcome njl_outcome;
-/* What a coroutine waits for; Swift only hands the pointer back. */
+/* A wait of a coroutine. Opaque to Swift, which only passes the pointer back. */
 typedef struct njl_wait njl_wait;
-/* A call that a list or a load of a document wants made between the hooks of its client. */
+/* A call that a paginated list or a document load needs and that is to run through the hooks of its client. */
 typedef struct njl_errand njl_errand;
-/* A coroutine of the host's; Swift only hands the pointer back. */
+/* A coroutine of the host. Opaque to Swift, which only passes the pointer back. */
 typedef struct njl_task njl_task;
 
-/* Bytes borrowed during the call; `data` may be NULL when `length` is 0. */
+/* Bytes borrowed for the duration of the call. `data` may be NULL if `length` is 0. */
 typedef struct njl_bytes {
   const char *data;
   size_t length;
@@ -34,65 +38,66 @@ typedef struct njl_pair {
   njl_bytes value;
 } njl_pair;
 
-/* A part of a multipart form. `data` of `filename` and `content_type` is NULL where there is none. */
+/* A part of a multipart form. `data` of `filename` and `content_type` is NULL if they are absent. */
 typedef struct njl_form_part {
   njl_bytes name;
-  njl_bytes content; /* a path, if `is_file` */
+  njl_bytes content; /* a path if `is_file` */
   bool is_file;
   njl_bytes filename;
   njl_bytes content_type;
 } njl_form_part;
 
-/* An answer that goes into a cache as if a server had sent it. */
+/* A response to store in a cache as if a server had sent it. */
 typedef struct njl_planted {
   int status;
   const njl_pair *headers;
   size_t header_count;
   njl_bytes body;
-  bool is_json; /* its Content-Type, unless the headers have one */
+  bool is_json; /* Content-Type is application/json, unless the headers contain one */
 } njl_planted;
 
-/* Everything of a request. All that it points to is borrowed during the call. */
-/* The Content-Type that a body given as a value implies. The headers of the request and of the client override it. */
+/* The Content-Type implied by a body that was given as a value. The headers of the request and of the client
+ * override it. */
 typedef enum njl_implied_type { NJL_TYPE_UNKNOWN, NJL_TYPE_JSON, NJL_TYPE_FORM } njl_implied_type;
 
 typedef struct njl_request {
   njl_bytes method;
   njl_bytes target;
-  bool is_bare; /* says no more than these two, and the script wants no more of it than its end */
+  bool is_bare; /* only method and target are set, and the script only waits for the end of the call */
   const njl_pair *query;
   size_t query_count;
-  const njl_pair *params; /* of the target's template */
+  const njl_pair *params; /* for the template in the target */
   size_t param_count;
   const njl_pair *headers;
   size_t header_count;
   bool has_body;
   njl_bytes body;
   njl_implied_type implied_type;
-  njl_bytes file; /* in place of `body`, the path of a file; `data` NULL: none */
-  bool has_form;  /* in place of `body`: */
+  njl_bytes file; /* the path of a file to send in place of `body`; `data` NULL: none */
+  bool has_form;  /* send the form of `parts` in place of `body` */
   const njl_form_part *parts;
   size_t part_count;
-  const int *expected; /* statuses that are an answer; none: the client's rule */
+  const int *expected; /* statuses that count as success; none: the client's rule */
   size_t expected_count;
-  double connect, idle, total; /* seconds, 0: no limit; negative: the client's limit */
-  bool pulls_body;             /* in place of `body`: njl_call_wants_body */
-  bool restarts_body;          /* it can be had again from its start: njl_call_begins_body */
-  int64_t body_length;         /* of what is pulled, in bytes; negative: not known before */
-  bool is_streamed;            /* the answer's body comes in parts: njl_stream_next */
-  bool asks_redirects;         /* njl_call_hop */
-  bool asks_retries;           /* njl_call_attempt */
-  bool hears_of_refresh;       /* njl_call_refresh */
-  bool hears_of_progress;      /* njl_call_progress */
-  bool is_followed;            /* njl_session_progress counts it */
-  bool is_look_up;             /* what is stored is the answer; a call that ends with neither response nor error: nothing is */
-  const njl_planted *planted;  /* is stored for it, and no server is asked; NULL: it is a call */
-  njl_bytes endpoint;          /* the name of what is asked for, in place of method and target; `data` NULL: none */
-  njl_bytes arguments;         /* for it, a JSON object; empty: none */
-  njl_bytes value;             /* in place of `body`, JSON that is written as the endpoint takes it; `data` NULL: none */
-  const struct njl_catalog *catalog; /* that has the endpoint */
-  njl_errand *errand;          /* that it is made for; its URL is the errand's unless path, params or query say another */
-  njl_bytes rare;              /* a JSON object of the schema of nj_request_merge_json; empty: none */
+  double connect, idle, total; /* seconds; 0: no limit; negative: the client's limit */
+  bool pulls_body;             /* in place of `body`: the body is pulled, see njl_call_wants_body */
+  bool restarts_body;          /* the pulled body can be produced again from its start, see njl_call_begins_body */
+  int64_t body_length;         /* length of the pulled body in bytes; negative: unknown */
+  bool is_streamed;            /* the response body arrives in parts, see njl_stream_next */
+  bool asks_redirects;         /* see njl_call_hop */
+  bool asks_retries;           /* see njl_call_attempt */
+  bool hears_of_refresh;       /* see njl_call_refresh */
+  bool hears_of_progress;      /* see njl_call_progress */
+  bool is_followed;            /* njl_session_progress includes the call */
+  bool is_look_up; /* return the cache entry only; the call ends with neither response nor error if there is none */
+  const njl_planted *planted;  /* store this response instead of sending the request; NULL: send it */
+  njl_bytes endpoint;          /* the name of the endpoint to call, in place of method and target; `data` NULL: none */
+  njl_bytes arguments;         /* the endpoint's arguments, a JSON object; empty: none */
+  njl_bytes value; /* in place of `body`: JSON that is encoded as the endpoint requires; `data` NULL: none */
+  const struct njl_catalog *catalog; /* the catalog that contains the endpoint */
+  /* the errand that the request is made for; its URL is used unless path, params or query set another */
+  njl_errand *errand;
+  njl_bytes rare;              /* further options, a JSON object of the schema of nj_request_merge_json; empty: none */
 } njl_request;
 
 typedef enum njl_field {
@@ -101,64 +106,65 @@ typedef enum njl_field {
   NJL_PHASE,
   NJL_MESSAGE,
   NJL_USER_MESSAGE,
-  NJL_SENTENCE, /* message and URL, for a person to read */
+  NJL_SENTENCE, /* message and URL, for display */
   NJL_SOURCE,
-  NJL_TEXT,    /* the body by its charset; what is not in it as U+FFFD */
-  NJL_DETAILS, /* what the server says about an error, as a JSON object; NULL: nothing that is understood */
-  NJL_CURL,    /* the command line of the request, also of an error's */
+  NJL_TEXT,    /* the body decoded by its charset; invalid bytes become U+FFFD */
+  NJL_DETAILS, /* the server's error details as a JSON object; NULL: none were recognized */
+  NJL_CURL,    /* the request as a curl command line, also for an error */
   NJL_CURL_WITH_SECRETS,
-  NJL_CURL_OF_SANDBOX, /* the command line without the headers that the script has not set */
-  NJL_PEER, /* the address that answered */
-  NJL_DECISIONS, /* why the call went as it did: a JSON array of objects with a `text` */
-  NJL_IDEMPOTENCY_KEY, /* what was sent as such, also by a call that failed */
-  NJL_PROMPT_URL, /* of a login: where the browser goes, */
-  NJL_PROMPT_CODE, /* or what is typed, */
-  NJL_PROMPT_PAGE, /* at which page, */
-  NJL_PROMPT_COMPLETE_PAGE, /* or the page that knows the code */
-  NJL_HOP_URL, /* of the redirect that is asked about: where it leads, */
-  NJL_HOP_FROM, /* the URL that answered, */
-  NJL_HOP_METHOD, /* and how the next is asked */
+  NJL_CURL_OF_SANDBOX, /* the same without the headers that the script has not set */
+  NJL_PEER, /* the address of the peer that sent the response */
+  NJL_DECISIONS, /* the decisions made for the call: a JSON array of objects with a `text` */
+  NJL_IDEMPOTENCY_KEY, /* the key that was sent, also by a call that failed */
+  NJL_PROMPT_URL, /* login: the URL to open in the browser, */
+  NJL_PROMPT_CODE, /* or the code to type */
+  NJL_PROMPT_PAGE, /* at this page, */
+  NJL_PROMPT_COMPLETE_PAGE, /* or a page that already contains the code */
+  NJL_HOP_URL, /* pending redirect decision: the target, */
+  NJL_HOP_FROM, /* the URL that sent the redirect, */
+  NJL_HOP_METHOD, /* and the method of the next request */
 } njl_field;
 
-/* A response, as long as its outcome lives. */
+/* A response. Valid as long as its outcome. */
 typedef struct njl_response {
   int status;
   njl_bytes body;
   int attempts;
-  bool is_streamed; /* `body` is empty: it comes in parts */
+  bool is_streamed; /* `body` is empty; the body arrives in parts */
 } njl_response;
 
-/* Seconds, negative for what did not occur. */
+/* Times in seconds; negative if the event did not occur. */
 typedef struct njl_timing {
-  double sent, first_byte, total; /* since the call began */
-  double dns, connect, tls;       /* how long it took */
+  double sent, first_byte, total; /* since the start of the call */
+  double dns, connect, tls;       /* durations */
   bool reused;
 } njl_timing;
 
-/* What of an error is a number. */
+/* The numeric fields of an error. */
 typedef struct njl_failure {
-  int status; /* 0: there was no answer */
+  int status; /* 0: there was no response */
   int attempts;
   int code;           /* of the operating system or of TLS; 0: none */
-  double retry_after; /* seconds; negative: the server did not say */
+  double retry_after; /* seconds; negative: the server sent no Retry-After */
   bool is_retryable;
   bool may_have_been_processed;
   bool has_response;
 } njl_failure;
 
-/* Leaves the signals of a process that knows nothing of us as they are. */
+/* Keeps the process's signal dispositions. For processes that do not expect the library to change them. */
 void njl_keep_signals(void);
 
-/* NULL: out of memory. */
+/* Returns NULL if out of memory. */
 njl_engine *njl_engine_new(void);
-/* Cancels the calls under way, waits for their ends and forgets them. */
+/* Cancels the calls in flight, waits until they have ended and discards them. */
 void njl_engine_free(njl_engine *engine);
-/* Runs what is due, waiting up to `timeout` seconds for the first (negative: no bound), and writes the waits whose
- * calls have ended, at most `capacity`; more are there when it returns `capacity`. */
+/* Handles pending events. Waits up to `timeout` seconds for the first one (negative: no limit). Writes the waits
+ * whose calls have ended to `ended`, at most `capacity`, and returns their number. If it returns `capacity`, there
+ * may be more. */
 size_t njl_engine_poll(njl_engine *engine, double timeout, njl_wait **ended, size_t capacity);
-/* Makes a poll that waits, now or next, return. Any thread. */
+/* Makes the current or the next poll return. Callable from any thread. */
 void njl_engine_wake(njl_engine *engine);
-/* The process is to end: removes what is temporary. Nothing temporary is made any more. */
+/* Removes temporary files and creates no further ones. Called when the process is about to exit. */
 void njl_engine_leave(njl_engine *engine);
 
 /* One line of a client's log. */
@@ -168,137 +174,148 @@ typedef struct njl_line {
   njl_bytes text;
 } njl_line;
 
-/* The oldest line that has come in, borrowed until the next call. False: there is none. */
+/* Returns the oldest log line that has arrived, borrowed until the next call. Returns false if there is none. */
 bool njl_engine_next_line(njl_engine *engine, njl_line *line);
 
 typedef struct njl_mock njl_mock;
-typedef struct njl_text njl_text; /* a text that Swift lends; njl_text_release ends it */
+typedef struct njl_text njl_text; /* a text lent by Swift; release it with njl_text_release */
 
-/* What a client tells `engine` beside what its calls come to, and under which number. */
+/* The events of a client that `engine` receives in addition to the ends of its calls, and the number under which it
+ * receives them. */
 typedef struct njl_listener {
   int64_t number;
-  int level;             /* lines of its log up to that one; 0: none */
-  /* Its logins that ask for each token (njl_engine_next_question), by the names of their schemes; `data` is NULL for its only one.
-   * `options` only describes them. */
+  int level;             /* receives log lines up to this level; 0: none */
+  /* The names of the security schemes whose tokens come from a function (see njl_engine_next_question). `data` is
+   * NULL for the client's only scheme. `options` only describes these schemes. */
   const njl_bytes *provided;
   size_t provided_count;
-  bool hears_of_logins;  /* that are required: a question, too */
-  const njl_mock *mock; /* in place of the network; NULL: there is none, or one of the options */
+  bool hears_of_logins;  /* receives a question when an interactive login is required */
+  const njl_mock *mock; /* used in place of the network; NULL: none, or the one in the options */
 } njl_listener;
 
-/* `options`: a JSON object of the schema of nj_config_merge_json. NULL: `*error` says why. */
+/* `options` is a JSON object of the schema of nj_config_merge_json. Returns NULL and sets `*error` on failure. */
 njl_client *njl_client_new(njl_bytes options, njl_engine *engine, const njl_listener *listener, njl_outcome **error);
 void njl_client_retain(njl_client *client);
 void njl_client_release(njl_client *client);
-/* Cancels what is in flight and returns when nothing of the client runs any more. */
+/* Cancels the calls in flight and returns when all activity of the client has stopped. */
 void njl_client_close(njl_client *client);
 
 /* --- Sessions --- */
 
-/* Clients that are made from here on are recorded, in memory. */
+/* Records, in memory, the exchanges of all clients created from now on. */
 void njl_session_begin(njl_engine *engine);
-/* What they do from here on belongs to the step of this number. */
+/* Assigns later exchanges of these clients to the step with this number. */
 void njl_session_step(njl_engine *engine, int64_t step);
-/* How far the calls that are followed have come, together: those that began while others were under way, what has ended among
- * them included. Totals are negative where they are not known of all. */
+/* The combined progress of the followed calls. A group begins with the first call and includes all calls that began
+ * while others were in flight, even if they have ended. A total is negative if it is unknown for any of the calls. */
 typedef struct njl_session_state {
   int64_t sent, sent_total, received, received_total;
-  size_t calls;   /* under way; 0: the last has ended */
+  size_t calls;   /* in flight; 0: the last has ended */
   double seconds; /* since the first began */
 } njl_session_state;
 
-/* False: nothing has changed since it was asked last. */
+/* Returns false if nothing has changed since the last call. */
 bool njl_session_progress(njl_engine *engine, njl_session_state *state);
-/* What is followed now is not any more. */
+/* Stops following the calls that are followed now. */
 void njl_session_rest(njl_engine *engine);
-/* The exchanges of some steps as cassettes without secrets. `asked`: {"steps": [1, 2], "secrets": ["moonlight"], "names":
- * ["tenant"]}. Returns {"cassettes": [{"text", "exchanges"}], "names": [[secret, what stands in its place, whether it is looked
- * for everywhere]], "active": steps that have asked a server, "losses": [[step, why it cannot be replayed]]}, the caller's to release. NULL: `*error` says why. */
+/* Returns the exchanges of some steps as cassettes without secrets. `asked` is a JSON object: {"steps": [1, 2],
+ * "secrets": ["moonlight"], "names": ["tenant"]}. The result is a JSON object, owned by the caller:
+ * - "cassettes": [{"text", "exchanges"}]
+ * - "names": [[secret, its replacement, whether it is searched for everywhere]]
+ * - "active": the steps that sent requests
+ * - "losses": [[step, the reason why it cannot be replayed]]
+ * Returns NULL and sets `*error` on failure. */
 njl_text *njl_session_cassettes(njl_engine *engine, njl_bytes asked, njl_outcome **error);
 
 /* --- Logins and limits --- */
 
-/* Something of a login that a client asks its script for, or tells it. */
+/* A decision request of a client to its script: for a token or a mock's response. Also the notification that a login
+ * is required. */
 typedef struct njl_question njl_question;
 typedef enum njl_question_kind {
   NJL_TOKEN_WANTED,
-  NJL_TOKEN_REFUSED, /* one is wanted, for the server has refused the last */
-  NJL_LOGIN_REQUIRED, /* not to be answered */
-  NJL_MOCK_ASKED, /* for an answer of a mock, whose number is in the place of the client's */
+  NJL_TOKEN_REFUSED, /* a new token is wanted because the server rejected the last one */
+  NJL_LOGIN_REQUIRED, /* a notification; not to be answered */
+  NJL_MOCK_ASKED, /* asks a mock's function for a response; `*client` is then the number of the mock */
 } njl_question_kind;
 
-/* The oldest that has come in, the caller's to release, which fails one that was not answered. NULL: there is none. */
+/* Returns the oldest question that has arrived, owned by the caller. Releasing a question that was not answered
+ * makes it fail. Returns NULL if there is none. */
 njl_question *njl_engine_next_question(njl_engine *engine, int64_t *client, njl_question_kind *kind);
-/* A token that lives for so many seconds; negative: nobody knows. What cannot be one fails. */
+/* Answers with a token that is valid for `lifetime` seconds; negative: unknown. The question fails if the token is
+ * invalid. */
 void njl_question_provide(njl_question *question, njl_bytes token, double lifetime);
 void njl_question_end_login(njl_question *question);
-/* The login is kept; the calls that wait fail with the message. */
+/* Makes the waiting calls fail with the message. The login is kept. */
 void njl_question_fail(njl_question *question, njl_bytes message);
 void njl_question_release(njl_question *question);
 
 /* --- Mocks --- */
 
-/* `routes`: a JSON object of the schema of nj_config_set_mock, in which the answer of a route may be {"function": NUMBER}.
- * `number`: under which such a function is asked for. NULL: `*error` says why. */
+/* Creates a mock. `routes` is a JSON object of the schema of nj_config_set_mock, in which the response of a route
+ * may also be {"function": NUMBER}. `number` is the number under which the questions for such functions arrive.
+ * Returns NULL and sets `*error` on failure. */
 njl_mock *njl_mock_new(njl_bytes routes, njl_engine *engine, int64_t number, njl_outcome **error);
 void njl_mock_release(njl_mock *mock);
 void njl_mock_reset(njl_mock *mock);
 bool njl_mock_verify(njl_mock *mock, njl_outcome **error);
-/* Of all routes together where `route.data` is NULL; -1: there is no such route. */
+/* Returns the number of calls of a route, or of all routes if `route.data` is NULL; -1 if there is no such route. */
 int64_t njl_mock_uses(const njl_mock *mock, njl_bytes route);
-njl_text *njl_mock_calls(const njl_mock *mock); /* a JSON list */
-/* Which function is asked: of a mock's, or of the client's logins that ask for tokens, counted from 1. */
+njl_text *njl_mock_calls(const njl_mock *mock); /* a JSON array */
+/* Returns which function is asked for, counted from 1: a function of a mock, or one of the client's token functions. */
 int64_t njl_question_function(const njl_question *question);
-/* Of a question of the kind NJL_MOCK_ASKED. */
+/* For a question of kind NJL_MOCK_ASKED. */
 njl_text *njl_question_request(const njl_question *question); /* a JSON object */
 njl_text *njl_question_body(const njl_question *question);
-/* `answer`: a JSON object; `body` is its body, where its data is not NULL. One that is not as the schema says fails. */
+/* Answers with the response `answer`, a JSON object. `body` is its body unless its data is NULL. The question fails
+ * if the object does not match the schema. */
 void njl_question_answer(njl_question *question, njl_bytes answer, njl_bytes body);
 
-/* What a login has brought. `data` of `refresh` is NULL where there is none, that of `scheme` where it is for the only login of
- * the client; a negative `lifetime` is not known. */
+/* A token that the caller has. `data` of `refresh` is NULL if there is no refresh token. `data` of `scheme` is NULL
+ * if the client has only one scheme. A negative `lifetime` is unknown. */
 typedef struct njl_token {
   njl_bytes access, refresh, scheme;
   double lifetime; /* seconds */
 } njl_token;
-/* False: `*error` says why. */
+/* Returns false and sets `*error` on failure. */
 bool njl_client_sign_in(njl_client *client, const njl_token *token, njl_outcome **error);
 
-/* Begins a login, which is ended, awaited and abandoned as a call is. A poll names `wait` when a person has to do something
- * for it (njl_login_prompts), and when it has ended. NULL: it was refused and `*error` says why. */
+/* Starts a login. It is awaited, cancelled and abandoned like a call. A poll reports `wait` when the user has to act
+ * (njl_login_prompts) and when the login has ended. Returns NULL and sets `*error` if it could not start. */
 njl_outcome *njl_login_start(njl_engine *engine, njl_client *client, njl_wait *wait, njl_bytes scheme,
                              njl_outcome **error);
-/* Begins a logout, which is ended, awaited and abandoned as a call is. NULL: it was refused and `*error` says why. */
+/* Starts a logout. It is awaited, cancelled and abandoned like a call. Returns NULL and sets `*error` if it could
+ * not start. */
 njl_outcome *njl_logout_start(njl_engine *engine, njl_client *client, njl_wait *wait, njl_bytes scheme,
                               njl_outcome **error);
-/* Whether somebody is to be shown what NJL_PROMPT_URL and the fields behind it say; once for each time. */
+/* Returns true once for each prompt: NJL_PROMPT_URL and the fields after it are to be shown to the user. */
 bool njl_login_prompts(njl_outcome *login);
 bool njl_login_has_failed(const njl_outcome *login);
 
-/* How the client's origins and groups stand with their limits: a JSON array of objects; the caller's to release. */
+/* Returns the state of the limits of the client's origins and groups, a JSON array of objects, owned by the caller. */
 njl_text *njl_client_limits(const njl_client *client);
 
 /* --- Cookies --- */
 
-/* Of a client, the caller's to release; NULL: it keeps none. */
+/* The cookie jar of a client, owned by the caller. njl_client_cookies returns NULL if the client has none. */
 typedef struct njl_cookies njl_cookies;
 njl_cookies *njl_client_cookies(const njl_client *client);
 void njl_cookies_release(njl_cookies *cookies);
 
-/* The cookies of a moment. NULL counts as empty. */
+/* A snapshot of the cookies. NULL is an empty list. */
 typedef struct njl_cookie_list njl_cookie_list;
 typedef struct njl_cookie {
   njl_bytes name, value, domain, path;
-  njl_bytes same_site; /* empty: the server said nothing */
+  njl_bytes same_site; /* empty: the attribute is absent */
   double expires;      /* seconds since 1970; 0: at the end of the session */
   bool is_secure, is_http_only, is_host_only;
 } njl_cookie;
 njl_cookie_list *njl_cookies_list(const njl_cookies *cookies);
-/* Borrowed from the list. False: there are fewer. */
+/* The cookie is borrowed from the list. Returns false if `index` is too large. */
 bool njl_cookie_list_at(const njl_cookie_list *list, size_t index, njl_cookie *cookie);
 void njl_cookie_list_release(njl_cookie_list *list);
 
-/* Those that are false say why in `*error`, owned by the caller. */
+/* The functions below that return false set `*error`. */
 bool njl_cookies_set(njl_cookies *cookies, njl_bytes url, njl_bytes set_cookie, njl_outcome **error);
 bool njl_cookies_flush(njl_cookies *cookies, njl_outcome **error);
 bool njl_cookies_export(const njl_cookies *cookies, njl_bytes path, njl_outcome **error);
@@ -309,33 +326,34 @@ typedef struct njl_import {
 bool njl_cookies_import(njl_cookies *cookies, njl_bytes path, njl_import *counts, njl_outcome **error);
 void njl_cookies_load_text(njl_cookies *cookies, njl_bytes text, njl_import *counts);
 
-/* Text of Swift's, the caller's to release. */
+/* A text owned by Swift. The caller releases it. */
 njl_text *njl_cookies_text(const njl_cookies *cookies);
-njl_bytes njl_text_bytes(const njl_text *text); /* borrowed from it */
+njl_bytes njl_text_bytes(const njl_text *text); /* borrowed from the text */
 void njl_text_release(njl_text *text);
 
 typedef struct njl_cookie_match {
   bool has_name, has_domain, has_path;
   njl_bytes name, domain, path;
 } njl_cookie_match;
-/* Those that match all that `match` has. Returns how many there were. */
+/* Deletes the cookies that match all given fields and returns their number. */
 size_t njl_cookies_delete(njl_cookies *cookies, const njl_cookie_match *match);
 void njl_cookies_clear(njl_cookies *cookies);
 
 /* --- Caches --- */
 
-/* Of a client, the caller's to release; NULL: it has none. */
+/* The cache of a client, owned by the caller. njl_client_cache returns NULL if the client has none. */
 typedef struct njl_cache njl_cache;
 njl_cache *njl_client_cache(const njl_client *client);
 void njl_cache_release(njl_cache *cache);
 
-/* Removes what is stored of the request's URL, or of all that begin so, and says how much it was. False: `*error` says why
- * not. */
+/* Removes the cache entries of the request's URL, or with `is_prefix` of all URLs that begin with it. Sets `*count`
+ * to their number. Returns false and sets `*error` on failure. */
 bool njl_client_remove_cached(njl_client *client, const njl_request *request, bool is_prefix, size_t *count,
                               njl_outcome **error);
-/* Removes all responses; false: `*error` says why they are still on disk. */
+/* Removes all cache entries. Returns false and sets `*error` if entries on disk could not be removed. */
 bool njl_cache_clear(njl_cache *cache, size_t *count, njl_outcome **error);
-/* Waits until all that is to be on disk is there; false: `*error` says which changes are not. */
+/* Waits until all pending changes are written to disk. Returns false and sets `*error` if a change could not be
+ * written. */
 bool njl_cache_flush(njl_cache *cache, njl_outcome **error);
 
 typedef struct njl_cache_statistics {
@@ -346,94 +364,98 @@ njl_cache_statistics njl_cache_count(const njl_cache *cache);
 
 /* --- Endpoints --- */
 
-/* What an API can do. Immutable, the caller's to release. */
+/* The endpoints of an API. Immutable. Owned by the caller. */
 typedef struct njl_catalog njl_catalog;
-njl_catalog *njl_client_catalog(const njl_client *client); /* an empty one where it was given none */
+njl_catalog *njl_client_catalog(const njl_client *client); /* empty if the client has no catalog */
 void njl_catalog_release(njl_catalog *catalog);
 size_t njl_catalog_count(const njl_catalog *catalog);
-/* Texts are the caller's to release; NULL: there is none of that name, or fewer. */
+/* The returned texts are owned by the caller. NULL: there is no endpoint of that name, or `index` is too large. */
 njl_text *njl_catalog_name(const njl_catalog *catalog, size_t index);
-njl_text *njl_catalog_help(const njl_catalog *catalog, njl_bytes name);     /* for people */
+njl_text *njl_catalog_help(const njl_catalog *catalog, njl_bytes name);     /* for display */
 njl_text *njl_catalog_endpoint(const njl_catalog *catalog, njl_bytes name); /* a JSON object */
-/* Whether there is an endpoint of that name. False: `*error` says what may have been meant. */
+/* Returns whether there is an endpoint of that name. If not, `*error` suggests similar names. */
 bool njl_catalog_check(const njl_catalog *catalog, njl_bytes name, njl_outcome **error);
 bool njl_catalog_has_parameter(const njl_catalog *catalog, njl_bytes name, njl_bytes parameter);
-/* Begins to load a document, which is ended, awaited and abandoned as a call is. `caller`: the number under which errands come;
- * 0: the client sends what it needs itself. NULL: it was refused and `*error` says why. */
+/* Starts loading an OpenAPI document. The load is awaited, cancelled and abandoned like a call. `caller` is the
+ * number under which its errands arrive; 0: the client sends its requests itself. Returns NULL and sets `*error` if
+ * it could not start. */
 njl_outcome *njl_catalog_start(njl_engine *engine, njl_client *client, njl_bytes location, int64_t caller, njl_wait *wait,
                                njl_outcome **error);
-/* What was loaded, added to `former`; NULL: nothing was. */
+/* Returns the loaded catalog merged into `former`, or NULL if nothing was loaded. */
 njl_catalog *njl_outcome_catalog(const njl_outcome *outcome, const njl_catalog *former);
 
 /* --- Calls --- */
 
-/* Starts a call that ends by a poll that names `wait`. NULL: it was refused and `*error` says why.
- * A poll names it as well when a part of the request's body is wanted, and, for a streamed answer, when its head is
- * there; each time njl_call_await makes the next poll do so again, at once for what came meanwhile. */
+/* Starts a call. A poll reports `wait` when the call has ended. A poll also reports it when a part of the request's
+ * body is wanted and when the head of a streamed response has arrived; after each such report, njl_call_await makes
+ * a later poll report `wait` again, immediately if an event has arrived in the meantime. Returns NULL and sets
+ * `*error` if the call could not start. */
 njl_outcome *njl_call_start(njl_engine *engine, njl_client *client, const njl_request *request, njl_wait *wait,
                             njl_outcome **error);
 void njl_call_await(njl_engine *engine, njl_outcome *call, njl_wait *wait);
-/* Whether a part of the request's body is wanted. Then njl_call_provide gives one, of any length, or
- * njl_call_end_body says that there is none. */
+/* Returns whether a part of the request's body is wanted. Answer with njl_call_provide, with a part of any length,
+ * or with njl_call_end_body at the end. */
 bool njl_call_wants_body(const njl_outcome *call);
 void njl_call_provide(njl_outcome *call, njl_bytes part);
 void njl_call_end_body(njl_outcome *call);
-/* The status of the redirect that is asked about; 0: none is. Then njl_call_redirect says whether it is followed, and to
- * where if not to its URL. A poll names who waits when one is to be asked about. */
+/* Returns the status of the redirect that awaits a decision, or 0 if there is none. Answer with njl_call_redirect;
+ * an empty `url` follows the redirect to its own target. A poll reports the wait when a decision is wanted. */
 int njl_call_hop(const njl_outcome *call);
 void njl_call_redirect(njl_outcome *call, bool follows, njl_bytes url);
-/* Whether the body that is wanted begins, of an attempt that may not be the first; once for each. Parts of the one before
- * are dropped. Only of a body that can be had again. */
+/* Returns true once for each attempt: its body is wanted from the start. Parts provided for an earlier attempt are
+ * then discarded. Only for bodies that can be produced again. */
 bool njl_call_begins_body(njl_outcome *call);
 
-/* An attempt that has failed, and what the client would do about it. */
+/* A failed attempt and the client's decision about it. */
 typedef struct njl_attempt {
   int number; /* 1 for the first */
   bool again;
-  double after; /* seconds, where `again` */
+  double after; /* seconds until the next attempt, if `again` */
 } njl_attempt;
-/* The one that is asked about; false: none is. Then njl_call_retry says what is done. A poll names who waits when one is
- * to be asked about. */
+/* Returns the failed attempt that awaits a decision; false if there is none. Answer with njl_call_retry. A poll
+ * reports the wait when a decision is wanted. */
 bool njl_call_attempt(const njl_outcome *call, njl_attempt *attempt);
-/* What it failed with, the caller's to release. */
+/* Returns the error of that attempt, owned by the caller. */
 njl_outcome *njl_call_attempt_error(const njl_outcome *call);
-/* Bytes; negative: not known. */
+/* Bytes; negative: unknown. */
 typedef struct njl_progress {
   int64_t sent, sent_total, received, received_total;
 } njl_progress;
-/* What is to be told of a call that hears of it, once; false: nothing is. A poll names who waits when something is. */
+/* Returns progress of the call that was not reported yet; false if there is none. A poll reports the wait when there
+ * is some. */
 bool njl_call_progress(njl_outcome *call, njl_progress *progress);
 typedef enum njl_retry {
   NJL_RETRY_AS_DECIDED,
   NJL_RETRY_AGAIN,
   NJL_RETRY_STOP,
 } njl_retry;
-/* `after`: seconds, for another attempt. */
+/* `after` is the delay in seconds before the next attempt. */
 void njl_call_retry(njl_outcome *call, njl_retry retry, double after);
-/* What comes of fetching anew the stored answer that this call was given: an outcome of its own, the caller's to release, which
- * njl_call_await waits for; it may end with neither response nor error. NULL: nothing is fetched. */
+/* Returns the background revalidation of the stale response that this call returned: a new outcome, owned by the
+ * caller, that njl_call_await waits for. It may end with neither response nor error. Returns NULL if nothing is
+ * revalidated. */
 njl_outcome *njl_call_refresh(njl_engine *engine, njl_outcome *call);
-/* No poll will name the call's wait any more; it is cancelled unless it has ended. */
+/* Cancels the call unless it has ended. No poll reports its wait any more. */
 void njl_call_abandon(njl_outcome *call);
-/* Cancels it unless it has ended; a poll will still name who waits for it. Of a streamed answer nothing more is read. */
+/* Cancels the call unless it has ended. A poll still reports its wait. Reading of a streamed response stops. */
 void njl_call_cancel(njl_outcome *call);
-/* Whether the call has ended with a response; false for errors and calls under way. */
+/* Returns whether the call has ended with a response; false for errors and calls in flight. */
 bool njl_outcome_is_response(const njl_outcome *outcome);
 
 typedef enum njl_part {
   NJL_PART_READY,
-  NJL_PART_LATER,  /* a poll will name `wait` */
-  NJL_PART_BUSY,   /* another wait is named then */
+  NJL_PART_LATER,  /* a poll will report `wait` */
+  NJL_PART_BUSY,   /* another wait already waits for the next part */
   NJL_PART_END,
-  NJL_PART_FAILED, /* `*error` says why, owned by the caller; NULL: out of memory */
+  NJL_PART_FAILED, /* `*error` is set; NULL: out of memory */
 } njl_part;
 
-/* The next part of a streamed answer, borrowed until njl_stream_took says that it is done with: reading from the network
- * pauses while too much lies here. */
+/* Returns the next part of a streamed response, borrowed until njl_stream_took. Reading from the network pauses
+ * while too many parts are unread. */
 njl_part njl_stream_next(njl_outcome *outcome, njl_wait *wait, njl_bytes *part, njl_outcome **error);
 void njl_stream_took(njl_outcome *outcome);
 
-/* Kinds of errors that the Lua host itself makes; the numbers are those of ErrorKind. */
+/* Kinds of the errors that the Lua host raises itself. The numbers equal those of ErrorKind. */
 typedef enum njl_kind {
   NJL_KIND_INVALID_ARGUMENT = 1,
   NJL_KIND_CLOSED = 3,
@@ -445,49 +467,50 @@ typedef enum njl_kind {
   NJL_KIND_SCRIPT = 43,
 } njl_kind;
 
-/* An error of our own. `phase` is a number of ErrorPhase, or 0. */
+/* Creates an error. `phase` is a number of ErrorPhase, or 0. */
 njl_outcome *njl_outcome_failed(njl_kind kind, int phase, njl_bytes message);
 #define NJL_PHASE_TOTAL 7
-/* One more owner of the same outcome. */
+/* Adds an owner. */
 void njl_outcome_retain(njl_outcome *outcome);
 void njl_outcome_release(njl_outcome *outcome);
 
-/* False: it is not a response. */
+/* Returns false if the outcome is not a response. */
 bool njl_outcome_response(const njl_outcome *outcome, njl_response *response);
 bool njl_outcome_timing(const njl_outcome *outcome, njl_timing *timing);
-/* False: it is not an error. */
+/* Returns false if the outcome is not an error. */
 bool njl_outcome_failure(const njl_outcome *outcome, njl_failure *failure);
-/* The response that came with an error, as an outcome of its own; NULL: there was none. */
+/* Returns the response of an error as an outcome of its own, or NULL if there was none. */
 njl_outcome *njl_outcome_error_response(const njl_outcome *outcome);
-/* What the attempt at `index` failed with, before the last one of an error; the caller's to release. NULL: there are
- * fewer. */
+/* Returns the error of the attempt at `index` that preceded the final error of an outcome, owned by the caller.
+ * Returns NULL if `index` is too large. */
 njl_outcome *njl_outcome_earlier(const njl_outcome *outcome, size_t index);
-/* NULL: it has no such field. The text lives as long as the outcome. */
+/* Returns NULL if the outcome has no such field. The text is valid as long as the outcome. */
 const char *njl_outcome_text(njl_outcome *outcome, njl_field field, size_t *length);
 /* The number of header fields. If `is_sandboxed`, fields that carry credentials are not counted. */
 size_t njl_outcome_header_count(const njl_outcome *outcome, bool is_sandboxed);
 /* The header field at `index`, in the order of the response. False: `index` is too large. */
 bool njl_outcome_header(const njl_outcome *outcome, bool is_sandboxed, size_t index, njl_pair *field);
 
-/* The URL of the redirect at `index`, which lives as long as the outcome; NULL: there are fewer. */
+/* Returns the URL of the redirect at `index`, valid as long as the outcome, or NULL if `index` is too large. */
 const char *njl_outcome_redirect(njl_outcome *outcome, size_t index, int *status, size_t *length);
 
-/* Fills `text` with a new idempotency key, without a NUL. */
+/* Fills `text` with a new idempotency key, without a terminating NUL. */
 #define NJL_KEY_LENGTH 36
 void njl_idempotency_key(char text[NJL_KEY_LENGTH]);
 
 /* --- Descriptors and blocking work --- */
 
-/* An outcome, the caller's to release, that a poll tells `wait` of when the descriptor can be read (or written) without
- * blocking, or is broken; what cannot be waited for, as a regular file, is always ready. The descriptor is neither changed
- * nor kept: end the wait before it is closed. NULL: `*error` says why not. Abandoned as a call is. */
+/* Waits until the descriptor is readable (or writable) without blocking, or is broken; a poll then reports `wait`. A
+ * descriptor that does not support polling, such as a regular file, is always ready. The descriptor is neither
+ * changed nor owned: end the wait before closing it. Returns an outcome, owned by the caller and abandoned like a
+ * call, or NULL with `*error`. */
 njl_outcome *njl_descriptor_await(njl_engine *engine, int descriptor, bool writes, njl_wait *wait, njl_outcome **error);
 
-/* A file that is open, or something temporary that its release removes; the caller's to release. */
+/* An open file, or a temporary file or folder that is removed on release. Owned by the caller. */
 typedef struct njl_resource njl_resource;
 void njl_resource_release(njl_resource *resource);
-/* The descriptor of an open named pipe or device, which does not block; the caller's to close. -1: the resource is none, or its
- * descriptor has been taken. */
+/* Returns the non-blocking descriptor of an open named pipe or device and its ownership. Returns -1 if the resource
+ * is neither, or if its descriptor was already taken. */
 int njl_resource_take_descriptor(njl_resource *resource);
 
 typedef enum njl_value_kind {
@@ -502,145 +525,155 @@ typedef enum njl_value_kind {
 typedef struct njl_value {
   njl_value_kind kind;
   bool boolean;
-  int64_t integer; /* of a number without a fraction too */
-  double number;   /* of an integer too */
+  int64_t integer; /* also set for a number without a fraction */
+  double number;   /* also set for an integer */
   njl_bytes bytes;
 } njl_value;
 
-/* Work of one of the names in Files.swift, on another thread, as an outcome, which is ended, awaited and abandoned as a call
- * is; what has begun is done all the same. The arguments are copied. NULL: `*error` says why not. */
+/* Starts the work `name` (see Files.swift) on another thread. The work is awaited, cancelled and abandoned like a
+ * call; work that has begun is always completed. The arguments are copied. Returns NULL and sets `*error` if it
+ * could not start. */
 njl_outcome *njl_work_start(njl_engine *engine, njl_bytes name, const njl_value *arguments, size_t count, njl_wait *wait,
                             njl_outcome **error);
-/* Likewise: the next bytes of an open file, at most `most`; nil at its end. */
+/* The same for reading the next bytes of an open file, at most `most`. The result is nil at the end of the file. */
 njl_outcome *njl_resource_read(njl_engine *engine, njl_resource *resource, int64_t most, njl_wait *wait,
                                njl_outcome **error);
-/* What it has come to: a list, or one value; borrowed from the outcome. False: there are fewer. */
+/* The results of the work: a list, or one value; borrowed from the outcome. njl_work_value returns false if `index`
+ * is too large. */
 bool njl_work_is_list(const njl_outcome *outcome);
 size_t njl_work_count(const njl_outcome *outcome);
 bool njl_work_value(const njl_outcome *outcome, size_t index, njl_value *value);
 bool njl_work_has_resource(const njl_outcome *outcome);
-njl_resource *njl_work_take_resource(njl_outcome *outcome); /* the caller's */
+njl_resource *njl_work_take_resource(njl_outcome *outcome); /* owned by the caller */
 
 /* --- Lists in pages --- */
 
-/* A list that a server gives in pages, and where in it the script is; the caller's to release, which ends what it loads. */
+/* A paginated list and the position of the script in it. Owned by the caller. Releasing it cancels its requests. */
 typedef struct njl_pages njl_pages;
-/* One of its pages, the caller's to release. */
+/* One page of a list. Owned by the caller. */
 typedef struct njl_page njl_page;
 
-/* `options`: a JSON object of the schema of nj_pagination_merge_json. `state`: where to go on; without `data`: at the beginning.
- * `seconds`: for all of it; negative: each call has its own limit. `caller`: the number under which errands come; 0: the client
- * sends what it needs itself. NULL: `*error` says why. */
+/* `options` is a JSON object of the schema of nj_pagination_merge_json. `state` is the position at which to
+ * continue; without `data`, the list starts at the beginning. `seconds` limits the whole list; negative: only each
+ * call has a limit. `caller` is the number under which errands arrive; 0: the client sends its requests itself.
+ * Returns NULL and sets `*error` on failure. */
 njl_pages *njl_pages_new(njl_engine *engine, njl_client *client, const njl_request *request, njl_bytes options,
                          njl_bytes state, double seconds, int64_t caller, njl_outcome **error);
 void njl_pages_release(njl_pages *pages);
-/* Gives up what is loaded. Nothing comes any more. */
+/* Cancels the requests of the list. It produces no further pages. */
 void njl_pages_close(njl_pages *pages);
 
 typedef enum njl_page_step {
   NJL_PAGE_READY,
-  NJL_PAGE_LATER, /* it is loaded: njl_pages_await */
+  NJL_PAGE_LATER, /* a page is being loaded: call njl_pages_await */
   NJL_PAGE_END,
-  NJL_PAGE_FAILED, /* `*error` says why, owned by the caller; with a NULL `error` it is said again */
+  NJL_PAGE_FAILED, /* `*error` is set; if `error` is NULL, the error is reported again by the next call */
 } njl_page_step;
-/* The next page, into `*page`. After a failure the same page is loaded again. */
+/* Takes the next page into `*page`. After a failure, the same page is loaded again. */
 njl_page_step njl_pages_take(njl_pages *pages, njl_page **page, njl_outcome **error);
-/* An outcome without response or error, the caller's to release, that a poll tells `wait` of when there is something to take. */
+/* Returns an outcome without response or error, owned by the caller. A poll reports `wait` when there is something
+ * to take. */
 njl_outcome *njl_pages_await(njl_pages *pages, njl_wait *wait);
 
-/* How the list goes on behind the page taken last, where its caller decides. */
+/* How a list continues after the page taken last, if its caller decides. */
 typedef enum njl_decision {
   NJL_GO_ON_END,
-  NJL_GO_ON_QUERY, /* with these items in place of those of the same names */
+  NJL_GO_ON_QUERY, /* replaces the query items of the same names */
   NJL_GO_ON_URL,
 } njl_decision;
-/* False: `*error` says why not. */
+/* Returns false and sets `*error` on failure. */
 bool njl_pages_go_on(njl_pages *pages, njl_decision decision, const njl_pair *query, size_t count, njl_bytes url,
                      njl_outcome **error);
-/* Goes on at a state; without `data`: begins anew. False: `*error` says why not, and nothing has changed. */
+/* Continues at `state`; without `data`, starts at the beginning again. On failure returns false, sets `*error` and
+ * changes nothing. */
 bool njl_pages_begin(njl_pages *pages, njl_bytes state, njl_outcome **error);
-/* Behind so many items of the page taken last; where none was taken, where the list has begun. The caller's to release. */
+/* Returns the position after `consumed` items of the page taken last, or the start of the list if no page was taken.
+ * Owned by the caller. */
 njl_text *njl_pages_state(const njl_pages *pages, size_t consumed);
-/* What was found out about the list; empty: nothing had to be. The caller's to release. */
+/* Returns how the pagination style of the list was detected; empty if it was given. Owned by the caller. */
 njl_text *njl_pages_explanation(const njl_pages *pages);
 
 int64_t njl_page_number(const njl_page *page);
 size_t njl_page_count(const njl_page *page);
 njl_bytes njl_page_item(const njl_page *page, size_t index); /* JSON, borrowed from the page */
-njl_outcome *njl_page_response(const njl_page *page);        /* an outcome of its own, the caller's to release */
+njl_outcome *njl_page_response(const njl_page *page);        /* a new outcome, owned by the caller */
 void njl_page_release(njl_page *page);
 
 /* --- Errands --- */
 
-/* The oldest that nobody has begun, with the number of its caller; whoever gets it owns it until njl_errand_end. NULL: there
- * is none. */
+/* Returns the oldest errand that was not begun, and the number of its caller. The receiver owns it until
+ * njl_errand_end. Returns NULL if there is none. */
 njl_errand *njl_engine_next_errand(njl_engine *engine, int64_t *caller);
-/* A task that makes a call nobody wants any more, once for each. NULL: there is none. */
+/* Returns a task whose call is no longer needed, once for each task. Returns NULL if there is none. */
 njl_task *njl_engine_next_cancelled(njl_engine *engine);
-/* What is the errand's own, as api:request has it: a JSON object of method, path, headers and perhaps max_body. The caller's to
- * release; NULL: out of memory. */
+/* Returns the errand's part of the request in the form of api:request: a JSON object with method, path, headers and
+ * optionally max_body. Owned by the caller. Returns NULL if out of memory. */
 njl_text *njl_errand_request(const njl_errand *errand);
 int64_t njl_errand_caller(const njl_errand *errand);
-/* `task` makes its call, until njl_errand_end. */
+/* Records `task` as the one that makes the call, until njl_errand_end. */
 void njl_errand_begin(njl_errand *errand, njl_task *task);
-/* What its call came to. False: `outcome` is of no call that was made for it. */
+/* Finishes the errand with the outcome of its call. Returns false if `outcome` does not belong to a call made for
+ * it. */
 bool njl_errand_finish(njl_errand *errand, const njl_outcome *outcome);
-/* It fails as `script`; `number` becomes the code of that error. */
+/* Makes the errand fail with kind `script`. `number` becomes the code of the error. */
 void njl_errand_fail(njl_errand *errand, njl_bytes message, int32_t number);
-/* Releases it. Without an answer until then it fails. */
+/* Releases the errand. It fails if it was not finished. */
 void njl_errand_end(njl_errand *errand);
 
 /* --- Standard modules --- */
 
-/* The numbers are those of HashFunction. */
+/* The numbers equal those of HashFunction. */
 typedef enum njl_hash_function { NJL_MD5, NJL_SHA1, NJL_SHA256, NJL_SHA384, NJL_SHA512 } njl_hash_function;
 #define NJL_LONGEST_HASH 64
-/* The digest of bytes that come in pieces, or with a key their HMAC; the caller's to release. NULL: out of memory. */
+/* The digest of bytes that arrive in pieces, or with a key their HMAC. Owned by the caller. Returns NULL if out of
+ * memory. */
 typedef struct njl_hash njl_hash;
 njl_hash *njl_hash_new(njl_hash_function function, const njl_bytes *key);
 void njl_hash_update(njl_hash *hash, njl_bytes bytes);
-/* Writes the digest, for which there is room for the longest, and returns its length. Nothing may follow. */
+/* Writes the digest to `digest`, which must have room for NJL_LONGEST_HASH bytes, and returns its length. No update
+ * may follow. */
 size_t njl_hash_finish(njl_hash *hash, uint8_t *digest);
 void njl_hash_release(njl_hash *hash);
-/* Bytes that nobody can guess. */
+/* Fills `bytes` with cryptographically secure random bytes. */
 void njl_random(void *bytes, size_t count);
 
-/* A moment of the years 0 to 9999: since 1970 in UTC, rounded down, and 0 to 999,999,999 behind that. */
+/* A time in the years 0 to 9999: seconds since 1970 in UTC, rounded down, plus 0 to 999,999,999 nanoseconds. */
 typedef struct njl_timestamp {
   int64_t seconds;
   int32_t nanoseconds;
 } njl_timestamp;
 typedef enum njl_timestamp_form { NJL_ISO_8601, NJL_HTTP_DATE } njl_timestamp_form;
-/* To the microsecond. False: it is none of those. */
+/* Rounds to the microsecond. Returns false if `seconds` is out of range. */
 bool njl_timestamp_of(double seconds, njl_timestamp *moment);
-/* `now`, in seconds since 1970, tells the century of a year of two digits. False: it is no such text. */
+/* `now`, in seconds since 1970, determines the century of a two-digit year. Returns false if the text is invalid. */
 bool njl_timestamp_parse(njl_bytes text, njl_timestamp_form form, int64_t now, njl_timestamp *moment);
-/* As a clock so many minutes east of UTC shows it, with so many digits of the fraction (negative: as many as it has). The
- * caller's to release; NULL: there is no such text. */
+/* Formats the time in the zone `minutes_east` of UTC with `digits` fractional digits (negative: as many as needed).
+ * Owned by the caller. Returns NULL if the time cannot be represented. */
 njl_text *njl_timestamp_format(njl_timestamp moment, njl_timestamp_form form, int minutes_east, int digits);
 
-/* Whether what goes by that name is most likely a credential. */
+/* Returns whether a header, parameter or variable of that name most likely holds a credential. */
 bool njl_is_secret_name(njl_bytes name);
 /* Returns the text with its secrets masked; the caller releases it. */
 njl_text *njl_redacted(njl_bytes text);
 /* A number of LogLevel; 0: the client has no log. */
 int njl_client_log_level(const njl_client *client);
 void njl_client_log(njl_client *client, int level, njl_bytes line);
-/* An http or https URL as it goes on the wire, or as it may be shown; the caller's to release. NULL: `*error` says why. */
+/* Returns an http or https URL as it is sent, or with secrets masked for display. Owned by the caller. Returns NULL
+ * and sets `*error` if the URL is invalid. */
 njl_text *njl_url_canonical(njl_bytes url, bool shows_secrets, njl_outcome **error);
 
 /* --- Functions of the host program --- */
 
 /* Owned by the script that it was registered with. */
 typedef struct njl_function njl_function;
-/* What one call of it returned. */
+/* The results of one call of it. */
 typedef struct njl_results njl_results;
 
-/* Calls it. The results are the caller's to release; `failure` is a string when the call failed, else nil, and lives as
- * long as they do. */
+/* Calls the function. The caller releases the results. `failure` is a string if the call failed, else nil; it is
+ * valid as long as the results. */
 njl_results *njl_function_call(njl_function *function, const njl_value *arguments, size_t count, size_t *returned,
                                njl_value *failure);
-/* Borrowed from the results. */
+/* The value is borrowed from the results. */
 njl_value njl_results_value(const njl_results *results, size_t index);
 void njl_results_release(njl_results *results);
 

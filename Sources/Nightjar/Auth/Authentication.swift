@@ -2,19 +2,20 @@ import NightjarHTTP
 import NightjarStorage
 import Synchronization
 
-/// How a client shows who it is. It does so to the origin of its base URL and to no other.
+/// How a client authenticates. Credentials are sent only to the origin of the client's base URL.
 public enum Authentication: Sendable, CustomStringConvertible, CustomReflectable {
-    /// A token that somebody else looks after. RFC 6750.
+    /// A bearer token that the caller manages. RFC 6750.
     case bearer(String)
-    /// RFC 7617.
+    /// HTTP Basic authentication. RFC 7617.
     case basic(user: String, password: String)
-    /// RFC 7616.
+    /// HTTP Digest authentication. RFC 7616.
     case digest(user: String, password: String)
     case apiKey(APIKey)
-    /// A token that runs out and is renewed.
+    /// A token that expires and is refreshed.
     case login(TokenLogin)
-    /// Several, by the names of security schemes: an endpoint is sent those that it names (``Operation/security``), a request
-    /// those it is given (``Request/schemes``), and what names none goes without.
+    /// Several credentials, keyed by security scheme name. An endpoint uses the schemes that it declares
+    /// (``Operation/security``). A request uses the schemes that it lists (``Request/schemes``). Other requests carry
+    /// no credentials.
     case schemes(ExactDictionary<Authentication>)
 
     public var description: String {
@@ -31,25 +32,27 @@ public enum Authentication: Sendable, CustomStringConvertible, CustomReflectable
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// A login whose token is renewed before it runs out, and when a server refuses it: once for all calls of the client, and
-/// once for all clients and processes that share its store.
+/// A login whose token is refreshed before it expires and after a 401 response. One refresh serves all calls of the
+/// client, and all clients and processes that share its store.
 public struct TokenLogin: Sendable, CustomStringConvertible, CustomReflectable {
-    /// Where new tokens come from.
+    /// The source of new tokens.
     public enum Source: Sendable {
         case oauth2(OAuth2)
-        /// A call that takes the user's credentials, and one that takes the refresh token; nil: logs in anew each time.
+        /// One call sends the user's credentials; the other sends the refresh token. If `refresh` is nil, each refresh
+        /// repeats the login call.
         case call(LoginCall, refresh: RefreshCall?)
-        /// The program's own code.
+        /// A callback of the program.
         case provider(TokenProvider)
     }
 
     public var source: Source
-    /// What to begin with where the store has none. An expiry that is not known is found out by a 401.
+    /// The initial token, used if the store has none. If its expiry is unknown, the first 401 response starts a
+    /// refresh.
     public var token: Token?
-    /// Where the token is kept; nil: in the memory of this client.
+    /// The credential store. Nil keeps the token in the memory of this client.
     public var store: (any TokenStore)?
     public var refresh = TokenRefresh.Settings()
-    /// Told that the login has ended and somebody has to log in again: once each time it ends.
+    /// Called once each time the login ends and the user must log in again.
     public var onLoginRequired: LoginHook?
 
     public init(_ source: Source, token: Token? = nil, store: (any TokenStore)? = nil) {
@@ -62,30 +65,30 @@ public struct TokenLogin: Sendable, CustomStringConvertible, CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// A client of an OAuth 2.0 server. RFC 6749.
+/// The settings of an OAuth 2.0 client. RFC 6749.
 public struct OAuth2: Sendable, CustomStringConvertible, CustomReflectable {
-    /// How a token is got where there is none to refresh.
+    /// How a token is obtained if there is no refresh token.
     public enum Grant: Sendable, Equatable {
-        /// Not at all: somebody logs in, or gives one.
+        /// Not at all: the caller logs in or sets a token.
         case refreshToken
-        /// For the client itself. RFC 6749 section 4.4.
+        /// The client credentials grant. RFC 6749 section 4.4.
         case clientCredentials
-        /// A person lets the program in on another device; see `Client.logIn`. RFC 8628.
+        /// A person authorizes the program on another device; see `Client.logIn`. RFC 8628.
         case deviceCode
-        /// A person lets the program in with the browser; see `Client.logIn`. RFC 6749 section 4.1, RFC 7636, RFC 8252.
+        /// A person authorizes the program in a browser; see `Client.logIn`. RFC 6749 section 4.1, RFC 7636, RFC 8252.
         case authorizationCode
     }
 
-    /// Absolute, or joined with the base URL.
+    /// An absolute URL, or one relative to the base URL.
     public var tokenURL: String
     public var client = OAuthRequest.ClientAuthentication.unnamed
     public var grant = Grant.refreshToken
     public var scope: String?
-    /// For ``Grant/deviceCode``.
+    /// The device authorization endpoint, for ``Grant/deviceCode``.
     public var deviceURL: String?
-    /// For ``Grant/authorizationCode``.
+    /// The authorization endpoint, for ``Grant/authorizationCode``.
     public var authorizeURL: String?
-    /// Who the server must say it is, where it says so. RFC 9207.
+    /// The expected issuer, compared if the server sends one. RFC 9207.
     public var issuer: String?
 
     public init(tokenURL: String) { self.tokenURL = tokenURL }
@@ -94,34 +97,34 @@ public struct OAuth2: Sendable, CustomStringConvertible, CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// The program's own way to a token.
+/// A callback that provides tokens.
 public final class TokenProvider: Sendable {
     let provide: @Sendable (TokenQuestion) -> Void
     let runsOnLoop: Bool
 
     /// - Parameters:
-    ///   - runsOnLoop: true: on the client's loop thread, where it must not block; false: where the handlers of a call run
-    ///     that waits for the token: on the first of their queues that is polled.
-    ///   - provide: answers the question, now or later.
+    ///   - runsOnLoop: If true, the callback runs on the client's loop thread and must not block. If false, it runs on
+    ///     the first polled queue of the calls that wait for the token.
+    ///   - provide: Answers the question, at once or later.
     public init(runsOnLoop: Bool = true, _ provide: @escaping @Sendable (TokenQuestion) -> Void) {
         self.runsOnLoop = runsOnLoop
         self.provide = provide
     }
 }
 
-/// Asks for a token, once.
+/// A decision request for one token.
 public final class TokenQuestion: Sendable {
-    /// Whether the server has refused the last one, rather than its time being over.
+    /// Whether the server rejected the last token. False if the token expired.
     public let wasRefused: Bool
     private let submit: @Sendable (Result<Token, NightjarError>) -> Void
     let number: UInt64
     private let birth = Fork.generation
     private let wasTaken = Atomic<Bool>(false)
 
-    /// Whether the client that asks belongs to the parent of this forked process. An answer then reaches nobody.
+    /// Whether the client belongs to the parent of this forked process. The client then ignores the answer.
     public var isOfParentProcess: Bool { Fork.hasHappened(since: birth) }
 
-    /// - Parameter submit: submits the program's token to the client's loop.
+    /// - Parameter submit: Submits the program's token to the client's loop.
     init(
         _ number: UInt64, wasRefused: Bool, submit: @escaping @Sendable (Result<Token, NightjarError>) -> Void
     ) {
@@ -130,23 +133,23 @@ public final class TokenQuestion: Sendable {
         self.submit = submit
     }
 
-    /// Whoever gets true, and no other, puts it to the program. Any thread.
+    /// Returns true exactly once, to the thread that may call the provider. Any thread.
     func take() -> Bool { !wasTaken.exchange(true, ordering: .relaxed) }
 
     var isTaken: Bool { wasTaken.load(ordering: .relaxed) }
 
-    /// From any thread; what comes behind the first is dropped. A failure of kind `unauthorized` ends the login, any other
-    /// keeps it.
+    /// Answers the question. Any thread may call this method; calls after the first have no effect. A failure of kind
+    /// `unauthorized` ends the login. Any other failure keeps it.
     public func answer(_ token: Result<Token, NightjarError>) { submit(token) }
 }
 
-/// Told that somebody has to log in.
+/// A callback for the end of a login.
 public final class LoginHook: Sendable {
     let call: @Sendable () -> Void
     let runsOnLoop: Bool
 
-    /// - Parameter runsOnLoop: true: on the client's loop thread, where it must not block; false: where the handlers of the
-    ///   call run that wanted a token last.
+    /// - Parameter runsOnLoop: If true, the callback runs on the client's loop thread and must not block. If false, it
+    ///   runs with the callbacks of the call that last needed a token.
     public init(runsOnLoop: Bool = true, _ call: @escaping @Sendable () -> Void) {
         self.runsOnLoop = runsOnLoop
         self.call = call

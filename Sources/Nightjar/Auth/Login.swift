@@ -1,8 +1,8 @@
 import NightjarHTTP
 
-/// One of a client's logins.
+/// One login of a client.
 struct Login: Sendable {
-    /// Nil for the only one.
+    /// The security scheme's name. Nil if the client has only one login.
     let scheme: String?
     let auth: Authentication
 
@@ -13,7 +13,7 @@ struct Login: Sendable {
 }
 
 extension Authentication {
-    /// Whether what is sent changes while the client lives.
+    /// Whether the credentials that are sent change while the client lives.
     var changes: Bool {
         switch self {
         case .digest, .login: true
@@ -21,7 +21,7 @@ extension Authentication {
         }
     }
 
-    /// Whether it is sent in Authorization.
+    /// Whether the credentials are sent in the Authorization field.
     var usesAuthorization: Bool {
         switch self {
         case .bearer, .basic, .digest, .login: true
@@ -30,18 +30,24 @@ extension Authentication {
         }
     }
 
-    /// What stands in every request that carries it, as long as the client lives; nil where that changes, or is no field.
+    /// The field that every authenticated request carries while the client lives. Nil if its value changes, or if the
+    /// credentials are not sent in a field.
     func field() throws(NightjarError) -> (name: String, value: String)? {
         switch self {
         case .bearer(let token):
             guard let field = Token(access: token).authorization else {
                 throw NightjarError(
-                    .invalidArgument, "the bearer token is empty, or has a character that cannot stand in a header")
+                    .invalidArgument,
+                    "the bearer token is empty or contains a character that is not allowed in a "
+                        + "header")
             }
             return ("Authorization", field)
         case .basic(let user, let password):
             guard !user.utf8.contains(UInt8(ascii: ":")) else {
-                throw NightjarError(.invalidArgument, "the user name of Basic has a colon (RFC 7617 section 2)")
+                throw NightjarError(
+                    .invalidArgument,
+                    "the user name for Basic authentication contains a colon "
+                        + "(RFC 7617 section 2)")
             }
             return ("Authorization", BasicCredentials.field(user: user, password: password))
         case .apiKey(let key): return key.field

@@ -1,8 +1,8 @@
 import NightjarHTTP
 
-/// Where the program's own code runs that a login needs: with the handlers of the call that wanted a token last.
+/// Where the callbacks of a login run: on the queue of the call that last needed a token.
 struct LoginAudience {
-    /// Nil also when that queue is gone.
+    /// Nil also after that queue is gone.
     private weak var queue: CompletionQueue?
     private var isOnLoop = true
 
@@ -11,7 +11,7 @@ struct LoginAudience {
         isOnLoop = queue == nil
     }
 
-    /// Never on the loop what is not meant for it.
+    /// Posts an event. An event that is not meant for the loop is dropped if its queue is gone.
     func tell(_ event: QueueEvent, onLoop: Bool, _ loop: ClientLoop) {
         if onLoop || isOnLoop {
             loop.post(event, to: nil)

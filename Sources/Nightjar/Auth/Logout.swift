@@ -1,7 +1,7 @@
 import NightjarHTTP
 
-/// Logs a client out. The client is logged out when the operation begins. The operation ends when the credential store and the
-/// cache on disk have been changed, or when a change has failed.
+/// Logs a client out. The client is logged out when the operation begins. The operation ends when the credential store
+/// and the cache on disk have been changed, or when a change has failed.
 final class Logout: ClientOperation, @unchecked Sendable {
     private let session: TokenKeeper?
 

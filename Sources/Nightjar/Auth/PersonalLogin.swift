@@ -3,15 +3,15 @@ import NightjarCrypto
 import NightjarHTTP
 import NightjarTransport
 
-/// What a person has to be shown to let a program in.
+/// What an interactive login shows to the user.
 public enum LoginPrompt: Sendable, Equatable {
-    /// A code to enter on a page, on whatever device; `completePage` has it entered already.
+    /// A code that the user enters on a page, on any device. `completePage` already contains the code.
     case device(userCode: String, page: String, completePage: String?)
-    /// A page to open in a browser of this machine.
+    /// A page that the user opens in a browser on this machine.
     case browser(url: String)
 }
 
-/// Logs a client in, with a person's help if the grant needs it.
+/// Logs a client in. The login is interactive if the grant needs it.
 final class PersonalLogin: ClientOperation, @unchecked Sendable {
     private let login: TokenLogin
     private let session: TokenKeeper?
@@ -24,7 +24,7 @@ final class PersonalLogin: ClientOperation, @unchecked Sendable {
     init(
         _ login: TokenLogin, _ session: TokenKeeper?, _ issuer: TokenIssuer?, on loop: ClientLoop,
         queue: CompletionQueue?,
-        timeout: Duration, prompt: @escaping @Sendable (LoginPrompt) -> Void,
+        timeout: Duration?, prompt: @escaping @Sendable (LoginPrompt) -> Void,
         finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void
     ) {
         self.login = login
@@ -125,7 +125,7 @@ final class PersonalLogin: ClientOperation, @unchecked Sendable {
         do throws(NightjarError) {
             let random = SecureRandom.bytes(ProofKey.randomByteCount)
             guard let proof = ProofKey(random: random, sha256: Digest.sha256) else {
-                throw NightjarError(.invalidRequest, "no proof key could be made for the login")
+                throw NightjarError(.invalidRequest, "creating the PKCE proof key failed")
             }
             let flow = AuthorizationCode(
                 clientID: server.client.id, scope: server.scope, port: listener.port,
@@ -137,7 +137,7 @@ final class PersonalLogin: ClientOperation, @unchecked Sendable {
         }
     }
 
-    /// What comes of a request waits until the browser has its answer.
+    /// The outcome of a redirect is handled after the browser has received its response.
     private func requested(
         _ method: NightjarHTTP.Method, _ target: String, _ server: OAuth2, _ issuer: TokenIssuer
     ) -> LoopbackListener.Reply {
@@ -164,7 +164,7 @@ final class PersonalLogin: ClientOperation, @unchecked Sendable {
 
     // MARK: Steps
 
-    /// A failure ends the login.
+    /// Sends a request of the login. A failure ends the login.
     private func send(
         _ request: OAuthRequest, to target: String?, _ issuer: TokenIssuer,
         then next: @escaping (Response) throws(NightjarError) -> Void
@@ -197,10 +197,15 @@ final class PersonalLogin: ClientOperation, @unchecked Sendable {
         loop.post(.run { [self] in if !isCancelled { self.prompt(prompt) } }, to: queue)
     }
 
-    /// Kept before it is used.
+    /// Saves the token before it is used.
     private func signIn(_ token: Token) {
         guard token.authorization != nil else {
-            return end(.failure(NightjarError(.decoding, "the server's token cannot stand in a header")))
+            return end(
+                .failure(
+                    NightjarError(
+                        .decoding,
+                        "the server's token contains a character that is not "
+                            + "allowed in a header")))
         }
         session?.signIn(token) { [weak self] error in
             self?.end(error.map(Result.failure) ?? .success(()))

@@ -1,8 +1,8 @@
 import NightjarHTTP
 import NightjarStorage
 
-/// The renewals of one client that have not ended, though its calls may have given up on them, in the order of
-/// ``RenewalQueue``.
+/// A client's pending token refreshes, logins and logouts, in the order of ``RenewalQueue``. They continue after the
+/// calls that waited for them have given up.
 struct RenewalLine {
     private var renewals: [RenewalQueue.ID: TokenRenewal] = [:]
     private var queue = RenewalQueue()
@@ -14,7 +14,7 @@ struct RenewalLine {
         renewals[id] = make(id)
     }
 
-    /// - Returns: the next that begins now. It may end at once, so ask again after that.
+    /// Returns the next refresh that may begin. It may end at once; call again afterwards.
     mutating func next() -> TokenRenewal? { queue.next().flatMap { renewals[$0] } }
 
     mutating func remove(_ renewal: TokenRenewal) {
@@ -22,20 +22,20 @@ struct RenewalLine {
         queue.remove(renewal.id)
     }
 
-    /// Somebody logs in or out: the renewals before that start no exchange any more.
+    /// After a login or logout, earlier refreshes start no more exchanges.
     func overtake() {
         for renewal in renewals.values where !renewal.decisions.purpose.changesLogin { renewal.abandon() }
     }
 
-    /// Closes the line: no further renewal begins. Returns whether ending now would lose something.
+    /// Closes the queue: no further refresh begins. Returns whether cancelling the current work would lose a token.
     func mustNotBeCut() -> Bool {
         for renewal in renewals.values { renewal.abandon() }
         return renewals.values.contains { $0.decisions.mustNotBeCut }
     }
 
-    /// The loop ends.
+    /// Discards all work because the loop ends.
     ///
-    /// - Returns: logins and logouts that did not reach the store in time.
+    /// - Returns: The logins and logouts that were not saved in time.
     mutating func leave() -> [LoginRenewal.Purpose] {
         let lost = renewals.values.filter { $0.decisions.mustNotBeCut && $0.decisions.purpose.changesLogin }
         for renewal in renewals.values { renewal.leave() }

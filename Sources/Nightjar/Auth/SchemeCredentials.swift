@@ -1,20 +1,20 @@
 import NightjarHTTP
 
-/// The credentials of a client that has several, by the names of the security schemes that they are for: which of them a
-/// request carries, and how.
+/// The credentials of a client that has several, keyed by security scheme name. Selects the credentials of each
+/// request.
 ///
-/// Immutable; made with the client. A client of one login has none, and pays nothing.
+/// Immutable, and created with the client. A client with one login has no instance.
 final class SchemeCredentials: Sendable {
-    /// What goes with one request.
+    /// The credentials of one request.
     struct Choice {
         fileprivate var credentials: [Credential] = []
 
-        /// The number of the client's login whose token goes along.
+        /// The number of the client's login whose token is sent.
         var login: Int? { credentials.lazy.compactMap(\.login).first }
     }
 
     fileprivate struct Credential: Sendable {
-        /// In Authorization; nil for a login, whose stage sends it, and for a key.
+        /// The Authorization field. Nil for a login, whose stage adds it, and for an API key.
         var line: FieldLine?
         var key: APIKey?
         var login: Int?
@@ -24,8 +24,8 @@ final class SchemeCredentials: Sendable {
     private let credentials: ExactDictionary<Credential>
     private let names: [String]
 
-    /// - Parameter inJar: names of schemes that are cookies, of a client that keeps those that servers set.
-    /// - Throws: `invalid_argument` for credentials that cannot be sent, and where two logins would be kept in one place.
+    /// - Parameter inJar: The names of cookie schemes, for a client with a cookie jar.
+    /// - Throws: `invalid_argument` if credentials cannot be sent, or if two logins use the same store.
     init(_ schemes: ExactDictionary<Authentication>, _ logins: [Login], inJar: [String]) throws(NightjarError) {
         names = schemes.names
         var credentials = ExactDictionary<Credential>()
@@ -39,7 +39,9 @@ final class SchemeCredentials: Sendable {
             case .apiKey(let key): credential.key = key
             case .schemes:
                 throw NightjarError(
-                    .invalidArgument, "the credentials for scheme \(quoted(name)) have schemes of their own")
+                    .invalidArgument,
+                    "the credentials for scheme \(quoted(name)) contain nested schemes, which "
+                        + "are not allowed")
             case .bearer, .basic, .digest, .login:
                 credential.line = try auth.field().map { field throws(NightjarError) in
                     try FieldLine(field.name, field.value)
@@ -51,7 +53,7 @@ final class SchemeCredentials: Sendable {
         try SchemeCredentials.checkStores(logins)
     }
 
-    /// Each would take the other's token for its own.
+    /// Two logins in one store would each use the other's token.
     private static func checkStores(_ logins: [Login]) throws(NightjarError) {
         var owners = ExactDictionary<String>()
         for login in logins {
@@ -61,25 +63,25 @@ final class SchemeCredentials: Sendable {
             if let owner = owners[store] {
                 throw NightjarError(
                     .invalidArgument,
-                    "the logins of the schemes \(quoted(owner)) and \(quoted(scheme)) are both kept in the \(store); give "
-                        + "each a store of its own")
+                    "the logins of the schemes \(quoted(owner)) and \(quoted(scheme)) share the \(store); give "
+                        + "each login its own store")
             }
             owners[store] = scheme
         }
     }
 
-    /// Whether one of them is sent in Authorization.
+    /// Whether any credentials are sent in the Authorization field.
     var useAuthorization: Bool { credentials.all.contains { $0.value.usesAuthorization } }
 
     // MARK: Choosing
 
-    /// - Throws: `invalid_request`, naming the schemes, where there are credentials for no way in.
+    /// - Throws: `invalid_request`, which names the schemes, if no alternative has complete credentials.
     func choice(for request: borrowing Request) throws(NightjarError) -> Choice {
         guard request.usesAuth else { return Choice() }
         if !request.schemes.isEmpty { return try choice(of: request.schemes) }
         guard let ways = request.security else { return Choice() }
         var clash: [String]?
-        // Who has given credentials wants them sent where they serve, though there may be a way in without.
+        // If credentials are configured, they are sent even if the operation also allows anonymous requests.
         for way in ways where !way.schemes.isEmpty {
             let found = way.schemes.compactMap { credentials[$0.name] }
             guard found.count == way.schemes.count else { continue }
@@ -93,11 +95,11 @@ final class SchemeCredentials: Sendable {
         if let clash { throw SchemeCredentials.clash(clash) }
         throw NightjarError(
             .invalidRequest,
-            "a login is required \(SecurityRequirement.text(ways)), and the client has credentials for "
-                + "\(list); set them in its option auth.schemes")
+            "authentication is required \(SecurityRequirement.text(ways)), and the client has credentials for "
+                + "\(list); set them in the option auth.schemes")
     }
 
-    /// What the caller has named.
+    /// The credentials that the caller listed.
     private func choice(of schemes: [String]) throws(NightjarError) -> Choice {
         var choice = Choice()
         for scheme in schemes {
@@ -105,7 +107,8 @@ final class SchemeCredentials: Sendable {
                 let near = nearestName(to: scheme, among: names).map { "did you mean \(quoted($0))?" }
                 throw NightjarError(
                     .invalidRequest,
-                    "the client has no credentials for the scheme \(quoted(scheme)); \(near ?? "it has some for \(list)")"
+                    "the client has no credentials for the scheme \(quoted(scheme)); "
+                        + "\(near ?? "it has some for \(list)")"
                 )
             }
             choice.credentials.append(credential)
@@ -117,8 +120,8 @@ final class SchemeCredentials: Sendable {
     private static func clash(_ schemes: [String]) -> NightjarError {
         NightjarError(
             .invalidRequest,
-            "a login is required \(SecurityRequirement.text([SecurityRequirement(schemes.map { .init($0) })])), of which "
-                + "more than one is sent in the header \"Authorization\", which a request has once")
+            "authentication is required \(SecurityRequirement.text([SecurityRequirement(schemes.map { .init($0) })])), "
+                + "but more than one of them uses the header \"Authorization\", which a request can have only once")
     }
 
     private var list: String {
@@ -127,14 +130,14 @@ final class SchemeCredentials: Sendable {
         return shown + (names.count > SchemeCredentials.maximumShown ? ", ..." : "")
     }
 
-    /// In a message.
+    /// The number of scheme names shown in a message.
     private static let maximumShown = 8
 }
 
 extension SchemeCredentials.Choice {
-    /// The request with what does not change. The caller answers for the origin.
+    /// Adds the credentials that do not change. The caller has checked the origin.
     ///
-    /// What the request has in such a place already stays as it is.
+    /// A field or parameter that the request already has is kept.
     func attached(to request: PreparedRequest) throws(NightjarError) -> PreparedRequest {
         var request = request
         for credential in credentials {

@@ -1,15 +1,15 @@
 import NightjarHTTP
 
-/// A question to the program, on its way to the first who takes it.
+/// A decision request for a token, posted to every queue that may answer it.
 ///
-/// It is put to the queues of all calls that wait for the token: any of them may be polled late or never, or be gone, and its
-/// call cancelled.
+/// It is posted to the queues of all calls that wait for the token, because any queue may be polled late or never, and
+/// any call may be cancelled. The first queue that is polled takes it.
 struct TokenInquiry {
     let question: TokenQuestion
     let refresh: TokenRefresh.Refresh
     private let provider: TokenProvider
     private unowned let loop: ClientLoop
-    /// Where it is due. They are kept, so that none comes to lie where another has lain.
+    /// The queues it was posted to. They are retained so that no other queue gets the same address.
     private var queues: [ObjectIdentifier: CompletionQueue] = [:]
     private var isOnLoop = false
 
@@ -22,7 +22,7 @@ struct TokenInquiry {
         self.loop = loop
     }
 
-    /// Has it asked where the handlers of the call run.
+    /// Posts the question where the call's callbacks run.
     mutating func put(to call: Call) {
         guard !question.isTaken, !isOnLoop else { return }
         let event = QueueEvent.run { [provider, question] in if question.take() { provider.provide(question) } }
@@ -36,6 +36,6 @@ struct TokenInquiry {
         }
     }
 
-    /// Nobody is to take it any more.
+    /// Withdraws the question: nobody can take it any more.
     func withdraw() { _ = question.take() }
 }

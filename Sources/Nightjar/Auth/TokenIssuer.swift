@@ -1,9 +1,9 @@
 import NIOCore
 import NightjarHTTP
 
-/// Makes the requests that bring tokens, and reads their answers. They carry no credentials but their own.
+/// Creates token requests and reads their responses. The requests carry no other credentials.
 struct TokenIssuer: Sendable {
-    /// Indirect, because each renewal copies it, and what it describes is large.
+    /// Indirect because each refresh copies it and its payload is large.
     indirect enum Source: Sendable {
         case oauth2(OAuth2)
         case call(LoginCall, RefreshCall?)
@@ -12,8 +12,8 @@ struct TokenIssuer: Sendable {
     private let source: Source
     private let template: RequestTemplate
 
-    /// - Parameter template: without credentials.
-    /// - Throws: `invalid_url` or `invalid_argument` when its requests cannot be made.
+    /// - Parameter template: A template without credentials.
+    /// - Throws: `invalid_url` or `invalid_argument` if its requests are invalid.
     init(_ source: Source, _ template: RequestTemplate) throws(NightjarError) {
         self.source = source
         self.template = template
@@ -25,15 +25,15 @@ struct TokenIssuer: Sendable {
         }
     }
 
-    /// One way to a new token.
+    /// One request that obtains a token.
     struct Exchange {
         let request: PreparedRequest
-        /// Whether it redeems what can be redeemed once.
+        /// Whether the request redeems a token that can be used only once.
         let spendsToken: Bool
         let answer: TokenAnswer
     }
 
-    /// How a token is got without a person.
+    /// How a token can be obtained without user interaction.
     var abilities: LoginRenewal.Abilities {
         switch source {
         case .oauth2(let server):
@@ -42,7 +42,7 @@ struct TokenIssuer: Sendable {
         }
     }
 
-    /// Whether a token like this can be renewed without a person, nil being none.
+    /// Whether a token can be refreshed without user interaction. Nil means no token.
     func canRenew(_ token: Token?) -> Bool {
         switch source {
         case .oauth2(let server): token?.refresh != nil || server.grant == .clientCredentials
@@ -50,8 +50,8 @@ struct TokenIssuer: Sendable {
         }
     }
 
-    /// - Parameter key: by which the server knows a repetition.
-    /// - Returns: nil where only a person can help.
+    /// - Parameter key: The idempotency key.
+    /// - Returns: Nil if a new token needs an interactive login.
     func exchange(of token: Token?, key: IdempotencyKey) throws(NightjarError) -> Exchange? {
         switch source {
         case .oauth2(let server):
@@ -73,18 +73,18 @@ struct TokenIssuer: Sendable {
         }
     }
 
-    /// A page of the server, joined with the base URL.
+    /// Returns the URL of one of the server's pages, resolved against the base URL.
     func address(of target: String) throws(NightjarError) -> String {
         let url = if let base = template.base { try base.joined(target) } else { try RequestURL(target) }
         return url.origin.description + url.target
     }
 
-    /// A request to the OAuth server.
+    /// Returns a request to the OAuth server.
     func prepared(_ oauth: OAuthRequest, to target: String? = nil, key: IdempotencyKey?) throws(NightjarError)
         -> PreparedRequest
     {
         guard case .oauth2(let server) = source else {
-            throw NightjarError(.invalidArgument, "this login is not one of OAuth 2.0")
+            throw NightjarError(.invalidArgument, "this login does not use OAuth 2.0")
         }
         var request = Request(.post, target ?? server.tokenURL)
         request.body = .bytes(FormEncoding.encode(oauth.form))
@@ -102,24 +102,29 @@ struct TokenIssuer: Sendable {
     }
 }
 
-/// How an answer says what the token is.
+/// How a token is read from a response.
 enum TokenAnswer {
     /// RFC 6749 section 5.
     case oauth2
     case places(TokenPlaces)
 
-    /// A lifetime of nothing (RFC 6749 section 5.1 has no meaning for it) is what servers say of tokens that never run out, and
-    /// of those in their last second: the token is used until it is refused, and the log tells of it.
+    /// Reads a token response.
     ///
-    /// - Parameter sent: when the exchange began.
-    /// - Throws: for an answer that says nothing of the token, whatever its body is: it may come from a gateway.
+    /// A lifetime of 0 has no meaning in RFC 6749 section 5.1. Servers send it for tokens that never expire and for
+    /// tokens in their last second. The token is then used until the server rejects it, and a warning is logged.
+    ///
+    /// - Parameter sent: The time when the exchange began.
+    /// - Throws: An error if the response has no token information, whatever its body; it may come from a gateway.
     func read(
         _ response: Response, replacing old: Token?, sent: Timestamp, for loop: ClientLoop?
     ) throws(NightjarError) -> TokenResponse {
         let answer = try read(response, replacing: old, sent: sent)
         guard case .token(var token) = answer, let expiry = token.expiry, expiry <= sent else { return answer }
         token.expiry = nil
-        loop?.note(.warning, "the server says that its new token has run out already; it is used until it is refused")
+        loop?.note(
+            .warning,
+            "the server reported that its new token has already expired; the token is used until "
+                + "the server rejects it")
         return .token(token)
     }
 

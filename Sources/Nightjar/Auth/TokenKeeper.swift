@@ -5,7 +5,7 @@ import NightjarStorage
 
 /// The cached responses to the calls of a login.
 protocol LoginResponses: AnyObject {
-    /// The token of the client's calls is now another login's.
+    /// Called when the client's calls use the token of another login.
     func loginChanged()
     /// Removes the responses to the calls of a login that has ended.
     func forget(_ partition: CachePartition)
@@ -13,8 +13,8 @@ protocol LoginResponses: AnyObject {
     func flush(on loop: ClientLoop, then told: @escaping (NightjarError?) -> Void)
 }
 
-/// Keeps the token of one login of a client, on its loop: who may go, who waits, and when a new one is got,
-/// `TokenRefresh` decides.
+/// Manages the token of one login, on the client's loop. `TokenRefresh` decides which calls proceed, which wait, and
+/// when the token is refreshed.
 final class TokenKeeper: @unchecked Sendable {
     private let states = CallStateKey<Progress>()
     private let login: TokenLogin
@@ -23,38 +23,38 @@ final class TokenKeeper: @unchecked Sendable {
     private let responses: (any LoginResponses)?
     private unowned let loop: ClientLoop
     private var machine: TokenRefresh
-    /// Has the token of the machine's version.
+    /// Holds the token of the machine's version.
     private var session: TokenSession
     private var authorization = ""
-    /// The same as it goes on the wire.
+    /// The Authorization field as it is sent.
     private var line: FieldLine? { didSet { attached = nil } }
-    /// A request that it was added to last, and what that gave: most calls of a client come again.
+    /// The last request that was authenticated, without and with the field. Most calls repeat the same request.
     private var attached: (plain: PreparedRequest, request: PreparedRequest)?
-    /// Of the answers that this login gets, however often its token is renewed.
+    /// The cache partition of this login. It does not change when the token is refreshed.
     private(set) var partition: CachePartition?
     private var waiting: [TokenRefresh.Call: Call] = [:]
     private var lastCall: TokenRefresh.Call = 0
-    /// What the last refresh failed with.
+    /// The error of the last failed refresh.
     private var failure: NightjarError?
     private var wasRefused = false
-    /// Grows whenever calls are sent for another user than before, or may be.
+    /// Increases whenever calls may be sent for another user than before.
     var logins: UInt64 { session.changes &+ adoptions }
-    /// How often the token has become that of another login.
+    /// The number of times the token became that of another login.
     private var adoptions: UInt64 = 0
     private var lastPartition: CachePartition?
     private var audience = LoginAudience()
-    /// Begun so far.
+    /// The number of refreshes started so far.
     private var refreshes = 0
     private var renewals = RenewalLine()
-    /// When the store was last looked at for a login that somebody else has made.
+    /// When the store was last checked for a login made by another process.
     private var lastLook: NIODeadline?
-    /// What the program is asked for.
+    /// The pending decision request to the token provider.
     private var inquiry: TokenInquiry?
     private var lastQuestion: UInt64 = 0
-    /// Who has wanted a token last, while it does.
+    /// The last call that needed a token.
     private weak var asker: Call?
 
-    /// - Parameter responses: the cache; nil: the client has none.
+    /// - Parameter responses: The cache, or nil if the client has none.
     init(
         _ login: TokenLogin, issuer: TokenIssuer?, responses: (any LoginResponses)?, on loop: ClientLoop
     ) {
@@ -74,18 +74,18 @@ final class TokenKeeper: @unchecked Sendable {
             hold(token)
             _ = machine.signedIn(expiry: token.expiry, canRefresh: canRenew(token), at: now())
         } else {
-            // What the store has, the first call finds out, as if a token had run out.
+            // The first call loads the store's token, as if the token had expired.
             _ = machine.signedIn(expiry: .epoch, canRefresh: true, at: now())
         }
     }
 
-    /// What one call knows of its token.
+    /// The token state of one call.
     private final class Progress: CallState {
         let number: TokenRefresh.Call
         var version: TokenRefresh.Version?
         var waitsSince: NIODeadline?
         var cause = Decision.TokenCause.expired
-        /// Whether the response that is being received refuses the token.
+        /// Whether the response in progress rejects the token.
         var isRefused = false
 
         init(_ number: TokenRefresh.Call) { self.number = number }
@@ -103,15 +103,15 @@ final class TokenKeeper: @unchecked Sendable {
         return perform(machine.wants(number(of: call), at: now()), asking: call)
     }
 
-    /// Gives a call the token there is, though it may have run out.
+    /// Attaches the current token to a call, even if the token has expired.
     ///
-    /// - Returns: nil where there is none.
+    /// - Returns: Nil if there is no token.
     func attachHeld(_ call: Call) -> Verdict? {
         guard let version = machine.version, line != nil else { return nil }
         return attach(version, call)
     }
 
-    /// A login that has ended may have been made anew by another process.
+    /// Checks whether another process has logged in again.
     private func lookForLogin() {
         guard machine.version == nil, renewals.isEmpty, login.store != nil, issuer != nil else { return }
         let now = NIODeadline.now()
@@ -120,20 +120,20 @@ final class TokenKeeper: @unchecked Sendable {
         _ = machine.signedIn(expiry: .epoch, canRefresh: true, at: self.now())
     }
 
-    /// Whether the call has been sent with a token, or waits for one.
+    /// Whether the call was sent with a token or waits for one.
     func concerns(_ call: Call) -> Bool { call.states[states] != nil }
 
-    /// Notes whether the response that is being received refuses the call's token.
+    /// Records whether the response in progress rejects the call's token.
     func note(isRefused: Bool, _ call: Call) { call.states[states]?.isRefused = isRefused }
 
-    /// Returns what was noted last, once.
+    /// Returns the recorded value and resets it.
     func takeRefusal(_ call: Call) -> Bool {
         guard let progress = call.states[states], progress.isRefused else { return false }
         progress.isRefused = false
         return true
     }
 
-    /// A call was answered with 401.
+    /// The server answered a call with 401.
     func refused(_ call: Call) -> Verdict {
         guard let progress = call.states[states], let version = progress.version else { return .proceed }
         let verdict = perform(refusal(of: progress, version, call), asking: call)
@@ -141,7 +141,7 @@ final class TokenKeeper: @unchecked Sendable {
         return verdict
     }
 
-    /// A call was answered with 401 that cannot be sent again. The next are not to meet the same.
+    /// The server answered a call with 401, and the call cannot be repeated. The token is refreshed for later calls.
     func refusedForGood(_ call: Call) {
         guard let progress = call.states[states], let version = progress.version else { return }
         perform(refusal(of: progress, version, call))
@@ -162,7 +162,7 @@ final class TokenKeeper: @unchecked Sendable {
         audience.follow(call)
     }
 
-    /// One more waits for what this exchange, which is shared, brings.
+    /// Another call waits for the result of a shared exchange.
     func joined(_ call: Call, _ exchange: Call) {
         guard inquiry != nil, let progress = exchange.states[states], waiting[progress.number] != nil else { return }
         inquiry?.put(to: call)
@@ -203,13 +203,13 @@ final class TokenKeeper: @unchecked Sendable {
         }
     }
 
-    // MARK: What the machine says
+    // MARK: Actions of the state machine
 
-    /// - Parameter asking: the call whose stage wants the verdict; the others are told theirs.
+    /// - Parameter asking: The call whose stage receives the verdict. Waiting calls are resumed with theirs.
     @discardableResult
     private func perform(_ actions: [TokenRefresh.Action], asking: Call? = nil) -> Verdict {
         var verdict = Verdict.proceed
-        // While those wait whose queue can hear it, and before they hear what it comes to.
+        // The callback is posted before the waiting calls are resumed, while their queue is still known.
         if actions.last == .callLoginRequired {
             if let call = asking ?? waiting.max(by: { $0.key < $1.key })?.value { audience.follow(call) }
             tellLoginRequired()
@@ -258,7 +258,7 @@ final class TokenKeeper: @unchecked Sendable {
     }
 
     private func verdict(_ reason: TokenRefresh.Reason) -> Verdict {
-        // The server's own words are in its answer.
+        // The response contains the server's own error description.
         if reason == .unauthorized { return .proceed }
         let error = reason.error
         guard case .refreshFailed = reason, let failure else { return .fail(error) }
@@ -266,7 +266,7 @@ final class TokenKeeper: @unchecked Sendable {
             NightjarError(error.kind, "\(error.message): \(failure.message)", phase: error.phase, code: failure.code))
     }
 
-    // MARK: Renewing
+    // MARK: Refreshing
 
     private func renew(_ refresh: TokenRefresh.Refresh) {
         if login.refresh.timeout > .zero {
@@ -284,9 +284,9 @@ final class TokenKeeper: @unchecked Sendable {
         }
     }
 
-    /// The client does not close before it has ended.
+    /// Queues a refresh, login or logout. The client does not close before it has ended.
     ///
-    /// - Parameter conclude: not called when somebody has logged in or out since.
+    /// - Parameter conclude: Not called if a later login or logout replaced this one.
     private func begin(
         _ decisions: LoginRenewal, _ issuer: TokenIssuer? = nil, overtaken: @escaping () -> Void = {},
         conclude: @escaping (LoginRenewal.Outcome, NightjarError?, _ wasExchanged: Bool) -> Void
@@ -314,10 +314,11 @@ final class TokenKeeper: @unchecked Sendable {
         }
     }
 
-    /// The client is closed: whether something is on its way that would be lost. What is not goes no further.
+    /// Called when the client closes. Returns whether cancelling the work in progress would lose a token; other work is
+    /// abandoned.
     func mustNotBeCut() -> Bool { renewals.mustNotBeCut() }
 
-    /// The loop's last.
+    /// Called when the loop ends.
     func shutDown() {
         for purpose in renewals.leave() {
             let change = purpose == .logOut ? "logout" : "login"
@@ -343,7 +344,7 @@ final class TokenKeeper: @unchecked Sendable {
         _ refresh: TokenRefresh.Refresh, _ failure: TokenRefresh.Failure, _ error: NightjarError?, wasExchanged: Bool
     ) {
         self.failure = error
-        loop.note(.warning, "the token was not renewed: \(error?.message ?? "a new login is needed")")
+        loop.note(.warning, "the token refresh failed: \(error?.message ?? "a new login is required")")
         perform(machine.failed(refresh, failure, wasExchanged: wasExchanged))
     }
 
@@ -353,18 +354,18 @@ final class TokenKeeper: @unchecked Sendable {
         let before = machine.version
         let actions = machine.succeeded(
             refresh, expiry: token.expiry, canRefresh: canRenew(token), wasExchanged: wasExchanged, at: now())
-        // Unless the machine has moved on: to another login, or to none.
+        // The machine may have changed to another login, or to none.
         if machine.version != before, let token = session.take(outcome) { show(token) }
         perform(actions)
     }
 
-    /// Uses a token that is not of the store.
+    /// Uses a token that does not come from the store.
     private func hold(_ token: Token) {
         session.hold(token)
         show(token)
     }
 
-    /// Requests carry it from now on.
+    /// Later requests carry this token.
     private func show(_ token: Token) {
         authorization = token.authorization ?? ""
         line = try? FieldLine("Authorization", authorization)
@@ -388,13 +389,13 @@ final class TokenKeeper: @unchecked Sendable {
 
     private func canRenew(_ token: Token) -> Bool { issuer?.canRenew(token) ?? true }
 
-    /// Tells the tokens of a configuration from later ones, in a store that has used them up.
+    /// Distinguishes the configured token from later ones, so that a store that has used it up does not use it again.
     private static func identity(of token: Token) -> UInt64 {
         let text = "nightjar configured token\0\(token.access)\0\(token.refresh ?? "")"
         return Digest.sha256(Array(text.utf8)).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    // MARK: The program's own code
+    // MARK: Token provider
 
     private func ask(_ refresh: TokenRefresh.Refresh, wasRefused: Bool) {
         guard case .provider(let provider) = login.source else { return }
@@ -407,7 +408,7 @@ final class TokenKeeper: @unchecked Sendable {
         if let asker { inquiry?.put(to: asker) }
     }
 
-    /// The program has answered.
+    /// The token provider has answered.
     func provided(_ number: UInt64, _ result: Result<Token, NightjarError>) {
         guard let asked = inquiry, asked.question.number == number else { return }
         inquiry = nil
@@ -415,7 +416,10 @@ final class TokenKeeper: @unchecked Sendable {
         case .success(let token) where token.authorization != nil:
             concluded(asked.refresh, .renewed(token), nil, wasExchanged: true)
         case .success:
-            let error = NightjarError(.invalidArgument, "the token that was provided cannot stand in a header")
+            let error = NightjarError(
+                .invalidArgument,
+                "the provided token contains a character that is not "
+                    + "allowed in a header")
             gaveUp(asked.refresh, .refused, error, wasExchanged: true)
         case .failure(let error):
             gaveUp(
@@ -430,32 +434,42 @@ final class TokenKeeper: @unchecked Sendable {
 
     // MARK: The login
 
-    /// A new login, in place of what there is.
+    /// Replaces the current login with a new token.
     ///
-    /// - Parameter told: when it is where it is kept, with what keeps it from there; it is used all the same.
+    /// - Parameter told: Called when the token has been saved, or with the error if saving failed. The token is used in
+    ///   both cases.
     func signIn(_ token: Token, then told: @escaping (NightjarError?) -> Void = { _ in }) {
         var random = SystemRandomNumberGenerator()
         let keeping = session.signIn(token, using: &random)
         renewals.overtake()
         if let token = session.token { show(token) }
-        // When somebody has logged in or out since, this login has been replaced and is no failure.
+        // A later login or logout replaces this login, which is then no failure.
         begin(keeping, overtaken: { told(nil) }) { [self] outcome, error, _ in
             guard case .unsaved = outcome else { return told(nil) }
-            let error = error ?? NightjarError(.storage, "the token \(store.name) is changed too often")
+            let error =
+                error
+                ?? NightjarError(
+                    .storage,
+                    "the token \(store.name) was changed by other processes "
+                        + "too often")
             loop.note(.error, "the login is used but not saved: \(error.message)")
             told(error)
         }
         perform(machine.signedIn(expiry: token.expiry, canRefresh: canRenew(token), at: now()))
     }
 
-    /// Gets a token without a call that waits for it, where the store has none that serves.
+    /// Obtains a token without a waiting call, unless the store has a valid one.
     func renewNow(then told: @escaping (Result<Void, NightjarError>) -> Void) {
         guard let issuer else {
             return told(
-                .failure(NightjarError(.invalidRequest, "the program provides this client's tokens: there is no login"))
+                .failure(
+                    NightjarError(
+                        .invalidRequest,
+                        "this client's tokens come from a token provider; it has "
+                            + "no login"))
             )
         }
-        let overtaken = NightjarError(.cancelled, "somebody has logged in or out meanwhile")
+        let overtaken = NightjarError(.cancelled, "another login or logout has replaced this login")
         begin(session.logIn(), issuer, overtaken: { told(.failure(overtaken)) }) { [self] outcome, error, _ in
             guard let token = session.take(outcome) else {
                 let failure: TokenRefresh.Failure =
@@ -473,7 +487,7 @@ final class TokenKeeper: @unchecked Sendable {
 
     /// Logs out.
     ///
-    /// - Parameter told: called when the store and the cache on disk have been changed, or with the error of a change
+    /// - Parameter told: Called when the store and the cache on disk have been changed, or with the error of a change
     ///   that failed. The client is logged out in both cases.
     func signOut(then told: @escaping (NightjarError?) -> Void) {
         let cache = partition == nil ? nil : responses
@@ -484,8 +498,8 @@ final class TokenKeeper: @unchecked Sendable {
         // A later login or logout replaces this logout, which is then no failure.
         begin(ending, overtaken: { told(nil) }) { [self] outcome, error, _ in
             guard outcome != .ended else { return flush(cache, then: told) }
-            let reason = error?.message ?? "the token \(store.name) is changed too often"
-            loop.note(.error, "the logout did not reach its store and is tried again with the next call: \(reason)")
+            let reason = error?.message ?? "the token \(store.name) was changed by other processes too often"
+            loop.note(.error, "saving the logout failed; it is repeated with the next call: \(reason)")
             let failure = NightjarError(
                 .storage, "this client is logged out, but its store still has the login: \(reason); log out again",
                 code: error?.code ?? 0)

@@ -1,18 +1,19 @@
 import NightjarHTTP
 import NightjarStorage
 
-/// Carries out one ``LoginRenewal`` on the loop: reads and writes its store on a worker, and sends its exchange.
+/// Carries out one ``LoginRenewal`` on the loop: reads and writes the store on a worker thread, and sends the exchange.
 ///
-/// No caller's limit or cancel reaches it: cut between the exchange and the save, it would lose the login.
+/// Timeouts and cancellations of callers do not apply. Cancelling between the exchange and the save would lose the
+/// login.
 final class TokenRenewal: @unchecked Sendable {
     typealias Conclusion = (TokenRenewal, LoginRenewal.Outcome, NightjarError?) -> Void
 
     let id: RenewalQueue.ID
-    /// ``TokenSession/changes`` when it was made.
+    /// The value of ``TokenSession/changes`` when the refresh was created.
     let changes: UInt64
     var decisions: LoginRenewal
     private let store: any TokenStore
-    /// Nil where only the store is changed.
+    /// Nil if only the store is changed.
     private let issuer: TokenIssuer?
     private let loop: ClientLoop
     private var conclude: Conclusion
@@ -68,8 +69,8 @@ final class TokenRenewal: @unchecked Sendable {
         }
     }
 
-    /// The lock is held for an exchange with the server. It is polled rather than waited for, so that no thread of this
-    /// process blocks on the server of another.
+    /// Takes the lock for an exchange with the server. The lock is polled, so that no thread of this process blocks on
+    /// another process's server.
     private func takeLock() {
         run({ store throws(NightjarError) in try store.tryLock() }) { [self] result in
             switch result {
@@ -89,13 +90,15 @@ final class TokenRenewal: @unchecked Sendable {
         guard !decisions.isAbandoned else { return perform(decisions.lockFailed(.network)) }
         guard lockTries < TokenRenewal.mostLockTries else {
             error = NightjarError(
-                .timeout, "another process has held the lock of the token \(store.name) for two minutes", phase: .total)
+                .timeout,
+                "another process has held the lock of the token \(store.name) for more than two "
+                    + "minutes", phase: .total)
             return perform(decisions.lockFailed(.timedOut))
         }
         loop.after(TokenRenewal.lockInterval) { [self] in takeLock() }
     }
 
-    /// A critical save is repeated for a while: the token that it replaces is spent.
+    /// Saves the login. A critical save is retried, because the token that it replaces has already been redeemed.
     private func save(_ login: StoredLogin, _ version: LoginVersion?, _ isCritical: Bool, tries: Int) {
         run({ store throws(NightjarError) in try store.save(login, replacing: version) }) { [self] result in
             switch result {
@@ -106,14 +109,14 @@ final class TokenRenewal: @unchecked Sendable {
                     self.error = error
                     return perform(decisions.saveFailed())
                 }
-                loop.note(.warning, "\(error.message); saving is tried again")
+                loop.note(.warning, "\(error.message); retrying the save")
                 let again = OnLoop<Void> { [self] in save(login, version, isCritical, tries: tries + 1) }
                 loop.after(TokenRenewal.saveInterval * tries) { again.body(()) }
             }
         }
     }
 
-    /// On a worker's thread, unless nothing blocks.
+    /// Runs on a worker thread, unless the store does not block.
     private func run<Value: Sendable>(
         _ work: @escaping @Sendable (any TokenStore) throws(NightjarError) -> Value,
         then next: @escaping (Result<Value, NightjarError>) -> Void
@@ -156,7 +159,10 @@ final class TokenRenewal: @unchecked Sendable {
             switch try answer.read(response, replacing: old, sent: sent, for: loop) {
             case .token(let token):
                 guard token.authorization != nil else {
-                    throw NightjarError(.decoding, "the token endpoint's token cannot stand in a header")
+                    throw NightjarError(
+                        .decoding,
+                        "the token endpoint returned a token with a character that is "
+                            + "not allowed in a header")
                 }
                 exchanged(.token(token))
             case .refused(let refusal) where refusal.isInvalidGrant: exchanged(.invalidGrant)
@@ -165,7 +171,7 @@ final class TokenRenewal: @unchecked Sendable {
                 exchanged(.refused)
             }
         } catch {
-            // Whether the old token is spent is not known: the intent stays.
+            // The old token may have been redeemed, so the recorded intent is kept.
             self.error = error
             exchanged(.unknown(.refused))
         }
@@ -177,13 +183,13 @@ final class TokenRenewal: @unchecked Sendable {
 
     // MARK: Bounds
 
-    /// Between two tries for the lock.
+    /// The interval between two attempts to take the lock.
     private static let lockInterval = Duration.milliseconds(20)
-    /// Two minutes, more than an exchange of the lock's holder can take.
+    /// Two minutes: longer than any exchange of the lock's holder.
     private static let mostLockTries = 6000
-    /// For one exchange: a response that is not there by then is lost, and the intent stays.
+    /// The timeout of one exchange. A later response is lost, and the recorded intent is kept.
     private static let exchangeLimit = Duration.seconds(60)
     private static let mostSaveTries = 5
-    /// Times the number of tries so far.
+    /// Multiplied by the number of attempts so far.
     private static let saveInterval = Duration.milliseconds(100)
 }

@@ -1,16 +1,16 @@
 import NightjarHTTP
 import Synchronization
 
-/// Many calls, a few at a time: what the caller of ``Client/start(batch:concurrency:collectsErrors:on:_:)`` holds. Any
-/// thread may use it; letting go of it does not cancel.
+/// Many calls with bounded concurrency, started by ``Client/start(batch:concurrency:collectsErrors:on:_:)``. Any thread
+/// may use a batch. Releasing it does not cancel.
 ///
-/// Of each call only what is under way is kept beside its request: answers go to the handlers at once.
+/// Only calls in progress are kept besides the requests. Responses are delivered at once.
 public final class Batch: Cancellable {
     private struct State {
         var schedule: BatchSchedule
-        /// Under way, by index.
+        /// The calls in progress, by index.
         var tasks: [Int: ClientTask] = [:]
-        /// Those that ended before `start` had returned their task.
+        /// Calls that ended before `start` returned their task.
         var early: Set<Int> = []
         var failure: NightjarError?
         var isFinished = false
@@ -33,19 +33,21 @@ public final class Batch: Cancellable {
         state = Mutex(State(schedule: schedule))
     }
 
-    /// Cancels what is under way and starts nothing more; each request and the batch still have their end. Again, or
-    /// later: nothing happens.
+    /// Cancels the calls in progress and starts no further calls. The callback of each request and that of the batch
+    /// still run. Later calls of this method have no effect.
     public func cancel() {
+        // In the child of a fork the lock may be held by a thread that does not exist there.
+        guard !client.isOfParent else { return }
         let tasks = state.withLock { $0.schedule.cancel() ? Array($0.tasks.values) : [] }
         for task in tasks { task.cancel() }
     }
 
-    /// Whether all calls have ended: ``BatchHandlers/finished`` has run, or does so now.
-    public var isFinished: Bool { state.withLock { $0.isFinished } }
+    /// Whether all calls have ended. ``BatchHandlers/finished`` has run or is running.
+    public var isFinished: Bool { client.isOfParent || state.withLock { $0.isFinished } }
 
-    /// Starts what may be started: at the beginning, and after each end.
+    /// Starts as many calls as the concurrency allows. Runs at the beginning and after each call.
     ///
-    /// - Parameter delivers: whether handlers may run on this thread, here and now; otherwise the queue runs them.
+    /// - Parameter delivers: Whether callbacks may run on this thread now. Otherwise they are posted to the queue.
     func goOn(delivers: Bool) {
         while true {
             switch state.withLock({ $0.schedule.next() }) {
@@ -59,7 +61,7 @@ public final class Batch: Cancellable {
                         end(index, nil, .failure(error))
                         continue
                     }
-                    // Its place stays taken until the queue has told it.
+                    // The call counts as in progress until the queue has delivered its failure.
                     tell(false) {
                         $0.end(index, nil, .failure(error))
                         $0.goOn(delivers: true)
@@ -71,7 +73,7 @@ public final class Batch: Cancellable {
 
     private func tell(_ delivers: Bool, _ body: @escaping @Sendable (Batch) -> Void) {
         guard !delivers, let queue else { return body(self) }
-        // A closed queue takes it too, for the batch is registered there until it has finished.
+        // A closed queue accepts the event, because the batch is registered with the queue until it has finished.
         var events = [QueueEvent.run { body(self) }]
         queue.post(&events)
     }
@@ -87,7 +89,7 @@ public final class Batch: Cancellable {
         return try client.start(try calls[index].request.get(), on: queue, handlers)
     }
 
-    /// The call is under way, unless it has ended already, on another thread.
+    /// Records a call in progress, unless it has already ended on another thread.
     private func note(_ task: ClientTask, _ index: Int) {
         let mustCancel = state.withLock { state in
             guard state.early.remove(index) == nil else { return false }
@@ -128,5 +130,5 @@ public final class Batch: Cancellable {
 
     private static let cancelled = NightjarError(.cancelled, "the batch was cancelled")
     private static let unstarted = NightjarError(
-        .cancelled, "the call was not started: the batch had ended, by a failure or a cancel")
+        .cancelled, "the call was not started: the batch had already ended after a failure or a cancel")
 }

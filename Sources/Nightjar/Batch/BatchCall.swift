@@ -2,10 +2,10 @@ import NightjarHTTP
 
 /// One call of a batch.
 public struct BatchCall: Sendable {
-    /// Or why there is none, with which the call fails when its turn comes.
+    /// The request, or the error with which the call fails when its turn comes.
     public var request: Result<Request, NightjarError>
-    /// What else is heard of the call; their ``TaskHandlers/finished`` runs just before the batch tells of its end. Nil:
-    /// nothing.
+    /// Further callbacks of the call, or nil. Their ``TaskHandlers/finished`` runs immediately before
+    /// ``BatchHandlers/ended``.
     public var handlers: TaskHandlers?
 
     public init(_ request: Request, handlers: TaskHandlers? = nil) { self.init(.success(request), handlers: handlers) }
@@ -16,12 +16,13 @@ public struct BatchCall: Sendable {
     }
 }
 
-/// What the one who starts a batch hears of it. They run where its calls deliver, one after the other.
+/// The callbacks of a batch. They run one at a time, where the callbacks of its calls run.
 public struct BatchHandlers: Sendable {
-    /// Once for each request, as they end: with its index, and the task of the call, which is nil where it could not be
-    /// started. Those that are not started any more fail with `cancelled`.
+    /// Called once for each request as it ends, with the request's index and its task. The task is nil if the call
+    /// could not be started. Calls that were not started because the batch ended fail with `cancelled`.
     public var ended: @Sendable (Batch, _ index: Int, ClientTask?, Result<Response, NightjarError>) -> Void
-    /// Once, last. The failure that ended the batch, with its ``NightjarError/batchIndex``, or `cancelled`.
+    /// Called once, last. The failure is the one that ended the batch, with its ``NightjarError/batchIndex``, or
+    /// `cancelled`.
     public var finished: @Sendable (Batch, Result<Void, NightjarError>) -> Void
 
     public init(

@@ -2,13 +2,13 @@ import NightjarHTTP
 import Synchronization
 
 extension Client {
-    /// Sends many requests, so many at a time, and gives their responses in the order of the requests.
+    /// Sends requests with bounded concurrency and returns the responses in the order of the requests.
     ///
-    /// The first failure cancels the rest and is thrown when all that was under way has ended, with its place in
-    /// ``NightjarError/batchIndex``. Cancelling the Swift task cancels all.
+    /// The first failure cancels the other calls. It is thrown when all calls in progress have ended;
+    /// ``NightjarError/batchIndex`` is the index of its request. Cancelling the Swift task cancels all calls.
     ///
-    /// - Parameter concurrency: from 1.
-    /// - Throws: that failure; `invalid_argument` for a concurrency below 1.
+    /// - Parameter concurrency: The maximum number of calls in progress, at least 1.
+    /// - Throws: The first failure; `invalid_argument` if the concurrency is below 1.
     public func batch(
         _ requests: [Request], concurrency: Int = BatchSchedule.usualConcurrency
     ) async throws(NightjarError) -> [Response] {
@@ -17,17 +17,17 @@ extension Client {
         return try answers.responses()
     }
 
-    /// The same where each request has an end of its own, and no failure means anything for the others. When the Swift
-    /// task is cancelled, those that have not ended fail with `cancelled`.
+    /// Sends requests with bounded concurrency and returns one result for each request. A failure does not affect other
+    /// requests. If the Swift task is cancelled, calls in progress fail with `cancelled`.
     ///
-    /// - Throws: `invalid_argument` for a concurrency below 1, and nothing else.
+    /// - Throws: Only `invalid_argument`, if the concurrency is below 1.
     public func collect(
         _ requests: [Request], concurrency: Int = BatchSchedule.usualConcurrency
     ) async throws(NightjarError) -> [Result<Response, NightjarError>] {
         try await run(requests, concurrency: concurrency, collectsErrors: true).answers.results()
     }
 
-    /// ``batch(_:concurrency:)`` that waits on this thread, where the handlers of the calls run meanwhile.
+    /// Like ``batch(_:concurrency:)``, but blocks the thread. The calls' callbacks run on this thread meanwhile.
     public func batchBlocking(
         _ calls: [BatchCall], concurrency: Int = BatchSchedule.usualConcurrency
     ) throws(NightjarError) -> [Response] {
@@ -36,23 +36,23 @@ extension Client {
         return try answers.responses()
     }
 
-    /// ``collect(_:concurrency:)`` that waits on this thread, where the handlers of the calls run meanwhile.
+    /// Like ``collect(_:concurrency:)``, but blocks the thread. The calls' callbacks run on this thread meanwhile.
     public func collectBlocking(
         _ calls: [BatchCall], concurrency: Int = BatchSchedule.usualConcurrency
     ) throws(NightjarError) -> [Result<Response, NightjarError>] {
         try runBlocking(calls, concurrency: concurrency, collectsErrors: true).answers.results()
     }
 
-    /// Starts a batch without waiting.
+    /// Starts a batch without blocking.
     ///
     /// - Parameters:
-    ///   - calls: their requests are checked when their turn comes; one that cannot be sent fails like any other.
-    ///   - concurrency: from 1.
-    ///   - collectsErrors: each call has its own end. Otherwise the first failure ends the batch.
-    ///   - queue: where the handlers run, of the batch and its calls: never inside this call, though a thread that polls
-    ///     the queue may run them before this returns. Nil: on the client's loop thread, where they must not block, and,
-    ///     for requests that cannot be sent, inside this call.
-    /// - Throws: `invalid_argument` for a concurrency below 1; `closed` for the queue; `forked`.
+    ///   - calls: Requests are validated when their turn comes. An invalid request fails like any other call.
+    ///   - concurrency: The maximum number of calls in progress, at least 1.
+    ///   - collectsErrors: If true, a failure does not affect other calls. If false, the first failure ends the batch.
+    ///   - queue: Where the callbacks of the batch and its calls run. They never run inside this call, but another
+    ///     thread that polls the queue may run them before this method returns. If nil, they run on the client's loop
+    ///     thread and must not block; callbacks for invalid requests run inside this call.
+    /// - Throws: `invalid_argument` if the concurrency is below 1; `closed` if the queue is closed; `forked`.
     @discardableResult
     public func start(
         batch calls: [BatchCall], concurrency: Int = BatchSchedule.usualConcurrency, collectsErrors: Bool = false,
@@ -115,7 +115,7 @@ extension Client {
     }
 }
 
-/// What the calls of a batch came to, in the order of the requests.
+/// The results of a batch's calls, in the order of the requests.
 private final class BatchAnswers: Sendable {
     private let kept: Mutex<[Result<Response, NightjarError>?]>
 
@@ -125,7 +125,7 @@ private final class BatchAnswers: Sendable {
         kept.withLock { $0[index] = result }
     }
 
-    /// Each is there once the batch is over.
+    /// Every result is present after the batch has finished.
     func results() -> [Result<Response, NightjarError>] { kept.withLock { $0.compactMap(\.self) } }
 
     func responses() throws(NightjarError) -> [Response] {

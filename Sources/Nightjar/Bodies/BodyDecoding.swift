@@ -2,13 +2,13 @@ import NIOCore
 import NightjarCoding
 import NightjarHTTP
 
-/// The decoding of one body. What has come and is not decoded yet waits here while the reader is behind.
+/// Decodes one response body. Holds received data that the reader has not yet consumed.
 final class BodyDecoding {
     private var stack: CodingStack
-    /// What came behind the body, which ends here when all of it is decoded.
+    /// The trailers received after the body. They are delivered when the whole body is decoded.
     var trailers: Headers?
 
-    /// Nil when the codings are none, or none that we understand.
+    /// Nil if there are no codings, or if one is not supported.
     init?(_ codings: [String], _ limits: DecodingLimits) throws(NightjarError) {
         guard let stack = try CodingStack(contentEncoding: codings, limits: limits) else { return nil }
         self.stack = stack
@@ -16,7 +16,7 @@ final class BodyDecoding {
 
     func append(_ bytes: ByteBuffer) throws(NightjarError) { try stack.add(bytes) }
 
-    /// The next part of at most 64 KiB; nil until more has come.
+    /// Returns the next decoded part, at most 64 KiB, or nil if more input is needed.
     func next() throws(NightjarError) -> ByteBuffer? { try stack.next() }
 
     func finish() throws(NightjarError) { try stack.finish() }

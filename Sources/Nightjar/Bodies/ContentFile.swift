@@ -2,19 +2,22 @@ import Glibc
 import NIOCore
 import NightjarHTTP
 
-/// A file whose content is sent, open as long as this lives. Its methods block, but for no pipe and no terminal.
+/// A file whose content is sent. It is open while this object exists. Methods block, but never on a pipe or a terminal.
 final class ContentFile: @unchecked Sendable {
     let path: String
-    /// Bytes that it had when it was opened.
+    /// The file's length in bytes when it was opened.
     let length: Int
     private let descriptor: Int32
 
-    /// - Throws: `invalid_request` that names the file, where there is none to read or it is of another kind.
+    /// - Throws: `invalid_request` with the file's path, if the file cannot be opened or is not a regular file.
     init(_ path: String) throws(NightjarError) {
         guard !path.isEmpty, !path.utf8.contains(0) else {
-            throw NightjarError(.invalidRequest, "the path \(quoted(path)) of a file to send is empty or holds a NUL")
+            throw NightjarError(
+                .invalidRequest,
+                "the path \(quoted(path)) of a file to send is empty or contains "
+                    + "a NUL")
         }
-        // Without O_NONBLOCK a FIFO that nobody writes to would be waited for.
+        // Without O_NONBLOCK, opening a FIFO without a writer would block.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else { throw ContentFile.failure("be opened", path, errno) }
         var status = stat()
@@ -34,7 +37,7 @@ final class ContentFile: @unchecked Sendable {
 
     deinit { close(descriptor) }
 
-    /// - Returns: what there is of the range: fewer bytes, or none, where the file ends before.
+    /// - Returns: The available bytes of the range; fewer, possibly none, if the file ends first.
     func read(_ range: Range<Int>) throws(NightjarError) -> ByteBuffer {
         var buffer = ByteBufferAllocator().buffer(capacity: range.count)
         var position = range.lowerBound
@@ -54,13 +57,15 @@ final class ContentFile: @unchecked Sendable {
         return buffer
     }
 
-    /// ``length``, where that is true: files of the system's own, as in /proc, say 0 and have content.
+    /// Returns ``length`` if it is correct. Files of virtual file systems, such as /proc, report 0 but have content.
     ///
-    /// - Throws: `invalid_request` when it is not.
+    /// - Throws: `invalid_request` if the length is unknown.
     func knownLength() throws(NightjarError) -> Int {
         guard length == 0, try read(0..<1).readableBytes > 0 else { return length }
         throw NightjarError(
-            .invalidRequest, "\(quoted(path)) cannot be sent: the system does not tell its length; send it as a stream")
+            .invalidRequest,
+            "\(quoted(path)) cannot be sent: the file system does not report its length; send it "
+                + "as a stream")
     }
 
     private static func failure(_ verb: String, _ path: String, _ code: Int32) -> NightjarError {
@@ -69,11 +74,11 @@ final class ContentFile: @unchecked Sendable {
             code: code)
     }
 
-    /// Nil for an ordinary file. Everything else has no length that could be announced, or no end.
+    /// Nil for a regular file. Other files have no known length, or no end.
     private static func otherKind(_ mode: mode_t) -> StaticString? {
         switch mode & S_IFMT {
         case S_IFREG: nil
-        case S_IFDIR: "a folder; send its files one by one"
+        case S_IFDIR: "a directory; send its files one by one"
         case S_IFIFO: "a pipe, which has no length; send its content as a stream"
         case S_IFSOCK: "a socket"
         default: "a device, which has no length; send its content as a stream"

@@ -1,7 +1,7 @@
 import NightjarHTTP
 
 extension MultipartForm {
-    /// A form with a boundary of the system's randomness.
+    /// Creates a form with a random boundary.
     public init(_ parts: [Part]) throws(NightjarError) {
         var random = SystemRandomNumberGenerator()
         try self.init(parts, using: &random)

@@ -2,31 +2,32 @@ import NIOCore
 import NightjarCoding
 import NightjarHTTP
 
-/// The content of one attempt that does not lie ready: read from files, compressed on its way, or both.
+/// The body of one attempt if it must be produced: read from files, compressed, or both.
 ///
-/// Its methods block and belong to one thread at a time: the loop asks for a part on a worker's thread and asks again
-/// when it has it. So one part lies here; what the connection holds, its watermark bounds (half a mebibyte).
+/// Methods block and belong to one thread at a time. The loop requests a part on a worker thread and requests the next
+/// one when it has arrived. At most one part is held here; the connection's buffer is bounded by its watermark (512
+/// KiB).
 final class Upload: @unchecked Sendable {
-    /// Nil: the caller gives the content.
+    /// Nil if the caller provides the content.
     private var pieces: BodyPieces?
     private var file: ContentFile?
     private var encoder: Encoder?
-    /// Nothing follows what was given.
+    /// Whether the content is complete.
     private(set) var hasEnded = false
 
-    /// Nil for content that goes to the connection as it is.
+    /// Nil if the content is sent unchanged.
     init?(_ request: PreparedRequest) {
         pieces = request.body.pieces
         if request.isCompressed { encoder = Encoder() }
         if pieces == nil, encoder == nil { return nil }
     }
 
-    /// Whether the content is in files, rather than for the caller to give.
+    /// Whether the content is read from files. Otherwise the caller provides it.
     var readsFiles: Bool { pieces != nil }
 
-    /// The next part of the files; nil: there are no more.
+    /// Returns the next part of the files, or nil at the end.
     func next(maximum: Int) throws(NightjarError) -> ByteBuffer? {
-        // A coding may hold back what it is given, and nothing is not a part.
+        // The encoder may buffer its input. Empty parts are skipped.
         while !hasEnded {
             guard let part = try nextPiece(maximum: maximum) else {
                 hasEnded = true
@@ -39,10 +40,10 @@ final class Upload: @unchecked Sendable {
         return nil
     }
 
-    /// A part from the caller, compressed: often nothing yet.
+    /// Compresses a part from the caller. The result is often empty, because the encoder buffers.
     func encode(_ part: ByteBuffer) throws(NightjarError) -> ByteBuffer { try encoder?.encode(part) ?? part }
 
-    /// What is left when the caller has no more.
+    /// Returns the rest after the caller's last part.
     func finish() throws(NightjarError) -> ByteBuffer? {
         hasEnded = true
         return try encoder?.finish()
@@ -71,7 +72,7 @@ final class Upload: @unchecked Sendable {
         return opened
     }
 
-    /// Gathers what the coding gives for one part.
+    /// Collects the encoder's output for one part.
     private final class Encoder {
         private var gzip: GzipEncoder?
 
@@ -90,7 +91,7 @@ final class Upload: @unchecked Sendable {
             return coded
         }
 
-        /// Not before it is needed: the state of zlib is 256 KiB, and the call may wait for a connection.
+        /// Created on first use, because zlib's state takes 256 KiB and the call may wait for a connection.
         private func begin() throws(NightjarError) {
             if gzip == nil { gzip = try GzipEncoder() }
         }

@@ -1,10 +1,11 @@
 import NightjarHTTP
 import NightjarStorage
 
-// Responses to requests whose cookies a stored response has set: see ``CookieSuccession``.
+// Responses to requests whose cookies were set by a stored response: see ``CookieSuccession``.
 
 extension Cache {
-    /// Lets the cookies that a reusable response sets find what is stored for the cookies of its request.
+    /// Lets a request with the cookies that a reusable response sets use the cache entries of the request's previous
+    /// cookies.
     func noteCookies(_ head: ResponseHead, _ freshness: @autoclosure () -> Freshness, _ progress: Progress) {
         guard loginCookies != .all, head.headers.firstIndex(of: "Set-Cookie") != nil, freshness().isExplicitlyReusable
         else { return }
@@ -21,13 +22,13 @@ extension Cache {
         }
     }
 
-    /// The partition of the same request with another Cookie field; nil: the request cannot be made.
+    /// The partition of the same request with another Cookie field. Nil if that request would be invalid.
     private func partition(_ field: String, _ progress: Progress) -> CachePartition? {
         guard let next = try? progress.plain.setting("Cookie", field) else { return nil }
         return next.cacheFacts(loginCookies).key(login: progress.login).partition
     }
 
-    /// Gives the response that has set the cookies of this request, as long as no server need be asked.
+    /// Returns the response that set this request's cookies, if it needs no revalidation.
     func giveOrigin(of progress: Progress, _ call: Call) -> Verdict? {
         guard let key = storage.heirs.origin(of: progress.key, call.request.url.origin), storage.isCurrent else {
             return nil

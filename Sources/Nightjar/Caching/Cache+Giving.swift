@@ -2,7 +2,7 @@ import NIOCore
 import NightjarHTTP
 import NightjarStorage
 
-// Giving what is stored.
+// Responding from the cache.
 
 extension Cache {
     func give(
@@ -10,7 +10,8 @@ extension Cache {
     ) -> Verdict {
         let entry = progress.entries[answer.index]
         let stored = updated ?? entry.response
-        // One that stands in for a failure is the caller's own, even if the caller has waited for another call before.
+        // A response that replaces a failure counts as the caller's own, even if the call waited for another call
+        // before.
         progress.source = answer.source(isShared: progress.hasWaited && answer.because != .staleIfError)
         var status = CacheStatus(answer)
         if let fetch = progress.fetch {
@@ -51,14 +52,14 @@ extension Cache {
         _ head: ResponseHead, _ trailers: Headers, _ content: ByteBuffer, _ progress: Progress, _ call: Call
     ) -> Verdict {
         guard 200..<300 ~= head.status || head.status == 304 else {
-            // Those above may do something with it, and decide so by its head.
+            // Outer stages may handle it by its head.
             progress.reading = .replay
             return .replay(
                 StoredExchange(
                     head, trailers, .memory(content), count: content.readableBytes, from: progress.source,
                     readBy: call.loop.workers))
         }
-        // The stored response takes the place of what was received.
+        // The stored response replaces what was received.
         call.receivedBytes = 0
         return .answer(
             call.settle(
@@ -87,13 +88,14 @@ extension Cache {
         return .wait
     }
 
-    /// What is stored turns out to be of no use.
+    /// The cache entry cannot be used.
     func fetchAnew(_ progress: Progress, _ call: Call) -> Verdict {
         guard !progress.asked.staysHere else {
             return .fail(
                 NightjarError(
                     .cacheMiss,
-                    "the cache has lost what it had of \(call.request.url.redacted), and the server is not to be asked"
+                    "the cache entry for \(call.request.url.redacted) is no longer readable, and the cache policy "
+                        + "does not allow a request"
                 ))
         }
         progress.entries = []
@@ -105,12 +107,12 @@ extension Cache {
 }
 
 extension CacheAnswer {
-    /// The whole, and for a while yet.
+    /// A whole response that stays fresh for a while.
     fileprivate var isPlain: Bool { because == .fresh && form == .whole && timeToLive > 0 }
 }
 
 extension Call {
-    /// Nothing has been decided for this one that another would not get.
+    /// Whether an identical request would get the identical response.
     fileprivate var isPlain: Bool {
         attempts == 0 && redirects.isEmpty && request.method == .get && task.handlers.isForWholeAnswers
             && options.hasNoSay

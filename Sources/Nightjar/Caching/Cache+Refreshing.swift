@@ -1,10 +1,10 @@
 import NightjarHTTP
 
-// What comes into the store without a call that waits for it.
+// Entries that are stored without a call that waits for them.
 
 extension Cache: LoginResponses {
-    /// Fetches anew what has been answered from the store, with nobody waiting for it. Of a redirect the caller does not
-    /// hear: it leads to what it wants.
+    /// Revalidates a cache entry in the background. A redirect is not reported to the caller, because it is not the
+    /// response that the caller asked for.
     func refresh(_ fetch: CacheFetch, _ stored: StoredResponse, _ progress: Progress, _ call: Call) {
         guard call.request.method == .get, refreshing.count < Cache.mostRefreshed,
             refreshing.insert(progress.key).inserted
@@ -12,7 +12,7 @@ extension Cache: LoginResponses {
         do throws(NightjarError) {
             var plain = progress.plain
             for name in fetch.removes { plain = try plain.setting(name, nil) }
-            // By the same policy, so that a response which was stored for it is stored again.
+            // The same policy applies, so that a response that was stored under it is stored again.
             let asked = plain.cacheFacts(loginCookies).asked(
                 progress.asked.policy, wantsDecoded: call.options.decompresses)
             let own = Progress(
@@ -29,11 +29,11 @@ extension Cache: LoginResponses {
         }
     }
 
-    /// Its user has signed out: what was answered to that login goes. What is still on its way nobody finds, for the next
-    /// login is another.
+    /// Removes the responses of a login that has ended. Responses still in flight are stored for that login only; the
+    /// next login has another partition.
     func forget(_ partition: CachePartition) { storage.remove(partition) }
 
-    /// What goes with the client's token is another's from now on.
+    /// Called when the client's calls use the token of another login.
     func loginChanged() { fresh?.login.add(1, ordering: .releasing) }
 
     func flush(on loop: ClientLoop, then told: @escaping (NightjarError?) -> Void) {
@@ -50,14 +50,17 @@ extension Cache: LoginResponses {
         }
     }
 
-    /// Puts an answer here that no server has sent.
+    /// Stores a response that the program supplies.
     func plant(_ planted: PlantedAnswer, _ progress: Progress, _ call: Call) -> Verdict {
         let now = WallClock.now()
         switch progress.asked.storability(of: planted.head, requested: now, received: now) {
         case .store(let stored):
             guard let whole = stored.completed(contentLength: planted.body.readableBytes) else {
                 return .fail(
-                    NightjarError(.invalidArgument, "the answer's Content-Length is not the length of its content"))
+                    NightjarError(
+                        .invalidArgument,
+                        "the response's Content-Length differs from the length of its "
+                            + "body"))
             }
             return insert(planted, whole, progress, call)
         case .refuse(let refusal): return refuse(refusal)
@@ -83,7 +86,8 @@ extension Cache: LoginResponses {
             return .fail(
                 NightjarError(
                     .tooLarge,
-                    "the response was not stored: its body of \(size) bytes is larger than an eighth of the cache (and 1 MiB in "
+                    "the response was not stored: its body of \(size) bytes is larger than an eighth of the cache "
+                        + "(and 1 MiB in "
                         + "memory), or the disk has no room; raise the cache's limits"))
         }
         return .answer(
@@ -93,9 +97,9 @@ extension Cache: LoginResponses {
     }
 
     func refuse(_ refusal: Storability.Refusal) -> Verdict {
-        .fail(NightjarError(.invalidArgument, "the answer cannot be stored: \(refusal.sentence)"))
+        .fail(NightjarError(.invalidArgument, "the response cannot be stored: \(refusal.sentence)"))
     }
 
-    /// At a time, of one client.
+    /// The maximum number of background revalidations of one client.
     private static let mostRefreshed = 64
 }

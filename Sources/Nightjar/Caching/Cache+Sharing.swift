@@ -1,9 +1,9 @@
 import NightjarHTTP
 
-// One fetch for those that want the same.
+// One exchange for all calls with the same cache key.
 
 extension Cache {
-    /// The answer for which others wait is there, or is not to be.
+    /// Resumes the waiting calls: the response is stored, or will not be.
     func release(
         _ progress: Progress, _ released: [SharedFetches.Member], looking: Bool
     ) {
@@ -20,14 +20,14 @@ extension Cache {
                 call.goOn(send(waiter, call))
                 continue
             }
-            // Otherwise the disk is asked, and with it what others have changed.
+            // Otherwise the disk is searched, which also applies the changes of other processes.
             waiter.entries = storage.isCurrent ? storage.memory.find(waiter.key).map { .memory($0) } : []
             waiter.hasAskedDisk = false
             call.goOn(look(waiter, call))
         }
     }
 
-    /// The call has an end, or another exchange.
+    /// The call has ended or starts another exchange.
     func leave(_ call: Call) {
         forgetUnstorable(call)
         call.states[posts] = nil
@@ -50,7 +50,6 @@ extension Cache {
         call.goOn(send(heir, call))
     }
 
-    /// How long somebody is in line for an answer that others wait for too: a server that is slow is slow to one, and who
-    /// reads slowly holds up nobody else.
+    /// How long a call waits for another call's response. A slow server or a slow reader delays only one call.
     static let patience = Duration.seconds(5)
 }

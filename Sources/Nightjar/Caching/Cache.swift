@@ -1,26 +1,26 @@
 import NightjarHTTP
 import NightjarStorage
 
-/// Answers what it has kept, has what is stale validated, and keeps what it may (RFC 9111). Whether, `CacheRequest` decides.
+/// Responds from the cache, revalidates stale entries and stores responses (RFC 9111). `CacheRequest` decides.
 ///
-///     look ──answer──▶ given
-///      ├──validate──▶ conditions ──304──▶ updated, given
-///      │                        └──else──▶ as a fetch
-///      └──fetch──▶ in line, or sent ──▶ stored while it goes on to its caller
+///     look ──answer──▶ respond
+///      ├──validate──▶ conditional request ──304──▶ update, respond
+///      │                                 └──else──▶ as for fetch
+///      └──fetch──▶ wait or send ──▶ store while the caller receives it
 ///
-/// Of those that want the same at the same time one asks the server; the others wait for what it stores.
+/// Of concurrent calls with the same key, one sends a request. The others wait for the entry that it stores.
 final class Cache: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.outgoing, .incoming, .streamed, .answered, .failed, .expired, .ended] }
     let states = CallStateKey<Progress>()
     private let unstorable = CallStateKey<Unstorable>()
     let storage: CacheStorage
-    /// Nil where those above would have a say in what is given.
+    /// Nil if outer stages may change the response.
     let fresh: FreshAnswers?
     var fetches = SharedFetches()
-    /// Who is in line, or leads one.
+    /// Calls that wait for another call, or for which others wait.
     var members: [SharedFetches.Member: Call] = [:]
     private var lastMember: SharedFetches.Member = 0
-    /// What is fetched with nobody waiting.
+    /// Background revalidations in progress.
     var refreshing: Set<CacheKey> = []
     let loginCookies: LoginCookies
     let posts = CallStateKey<Post>()
@@ -55,14 +55,14 @@ final class Cache: Stage, @unchecked Sendable {
                 return .fail(
                     NightjarError(
                         .cacheMiss,
-                        "\(call.request.method) is for a server, and only the cache is to be asked (cache_only)"))
+                        "\(call.request.method) needs the server, and the cache policy is cache_only"))
             }
             return noteWrite(call)
         }
         let facts = call.request.cacheFacts(loginCookies)
         let asked = facts.asked(policy, wantsDecoded: call.options.decompresses)
         guard asked.concernsCache else {
-            // What is planted is never asked of a server.
+            // A response that the program supplies never needs a request.
             guard call.options.planted == nil else { return refuse(.request) }
             return .proceed
         }
@@ -76,13 +76,13 @@ final class Cache: Stage, @unchecked Sendable {
             asked, key, login: call.loginPartition, newMember(), call.request, began: storage.moment,
             entries: isCurrent ? storage.memory.find(key).map { .memory($0) } : [], in: storage)
         call.states[states] = progress
-        // The look-up on disk reads the changes that others have made.
+        // The lookup on disk reads the changes of other processes.
         if !isCurrent, lookOnDisk(progress, call) { return .wait }
         return begin(progress, call)
     }
 
-    /// Whether nothing is stored for the request and the last response could not be stored. If so, the cache only
-    /// checks the head of the response, which costs a fifth of a look-up.
+    /// Whether nothing is stored for the request and its last response could not be stored. If so, the cache only
+    /// checks the head of the response, which costs a fifth of a lookup.
     private func expectsNothing(_ key: CacheKey, _ asked: CacheRequest, _ call: Call) -> Bool {
         fetches.isKnownNotStorable(key) && asked.isPlainLookup && !storage.isPersistent && call.options.planted == nil
             && storage.memory.find(key).isEmpty && storage.heirs.origin(of: key, call.request.url.origin) == nil
@@ -116,12 +116,13 @@ final class Cache: Stage, @unchecked Sendable {
             return .fail(
                 NightjarError(
                     .cacheMiss,
-                    "the cache cannot answer \(call.request.url.redacted), and the server is not to be asked: "
+                    "the cache has no usable response for \(call.request.url.redacted), and the cache policy does "
+                        + "not allow a request: "
                         + refusal.sentence))
         }
     }
 
-    /// - Returns: false when there is none.
+    /// - Returns: False if there is no disk cache.
     private func lookOnDisk(_ progress: Progress, _ call: Call) -> Bool {
         guard storage.isPersistent else { return false }
         progress.hasAskedDisk = true
@@ -137,7 +138,7 @@ final class Cache: Stage, @unchecked Sendable {
 
     private func forward(_ fetch: CacheFetch, _ progress: Progress, _ call: Call) -> Verdict {
         progress.fetch = fetch
-        // Of a plain miss it is told what became of its answer.
+        // A plain miss is reported later, together with whether its response was stored.
         if fetch.validating != nil || fetch.because != .uriMiss {
             call.decide(.cache(.asked(fetch.because, isConditional: fetch.validating != nil), key: call.request.url))
         }
@@ -161,7 +162,7 @@ final class Cache: Stage, @unchecked Sendable {
         }
     }
 
-    /// Whether what the one gets is what the other wants: the whole answer, as old as a stored one may be.
+    /// Whether two calls can share one response: a whole response, with the age that a cache entry may have.
     private func isShareable(_ fetch: CacheFetch, _ progress: Progress) -> Bool {
         guard progress.asked.mayBeStored, !progress.asked.wantsPart, progress.asked.policy != .reload else {
             return false
@@ -174,7 +175,7 @@ final class Cache: Stage, @unchecked Sendable {
 
     func send(_ progress: Progress, _ call: Call) -> Verdict {
         progress.began = storage.moment
-        // Most requests go as they are.
+        // Most requests need no changes.
         guard let fetch = progress.fetch, fetch.changesRequest else { return .proceed }
         do throws(NightjarError) {
             call.request = try progress.plain.applying(fetch)
@@ -235,7 +236,7 @@ final class Cache: Stage, @unchecked Sendable {
         return .proceed
     }
 
-    /// Marks the response that is being received as one to store, and adds the cache's part in it to its head.
+    /// Marks the response in progress as one to store, and adds Cache-Status to its head.
     func willStore(_ stored: StoredResponse, _ head: inout ResponseHead, _ progress: Progress) {
         progress.reading = .storable(stored)
         guard let fetch = progress.fetch else { return }
@@ -267,16 +268,16 @@ final class Cache: Stage, @unchecked Sendable {
             progress.entries.map(\.response), with: head, received: progress.received)
     }
 
-    /// The response is not stored; it may mean that a stored one no longer holds.
+    /// Handles a response that is not stored. It may invalidate a cache entry.
     private func refuse(_ refusal: Storability.Refusal, _ head: ResponseHead, _ progress: Progress, _ call: Call) {
         progress.reading = .nothing
         call.decide(.cache(.notStored(refusal), key: call.request.url))
-        // A reload has not looked at the disk, so there may be responses that it does not know.
+        // A reload has not searched the disk, so there may be entries that it does not know.
         let mayBeStored = !progress.entries.isEmpty || storage.isPersistent && !progress.hasAskedDisk
         if mayBeStored, progress.asked.isSuperseding(head) {
             storage.remove(progress.key) { [asked = progress.asked] in asked.isSuperseded($0, by: head) }
         }
-        // The others knew before that there was nothing to wait for.
+        // Calls that waited for this response are sent.
         if progress.leads {
             release(progress, fetches.notStorable(progress.key, by: progress.member), looking: false)
         }
@@ -298,7 +299,7 @@ final class Cache: Stage, @unchecked Sendable {
         }
     }
 
-    /// An answer to HEAD says whether what is stored of GET still holds. RFC 9111 section 4.3.5.
+    /// A response to HEAD updates or invalidates the entries for GET. RFC 9111 section 4.3.5.
     private func learn(from head: ResponseHead, _ progress: Progress) {
         for entry in progress.entries {
             switch progress.asked.meaning(
@@ -358,12 +359,12 @@ final class Cache: Stage, @unchecked Sendable {
         guard let progress = call.states[states] else { return .proceed }
         call.request = progress.plain
         if case .replay = progress.reading {
-            call.note(.warning, "a stored answer could not be read: \(error.message)")
+            call.note(.warning, "reading a cached response failed: \(error.message)")
             return call.answerIsGone ? .proceed : fetchAnew(progress, call)
         }
         progress.fill?.discard()
         if case .failure(let index) = progress.reading, !call.answerIsGone, error.kind != .cancelled {
-            // What the failing server has to say could not be read, on top of that.
+            // The body of the failure response could not be read either.
             progress.reading = .nothing
             return giveInstead(index, progress, call)
         }
@@ -378,12 +379,12 @@ final class Cache: Stage, @unchecked Sendable {
         return .proceed
     }
 
-    /// RFC 5861 section 4: a server that does not respond in time has failed, too.
+    /// Handles a timeout. A server that does not respond in time has failed: RFC 5861 section 4.
     override func expired(_ error: NightjarError, _ call: Call) -> Verdict {
         guard let progress = call.states[states] ?? takeOver(call) else { return .proceed }
         if case .replay = progress.reading { return .proceed }
         guard let index = progress.fallback, index < progress.entries.count else { return .proceed }
-        // While the call waits for a stage above, that stage may still return its verdict.
+        // While the call waits for an outer stage, that stage may still return its verdict.
         guard progress.isTakenOver || progress.isInLine || call.isExchanging(below: call.asked) else { return .proceed }
         if progress.isInLine { stepOut(progress) }
         call.request = progress.plain
@@ -392,9 +393,9 @@ final class Cache: Stage, @unchecked Sendable {
         return giveInstead(index, progress, call)
     }
 
-    /// Copies the cache entries that the exchange which the call shares has found. The exchange continues for the other calls.
+    /// Copies the cache entries found by the exchange that the call shares. The exchange continues for the other calls.
     ///
-    /// - Returns: nil if the call shares no exchange, or if the exchange does not wait for the server.
+    /// - Returns: Nil if the call shares no exchange, or if the exchange does not wait for the server.
     private func takeOver(_ call: Call) -> Progress? {
         guard let exchange = call.sharedExchange, let progress = exchange.states[states],
             exchange.isExchanging(below: call.asked) || progress.isInLine
@@ -405,7 +406,7 @@ final class Cache: Stage, @unchecked Sendable {
         return copy
     }
 
-    /// The stale answer, in place of a failure. RFC 5861 section 4.
+    /// Responds with a stale entry instead of a failure. RFC 5861 section 4.
     private func giveInstead(_ index: Int, _ progress: Progress, _ call: Call) -> Verdict {
         release(progress, fetches.failed(progress.key, by: progress.member), looking: false)
         let answer = progress.asked.answer(
@@ -422,7 +423,8 @@ final class Cache: Stage, @unchecked Sendable {
 }
 
 extension NightjarError {
-    /// The server, or the way to it, has failed: not the caller, and not trust in who answers.
+    /// Whether the server or the connection failed. Errors of the caller and failed certificate verification do not
+    /// count.
     fileprivate var isOfServer: Bool {
         switch kind {
         case .timeout, .offline, .dns, .connect, .connectionLost, .protocol, .server, .rateLimited: true

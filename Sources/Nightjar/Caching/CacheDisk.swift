@@ -4,40 +4,41 @@ import NightjarStorage
 import NightjarTransport
 import Synchronization
 
-/// The part of a cache that is on disk, behind a thread of its own: what is asked of it is done in the order in which it was
-/// asked, and nobody waits for it but who wants to. Any thread.
+/// The disk part of a cache. Work runs on a dedicated thread in the order of submission, without blocking the caller
+/// unless it waits. Any thread.
 ///
-/// A cache is never worth a failure: what the disk does not give is a miss, and what it does not take is not kept.
+/// Disk errors never fail a call: an entry that cannot be read is a miss, and an entry that cannot be written is not
+/// stored.
 final class CacheDisk: Sendable {
     private let disk: DiskCache
     private let thread = ThreadPool(1, name: "nightjar-cache")
     private let birth = Fork.generation
-    /// False if the system had no thread for the last work. The log reports that once.
+    /// False if the system had no thread for the last work. The failure is logged once.
     private let hasThread = Atomic<Bool>(true)
-    /// A job that writes pending changes waits for its turn.
+    /// Whether a job that writes pending changes is queued.
     private let isSettling = Atomic<Bool>(false)
-    /// Bytes that are on their way to the disk.
+    /// Bytes queued for writing.
     private let backlog = Atomic<Int>(0)
     private let listeners = Mutex<[Int: @Sendable (LogLevel, String) -> Void]>([:])
 
-    /// Seconds that a removal, a flush and the end of a client wait for other processes.
+    /// Seconds that a removal, a flush and closing a client wait for other processes.
     private let grace: Double
 
-    /// Touches nothing yet.
+    /// Does not access the disk yet.
     init(folder: String, maximumBytes: Int, grace: Double) {
         self.grace = grace
         disk = DiskCache(folder: folder, maximumBytes: maximumBytes)
     }
 
-    /// Not in the child of a fork, which does not have the thread.
+    /// The child of a fork does not have the thread.
     deinit { if !Fork.hasHappened(since: birth) { thread.close() } }
 
     // MARK: Work
 
-    /// Does `work` on the thread.
+    /// Runs `work` on the thread.
     ///
-    /// - Parameter mustRun: if the system has no thread, `work` runs later, once a thread starts.
-    /// - Returns: false in the child of a fork, which must not use its parent's files, and if the system has no thread.
+    /// - Parameter mustRun: If the system has no thread, `work` runs later, when a thread starts.
+    /// - Returns: False in the child of a fork, which must not use its parent's files, and if the system has no thread.
     @discardableResult
     func run(mustRun: Bool = false, _ work: @escaping @Sendable (DiskCache) -> Void) -> Bool {
         guard !Fork.hasHappened(since: birth) else { return false }
@@ -63,11 +64,10 @@ final class CacheDisk: Sendable {
         }
     }
 
-    /// Changes that another process has kept from the index are tried again until they are there, after other work.
+    /// Repeats changes that another process has blocked, after other work, until they are written.
     private func settleSoon() {
         guard disk.hasPendingChanges, !isSettling.exchange(true, ordering: .relaxed) else { return }
-        // Not kept alive by its own attempts.
-        // This code runs on the pool's thread, so no thread has to start.
+        // This code runs on the pool's thread, so no thread has to start. Pending repeats do not retain this object.
         try? thread.submit { [weak self] in
             guard let self else { return }
             let result = disk.settle(within: 0.1)
@@ -76,7 +76,7 @@ final class CacheDisk: Sendable {
         }
     }
 
-    /// The same, with what it comes to told on a loop, if that still runs.
+    /// Runs `work` on the thread and delivers its result on a loop, if the loop still runs.
     func run<Value: Sendable>(
         _ work: @escaping @Sendable (DiskCache) -> Value, on gate: LoopGate,
         then deliver: @escaping @Sendable (Value) -> Void
@@ -87,9 +87,9 @@ final class CacheDisk: Sendable {
         }
     }
 
-    /// Waits until all that was asked before is done, and all changes are in the index.
+    /// Waits until all queued work is done and all changes are in the index.
     ///
-    /// - Throws: `storage` when a change is still pending.
+    /// - Throws: `storage` if a change is still pending.
     func flush() throws(NightjarError) {
         switch try wait(for: { [grace] disk in disk.settle(within: grace) }) {
         case .success, nil: return
@@ -97,9 +97,11 @@ final class CacheDisk: Sendable {
         }
     }
 
-    /// - Parameter remove: returns nil when the removal is pending.
-    /// - Returns: how many entries went; 0 in the child of a fork.
-    /// - Throws: `storage` when it is still pending.
+    /// Removes entries and waits until the removal is written.
+    ///
+    /// - Parameter remove: Returns nil if the removal is pending.
+    /// - Returns: The number of removed entries; 0 in the child of a fork.
+    /// - Throws: `storage` if the removal is still pending.
     func remove(_ remove: @escaping @Sendable (DiskCache) -> Int?) throws(NightjarError) -> Int {
         let result = try wait { [grace] disk in remove(disk).map { .success($0) } ?? disk.settle(within: grace) }
         switch result {
@@ -112,15 +114,16 @@ final class CacheDisk: Sendable {
     private static func failure(_ operation: String, _ error: DatabaseError) -> NightjarError {
         NightjarError(
             .storage,
-            "\(operation) failed: \(error.description); other processes may still find them, and it is tried again while the cache is open",
+            "\(operation) failed: \(error.description); other processes may still use them; the operation is "
+                + "repeated while the cache is open",
             code: error.code)
     }
 
     static let grace = 5.0
 
-    /// Waits for `work` on the thread.
+    /// Runs `work` on the thread and waits for it.
     ///
-    /// - Returns: nil in the child of a fork.
+    /// - Returns: Nil in the child of a fork.
     /// - Throws: `storage` if the system has no thread.
     func wait<Value: Sendable>(for work: @escaping @Sendable (DiskCache) -> Value) throws(NightjarError) -> Value? {
         guard !Fork.hasHappened(since: birth) else { return nil }
@@ -139,11 +142,10 @@ final class CacheDisk: Sendable {
         return result.withLock { $0 }
     }
 
-    /// Whether so many bytes more may wait for the disk. Whoever has asked brings them and ``landed(_:)`` tells that they
-    /// wait no more.
+    /// Reserves room for `count` bytes in the write queue. If true, the caller calls ``landed(_:)`` after the write.
     func hasRoom(for count: Int) -> Bool {
         let waiting = backlog.add(count, ordering: .relaxed).newValue
-        // A large one that comes in one piece is in memory anyway.
+        // A large body that arrives in one piece is in memory anyway.
         guard waiting <= CacheDisk.largestBacklog || waiting == count else {
             landed(count)
             return false
@@ -153,12 +155,12 @@ final class CacheDisk: Sendable {
 
     func landed(_ count: Int) { backlog.subtract(count, ordering: .relaxed) }
 
-    /// Bytes of bodies that may wait for the disk: what comes faster than it writes is not kept.
+    /// Bytes of bodies that may be queued for writing. Bodies that arrive faster than the disk writes are not stored.
     private static let largestBacklog = 32 << 20
 
-    // MARK: Telling
+    // MARK: Logging
 
-    /// Tells `listener` what a log should know, on any thread, until ``unlisten(_:)``.
+    /// Registers a listener for log messages until ``unlisten(_:)``. It is called on any thread.
     func listen(_ listener: @escaping @Sendable (LogLevel, String) -> Void) -> Int {
         listeners.withLock { listeners in
             let number = (listeners.keys.max() ?? 0) + 1

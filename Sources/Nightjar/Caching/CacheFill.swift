@@ -2,19 +2,19 @@ import NIOCore
 import NightjarHTTP
 import NightjarStorage
 
-/// Takes the content of a streamed answer into the cache while it goes on to its caller. On the loop.
+/// Stores the body of a streamed response while the caller receives it. Used on the loop.
 ///
-/// What is small is kept for memory as well; nothing larger is ever whole in memory.
+/// Small bodies are also stored in memory. Larger bodies are never held completely in memory.
 final class CacheFill {
     private let storage: CacheStorage
     private let writing: Writing?
-    /// Nil: too much for memory.
+    /// Nil if the body is too large for memory.
     private var kept: ByteBuffer? = ByteBuffer()
     private(set) var count = 0
-    /// It can be kept nowhere.
+    /// Whether neither memory nor disk can store the body.
     private(set) var isGivenUp = false
 
-    /// The disk's part, on its thread alone.
+    /// The disk writer, used only on the disk's thread.
     private final class Writing: @unchecked Sendable {
         let disk: CacheDisk
         var writer: BodyWriter?
@@ -22,7 +22,7 @@ final class CacheFill {
         init(_ disk: CacheDisk) { self.disk = disk }
     }
 
-    /// - Parameter announced: bytes that will come, where that is known.
+    /// - Parameter announced: The expected length in bytes, if known.
     init(_ storage: CacheStorage, announced: Int?) {
         self.storage = storage
         writing = storage.disk.map(Writing.init)
@@ -49,9 +49,9 @@ final class CacheFill {
         }
     }
 
-    /// All has come.
+    /// Stores the entry after the last part.
     ///
-    /// - Parameter moment: when the request was sent.
+    /// - Parameter moment: When the request was sent.
     func complete(_ key: CacheKey, _ response: StoredResponse, shown: String, since moment: CacheMoment) {
         guard !isGivenUp else { return }
         if let kept { storage.storeInMemory(key, response, kept, since: moment) }

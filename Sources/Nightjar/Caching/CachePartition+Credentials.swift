@@ -2,9 +2,9 @@ import NightjarCrypto
 import NightjarHTTP
 
 extension CacheFacts {
-    /// Under which a request finds its answers, and whose those are.
+    /// The cache key of the request, which includes its partition.
     ///
-    /// - Parameter login: of the login whose token it carries, where that is known by more than the token.
+    /// - Parameter login: The partition of the login whose token the request carries, if there is one.
     func key(login: CachePartition?) -> CacheKey {
         guard let login else { return key }
         guard let other = partitionBesideLogin else { return CacheKey(url: key.url, partition: login) }
@@ -14,7 +14,7 @@ extension CacheFacts {
 }
 
 extension PreparedRequest {
-    /// - Parameter cookies: always those of the client that made this request.
+    /// - Parameter cookies: Must be the setting of the client that created this request.
     func cacheFacts(_ cookies: LoginCookies) -> CacheFacts {
         knownCacheFacts
             ?? cacheFacts(cookies: cookies, digest: { Digest.sha256($0) }, fingerprint: CacheFacts.fingerprint)
@@ -22,7 +22,7 @@ extension PreparedRequest {
 }
 
 extension CacheFacts {
-    /// Tells one credential from another in what is stored, without giving it away.
+    /// Distinguishes credentials in stored entries without revealing them.
     static let fingerprint: CacheRequest.Fingerprint = { value in
         Digest.sha256(Array("nightjar".utf8) + value).prefix(16).map { byte in
             (byte < 16 ? "0" : "") + String(byte, radix: 16)

@@ -3,27 +3,27 @@ import NightjarHTTP
 import NightjarStorage
 
 extension Cache {
-    /// What one exchange of a call has to do with the cache.
+    /// The cache state of one exchange of a call.
     final class Progress: CallState {
         let asked: CacheRequest
         let key: CacheKey
-        /// Of the login whose token the request carries; nil: of none.
+        /// The partition of the login whose token the request carries, or nil.
         let login: CachePartition?
         let member: SharedFetches.Member
-        /// The request without conditions of ours.
+        /// The request without conditional fields added by the cache.
         let plain: PreparedRequest
         /// The changes that were known when the request was sent, or before.
         var began: CacheMoment
-        /// What is stored, as far as it has been looked for.
+        /// The entries found so far.
         var entries: [CachedEntry]
         var hasAskedDisk = false
-        /// What goes to the server, if anything does.
+        /// The request to the server, if one is needed.
         var fetch: CacheFetch?
         var isInLine = false
         var leads = false
-        /// Has been in line. It is not again.
+        /// Whether the call has waited for another call. It does not wait again.
         var hasWaited = false
-        /// What is to be sent was decided before.
+        /// Whether the request to send has already been decided.
         var isDecided = false
         var reading = Reading.nothing
         var isRefresh = false
@@ -35,9 +35,9 @@ extension Cache {
         var announced: Int?
         var fill: CacheFill?
         let storage: CacheStorage
-        /// The entry that the answer is of, where any thread may give it again.
+        /// The entry of the response, if any thread may return it again.
         var plainHit: MemoryCache.Entry?
-        /// Where the answer came from.
+        /// The source of the response.
         var source = ResponseSource.network
 
         init(
@@ -67,19 +67,19 @@ extension Cache {
             return copy
         }
 
-        /// The head of an answer has come.
+        /// Records when the response head was received.
         func note(_ call: Call) {
             received = WallClock.now()
             requested = received.earlier(byNanoseconds: call.delay)
         }
 
-        /// The stale answer that may stand in for a failure by now.
+        /// The stale entry that may replace a failure, if it still may.
         var fallback: Int? {
             guard let fallback = fetch?.fallback, fallback.until > WallClock.now() else { return nil }
             return fallback.index
         }
 
-        /// Content that has gone on to the caller.
+        /// Stores body bytes that were delivered to the caller.
         func passed(_ bytes: ByteBuffer) {
             guard case .storable = reading else { return }
             if fill == nil { fill = CacheFill(storage, announced: announced) }
@@ -87,16 +87,16 @@ extension Cache {
         }
     }
 
-    /// What the answer is that is being read.
+    /// What the response in progress means to the cache.
     enum Reading {
-        /// Nothing to the cache.
+        /// The cache does not use it.
         case nothing
         case storable(StoredResponse)
-        /// This one of the entries holds.
+        /// A 304 response for the entry with this index.
         case notModified(Int, ResponseHead)
-        /// A failure that this one of the entries may stand in for.
+        /// A failure that the entry with this index may replace.
         case failure(Int)
-        /// One of ours, from the disk.
+        /// A stored response from the disk.
         case replay
     }
 }

@@ -4,7 +4,7 @@ import NightjarHTTP
 import NightjarStorage
 import Synchronization
 
-// Late stores, and changes that other clients and processes make.
+// Late stores, and changes by other clients and processes.
 
 extension CacheStorage {
     /// The changes that are known now, for a request that is about to be sent.
@@ -14,7 +14,7 @@ extension CacheStorage {
 
     /// Stores a whole response.
     ///
-    /// - Parameter moment: when its request was sent.
+    /// - Parameter moment: When its request was sent.
     func store(
         _ key: CacheKey, _ response: StoredResponse, _ body: ByteBuffer, shown: @autoclosure () -> String,
         since moment: CacheMoment
@@ -31,8 +31,9 @@ extension CacheStorage {
 
     /// Stores a response that the program supplies.
     ///
-    /// - Parameter stored: called on the loop of `gate` with whether the response is stored, after this function has returned.
-    /// - Returns: whether the response is stored; nil: `stored` is called.
+    /// - Parameter stored: Called on the loop of `gate` with whether the response is stored, after this function has
+    ///   returned.
+    /// - Returns: Whether the response is stored; nil if `stored` is called.
     func insert(
         _ key: CacheKey, _ response: StoredResponse, _ body: ByteBuffer, shown: String, since moment: CacheMoment,
         on gate: LoopGate, then stored: @escaping @Sendable (Bool) -> Void
@@ -48,7 +49,7 @@ extension CacheStorage {
         return isRun ? nil : isInMemory
     }
 
-    /// - Returns: the entry, invalidated where the resource has been written to since `moment`; nil: there is none.
+    /// - Returns: The entry, already invalidated if the resource was written to after `moment`; nil if none was stored.
     @discardableResult
     func storeInMemory(
         _ key: CacheKey, _ response: StoredResponse, _ body: ByteBuffer, since moment: CacheMoment
@@ -58,7 +59,7 @@ extension CacheStorage {
         switch before {
         case .asIs: break
         case .invalidated:
-            // A valid entry has been requested after the write.
+            // A valid entry was requested after the write.
             let isSuperseded = memory.find(key).contains {
                 $0.response.selectsAs(response) && !$0.response.isInvalidated
             }
@@ -68,14 +69,14 @@ extension CacheStorage {
         }
         let entry = memory.store(key, response, body: body)
         guard writes.verdict(key.url, since: moment) > before else { return entry }
-        // Somebody has changed it meanwhile, and may not have found the new entry.
+        // The resource was changed meanwhile, and the change may have missed the new entry.
         memory.invalidate(key)
         return nil
     }
 
     /// Updates an entry with the fields of a 304 or HEAD response, in memory and on disk, or removes it.
     ///
-    /// - Parameter moment: when the request was sent that brought them.
+    /// - Parameter moment: When the request of that response was sent.
     func update(_ entry: CachedEntry, _ key: CacheKey, _ update: CacheUpdate, since moment: CacheMoment) -> CachedEntry
     {
         let before = entry.response
@@ -107,23 +108,23 @@ extension CacheStorage {
         write(ticket) { $0.invalidate(url: url, ticket: ticket) }
     }
 
-    /// Removes the stored responses of a key for which a condition holds.
+    /// Removes the cache entries of a key that meet a condition.
     func remove(_ key: CacheKey, where isGone: @escaping @Sendable (StoredResponse) -> Bool) {
         let ticket = note(.removes, key.url)
         for entry in memory.find(key) where isGone(entry.response) { memory.remove(entry) }
         write(ticket) { cache in
             let entries = cache.find(key)
-            // Also if the index cannot be read now: the removal of a key is pending and is done before the next look-up.
+            // Also if the index cannot be read now: the removal of a key is pending and is done before the next lookup.
             guard entries.contains(where: { !isGone($0.response) }) else { return cache.remove(key, ticket: ticket) }
             let gone = entries.filter { isGone($0.response) }
             guard !gone.isEmpty else { return 0 }
             for entry in gone { cache.remove(entry) }
-            // The log has no change for a single variant. The memory of other processes validates all of the key.
+            // The log has no change for a single variant. Other processes revalidate all in-memory entries of the key.
             return cache.invalidate(key, ticket: ticket)
         }
     }
 
-    /// Removes the stored responses of a login.
+    /// Removes the responses of a login.
     func remove(_ partition: CachePartition) {
         let ticket = note(.removes, nil)
         memory.remove(partition)
@@ -136,7 +137,7 @@ extension CacheStorage {
         write(ticket) { $0.remove(origin: origin, ticket: ticket) }
     }
 
-    /// Before memory is changed.
+    /// Called before memory is changed.
     func note(_ effect: ChangeEffect, _ url: String?) -> UInt64 {
         writes.note(effect, url, isWritten: disk == nil)
     }
@@ -148,9 +149,9 @@ extension CacheStorage {
         }
     }
 
-    /// The same for who waits for it.
+    /// Removes entries on disk and waits for it.
     ///
-    /// - Parameter count: entries that went from memory.
+    /// - Parameter count: The number of entries removed from memory.
     func removed(
         _ count: Int, _ ticket: UInt64, onDisk remove: @escaping @Sendable (DiskCache) -> Int?
     ) throws(NightjarError) -> Int {
@@ -161,10 +162,10 @@ extension CacheStorage {
         return max(count, onDisk ?? 0)
     }
 
-    // MARK: Changes of others
+    // MARK: Changes by others
 
-    /// Whether what is in memory may be given without a look at the disk, where other processes and other caches of the
-    /// same folder may have changed something. Any thread; free without a disk.
+    /// Whether memory entries may be used without reading the disk, where other processes and other caches of the same
+    /// folder may have changed entries. Any thread; always true without a disk.
     var isCurrent: Bool {
         guard let disk else { return true }
         switch age {
@@ -186,9 +187,9 @@ extension CacheStorage {
         MemoryTier.age(afterNanoseconds: CacheStorage.coarseNow - checked.load(ordering: .acquiring))
     }
 
-    /// On the disk's thread: applies what others have changed.
+    /// Applies the changes by others. Runs on the disk's thread.
     ///
-    /// - Returns: false when it cannot be read; then nothing in memory may be given.
+    /// - Returns: False if the log cannot be read. Memory entries must not be used then.
     @discardableResult
     func catchUp(_ cache: DiskCache) -> Bool {
         let began = CacheStorage.coarseNow
@@ -210,7 +211,7 @@ extension CacheStorage {
         return true
     }
 
-    /// Nanoseconds of a clock that does not go back, some milliseconds late.
+    /// Nanoseconds of a monotonic clock that may lag by some milliseconds.
     private static var coarseNow: Int64 {
         var now = timespec()
         clock_gettime(CLOCK_MONOTONIC_COARSE, &now)
@@ -219,10 +220,10 @@ extension CacheStorage {
 
     // MARK: Looking on disk
 
-    /// Looks up the entries of a key on disk. Entries that are small enough are copied to memory.
+    /// Looks up the entries of a key on disk. Small entries are copied to memory.
     ///
-    /// - Parameter deliver: gets the entries, and whether what is in memory may be given, too.
-    /// - Returns: false when there is no disk to ask; then nothing is delivered.
+    /// - Parameter deliver: Receives the entries, and whether memory entries may be used, too.
+    /// - Returns: False if there is no disk cache. Nothing is delivered then.
     func findOnDisk(
         _ key: CacheKey, on gate: LoopGate, then deliver: @escaping @Sendable ([CachedEntry], Bool) -> Void
     ) -> Bool {
@@ -230,7 +231,7 @@ extension CacheStorage {
         return disk.run(
             { [self] cache in
                 let isCurrent = age == .current || catchUp(cache)
-                // Before the look: what is changed from here on may not be in what is found.
+                // Read before the lookup: the entries found may lack changes made after this moment.
                 let moment = writes.momentInIndex
                 let entries = cache.find(key).map { entry in
                     promote(entry, cache, since: moment).map { CachedEntry.memory($0) } ?? .disk(entry)
@@ -239,7 +240,7 @@ extension CacheStorage {
             }, on: gate, then: { deliver($0.0, $0.1) })
     }
 
-    /// Puts an entry of the disk into memory, unless one is there that is as new.
+    /// Copies a disk entry to memory, unless memory has an entry that is as new.
     private func promote(_ entry: DiskEntry, _ cache: DiskCache, since moment: CacheMoment) -> MemoryCache.Entry? {
         guard entry.response.contentLength <= memory.maximumBody else { return nil }
         let known = memory.find(entry.key).first {

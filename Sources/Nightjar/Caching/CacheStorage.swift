@@ -4,22 +4,22 @@ import NightjarHTTP
 import NightjarStorage
 import Synchronization
 
-/// Answers that are kept to be given again (RFC 9111), in memory and, with a folder, on disk. For one client or several; any
-/// thread.
+/// An HTTP cache (RFC 9111) in memory and, with a folder, on disk. Several clients can share it. Any thread.
 ///
-/// A private cache: what was asked for with one credential is never given to who comes with another, or with none.
+/// The cache is private: a response to a request with one credential is never returned to a request with another
+/// credential or none.
 ///
-/// What is on disk outlives the process and is shared with others that use the same folder at the same time. It is worth no
-/// failure: a disk that is full, slow, damaged or not to be written costs hits and never a call, and the log of the clients
-/// tells of it.
+/// Entries on disk outlive the process. Other processes can use the same folder at the same time. A disk that is full,
+/// slow, damaged or read-only causes misses, never failed calls, and is reported to the clients' logs.
 public final class CacheStorage: Sendable {
-    /// What a cache is to be, for whoever opens it later.
+    /// The settings of a cache that is opened later.
     public struct Settings: Sendable, Equatable {
-        /// Bytes in memory, everything counted. Answers beyond 1 MiB, or an eighth of this, are not kept there.
+        /// The limit of memory in bytes, including overhead. Default: 20 MiB. Bodies above 1 MiB, or above an eighth of
+        /// this limit, are not stored in memory.
         public var memory = 20 << 20
-        /// Bytes on disk; nil: nothing is kept there.
+        /// The limit of disk space in bytes. Nil disables the disk cache.
         public var disk: Int?
-        /// The folder on disk; nil: `nightjar` in the user's folder for caches (`XDG_CACHE_HOME`, else `~/.cache`).
+        /// The folder on disk. Default: `nightjar` in the user's cache directory (`XDG_CACHE_HOME`, else `~/.cache`).
         public var folder: String?
 
         public init(memory: Int = 20 << 20, disk: Int? = nil, folder: String? = nil) {
@@ -33,45 +33,45 @@ public final class CacheStorage: Sendable {
     let disk: CacheDisk?
     let counts = Counts()
     let writes = RecentWrites()
-    /// When the last check of what others have changed began: ``isCurrent``.
+    /// When the last check for changes by others began: ``isCurrent``.
     let checked = Atomic<Int64>(-(1 << 62))
     let isChecking = Atomic<Bool>(false)
     let urlNames = Mutex(URLNames())
     let heirs = PartitionHeirs()
     private let birth = Fork.generation
 
-    /// Whether this is the child of a fork, where the locks may be held by threads that are not there.
+    /// Whether this process is a forked child. The locks may then be held by threads that do not exist.
     public var isOfParent: Bool { Fork.hasHappened(since: birth) }
 
     static let forked = NightjarError(
-        .forked, "this cache belongs to the parent process; make a new one after fork")
+        .forked, "this cache belongs to the parent process; create a new one after fork")
 
-    /// Touches no disk yet.
+    /// Creates a cache. Does not access the disk yet.
     ///
-    /// - Throws: `invalid_argument` where a folder is needed and none is known.
+    /// - Throws: `invalid_argument` if a folder is needed and none is known.
     public convenience init(_ settings: Settings = Settings()) throws(NightjarError) {
         try self.init(settings, grace: CacheDisk.grace)
     }
 
-    /// - Parameter grace: seconds that a removal, a flush and the end of a client wait for other processes.
+    /// - Parameter grace: Seconds that a removal, a flush and closing a client wait for other processes.
     init(_ settings: Settings, grace: Double) throws(NightjarError) {
         memory = MemoryCache(maximumBytes: settings.memory)
         guard let size = settings.disk else {
             guard settings.folder == nil else {
-                throw NightjarError(.invalidArgument, "the cache has a folder and no room on disk; say how much (disk)")
+                throw NightjarError(.invalidArgument, "the cache has a folder but no disk limit; set the option disk")
             }
             disk = nil
             return
         }
         guard let folder = settings.folder ?? CacheStorage.standardFolder, !folder.isEmpty else {
             throw NightjarError(
-                .invalidArgument, "there is no folder for caches (XDG_CACHE_HOME and HOME are not set); name one (path)"
+                .invalidArgument, "no cache folder is known: XDG_CACHE_HOME and HOME are not set; set the option path"
             )
         }
         disk = CacheDisk(folder: folder, maximumBytes: size, grace: grace)
     }
 
-    /// Whether it leaves something on disk.
+    /// Whether entries are stored on disk.
     public var isPersistent: Bool { disk != nil }
 
     private static var standardFolder: String? {
@@ -81,18 +81,18 @@ public final class CacheStorage: Sendable {
         return (variable("XDG_CACHE_HOME") ?? variable("HOME").map { $0 + "/.cache" }).map { $0 + "/nightjar" }
     }
 
-    // MARK: By hand
+    // MARK: Manual removal
     //
-    // In the child of a fork there is nothing to be removed, and nothing to be seen.
+    // In the child of a fork these functions remove nothing and report nothing.
     //
-    // A response whose request was sent before a removal is not stored after it. Other processes and other caches of the
-    // folder give nothing that was removed, from a second later at the latest.
+    // A response whose request was sent before a removal is not stored after it. Other processes and other caches of
+    // the folder stop using removed entries within one second.
 
-    /// Removes all responses of a URL, whoever requested them.
+    /// Removes all responses of a URL, in all partitions.
     ///
-    /// - Returns: how many there were.
-    /// - Throws: `storage` when they cannot be removed from the disk, or another process holds its index for 5 seconds.
-    ///   They are gone from memory then, and the removal is tried again as long as the cache is open.
+    /// - Returns: The number of removed entries.
+    /// - Throws: `storage` if the entries cannot be removed from disk, or if another process locks the index for 5
+    ///   seconds. The entries are removed from memory in any case, and the removal is repeated while the cache is open.
     @discardableResult
     public func remove(url: RequestURL) throws(NightjarError) -> Int {
         guard !isOfParent else { return 0 }
@@ -101,11 +101,11 @@ public final class CacheStorage: Sendable {
         return try removed(memory.remove(url: address), ticket) { $0.remove(url: address, ticket: ticket) }
     }
 
-    /// Removes all responses whose URL begins so: byte by byte, `https://api.example/v1/`. On disk, secrets in queries are
-    /// masked, and only what stands before them counts.
+    /// Removes all responses whose URL begins with `prefix`, compared byte by byte, for example
+    /// `https://api.example/v1/`. On disk, secrets in queries are masked; only the text before them is compared.
     ///
-    /// - Returns: how many there were.
-    /// - Throws: as ``remove(url:)``.
+    /// - Returns: The number of removed entries.
+    /// - Throws: As ``remove(url:)``.
     @discardableResult
     public func remove(prefix: String) throws(NightjarError) -> Int {
         guard !isOfParent else { return 0 }
@@ -115,8 +115,8 @@ public final class CacheStorage: Sendable {
 
     /// Removes all responses.
     ///
-    /// - Returns: how many there were.
-    /// - Throws: as ``remove(url:)``.
+    /// - Returns: The number of removed entries.
+    /// - Throws: As ``remove(url:)``.
     @discardableResult
     public func removeAll() throws(NightjarError) -> Int {
         guard !isOfParent else { return 0 }
@@ -124,30 +124,31 @@ public final class CacheStorage: Sendable {
         return try removed(memory.removeAll(), ticket) { $0.removeAll(ticket: ticket) }
     }
 
-    /// Waits until all that is to be on disk is there. Of no effect without a folder.
+    /// Waits until all pending entries and changes are on disk. Has no effect without a folder.
     ///
-    /// A response that the disk does not take is no error. The log of the clients reports why.
+    /// A response that the disk cannot store is not an error. The reason is logged by the clients.
     ///
-    /// - Throws: `storage` when an invalidation or a removal cannot be written, or another process holds the index for 5
-    ///   seconds: other processes may give responses that are no longer valid. It is tried again as long as the cache is open.
+    /// - Throws: `storage` if an invalidation or a removal cannot be written, or if another process locks the index for
+    ///   5 seconds. Other processes may then return responses that are no longer valid. The change is repeated while
+    ///   the cache is open.
     public func flush() throws(NightjarError) { try disk?.flush() }
 
-    /// What has happened since this was made, and what there is now.
+    /// Counts since the cache was created, and its current size.
     public struct Statistics: Sendable, Equatable {
-        /// Calls that were answered from here without asking a server.
+        /// Calls that were answered from the cache without a request.
         public var hits = 0
-        /// Calls of those that were answered with what was stale.
+        /// Those hits whose entry was stale.
         public var stale = 0
-        /// Calls that a server had to answer.
+        /// Calls that needed a response from the server.
         public var misses = 0
-        /// Calls whose stored answer a server said to hold still.
+        /// Calls whose cache entry was validated by a 304 response.
         public var validations = 0
-        /// Bytes of content that came from here and from no server.
+        /// Body bytes that were served from the cache.
         public var bytesSaved = 0
-        /// Answers in memory, and bytes of all that belongs to them.
+        /// Entries in memory, and their size in bytes including overhead.
         public var memoryEntries = 0
         public var memoryBytes = 0
-        /// Answers on disk, and bytes of their content.
+        /// Entries on disk, and the size of their bodies in bytes.
         public var diskEntries = 0
         public var diskBytes = 0
     }
@@ -159,7 +160,7 @@ public final class CacheStorage: Sendable {
         return statistics
     }
 
-    /// The same without what is on disk, which may take a while to say.
+    /// The statistics without the disk, which may block.
     public var memoryStatistics: Statistics {
         guard !isOfParent else { return Statistics() }
         let inMemory = memory.statistics

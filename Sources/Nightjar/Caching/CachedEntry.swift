@@ -2,10 +2,10 @@ import NIOCore
 import NightjarHTTP
 import NightjarStorage
 
-/// A stored answer, wherever it is.
+/// A cache entry in memory or on disk.
 enum CachedEntry: Sendable {
     case memory(MemoryCache.Entry)
-    /// Behind a pointer, so that both are one, and a copy is a retain.
+    /// Indirect, so that a copy is one retain.
     indirect case disk(DiskEntry)
 
     var response: StoredResponse {
@@ -17,15 +17,15 @@ enum CachedEntry: Sendable {
 }
 
 extension CachedEntry {
-    /// Whether both are for the same requests.
+    /// Whether both entries match the same requests.
     func isVariant(of other: CachedEntry) -> Bool {
         response.selectsAs(other.response)
     }
 }
 
 extension [CachedEntry] {
-    /// What was found on disk, joined by what is in memory now: what the disk did not take, and what has been changed or
-    /// stored since the disk was read.
+    /// Merges disk entries with memory entries. A memory entry wins if it has changed or was stored since the disk was
+    /// read, or if the disk did not store it.
     func joined(by inMemory: [CachedEntry]) -> [CachedEntry] {
         filter { found in
             guard case .memory = found else { return true }
@@ -38,7 +38,7 @@ extension [CachedEntry] {
 }
 
 extension CacheStorage {
-    /// Opens the body of an answer that is on disk, and nowhere else.
+    /// Opens the body of an entry that is only on disk.
     func open(
         _ entry: DiskEntry, on gate: LoopGate, then deliver: @escaping @Sendable (BodyReader?) -> Void
     ) -> Bool {
@@ -47,7 +47,7 @@ extension CacheStorage {
 }
 
 extension StoredResponse {
-    /// Not what has taken its place since, whose content is another's, nor what was taken back since.
+    /// Whether both describe the same stored response. False after the response was replaced or invalidated.
     func isSameAnswer(as other: StoredResponse) -> Bool {
         requested == other.requested && received == other.received && status == other.status
             && contentLength == other.contentLength && isInvalidated == other.isInvalidated

@@ -2,13 +2,12 @@ import NIOCore
 import NightjarHTTP
 
 extension Call {
-    /// Makes a call that does the rest of this one again, from the stage that is asked now, with nobody waiting for it but
-    /// who wants to hear of it, once this one has its answer.
+    /// Starts a background call that repeats the rest of this call, beginning below the current stage.
     ///
     /// - Parameters:
-    ///   - isHeard: the caller hears of it, if it wants to and of no other.
-    ///   - prepare: runs before the new call begins.
-    /// - Returns: false when it cannot begin.
+    ///   - isHeard: Whether the caller's `refreshed` callback is called. It is called at most once per task.
+    ///   - prepare: Runs before the new call begins.
+    /// - Returns: False if the call cannot begin.
     func refresh(_ request: PreparedRequest, isHeard: Bool, prepare: (Call) -> Void) -> Bool {
         let expected = options.expectedStatuses
         let caller = task
@@ -22,7 +21,7 @@ extension Call {
                         ? result : .failure(NightjarError(unexpected: response, to: request.method))
                 })
         }
-        // What nobody wants to have is not collected.
+        // Without a callback the body is discarded.
         if refreshed == nil { handlers.body = { _, _ in } }
         let queue = refreshed == nil ? nil : caller.handlers.refreshQueue ?? caller.queue
         let task = ClientTask(
@@ -41,6 +40,6 @@ extension Call {
         return true
     }
 
-    /// For a fetch that nobody waits for.
+    /// The timeout of a background call if the caller set none.
     private static let longestRefresh = Duration.seconds(300)
 }

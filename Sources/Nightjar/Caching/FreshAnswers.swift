@@ -4,26 +4,27 @@ import NightjarHTTP
 import NightjarStorage
 import Synchronization
 
-/// Answers of the memory cache that need no thought, for the threads of callers: to cross to the client's loop costs ten times
-/// what such an answer does (DESIGN section 2).
+/// Memory cache entries that the threads of callers can return without the client's loop. Switching to the loop costs
+/// ten times as much as such a response (DESIGN section 2).
 ///
-/// The loop has just given each of them to a request that was the same to the byte, by all rules; within the same second of
-/// the clock, and while the entry is the one in the cache, it would give it again. A handful is kept.
+/// The loop has just returned each response to an identical request, after applying all rules. Within the same second
+/// of the clock, and while the entry is in the cache, it would return the response again. At most 256 responses are
+/// kept.
 final class FreshAnswers: Sendable {
     private struct Answer {
         let request: PreparedRequest
         let options: Options
         let response: Response
         let entry: MemoryCache.Entry
-        /// Of the clock.
+        /// The second of the realtime clock.
         let second: Int
     }
 
-    /// What else than the request has a say.
+    /// The options that affect the response besides the request.
     struct Options: Equatable {
         let policy: CachePolicy
         let decompresses: Bool
-        /// Which of the client's logins, where its token goes along, and as of when; else nil and 0.
+        /// The login whose token the request carries, and its generation. Nil and 0 without a login.
         let account: Int?
         let login: UInt64
     }
@@ -35,14 +36,14 @@ final class FreshAnswers: Sendable {
 
     private let storage: CacheStorage
     private let state = Mutex(State())
-    /// Changes when somebody signs in or out.
+    /// Incremented at each login and logout.
     let login = Atomic<UInt64>(1)
 
     init(_ storage: CacheStorage) { self.storage = storage }
 
-    /// From any thread.
+    /// Returns the response to a request. Any thread.
     ///
-    /// - Returns: nil where the loop has to be asked.
+    /// - Returns: Nil if the loop must handle the call.
     func find(_ request: PreparedRequest, _ options: Options, maximumBody: Int) -> Response? {
         let place = FreshAnswers.place(of: request)
         let found = state.withLock { state -> (Response, MemoryCache.Entry)? in
@@ -61,10 +62,10 @@ final class FreshAnswers: Sendable {
         return response
     }
 
-    /// From the loop: `response` was given out of `entry`.
+    /// Records that the loop returned `response` from `entry`.
     func keep(_ response: Response, for request: PreparedRequest, _ options: Options, of entry: MemoryCache.Entry) {
         let second = FreshAnswers.second
-        // An entry that expires within this second is left to the loop, whose clock is precise.
+        // The loop, whose clock is precise, handles an entry that expires within this second.
         guard let end = entry.response.freshness.freshUntil,
             end.seconds > Int64(second) + 1
                 || end.seconds == Int64(second) + 1 && end.nanoseconds >= FreshAnswers.clockLag
@@ -72,7 +73,7 @@ final class FreshAnswers: Sendable {
         let answer = Answer(
             request: request, options: options, response: response, entry: entry, second: second)
         let place = FreshAnswers.place(of: request)
-        // Whatever it replaces ends behind the lock.
+        // The replaced value is released outside the lock.
         let previous = state.withLock { state -> Answer? in
             guard !state.isClosed else { return nil }
             defer { state.answers[place] = answer }
@@ -81,7 +82,7 @@ final class FreshAnswers: Sendable {
         withExtendedLifetime(previous) {}
     }
 
-    /// The client is closed: its calls fail.
+    /// Closes the table with the client, because calls of a closed client fail.
     func close() {
         let answers = state.withLock { state in
             state.isClosed = true
@@ -91,14 +92,14 @@ final class FreshAnswers: Sendable {
         withExtendedLifetime(answers) {}
     }
 
-    /// Some of those that are asked for again and again; two of one place take turns.
+    /// The number of slots. Two requests with the same slot replace each other.
     private static let count = 256
 
     private static func place(of request: PreparedRequest) -> Int {
         Int(request.fingerprint % UInt64(count))
     }
 
-    /// Nanoseconds by which the coarse clock may be late: some ticks of the kernel.
+    /// The maximum lag of the coarse clock in nanoseconds: some kernel ticks.
     private static let clockLag: Int32 = 50_000_000
 
     private static var second: Int {
@@ -109,7 +110,7 @@ final class FreshAnswers: Sendable {
 }
 
 extension CallOptions {
-    /// Whatever answer there is, is the call's.
+    /// Whether the options accept any response.
     var hasNoSay: Bool { expectedStatuses.isEmpty && schema == nil && contract == nil && planted == nil }
 }
 

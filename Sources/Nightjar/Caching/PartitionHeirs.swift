@@ -2,14 +2,15 @@ import DequeModule
 import NightjarHTTP
 import Synchronization
 
-/// The partitions that continue another, because a reusable response has replaced cookies of its request: see
-/// ``CookieSuccession``. In memory only: after a restart the responses of a replaced cookie are fetched again. Any thread.
+/// Partitions that continue another partition because a reusable response replaced cookies of its request: see
+/// ``CookieSuccession``. Kept in memory only: after a restart the responses of a replaced cookie are fetched again. Any
+/// thread.
 final class PartitionHeirs: Sendable {
-    /// A partition of one origin. Other origins' cookies may have the same values by design of whoever sets them.
+    /// A partition of one origin. Cookies of other origins may have the same values.
     private struct Heir: Hashable {
         let origin: Origin
         let partition: CachePartition
-        /// Nil: for all URLs of the origin.
+        /// Nil for all URLs of the origin.
         let url: String?
     }
 
@@ -27,7 +28,7 @@ final class PartitionHeirs: Sendable {
         return CacheKey(url: key.url, partition: ancestor)
     }
 
-    /// The key of the one response that brought the cookies of `key` to a request without them; nil if there is none.
+    /// The key of the response that set the cookies of `key` for a request without them. Nil if there is none.
     func origin(of key: CacheKey, _ origin: Origin) -> CacheKey? {
         ancestor(origin, key.partition, url: key.url).map { CacheKey(url: key.url, partition: $0) }
     }
@@ -37,7 +38,7 @@ final class PartitionHeirs: Sendable {
         return table.withLock { $0.ancestors[Heir(origin: origin, partition: partition, url: url)] }
     }
 
-    /// Makes `partition` continue `ancestor`: for all URLs of the origin, or to read the response of one URL.
+    /// Makes `partition` continue `ancestor`, for all URLs of the origin or for one URL.
     func add(_ partition: CachePartition, of ancestor: CachePartition, _ origin: Origin, url: String? = nil) {
         guard partition != ancestor else { return }
         isUsed.store(true, ordering: .relaxed)
@@ -51,6 +52,6 @@ final class PartitionHeirs: Sendable {
         }
     }
 
-    /// Each takes about 200 bytes. A client whose cookie changes with each response needs the last few.
+    /// Each takes about 200 bytes. A client whose cookie changes with each response needs only the last few.
     private static let most = 4096
 }

@@ -1,18 +1,18 @@
 import NightjarStorage
 import Synchronization
 
-/// The changes that a cache object has made, for any of its clients, and those of others that it has read: a response that
-/// was requested before a change, and arrives after it, may say what was there before. Any thread.
+/// Changes made by this cache object and changes by others that it has read. A response that was requested before a
+/// change and arrives after it may be outdated. Any thread.
 ///
-/// A writer notes its change before it changes an entry, and whoever stores asks before and after: so one of them sees the
-/// other.
+/// A writer records its change before it changes an entry. A store checks for changes before and after it. So at least
+/// one of them sees the other.
 final class RecentWrites: Sendable {
     private struct State {
         var changes = LocalChanges<[UInt8]>()
         var tier = MemoryTier()
     }
 
-    /// The count of changes, for those who only want to know that there are none.
+    /// The number of changes, read without the lock.
     private let count = Atomic<UInt64>(0)
     private let state = Mutex(State())
 
@@ -21,15 +21,15 @@ final class RecentWrites: Sendable {
         state.withLock { CacheMoment(index: $0.tier.index, shared: $0.tier.seen, local: $0.changes.count) }
     }
 
-    /// The changes that an entry which is read from the index now is known to respect.
+    /// The changes that are already applied to entries read from the index now.
     var momentInIndex: CacheMoment {
         state.withLock { CacheMoment(index: $0.tier.index, shared: $0.tier.seen, local: $0.changes.countInIndex) }
     }
 
     /// - Parameters:
-    ///   - url: nil: the entries of more than one URL are concerned.
-    ///   - isWritten: there is no index, so ``wrote(_:)`` is not called.
-    /// - Returns: the ticket of the change.
+    ///   - url: Nil if the change affects more than one URL.
+    ///   - isWritten: There is no index, so ``wrote(_:)`` is not called.
+    /// - Returns: The ticket of the change.
     func note(_ effect: ChangeEffect, _ url: String?, isWritten: Bool) -> UInt64 {
         let name = url.map { CacheChange.name(ofURL: $0) }
         return state.withLock { state in
@@ -39,21 +39,21 @@ final class RecentWrites: Sendable {
         }
     }
 
-    /// The change is in the index, or nothing is found there before it is.
+    /// The change is in the index, or the index cannot be read before it is applied.
     func wrote(_ ticket: UInt64) { state.withLock { $0.changes.wrote(ticket) } }
 
-    /// Whether a response may be stored in memory that was requested at `moment`.
+    /// Whether a response that was requested at `moment` may be stored in memory.
     func verdict(_ url: String, since moment: CacheMoment) -> StoreVerdict {
         guard moment.local < count.load(ordering: .acquiring) else { return .asIs }
         let name = CacheChange.name(ofURL: url)
         return state.withLock { $0.changes.verdict(name, since: moment) }
     }
 
-    // MARK: Those of others, on the disk's thread
+    // MARK: Changes by others, on the disk's thread
 
     var tier: MemoryTier { state.withLock { $0.tier } }
 
-    /// - Parameter changes: nil: they are not known, and may concern anything.
+    /// - Parameter changes: Nil if the changes are unknown and may affect any entry.
     func note(_ changes: [CacheChange]?) {
         state.withLock { state in
             if let changes {

@@ -3,14 +3,14 @@ import NightjarHTTP
 import NightjarStorage
 import NightjarTransport
 
-/// A stored answer, given to a call as an exchange with a server would: what is large a part at a time, read from the disk
-/// while the call goes on taking it. On the loop.
+/// Delivers a cache entry to a call like an exchange with a server. A large body is read from disk in parts, as the
+/// call consumes it. Used on the loop.
 final class StoredExchange: ReplayedExchange, @unchecked Sendable {
     let source: ResponseSource
     private let head: ResponseHead
     private let trailers: Headers
     private let body: Content
-    /// Bytes that are still to come.
+    /// Bytes not yet delivered.
     private var remaining: Int
     private let workers: WorkerThreads
     private weak var receiver: (any ExchangeReceiver)?
@@ -19,11 +19,11 @@ final class StoredExchange: ReplayedExchange, @unchecked Sendable {
 
     enum Content {
         case memory(ByteBuffer)
-        /// At its beginning, or where a part of it begins.
+        /// Positioned at the first byte to deliver.
         case disk(BodyReader)
     }
 
-    /// - Parameter count: bytes of content.
+    /// - Parameter count: The body length in bytes.
     init(
         _ head: ResponseHead, _ trailers: Headers, _ body: Content, count: Int, from source: ResponseSource,
         readBy workers: WorkerThreads
@@ -74,7 +74,7 @@ final class StoredExchange: ReplayedExchange, @unchecked Sendable {
             readOn()
         case .success(nil):
             self.receiver = nil
-            receiver.exchangeFailed(NightjarError(.storage, "the cached body is shorter than it was"))
+            receiver.exchangeFailed(NightjarError(.storage, "the cached body is shorter than its recorded length"))
         case .failure(let error):
             self.receiver = nil
             receiver.exchangeFailed(error)
@@ -92,10 +92,10 @@ final class StoredExchange: ReplayedExchange, @unchecked Sendable {
         readOn()
     }
 
-    // There is nobody to send to.
+    // A cache entry takes no request body.
     func send(_ part: ByteBuffer) {}
     func endBody() {}
 
-    /// Bytes read at a time: as many as a call may have waiting for its reader.
+    /// Bytes read at a time: the size of a call's receive window.
     private static let part = ClientTask.window
 }

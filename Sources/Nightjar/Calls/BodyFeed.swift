@@ -1,35 +1,35 @@
 import NIOCore
 import NightjarHTTP
 
-/// Brings the request's body of one call, where it does not lie ready, to the exchange of each attempt: part by part, as the
-/// connection asks for them. On the client's loop.
+/// Provides the request body of one call if it must be produced. Delivers it to each attempt's exchange in parts, as
+/// the connection requests them. Used on the client's loop.
 ///
-///     resting ──wants──▶ caller, worker ──part──▶ resting
-///                └─ again from the start ─▶ rewinding ──rewound──▶ caller
+///     nobody ──connection wants a part──▶ caller or worker ──part──▶ nobody
+///        └──second attempt──▶ rewinding ──rewound──▶ caller
 ///
-/// A part that was made or given for an attempt that is over goes nowhere.
+/// A part that was produced for an earlier attempt is discarded.
 final class BodyFeed: @unchecked Sendable {
-    /// Whose turn it is. `rewinding`: the caller is told to begin anew; what it gave for an attempt that is over may still
-    /// be on its way here.
+    /// Who produces the next part. `rewinding`: the caller has been asked to start again; parts for the earlier attempt
+    /// may still arrive.
     private enum Turn { case nobody, rewinding, caller, worker }
 
     private unowned let call: Call
     private var turn = Turn.nobody
-    /// Bytes that the connection has asked for.
+    /// The maximum size of the next part in bytes, as the connection requested it.
     private var wanted = 0
-    /// The body of this attempt, where it is read from files or compressed on its way.
+    /// The body of this attempt, if it is read from files or compressed.
     private var upload: Upload?
-    /// The caller has given part of it, which has to begin anew when it is sent again.
+    /// Whether the caller has provided part of the body. A second attempt must then rewind it.
     private var isTaken = false
-    /// Of the present attempt nothing was asked for yet.
+    /// Whether the connection has not yet requested a part of this attempt.
     private var isAtStart = true
 
     init(_ call: Call) { self.call = call }
 
-    /// Whether a part is waited for, which is not the peer's to bring.
+    /// Whether the call waits for a body part. The idle timeout of the server does not run meanwhile.
     var isAwaited: Bool { turn != .nobody }
 
-    /// Whether a caller who gives it part by part can give the same again.
+    /// Whether the body can be sent again from its start.
     var canBeginAnew: Bool { !isTaken || call.task.handlers.rewindBody != nil }
 
     func attemptStarted() {
@@ -43,7 +43,7 @@ final class BodyFeed: @unchecked Sendable {
         upload = nil
     }
 
-    // MARK: From the connection
+    // MARK: Events of the connection
 
     func wants(_ maximum: Int) {
         wanted = maximum
@@ -68,9 +68,9 @@ final class BodyFeed: @unchecked Sendable {
         call.loop.post(.provideBody(call.task, maximum: wanted), to: call.task.queue)
     }
 
-    // MARK: From the caller
+    // MARK: Events of the caller
 
-    /// It begins anew: what comes from here on is for this attempt.
+    /// The caller has rewound the body: the following parts belong to this attempt.
     func rewound() {
         if turn == .rewinding { askCaller() }
     }
@@ -87,13 +87,13 @@ final class BodyFeed: @unchecked Sendable {
         }
     }
 
-    // MARK: To the connection
+    // MARK: Sending
 
-    /// Makes a part on a worker's thread.
+    /// Produces a part on a worker thread.
     private func work(_ upload: Upload, _ body: @escaping @Sendable () throws(NightjarError) -> BodyPart) {
         turn = .worker
         call.loop.workers.run("reading the request's body", body) { [weak self] result in
-            // The attempt it was made for may be over.
+            // The attempt that the part was produced for may have ended.
             guard let self, self.upload === upload, turn == .worker else { return }
             switch result {
             case .success(.bytes(let bytes)) where bytes.readableBytes == 0: ask()

@@ -5,21 +5,21 @@ import NightjarTransport
 
 /// Drives one call through the stages and the transport, on the client's loop.
 ///
-///     begin ──stages down──▶ exchange ──head──▶ stages up ──body──▶ answer ──stages up──▶ finished
-///               ▲                                   │                          │
-///               └────────────── again ──────────────┴──────────────────────────┘
+///     begin ──stages down──▶ exchange ──head──▶ stages up ──body──▶ response ──stages up──▶ finished
+///               ▲                                   │                            │
+///               └────────────── again ──────────────┴────────────────────────────┘
 ///
-/// Carries out the stages' verdicts and thinks nothing itself. Ends exactly once.
+/// Carries out the stages' verdicts and decides nothing itself. Ends exactly once.
 ///
-/// The client makes calls of its own too: a refresh of a token, which passes another chain, and an exchange that several
-/// calls share, which begins below the stage that has found them alike.
+/// The client also makes internal calls: a token refresh, which uses a chain of its own, and an exchange that several
+/// calls share, which begins below the stage that coalesced them.
 final class Call: ExchangeReceiver, @unchecked Sendable {
     private enum State {
         /// Between attempts, or in the stages.
         case preparing
-        /// In line for a connection.
+        /// Waiting for a connection.
         case waiting
-        /// On a connection, no final head yet.
+        /// Sent on a connection; no final response head yet.
         case sent
         case receiving
         case finished
@@ -28,16 +28,16 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     let task: ClientTask
     let loop: ClientLoop
     let chain: Chain
-    /// The stage above those that this call passes; -1: it passes all.
+    /// The position of the stage above the first stage that this call passes. -1: the call passes all stages.
     private let above: Int
-    /// Takes what an inner call came to; nil for a caller's, whose queue hears it.
+    /// Receives the result of an internal call. Nil for a caller's call, whose queue receives the result.
     private let conclude: ((Result<Response, NightjarError>) -> Void)?
     let started: NIODeadline
-    /// What goes on the wire; stages may add to it.
+    /// The request to send. Stages may change it.
     var request: PreparedRequest
     var limits: TimeLimits
     private(set) var attempts = 0
-    /// Nil for a body that is what it is.
+    /// Nil for a body that is not decoded.
     var decoding: BodyDecoding?
     /// The states that the stages keep for this call.
     var states = CallStates()
@@ -45,37 +45,40 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     var redirects: [RedirectPolicy.Visit] = []
     /// The errors of the attempts that were followed by another attempt.
     var failures: [NightjarError] = []
-    /// The cache partition of the login whose token the request carries; nil: it carries none, or the token has no partition.
+    /// The cache partition of the login whose token the request carries. Nil if it carries none, or if the token has no
+    /// partition.
     var loginPartition: CachePartition?
-    /// Nil where nobody hears how far it has come.
+    /// Nil if the caller does not observe progress.
     private var progressWatch: ProgressWatch?
-    /// The exchange whose response this call waits for together with other calls; nil: none.
+    /// The exchange whose response this call waits for together with other calls, or nil.
     var sharedExchange: Call?
-    /// The call that this exchange was begun for, while it lasts.
+    /// The call that this exchange was started for, while that call lasts.
     private(set) var branchedFrom: Call?
-    /// The call whose stored answer this one fetches anew, for its caller to hear; while this one lasts.
+    /// The call whose cache entry this call revalidates. Set while this call runs and its caller has a `refreshed`
+    /// callback.
     var refreshes: Call?
-    /// Tells of the other's end behind the end of this one.
+    /// Posts the completion of the background call after the completion of this call.
     private var afterwards: (() -> Void)?
-    /// Of an exchange that calls share: those that wait for it.
+    /// The calls that wait for this shared exchange.
     var waiters: (() -> [Call])?
-    /// A redirect has led to another origin: credentials go nowhere any more, not even back.
+    /// Whether a redirect has led to another origin. Credentials are then never sent again, not even to the first
+    /// origin.
     var credentialsAreDropped = false
-    /// Why it went as it did, so far.
+    /// The decisions so far, which explain the course of the call.
     private(set) var decisions: [Decision] = []
-    /// What the last exchange has brought, and how many of those decisions it knows.
+    /// The response of the last exchange, and how many decisions it already contains.
     private var completed: (response: Response, decisions: Int)?
-    /// What a stage waits for, and which: nil where none does.
+    /// The stage that the call waits for, and the response or error on its way through it. Nil if no stage is waiting.
     private var question: (stage: Int, isAnswering: Response?, isFailing: NightjarError?)?
-    /// The decision that the call waits for from its caller; nil: none.
+    /// The decision that the call waits for from its caller, or nil.
     private var pendingDecision: DecisionRequest?
-    /// The stage that is asked now.
+    /// The position of the stage that is running.
     private(set) var asked = -1
-    /// What a stage has said before it could be asked for it.
+    /// A verdict that arrived before its stage returned `wait`.
     private var early: Verdict?
-    /// Where the loop keeps this call.
+    /// The index of this call in the loop's list.
     var place = 0
-    /// Begun so far.
+    /// The number of exchanges started so far.
     private var exchanges: UInt32 = 0
 
     private var state = State.preparing {
@@ -84,30 +87,31 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
             if state == .sent { loop.moderation.began() } else { loop.moderation.ended() }
         }
     }
-    /// An attempt before the present one was on a connection: whatever becomes of this one, a server may have acted.
+    /// Whether an earlier attempt was sent on a connection. The server may then have processed the request, whatever
+    /// happens to this attempt.
     private var wasSentBefore = false
-    /// The server has said, or it is known otherwise, that it did not act on the present attempt.
+    /// Whether it is known that the server did not process the current attempt.
     var wasTurnedAway = false
     private var exchange: (any Exchange)?
-    /// The place in the chain that the present exchange comes from: the stage that replays what it has kept, or the bottom.
+    /// The position where the current exchange begins: that of the stage that replays a stored response, or the bottom.
     private var spring: Int
     /// The source that the response reports.
     private var source = ResponseSource.network
     private var head: ResponseHead?
     private var content = ByteBuffer()
     private(set) var timing = Timing()
-    /// The content bytes that the present exchange has received, still coded. A coalesced call gets the number of the exchange
-    /// that it has shared, at its end.
+    /// The content bytes received by the current exchange, before decoding. A coalesced call takes over the number of
+    /// its shared exchange when it ends.
     var receivedBytes = 0
     private var sentAt: NIODeadline
     private var isPaused = false
-    /// Nil for a request whose body lies ready.
+    /// Nil if the request body is complete in memory.
     private(set) var feed: BodyFeed?
-    /// Whether the body is kept for the response rather than handed out as it comes.
+    /// Whether the body is collected for the response. Otherwise it is delivered as it arrives.
     var collectsBody: Bool
-    /// Part of an answer is with the caller.
+    /// Whether part of the response has been delivered to the caller.
     private(set) var answerIsGone = false
-    /// The total limit has run out, and a stage has been asked to respond all the same.
+    /// Whether the total timeout has expired and the stages have been asked for a response instead.
     private var hasExpired = false
 
     var options: CallOptions { task.options }
@@ -117,21 +121,22 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     func isExchanging(below stage: Int) -> Bool {
         question.map { $0.stage > stage } ?? (state != .preparing && state != .finished)
     }
-    /// Nanoseconds from the request to what has come last.
+    /// Nanoseconds from sending the request to the last progress.
     var delay: Int64 { (limits.lastProgress - sentAt).nanoseconds }
-    /// The answer that is being read comes from the cache.
+    /// Whether the response in progress comes from the cache.
     var isReplaying: Bool { spring < chain.bottom }
-    /// The client's own, of which no caller knows.
+    /// Whether this is an internal call of the client.
     var isInner: Bool { conclude != nil }
-    /// Where the program's own code runs that this call needs; nil: on the loop. Of an exchange that calls share, that of one.
+    /// The queue for callbacks of the program that this call needs, or nil for the loop. For a shared exchange, the
+    /// queue of its first waiting call.
     var audience: CompletionQueue? { (waiters?().first ?? self).task.queue }
-    /// The same for each who waits for it.
+    /// The queues of all calls that wait for this one.
     var audiences: [CompletionQueue?] { waiters.map { $0().map(\.task.queue) } ?? [task.queue] }
 
     /// - Parameters:
-    ///   - chain: nil: the chain in the task's options, or the client's if the options have none.
-    ///   - above: the place of the stage above the first that this call passes.
-    ///   - conclude: takes what an inner call came to.
+    ///   - chain: The chain, or nil for the chain in the task's options, or else the client's.
+    ///   - above: The position of the stage above the first stage that this call passes.
+    ///   - conclude: Receives the result of an internal call.
     init(
         _ task: ClientTask, on loop: ClientLoop, chain: Chain? = nil, below above: Int = -1,
         conclude: ((Result<Response, NightjarError>) -> Void)? = nil
@@ -157,7 +162,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     }
 
     private func descend(from first: Int) {
-        // Whoever closes the client ends each call, and one that ends makes way for others: none is to begin any more.
+        // Closing the client ends all calls. The end of one call may resume others, which must not begin.
         guard !loop.isClosing || isInner && branchedFrom == nil else { return }
         state = .preparing
         early = nil
@@ -186,16 +191,16 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         exchanges &+= 1
         let number = exchanges
         let begun = begin()
-        // Much may have happened meanwhile: it may have ended, another attempt have begun, the reader have fallen behind.
+        // The call may already have ended or started another attempt, or the reader may have fallen behind.
         guard exchanges == number, state == .waiting || isOnConnection else { return begun.cancel() }
         exchange = begun
         if isPaused { begun.pause() }
     }
 
-    /// Gives an answer that a stage has kept, as if it came from a server.
+    /// Delivers a stored response as if it came from a server.
     private func replay(_ stored: any ReplayedExchange, from stage: Int) {
         endAttempt()
-        // Of an exchange that failed, there may be a part of the content.
+        // Discards what a failed exchange has received.
         head = nil
         dropContent()
         collectsBody = task.handlers.body == nil
@@ -223,8 +228,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         }
     }
 
-    /// The verdict of the stage that waits, with ``Verdict/proceed`` for what was on its way through it. It may come while
-    /// the stage is still about to say that it waits.
+    /// Resumes the call with the verdict of the waiting stage. ``Verdict/proceed`` passes on what was on its way
+    /// through the stage. The verdict may arrive before the stage has returned `wait`.
     func goOn(_ verdict: Verdict) {
         guard let asked = question else {
             if state != .finished { early = verdict }
@@ -255,7 +260,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         }
     }
 
-    /// Another attempt, or a stage's answer to wait for, follows on the present one.
+    /// Ends the current attempt because another attempt or a wait follows.
     private func endAttempt() {
         let wasOnConnection = isOnConnection
         if wasOnConnection, !wasTurnedAway { wasSentBefore = true }
@@ -303,8 +308,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         finish(.failure(error))
     }
 
-    /// An inner call that does the rest of this one, from below the stage that is asked now. It has no end of its own: who
-    /// waits for it, ends it. It is still to begin.
+    /// Creates an internal call that performs the rest of this call, from below the current stage. It has no total
+    /// timeout; the calls that wait for it end it. The caller must begin it.
     func branch(conclude: @escaping (Result<Response, NightjarError>) -> Void) -> Call {
         let task = ClientTask(
             request, options.ofSharedExchange, handlers: TaskHandlers { _, _ in }, queue: nil, client: loop,
@@ -355,13 +360,13 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         }
     }
 
-    /// Notes why the call goes as it does.
+    /// Records a decision and its reason.
     func decide(_ what: Decision.What) {
         decisions.append(
             Decision(what, attempt: attempts, moment: .nanoseconds((loop.clock.now - started).nanoseconds)))
     }
 
-    // MARK: From the caller
+    // MARK: Events of the caller
 
     func cancel() {
         finish(
@@ -378,7 +383,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         if !isPaused { exchange?.resume() }
     }
 
-    /// Hands a part of the request's body on to the connection.
+    /// Sends a part of the request body.
     func forward(_ part: BodyPart) {
         limits.progressed(loop.clock.now)
         watchLimits()
@@ -390,11 +395,11 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         }
     }
 
-    /// What is sent cannot be completed: a server that has begun to read it may act on what it has.
+    /// The request body cannot be completed. The server may act on the part that it has received.
     func sendingFailed(_ error: NightjarError) { ascend(error.mayHaveBeenProcessed, from: spring) }
 
-    /// An answer that was collected while it was not known whose it is turns out to be the caller's: its redirects are
-    /// those before it, and its content goes where the caller wants it, an error's to the error.
+    /// Adapts a response that was collected before it was known which call receives it. Adds the call's redirects and
+    /// streams the body if the caller wants it streamed, unless the response becomes an error.
     func settle(_ collected: Response) -> Response {
         let response = collected.after(redirects)
         guard task.handlers.body != nil, options.expectedStatuses.expects(response.status) else {
@@ -409,18 +414,18 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         return response.withoutBody
     }
 
-    // MARK: Limits of time
+    // MARK: Timeouts
 
-    /// Whether the peer has to move next, rather than the caller, the pool or a limit.
+    /// Whether the server has to act next, rather than the caller, the pool or a limit.
     private var waitsForPeer: Bool { isOnConnection && !isPaused && feed?.isAwaited != true }
 
     func watchLimits() {
         if let next = limits.next(waitsForPeer: waitsForPeer) { loop.watch(until: next) }
     }
 
-    /// Ends the call, or its present attempt, when a timeout has expired.
+    /// Ends the call or its current attempt when a timeout has expired.
     ///
-    /// - Returns: the moment of the next check; nil when no timeout is running or the call has ended.
+    /// - Returns: The time of the next check. Nil if no timeout is running or the call has ended.
     func checkLimits(_ now: NIODeadline) -> NIODeadline? {
         switch limits.check(now: now, waitsForPeer: waitsForPeer, unsentBytes: exchange?.unsentBytes ?? 0) {
         case .running(let next): return next
@@ -432,7 +437,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         }
     }
 
-    /// The total timeout has expired. A stage may respond with what it has stored: it gets a moment to deliver it.
+    /// The total timeout has expired. A stage may respond with a stored response, and gets a second to deliver it.
     private func expire(_ now: NIODeadline) -> NIODeadline? {
         let error = timeoutError(.total)
         if !hasExpired, !answerIsGone {
@@ -456,7 +461,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         return nil
     }
 
-    /// Continues on its own where the exchange is that this call has shared.
+    /// Continues separately from the state of the exchange that this call has shared.
     func adopt(_ exchange: Call) {
         request = exchange.request
         redirects = exchange.redirects
@@ -470,12 +475,12 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         let awaited = isReceiving ? "the rest of the response" : "a response"
         let message =
             phase == .idle
-            ? "nothing moved on the connection for \(seconds) while waiting for \(awaited); raise timeout.idle, or set it to 0"
+            ? "no data was transferred for \(seconds) while waiting for \(awaited); raise timeout.idle, or set it to 0"
             : "no complete response within \(seconds); raise timeout.total, or set it to 0"
         return NightjarError(.timeout, message, phase: phase, requestMayHaveBeenProcessed: isOnConnection)
     }
 
-    /// For a response from the disk, after the total timeout.
+    /// The time to deliver a response from disk after the total timeout.
     private static let momentAfterExpiry = TimeAmount.seconds(1)
 
     // MARK: ExchangeReceiver
@@ -533,7 +538,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         decode(decoding)
     }
 
-    /// Decodes what waits until it is done or the reader is behind.
+    /// Decodes the received input until it is consumed or the reader falls behind.
     private func decode(_ decoding: BodyDecoding) {
         do throws(NightjarError) {
             while state == .receiving, !isPaused {
@@ -550,7 +555,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         }
     }
 
-    /// Content, decoded.
+    /// Handles decoded content.
     private func take(_ body: ByteBuffer) {
         guard state == .receiving else { return }
         guard collectsBody else { return stream(body) }
@@ -594,7 +599,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         guard let head = head.take() else { return }
         timing.total = elapsed(until: limits.lastProgress)
         var body = ByteBuffer()
-        swap(&body, &content)  // so that the response alone holds it, and its NUL costs no copy
+        swap(&body, &content)  // Leaves the response as the only owner, so that appending a NUL needs no copy.
         let response = Response(
             head: head, body: consume body, trailers: trailers, url: request.url, attempts: attempts, timing: timing,
             source: source, redirects: redirects, decisions: decisions, sent: request, hold: task.hold)
@@ -605,15 +610,15 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     func exchangeFailed(_ error: NightjarError) {
         exchange = nil
         feed?.attemptEnded()
-        // Who replays is asked too: it has more than one way to an answer.
+        // The stage that replays a stored response is asked too, because it can send a request instead.
         ascend(error, from: spring + 1)
     }
 
     func exchangeWantsBody(maximum: Int) { feed?.wants(maximum) }
 
-    // MARK: Parts
+    // MARK: State
 
-    /// Of the present attempt, as far as it is known.
+    /// The progress of the current attempt.
     var progress: TransferProgress {
         var progress = TransferProgress()
         switch request.framing {
@@ -631,11 +636,11 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     /// Whether another attempt can send the same body.
     var bodyIsReplayable: Bool { request.body.isReplayable || feed?.canBeginAnew ?? true }
 
-    /// Whether the client's cookies are for this call: not where the caller sets the field itself.
+    /// Whether the cookie jar applies to this call. It does not if the caller sets the Cookie field.
     private(set) lazy var usesCookies =
         options.usesCookies && (!task.request.ownCookies.isEmpty || !task.request.hasField("Cookie"))
 
-    /// Asks the caller for a decision. The stage that is asked now continues with the verdict of `request`.
+    /// Posts a decision request to the caller. The current stage continues with the verdict of `request`.
     func request(_ request: DecisionRequest) -> Verdict {
         pendingDecision = request
         loop.post(.decision(task, request), to: task.queue)
@@ -649,12 +654,13 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         goOn(verdict)
     }
 
-    /// A line of the log about this call.
+    /// Writes a log line about this call.
     func note(_ level: LogLevel, _ message: String) {
         loop.note(level, message)
     }
 
-    /// Reserves memory for the announced body and for the zero byte after it. A wrong length wastes little.
+    /// Reserves memory for the announced body and a trailing NUL. At most 1 MiB is reserved, so a wrong length wastes
+    /// little.
     private func reserve(_ head: ResponseHead) throws(NightjarError) {
         guard let announced = head.contentLength, announced > 0 else { return }
         let size = min(announced, options.maximumBody, Call.largestReserve) + 1
@@ -666,7 +672,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         .nanoseconds((moment - started).nanoseconds)
     }
 
-    /// Bytes reserved before any content has arrived.
+    /// The maximum number of bytes reserved before content arrives.
     private static let largestReserve = 1 << 20
     private static let contentPurpose = "the response's body"
 }

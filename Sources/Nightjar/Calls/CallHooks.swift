@@ -1,15 +1,16 @@
 import NightjarHTTP
 
-/// Code that runs before and after each call of a client.
+/// Hooks that run before and after each call of a client.
 public final class CallHooks: Sendable {
-    /// May change the headers, or refuse the call by an error, which the call then fails with.
+    /// May change the headers, or throw an error with which the call fails.
     let before: (@Sendable (inout HookedRequest) throws(NightjarError) -> Void)?
-    /// Sees what the call came to, just before the caller does.
+    /// Receives the result, immediately before the caller does.
     let after: (@Sendable (Result<Response, NightjarError>) -> Void)?
     let runOnLoop: Bool
 
-    /// - Parameter runOnLoop: true: on the client's loop thread, where they must not block; false: where the handlers of
-    ///   the call run, in `CompletionQueue.poll` or inside the blocking call, and the call waits for it.
+    /// - Parameter runOnLoop: If true, the hooks run on the client's loop thread and must not block. If false, they run
+    ///   where the call's callbacks run, in `CompletionQueue.poll` or inside the blocking call, and the call waits for
+    ///   them.
     public init(
         runOnLoop: Bool = true, before: (@Sendable (inout HookedRequest) throws(NightjarError) -> Void)? = nil,
         after: (@Sendable (Result<Response, NightjarError>) -> Void)? = nil
@@ -30,7 +31,7 @@ public final class CallHooks: Sendable {
     }
 }
 
-/// A request on its way to the wire, as a hook sees it: secrets included.
+/// A request as a hook sees it before it is sent, including secrets.
 public struct HookedRequest: Sendable {
     private(set) var prepared: PreparedRequest
 
@@ -38,12 +39,12 @@ public struct HookedRequest: Sendable {
 
     public var method: Method { prepared.method }
     public var url: RequestURL { prepared.url }
-    /// All fields, Host and those that frame the message among them. Cookies come later.
+    /// All header fields, including Host and the framing fields. Cookies are added later.
     public var headers: Headers { prepared.fields }
 
-    /// Sets a header in the place of those of the same name; nil removes them.
+    /// Replaces all header fields of that name; nil removes them.
     ///
-    /// - Throws: `invalid_request` when it cannot stand in a header or is not for callers to set.
+    /// - Throws: `invalid_request` if the value is invalid or the field must not be set by callers.
     public mutating func setHeader(_ name: String, _ value: String?) throws(NightjarError) {
         prepared = try prepared.settingByCaller(name, value)
     }

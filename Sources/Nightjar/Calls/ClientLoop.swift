@@ -4,40 +4,42 @@ import NightjarHTTP
 import NightjarTransport
 import Synchronization
 
-/// State that lives on a client's loop, whose work may have to end before the loop does.
+/// State that lives on a client's loop and may have work that must finish before the loop ends.
 protocol LoopResident: AnyObject {
-    /// Called when the client is closed: stops the work that would not be lost. Returns whether other work is in progress.
+    /// Called when the client is closed. Abandons work that can be lost. Returns whether other work is in progress.
     func mustNotBeCut() -> Bool
     /// Called once, when the loop ends.
     func shutDown()
 }
 
-/// The client's side of the thread boundary: callers submit messages, the loop carries them out and sends events back.
+/// The event loop of one client. Callers submit messages, the loop carries them out and posts events.
 ///
-/// What is not `submit` or `stop` lives on the loop and is touched by nothing else.
+/// Members other than `submit`, `giveBack` and `stop` are used on the loop only.
 final class ClientLoop: @unchecked Sendable {
     enum Message {
         case start(ClientTask)
         case cancel(ClientTask)
         case resume(ClientTask)
-        // What is large lies apart, for messages are moved about.
+        // Indirect, because messages are copied often.
         indirect case bodyPart(ClientTask, BodyPart)
         case rewound(ClientTask)
-        /// A line for the log.
+        /// A log line.
         indirect case note(LogLevel, String)
-        /// The caller's decision that a ``DecisionRequest`` has asked for.
+        /// The caller's decision that a ``DecisionRequest`` asked for.
         indirect case decided(ClientTask, any Sendable)
-        /// Something to do on the loop.
+        /// A closure to run on the loop.
         case run(@Sendable () -> Void)
         case close
-        /// Has been read.
+        /// A message that has been read.
         case nothing
     }
 
     private let thread: LoopThread
     private let birth = Fork.generation
+    /// Whether the loop belongs to the parent of this forked process.
+    var isOfParent: Bool { Fork.hasHappened(since: birth) }
     private let monitor = Monitor()
-    /// Threads that are about to wake the loop, which must not stop before they have.
+    /// The number of threads that are about to wake the loop. The loop must not stop before they have.
     private let wakers = Atomic<Int>(0)
     // Under the monitor's lock:
     private var mail: [Message] = []
@@ -48,29 +50,29 @@ final class ClientLoop: @unchecked Sendable {
 
     // On the loop:
     let chain: Chain
-    /// For calls of the client's own, which wait for no token and follow nothing.
+    /// The chain of internal calls, without authentication and redirects.
     private let innerChain: Chain
     private let innerTimeouts: Timeouts
     /// Set before the first call.
     var residents: [any LoopResident] = []
     private(set) var isClosing = false
     private var hasShutDown = false
-    /// Nobody waits for the thread's end.
+    /// Whether the client was closed on the loop. The loop then ends its thread itself.
     private var endsItself = false
     let transport: any HTTPTransport
     let log: LogSink?
-    /// For what blocks.
+    /// Threads for blocking work.
     let workers: WorkerThreads
-    /// For what takes a processor long. Files do not wait for it.
+    /// Threads for processor-intensive work, so that files do not wait for it.
     let checkers: WorkerThreads
     private var spareMail: [Message] = []
     private var spentBefore: [Response] = []
     var spareBodies = SpareBodies()
     private var calls: [Call] = []
-    /// Told when the client is closed: what waits and is no call.
+    /// Callbacks of waiting work that is no call. Called when the client is closed.
     private var listeners: [ObjectIdentifier: () -> Void] = [:]
     private var outbox: [QueueEvent] = []
-    /// Whom ``outbox`` is for.
+    /// The queue that ``outbox`` is for.
     private var addressee: CompletionQueue?
     var moderation = Moderation()
     private var alarm = Alarm()
@@ -78,7 +80,7 @@ final class ClientLoop: @unchecked Sendable {
     private var timers: [Int: Scheduled<Void>] = [:]
     private var lastTimer = 0
 
-    /// - Parameter innerTimeouts: those of the client's own calls.
+    /// - Parameter innerTimeouts: The timeouts of internal calls.
     init(
         thread: LoopThread, transport: any HTTPTransport, chain: Chain, innerChain: Chain,
         innerTimeouts: Timeouts, log: LogSink?
@@ -99,12 +101,12 @@ final class ClientLoop: @unchecked Sendable {
     var eventLoop: any EventLoop { thread.loop }
     /// For threads whose work may end after the client.
     let gate: LoopGate
-    /// On the loop.
+    /// Used on the loop.
     let clock: LoopClock
 
-    // MARK: From any thread
+    // MARK: Any thread
 
-    /// - Returns: false when the client is closed, or the parent process's.
+    /// - Returns: False if the client is closed or belongs to the parent process.
     @discardableResult
     func submit(_ message: consuming Message) -> Bool {
         guard !Fork.hasHappened(since: birth) else { return false }
@@ -119,7 +121,7 @@ final class ClientLoop: @unchecked Sendable {
         isScheduled = true
         if wakes { wakers.add(1, ordering: .relaxed) }
         monitor.unlock()
-        // Behind the lock: the loop would otherwise run straight into it.
+        // After unlocking, because the loop takes the same lock at once.
         if wakes {
             thread.loop.execute { self.readMail() }
             wakers.subtract(1, ordering: .releasing)
@@ -127,20 +129,20 @@ final class ClientLoop: @unchecked Sendable {
         return true
     }
 
-    /// An answer that nobody holds any more ends on the loop, with its next mail.
+    /// Returns a response that nobody holds any more, so that the loop can free or reuse it.
     func giveBack(_ response: Response) { monitor.withLock { spent.take(response) } }
 
-    /// Whether a resident does work that would be lost.
+    /// Whether a resident has work in progress that must not be lost.
     private var mustNotBeCut: Bool {
         var mustNot = false
         for resident in residents where resident.mustNotBeCut() { mustNot = true }
         return mustNot
     }
 
-    /// Ends every call and the thread. Later messages are refused. A new token that is on its way is waited for: the old
-    /// one may be spent.
+    /// Ends every call and the thread. Later messages are rejected. A token refresh in progress is awaited, because the
+    /// old token may already have been redeemed.
     ///
-    /// On the loop it returns at once: it may be called in the midst of a call, and a new token needs this thread.
+    /// On the loop, this method returns at once: it may run inside a call, and the token refresh needs this thread.
     func stop() {
         if isOnLoop { endsItself = true }
         submit(.close)
@@ -150,16 +152,16 @@ final class ClientLoop: @unchecked Sendable {
     }
 
     private func endThread() {
-        // Whoever was to wake the loop for the mail before may not have come to it yet.
+        // A thread that submitted an earlier message may not have woken the loop yet.
         while wakers.load(ordering: .acquiring) > 0 { sched_yield() }
         thread.stop()
     }
 
-    // MARK: Mail, on the loop
+    // MARK: Messages, on the loop
 
     private func readMail() {
         var batch: [Message] = []
-        swap(&batch, &spareMail)  // or the two would share storage, and the next to write copy it
+        swap(&batch, &spareMail)  // Otherwise both variables share storage, and the next append copies it.
         monitor.withLock {
             swap(&batch, &mail)
             isScheduled = false
@@ -168,7 +170,7 @@ final class ClientLoop: @unchecked Sendable {
         for response in spentBefore { spareBodies.keep(response.body) }
         spentBefore.removeAll(keepingCapacity: true)
         for index in batch.indices {
-            // Of many, those at the end are later.
+            // The cached time becomes stale while a long batch is processed.
             if index % ClientLoop.messagesAMoment == 0 { clock.release() }
             clock.hold()
             carryOut(exchange(&batch[index], with: .nothing))
@@ -231,7 +233,7 @@ final class ClientLoop: @unchecked Sendable {
     }
 
     private func endCalls(_ isMeant: (Call) -> Bool) {
-        // The end of one may be that of others, and none begins.
+        // The end of one call may end others; none begins.
         for call in calls.filter(isMeant) {
             call.finish(
                 .failure(
@@ -244,16 +246,16 @@ final class ClientLoop: @unchecked Sendable {
 
     // MARK: Calls
 
-    /// Keeps a call until ``forget(_:)``. It is still to begin.
+    /// Keeps a call until ``forget(_:)``. The caller must begin it.
     func take(_ call: Call) {
         call.task.call = call
         call.place = calls.count
         calls.append(call)
     }
 
-    /// Makes a call of the client's own, whose answer may have any status.
+    /// Starts an internal call. Its response may have any status.
     ///
-    /// - Parameter limit: for all of it.
+    /// - Parameter limit: The total timeout.
     func send(
         _ request: PreparedRequest, within limit: Duration,
         conclude: @escaping (Result<Response, NightjarError>) -> Void
@@ -277,19 +279,19 @@ final class ClientLoop: @unchecked Sendable {
         }
     }
 
-    /// Has `body` run when the client is closed, until ``stopTelling(_:)``. Once at most.
+    /// Calls `body` at most once, when the client is closed, unless ``stopTelling(_:)`` is called first.
     func tellOfClose(_ object: AnyObject, _ body: @escaping () -> Void) { listeners[ObjectIdentifier(object)] = body }
 
     func stopTelling(_ object: AnyObject) { listeners[ObjectIdentifier(object)] = nil }
 
     // MARK: Events
 
-    /// Sends an event when the loop has done what is at hand, so that one wake-up serves many completions.
+    /// Posts an event when the loop has finished its current work, so that one wake-up delivers many events.
     ///
-    /// - Parameter queue: nil: the handlers run here, on the loop.
+    /// - Parameter queue: Nil runs the event's callback here, on the loop.
     func post(_ event: consuming QueueEvent, to queue: CompletionQueue?) {
         if outbox.isEmpty { thread.loop.execute { self.sendGathered() } }
-        // Handlers that run here may post events to a queue in turn.
+        // Callbacks that run here may post events to a queue in turn.
         while !outbox.isEmpty, queue !== addressee { sendEvents() }
         addressee = queue
         outbox.append(event)
@@ -307,18 +309,18 @@ final class ClientLoop: @unchecked Sendable {
             return
         }
         var events: [QueueEvent] = []
-        swap(&events, &outbox)  // the handlers may post more
+        swap(&events, &outbox)  // The callbacks may post more events.
         for index in events.indices { exchange(&events[index], with: .wake).run(in: nil) }
     }
 
-    /// A line of the log.
+    /// Writes a log line.
     func note(_ level: LogLevel, _ message: String) {
         guard let log, log.level >= level else { return }
         let line = LogLine(level: level, message: message)
         if log.admits(line) { post(.run { log.deliver(line) }, to: log.queue) }
     }
 
-    /// Writes to the log what only the end of the client has shown, on the thread that closes it.
+    /// Writes a log line about something that was only found while closing the client, on the closing thread.
     func noteAtEnd(_ level: LogLevel, _ message: String) {
         guard let log, log.level >= level else { return }
         let line = LogLine(level: level, message: message)
@@ -328,13 +330,13 @@ final class ClientLoop: @unchecked Sendable {
         queue.post(&events)
     }
 
-    // MARK: Time
+    // MARK: Timers
 
     func after(_ delay: Duration, _ body: @escaping @Sendable () -> Void) {
         schedule(at: .now() + .nanoseconds(delay.nanosecondsClamped), body)
     }
 
-    /// Runs `body` on the loop at `moment`, unless the client is closed before.
+    /// Runs `body` on the loop at `moment`, unless the client is closed first.
     private func schedule(at moment: NIODeadline, _ body: @escaping @Sendable () -> Void) {
         guard !hasShutDown else { return }
         lastTimer += 1
@@ -345,9 +347,9 @@ final class ClientLoop: @unchecked Sendable {
         }
     }
 
-    /// Makes sure that limits of time are looked at no later than at `moment`.
+    /// Ensures that timeouts are checked no later than at `moment`.
     ///
-    /// One timer serves all calls: it costs a call a comparison, and goes off about as rarely as the limits are long.
+    /// One timer serves all calls. It costs a call one comparison and fires about once per timeout period.
     func watch(until moment: NIODeadline) {
         guard alarm.arm(at: moment.uptimeNanoseconds) else { return }
         schedule(at: moment) { self.checkLimits(due: moment) }
@@ -366,18 +368,18 @@ final class ClientLoop: @unchecked Sendable {
         if earliest < .distantFuture { watch(until: max(earliest, now + ClientLoop.finestWatch)) }
     }
 
-    /// Limits of many calls that run out close together are checked together.
+    /// Timeouts that expire within this interval are checked together.
     private static let finestWatch = TimeAmount.milliseconds(2)
-    /// Disks seldom gain by more, and one that hangs should not hold up all files.
+    /// Disks rarely gain from more threads. With two, a hanging disk operation does not block all others.
     private static let workerCount = 2
-    /// A client has one thread for all else, so more would gain little: few answers are large.
+    /// Large responses are rare, so more threads would gain little.
     private static let checkerCount = 2
-    /// Token endpoints answer in a few kilobytes.
+    /// Token responses are a few kilobytes long.
     private static let largestInnerBody = 1 << 20
-    /// How long a client that is closed waits for a new token. A server that has not answered by then has lost it.
+    /// How long closing a client waits for a token refresh. A later response is lost.
     private static let farewell = Duration.seconds(15)
-    /// Some hundred microseconds' worth.
+    /// Some hundred microseconds of work.
     private static let messagesAMoment = 64
-    /// Array storage kept for reuse, in elements.
+    /// The number of array elements kept for reuse.
     private static let largestSpare = 4096
 }

@@ -2,37 +2,37 @@ import NIOCore
 import NightjarHTTP
 import Synchronization
 
-/// Work of a client in progress that any thread can cancel: a call (``ClientTask``) or an operation (``ClientOperation``).
+/// Cancellable work of a client: a call (``ClientTask``) or an operation (``ClientOperation``).
 public class ClientWork: @unchecked Sendable {
     init() {}
 
-    /// Ends the work with the error `cancelled`. Does nothing if the work has ended or was cancelled before.
+    /// Ends the work with the error `cancelled`. Has no effect if the work has ended or was cancelled before.
     public func cancel() {}
 
-    /// Whether the completion handler has been called, or is about to be called by the queue.
+    /// Whether the completion callback has been called, or is queued.
     public var isFinished: Bool { true }
 }
 
 /// Work of a client that is not one HTTP call: a login, a logout, or loading an API description.
 ///
-/// A subclass does its work on the client's loop, between ``begin()`` and ``end(_:)``. The operation ends once: when the
-/// subclass ends it, when its timeout expires, when it is cancelled, or when the client is closed.
+/// A subclass does its work on the client's loop, between ``begin()`` and ``end(_:)``. The operation ends once: when
+/// the subclass ends it, when its timeout expires, when it is cancelled, or when the client is closed.
 public class ClientOperation: ClientWork, @unchecked Sendable {
     let loop: ClientLoop
-    /// Where the caller's code runs; nil: on the loop.
+    /// Where the callbacks run; nil: on the loop.
     let queue: CompletionQueue?
     private let name: String
     private let timeout: Duration?
     private let finished: @Sendable (Result<Void, NightjarError>) -> Void
     private let wasCancelled = Atomic<Bool>(false)
     private let hasFinished = Atomic<Bool>(false)
-    /// On the loop.
+    /// Used on the loop.
     private(set) var hasEnded = false
 
     /// - Parameters:
-    ///   - name: for errors: `the login`.
-    ///   - timeout: nil: unlimited.
-    ///   - finished: called once, where the caller's code runs.
+    ///   - name: The operation's name in errors, for example `the login`.
+    ///   - timeout: Nil: unlimited.
+    ///   - finished: Called once, where the callbacks run.
     init(
         _ name: String, on loop: ClientLoop, queue: CompletionQueue?, timeout: Duration?,
         finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void
@@ -47,7 +47,7 @@ public class ClientOperation: ClientWork, @unchecked Sendable {
     /// Starts the work, on the loop.
     func begin() {}
 
-    /// Releases what the work uses, on the loop. Called once, when the operation ends.
+    /// Releases the resources of the work, on the loop. Called once, when the operation ends.
     func released() {}
 
     // MARK: Any thread
@@ -85,7 +85,7 @@ public class ClientOperation: ClientWork, @unchecked Sendable {
         end(
             .failure(
                 NightjarError(
-                    .timeout, "\(name) did not end within \(timeout.rounded) s; allow more time", phase: .total)))
+                    .timeout, "\(name) did not finish within \(timeout.rounded) s; raise its timeout", phase: .total)))
     }
 
     /// Ends the operation. The result of a second call is discarded.

@@ -2,36 +2,37 @@ import NIOCore
 import NightjarHTTP
 import Synchronization
 
-/// What the one who starts a call hears of it. The handlers run where the task delivers: inside
-/// `CompletionQueue.poll`, one after the other, in the order in which things happened.
+/// The callbacks of a call. They run where the task's events are delivered: one at a time inside
+/// `CompletionQueue.poll`, in the order of the events.
 public struct TaskHandlers: Sendable {
-    /// The final head, before the body; never for an answer that becomes an error, nor after a cancel.
+    /// Called with the final response head, before the body. Not called for a response that becomes an error, nor after
+    /// a cancel.
     public var head: (@Sendable (ClientTask, ResponseHead) -> Void)?
-    /// Content as it comes. When set, the response is not collected and its `body` is empty. Reading from the
-    /// network pauses while more than ``ClientTask/window`` bytes are not yet handled.
+    /// Called with each part of the response body. If set, the response is not collected and its `body` is empty.
+    /// Reading from the network pauses while more than ``ClientTask/window`` bytes are unconsumed.
     public var body: (@Sendable (ClientTask, ByteBuffer) -> Void)?
-    /// True: bytes given to `body` count as handled only after ``ClientTask/consumed(_:)``.
+    /// If true, bytes passed to `body` count as consumed only after ``ClientTask/consumed(_:)``.
     public var creditsAreManual = false
-    /// Asked for the next part of a `RequestBody.stream`, of at most so many bytes.
+    /// Returns the next part of a `RequestBody.stream`, at most `maximum` bytes.
     public var provideBody: (@Sendable (ClientTask, _ maximum: Int) -> BodyPart)?
-    /// Called before ``provideBody`` is asked for the first part again, because another attempt sends the body anew: the
-    /// source begins from its start. Nil: what was given is gone, and such a call is not repeated.
+    /// Called before another attempt sends the body again. The source must restart from its beginning. If nil, a call
+    /// whose body was partly provided is not repeated.
     public var rewindBody: (@Sendable (ClientTask) -> Void)?
-    /// Told how far the bodies of the present attempt have come, about ten times a second while they move, and once more before
-    /// ``finished`` when the call succeeds. One that was not handled in time is passed over.
+    /// Called with the progress of the current attempt's bodies about ten times a second while data moves, and once
+    /// more before ``finished`` if the call succeeds. Events are skipped while an earlier one is pending.
     public var progress: (@Sendable (ClientTask, TransferProgress) -> Void)?
-    /// Asked whether a failed attempt is repeated, with what the client would do.
+    /// Decides whether a failed attempt is retried. Receives the client's own decision.
     public var retry: (@Sendable (ClientTask, RetryQuestion) -> RetryAnswer)?
-    /// Asked before a redirect is followed, when all of the answer that redirects is there.
+    /// Decides whether a redirect is followed. Called after the redirect response has been received completely.
     public var redirect: (@Sendable (ClientTask, RedirectHop) -> RedirectAnswer)?
-    /// What came of fetching anew, where ``finished`` was given an answer of the store meanwhile
-    /// (``CachePolicy/offlineFirst``, stale-while-revalidate): once, behind it, and never where nothing was fetched, as
-    /// ``ClientTask/isRefreshing`` tells.
+    /// Called once with the result of a background revalidation, after ``finished`` received a cached response
+    /// (``CachePolicy/offlineFirst``, stale-while-revalidate). Not called if nothing is revalidated; see
+    /// ``ClientTask/isRefreshing``.
     public var refreshed: (@Sendable (Result<Response, NightjarError>) -> Void)?
-    /// Where ``refreshed`` runs; nil: where the others do. A blocking call has returned by then, and needs one; then
-    /// ``refreshed`` may run before its return, on the thread that polls.
+    /// Where ``refreshed`` runs. Nil: where the other callbacks run. A blocking call needs a queue, because it has
+    /// returned by then; ``refreshed`` may then run before its return, on the thread that polls.
     public var refreshQueue: CompletionQueue?
-    /// Exactly once, last but for ``refreshed``.
+    /// Called exactly once. Only ``refreshed`` can follow.
     public var finished: @Sendable (ClientTask, Result<Response, NightjarError>) -> Void
 
     public init(finished: @escaping @Sendable (ClientTask, Result<Response, NightjarError>) -> Void) {
@@ -43,33 +44,33 @@ public struct TaskHandlers: Sendable {
 public enum BodyPart: Sendable {
     case bytes(ByteBuffer)
     case end
-    /// The source is broken: the call fails as `invalid_request` with this message and the connection is closed, so
-    /// that the server cannot take half a body for a whole one.
+    /// The source failed. The call fails with `invalid_request` and this message. The connection is closed, so that the
+    /// server cannot mistake the partial body for a complete one.
     case failed(String)
-    /// None is at hand: ``ClientTask/provide(_:)`` will bring it.
+    /// No data is available yet; call ``ClientTask/provide(_:)`` later.
     case later
 }
 
-/// One call, in progress or finished: what its caller holds. Any thread may use it.
+/// The caller's handle of one call, in progress or finished. Any thread may use it.
 public final class ClientTask: ClientWork, @unchecked Sendable {
-    /// Bytes of a streamed response that may wait for their handler before reading pauses; each part counts
-    /// ``partCost`` more.
+    /// The unconsumed bytes of a streamed response at which reading pauses: 256 KiB. Each part counts ``partCost``
+    /// more.
     public static let window = 256 * 1024
 
-    /// Bytes that a part costs beside its content, so that a server which sends one at a time is held back too.
+    /// The cost of a part besides its content, which also limits a server that sends single bytes.
     static let partCost = 256
 
     let request: PreparedRequest
     let options: CallOptions
     let handlers: TaskHandlers
     let queue: CompletionQueue?
-    /// Counts the memory held for the task; nil: it is not counted.
+    /// Counts the memory held for the task. Nil: it is not counted.
     package let hold: MemoryHold?
     private let client: ClientLoop
 
-    /// The call on the loop while it lasts; touched there only.
+    /// The call while it runs. Used on the loop only.
     var call: Call?
-    /// Where the queue keeps this task; under the queue's lock.
+    /// The index of this task in its queue's list. Protected by the queue's lock.
     var placeInQueue = 0
 
     private let wasCancelled = Atomic<Bool>(false)
@@ -78,7 +79,7 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
     private let hasRefresh = Atomic<Bool>(false)
     private let unhandledBytes = Atomic<Int>(0)
     private let isHeldBack = Atomic<Bool>(false)
-    /// Part of the answer was not delivered, because of a cancel. Touched where the events are handled.
+    /// Whether part of the response was not delivered because of a cancel. Used where the events are delivered.
     private var isIncomplete = false
 
     init(
@@ -93,10 +94,13 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
         self.client = client
     }
 
-    /// What is asked, its target joined with the base URL and its query.
+    /// Whether the task belongs to the parent of this forked process.
+    package var isOfParent: Bool { client.isOfParent }
+
+    /// The request URL, resolved against the base URL, with its query.
     public var url: RequestURL { request.url }
 
-    /// What ``TaskHandlers/head`` brings, as a response without its body.
+    /// Converts the head passed to ``TaskHandlers/head`` to a response without a body.
     public func response(_ head: ResponseHead) -> Response {
         Response(
             head: head, body: ByteBuffer(), trailers: Headers(), url: url, attempts: 1, timing: Timing(),
@@ -104,23 +108,23 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
             redirects: [], decisions: [], sent: request, hold: hold)
     }
 
-    /// Ends the call with `cancelled` unless it has ended already. Again, or later: nothing happens.
+    /// Ends the call with `cancelled`. Has no effect if the call has ended or was cancelled before.
     public override func cancel() {
         guard !isFinished, !wasCancelled.exchange(true, ordering: .relaxed) else { return }
         client.submit(.cancel(self))
     }
 
-    /// Whether ``TaskHandlers/finished`` has been delivered, or is due at its queue.
+    /// Whether ``TaskHandlers/finished`` has been called, or is queued.
     public override var isFinished: Bool { hasFinished.load(ordering: .acquiring) }
 
-    /// Whether the stored answer that ``TaskHandlers/finished`` was given is fetched anew by this call: what comes of that,
-    /// ``TaskHandlers/refreshed`` is told.
+    /// Whether the cached response passed to ``TaskHandlers/finished`` is revalidated in the background.
+    /// ``TaskHandlers/refreshed`` receives the result.
     public internal(set) var isRefreshing: Bool {
         get { hasRefresh.load(ordering: .acquiring) }
         set { hasRefresh.store(newValue, ordering: .releasing) }
     }
 
-    /// Tells that `count` bytes of the response are handled, where ``TaskHandlers/creditsAreManual`` is set.
+    /// Reports `count` bytes of the response as consumed, if ``TaskHandlers/creditsAreManual`` is set.
     public func consumed(_ count: Int) {
         guard count > 0 else { return }
         credit(count)
@@ -133,19 +137,22 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
         }
     }
 
-    /// Brings the part that ``TaskHandlers/provideBody`` put off by ``BodyPart/later``; once for each time it did.
+    /// Provides the part that ``TaskHandlers/provideBody`` deferred with ``BodyPart/later``. Call it once for each
+    /// deferral.
     public func provide(_ part: BodyPart) {
         if case .later = part { return }
         client.submit(.bodyPart(self, part))
     }
 
-    /// Brings the answer that ``TaskHandlers/redirect`` put off by ``RedirectAnswer/later``; once for each time it did.
+    /// Provides the answer that ``TaskHandlers/redirect`` deferred with ``RedirectAnswer/later``. Call it once for each
+    /// deferral.
     public func redirect(_ answer: RedirectAnswer) {
         if case .later = answer { return }
         client.submit(.decided(self, answer))
     }
 
-    /// Brings the answer that ``TaskHandlers/retry`` put off by ``RetryAnswer/later``; once for each time it did.
+    /// Provides the answer that ``TaskHandlers/retry`` deferred with ``RetryAnswer/later``. Call it once for each
+    /// deferral.
     public func retry(_ answer: RetryAnswer) {
         if case .later = answer { return }
         client.submit(.decided(self, answer))
@@ -155,26 +162,26 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
 
     var isCancelled: Bool { wasCancelled.load(ordering: .relaxed) }
 
-    /// Whether the progress that was told last has been handled, so that more may be told; it then counts as not handled.
+    /// Returns whether the last progress event has been delivered, and marks a new one as pending.
     func progressIsDue() -> Bool { !hasProgress.exchange(true, ordering: .relaxed) }
 
     func markFinished() { hasFinished.store(true, ordering: .releasing) }
 
-    /// Counts bytes that go out to the handler.
+    /// Counts bytes that are posted to the callback.
     ///
-    /// - Returns: true when reading has to pause until a `.resume` is submitted.
+    /// - Returns: Whether reading must pause until a `.resume` is submitted.
     func holdsBack(afterAdding count: Int) -> Bool {
         let waiting = unhandledBytes.add(count + ClientTask.partCost, ordering: .sequentiallyConsistent).newValue
         guard waiting > ClientTask.window else { return false }
         isHeldBack.store(true, ordering: .sequentiallyConsistent)
-        // The handler may have caught up before it could see the mark.
+        // The callback may have consumed the bytes before the flag was set.
         if unhandledBytes.load(ordering: .sequentiallyConsistent) <= ClientTask.window / 2 {
             return !isHeldBack.exchange(false, ordering: .sequentiallyConsistent)
         }
         return true
     }
 
-    // MARK: On the thread that handles the events
+    // MARK: On the thread that delivers the events
 
     func deliver(head: ResponseHead) {
         if wasCancelled.load(ordering: .relaxed) { isIncomplete = true } else { handlers.head?(self, head) }
@@ -192,8 +199,8 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
         credit(ClientTask.partCost + (isHandled ? body.readableBytes : 0))
     }
 
-    /// The answer may have been complete when the cancel came, and its rest on its way here: a success would then pass
-    /// half an answer off as a whole one.
+    /// If a cancel arrived after the response was complete but before all parts were delivered, the result becomes
+    /// `cancelled`. Otherwise a truncated response would look complete.
     func deliver(_ result: consuming Result<Response, NightjarError>) {
         if isIncomplete, case .success(let response) = result {
             let error = NightjarError(.cancelled, "the call was cancelled", requestMayHaveBeenProcessed: true)
@@ -221,42 +228,42 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
         guard !wasCancelled.load(ordering: .relaxed) else { return }
         provide(
             handlers.provideBody?(self, maximum)
-                ?? .failed("the request has a streamed body but nothing provides it"))
+                ?? .failed("the request has a streamed body but no body callback"))
     }
 }
 
-/// What a call is bounded by, the client's settings filled in. Shared by calls that are alike.
+/// The options of a call, with the client's defaults applied. Equal options are shared by calls.
 final class CallOptions: Sendable {
-    /// Nil where there is no limit.
+    /// Nil: unlimited.
     let timeouts: Timeouts
-    /// The same as the loop counts.
+    /// The timeouts in the loop's units.
     let limits: Limits
     let maximumBody: Int
     let expectedStatuses: [StatusRange]
     let schema: JSONSchema?
     let contract: ResponseContract?
-    /// Repeating it does no harm, whatever its method.
+    /// Whether the request may be repeated whatever its method.
     let isIdempotent: Bool
-    /// Nil: the client's.
+    /// Nil: the client's setting.
     let redirect: RedirectSettings?
-    /// Nil: the client's.
+    /// Nil: the client's setting.
     let retry: RetrySettings?
     /// See ``Configuration/respectsRetryAfter``.
     let respectsRetryAfter: Bool
     let decompresses: Bool
     let usesCookies: Bool
     let coalesces: Bool
-    /// Nil: not at all.
+    /// Nil: the cache is not used.
     let cache: CachePolicy?
-    /// Goes into the cache in place of what a server would answer.
+    /// A response of the program to store in the cache instead of sending a request.
     let planted: PlantedAnswer?
     let limitGroup: String?
-    /// The number of the client's login whose token is for this call; nil: none is.
+    /// The number of the client's login whose token is sent, or nil.
     let login: Int?
     let hooks: CallHooks?
-    /// The restrictions of the call; nil: none.
+    /// The restrictions of the call, or nil.
     let confinement: Confinement?
-    /// The stages that the call passes; nil: the client's.
+    /// The stages that the call passes. Nil: the client's.
     let chain: Chain?
 
     init(
@@ -292,7 +299,7 @@ final class CallOptions: Sendable {
         chain = (confinement?.space as? any ChainOwner)?.chain
     }
 
-    /// Those of an exchange that calls share: each of them has its own limit for all of it, and its own hooks.
+    /// The options of a shared exchange. The total timeout and the hooks stay with each call that shares it.
     var ofSharedExchange: CallOptions {
         CallOptions(
             timeouts: Timeouts(connect: timeouts.connect, idle: timeouts.idle), maximumBody: maximumBody,
@@ -302,7 +309,7 @@ final class CallOptions: Sendable {
             limitGroup: limitGroup, login: login, confinement: confinement)
     }
 
-    /// Lengths of time; nil: none.
+    /// Durations; nil: unlimited.
     struct Limits: Sendable {
         let total: TimeAmount?
         let idle: TimeAmount?
@@ -310,7 +317,7 @@ final class CallOptions: Sendable {
 }
 
 extension TaskHandlers {
-    /// Nothing is asked or told before the end.
+    /// Whether the caller needs no callback before the end of the call.
     var isForWholeAnswers: Bool {
         body == nil && head == nil && redirect == nil && retry == nil
     }

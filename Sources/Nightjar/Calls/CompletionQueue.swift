@@ -4,20 +4,23 @@ import NIOCore
 import NightjarHTTP
 import NightjarTransport
 
-/// Where the events of tasks wait until the thread that owns them asks.
+/// Holds the events of tasks until a thread polls them.
 ///
-/// Any number of tasks, of any number of clients, deliver to one queue. Nothing of the caller runs on our threads:
-/// ``poll(timeout:)`` runs it on the thread that calls it, one event at a time. Every method may be called from any
-/// thread.
+/// Tasks of any number of clients can deliver to one queue. Callbacks never run on the library's threads:
+/// ``poll(timeout:)`` runs them on the calling thread, one event at a time. Any thread may call any method.
 ///
-/// Wake-ups are coalesced: a poller or the descriptor is signalled when the queue turns from empty to not empty, and
-/// one signal serves all events that pile up before it is answered.
+/// Wake-ups are coalesced: a poller or the descriptor is signalled when the queue becomes non-empty. One signal serves
+/// all events that are posted before the next poll.
 public final class CompletionQueue: @unchecked Sendable {
     private let monitor = Monitor()
     private let birth = Fork.generation
+
+    /// Whether the queue belongs to the parent of this forked process.
+    package var isOfParent: Bool { Fork.hasHappened(since: birth) }
+
     // Under the monitor's lock:
     private var events: [QueueEvent] = []
-    /// The events that a poll has taken over and did not run; they come before ``events``.
+    /// The events that a poll has taken over and did not run. They precede ``events``.
     private var remaining: [QueueEvent] = []
     /// The index of the first event in ``remaining`` that has not been run.
     private var firstRemaining = 0
@@ -27,7 +30,7 @@ public final class CompletionQueue: @unchecked Sendable {
     private var eventDescriptor: Int32 = -1
     private var descriptorIsReadable = false
     private var tasks: [ClientTask] = []
-    /// Batches and waits for pages.
+    /// Batches, paginators' waits and client operations.
     private var otherWork: [ObjectIdentifier: any Cancellable] = [:]
     private var isClosed = false
 
@@ -37,11 +40,11 @@ public final class CompletionQueue: @unchecked Sendable {
         if eventDescriptor >= 0 { Glibc.close(eventDescriptor) }
     }
 
-    // MARK: From the loops
+    // MARK: Called by the loops
 
-    /// Takes the events over and wakes whoever waits. Leaves `new` empty, with storage for the next.
+    /// Takes over the events and wakes a waiting thread. Leaves `new` empty, with storage for reuse.
     ///
-    /// - Returns: false where they were dropped: the queue is closed, and nothing delivers to it any more.
+    /// - Returns: False if the events were dropped because the queue is closed and idle.
     @discardableResult
     func post(_ new: inout [QueueEvent]) -> Bool {
         guard !Fork.hasHappened(since: birth) else {
@@ -50,7 +53,7 @@ public final class CompletionQueue: @unchecked Sendable {
         }
         monitor.lock()
         if isClosed, isIdle {
-            // Log lines of clients that live on: nobody will ask for them.
+            // These are log lines of clients that are still open. Nobody will poll them.
             monitor.unlock()
             new.removeAll()
             return false
@@ -60,22 +63,22 @@ public final class CompletionQueue: @unchecked Sendable {
         let wakesPoller = wasEmpty && blockedPollers > 0
         if wasEmpty { markReadable() }
         monitor.unlock()
-        // Behind the lock: who is woken would otherwise run straight into it.
+        // After unlocking, because the woken thread takes the same lock at once.
         if wakesPoller { monitor.signal() }
         new.removeAll(keepingCapacity: new.count <= CompletionQueue.largestSpare)
         return true
     }
 
-    /// Under the lock, so that the descriptor is readable exactly while events are due.
+    /// Called under the lock, so that the descriptor is readable exactly while events are pending.
     private func markReadable() {
         guard eventDescriptor >= 0, !descriptorIsReadable else { return }
         eventfd_write(eventDescriptor, 1)
         descriptorIsReadable = true
     }
 
-    // MARK: Tasks that deliver here
+    // MARK: Registration
 
-    /// - Returns: false when the queue is closed.
+    /// - Returns: False if the queue is closed.
     func register(_ task: ClientTask) -> Bool {
         monitor.withLock {
             if isClosed { return false }
@@ -97,7 +100,7 @@ public final class CompletionQueue: @unchecked Sendable {
         }
     }
 
-    /// - Returns: false when the queue is closed.
+    /// - Returns: False if the queue is closed.
     func register(_ work: any Cancellable) -> Bool {
         monitor.withLock {
             if isClosed { return false }
@@ -113,27 +116,28 @@ public final class CompletionQueue: @unchecked Sendable {
         }
     }
 
-    /// Whether events are due. Under the lock.
+    /// Whether events are pending. Called under the lock.
     private var hasEvents: Bool { !events.isEmpty || firstRemaining < remaining.count }
 
-    /// Nobody delivers here. Under the lock.
+    /// Whether nothing is registered. Called under the lock.
     private var isIdle: Bool { tasks.isEmpty && otherWork.isEmpty }
 
-    /// A thread that closes the queue waits for an event or for the last delivery, and the last may have been forgotten without
-    /// an event: it could not begin. Under the lock.
+    /// Wakes a thread that closes the queue and waits for an event or for the last registration to end. An operation
+    /// that could not begin ends without an event. Called under the lock.
     private func wakeCloser() {
         if isClosed, blockedPollers > 0, isIdle { monitor.broadcast() }
     }
 
-    // MARK: From the owner
+    // MARK: Called by the owner
 
-    /// Runs due events on this thread, in the order in which they were delivered. Waits for the first event if none is due.
+    /// Runs pending events on this thread, in the order in which they were posted. Waits for the first event if none is
+    /// pending.
     ///
-    /// Starts no event after 1,024 events or 10 ms. The other events stay due: the descriptor stays readable, and the next
-    /// `poll` returns without waiting.
+    /// Starts no event after 1,024 events or 10 ms. The other events stay pending: the descriptor stays readable, and
+    /// the next `poll` returns without waiting.
     ///
-    /// - Parameter timeout: how long to wait for the first event; zero: not at all; nil: without bound.
-    /// - Returns: the number of events run; 0 also from inside an event of this queue, and in a forked child.
+    /// - Parameter timeout: The maximum wait for the first event. Zero does not wait; nil waits without limit.
+    /// - Returns: The number of events run. 0 also inside an event of this queue and in a forked child.
     @discardableResult
     public func poll(timeout: Duration?) -> Int {
         let (count, mustDrain) = runEvents(timeout: timeout)
@@ -141,7 +145,7 @@ public final class CompletionQueue: @unchecked Sendable {
         return count
     }
 
-    /// - Returns: the number of events run, and whether the queue was closed meanwhile with others left.
+    /// - Returns: The number of events run, and whether the queue was closed meanwhile with other work left.
     private func runEvents(timeout: Duration?) -> (count: Int, mustDrain: Bool) {
         guard !Fork.hasHappened(since: birth) else { return (0, false) }
         let me = pthread_self()
@@ -201,15 +205,15 @@ public final class CompletionQueue: @unchecked Sendable {
         return (end - first, mustDrain)
     }
 
-    /// Runs events until there are no more or the limits of one poll are reached.
+    /// Runs events until none is left or the limits of one poll are reached.
     ///
-    /// - Returns: the index of the first event that was not run.
+    /// - Returns: The index of the first event that was not run.
     private func run(_ batch: inout [QueueEvent], from first: Int) -> Int {
         var index = first
         let end = min(batch.count, first + CompletionQueue.mostEvents)
         let latest = end - first > 1 ? CompletionQueue.coarseTime() + CompletionQueue.longestRun : .max
         while index < end {
-            // Taken out rather than copied, so that what the event holds is released now and not with the batch.
+            // Moved out, so that the event's objects are released now and not with the batch.
             exchange(&batch[index], with: .wake).run(in: self)
             index += 1
             if index < end, CompletionQueue.coarseTime() >= latest { break }
@@ -217,33 +221,34 @@ public final class CompletionQueue: @unchecked Sendable {
         return index
     }
 
-    /// Nanoseconds of a clock that the system advances every few milliseconds, and that costs a few nanoseconds to read.
+    /// Nanoseconds of a coarse monotonic clock, which the kernel advances every few milliseconds. Reading it takes a
+    /// few nanoseconds.
     private static func coarseTime() -> Int64 {
         var now = timespec()
         clock_gettime(CLOCK_MONOTONIC_COARSE, &now)
         return Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec)
     }
 
-    /// The events that one poll runs at most. Tests of loaded servers deliver some hundred at once.
+    /// The maximum number of events that one poll runs. Tests of loaded servers deliver some hundred at once.
     private static let mostEvents = 1024
-    /// The nanoseconds after which a poll starts no further event.
+    /// The time in nanoseconds after which a poll starts no further event.
     private static let longestRun: Int64 = 10_000_000
 
-    /// Makes a `poll` that waits, now or next, return.
+    /// Makes the current or next waiting `poll` return.
     public func wake() {
         var events = [QueueEvent.wake]
         post(&events)
     }
 
-    /// Has the next `poll` run `body`, in the order in which it came. Any thread; dropped where the queue is closed.
+    /// Queues `body` for the next `poll`. Any thread. Dropped if the queue is closed.
     public func run(_ body: @escaping @Sendable () -> Void) {
         var events = [QueueEvent.run(body)]
         post(&events)
     }
 
-    /// Cancels the tasks, the batches and the waits for pages that deliver here and runs what is left of their events, each
-    /// `finished` included, on this thread. From inside an event of this queue that happens as soon as its `poll` ends. No
-    /// task can be started here afterwards.
+    /// Cancels all registered tasks, batches and operations, and runs their remaining events, including each
+    /// `finished`, on this thread. Inside an event of this queue, this happens when its `poll` ends. Afterwards no task
+    /// can be started on this queue.
     public func close() {
         guard !Fork.hasHappened(since: birth) else { return }
         let isPolling = monitor.withLock {
@@ -271,8 +276,8 @@ public final class CompletionQueue: @unchecked Sendable {
         }
     }
 
-    /// Readable while an event is due; -1 when the system has no descriptor left. Owned by the queue: watch it, but
-    /// neither read nor close it.
+    /// A descriptor that is readable while an event is pending; -1 if the system has no descriptor left. The queue owns
+    /// it: watch it, but neither read nor close it.
     public var descriptor: Int32 {
         guard !Fork.hasHappened(since: birth) else { return -1 }
         return monitor.withLock {
@@ -284,13 +289,13 @@ public final class CompletionQueue: @unchecked Sendable {
         }
     }
 
-    /// Array storage kept between polls, in events.
+    /// The number of events whose array storage is kept between polls.
     private static let largestSpare = 4096
 }
 
-/// Something that happened, to be told on the polling thread.
+/// An event to run on the polling thread.
 enum QueueEvent: Sendable {
-    // What is large and rare lies apart, for events are moved about.
+    // Large and rare payloads are indirect, because events are copied often.
     indirect case head(ClientTask, ResponseHead)
     case body(ClientTask, ByteBuffer)
     case progress(ClientTask, TransferProgress)
@@ -301,7 +306,7 @@ enum QueueEvent: Sendable {
     case run(@Sendable () -> Void)
     case wake
 
-    /// - Parameter queue: the queue that the task was registered with; nil on the loop itself.
+    /// - Parameter queue: The queue that the task was registered with; nil on the loop itself.
     consuming func run(in queue: CompletionQueue?) {
         switch consume self {
         case .head(let task, let head): task.deliver(head: head)

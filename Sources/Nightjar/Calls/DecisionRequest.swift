@@ -1,14 +1,14 @@
 /// A decision that a call needs from its caller before it continues, for example whether to follow a redirect.
 ///
-/// The caller's handler runs where the task's events are delivered. The call waits meanwhile: its timeouts run, and it can be
-/// cancelled.
+/// The caller's callback runs where the task's events are delivered. The call waits meanwhile: its timeouts run, and it
+/// can be cancelled.
 class DecisionRequest: @unchecked Sendable {
-    /// Calls the caller's handler, on the thread that delivers the task's events.
+    /// Calls the caller's callback, on the thread that delivers the task's events.
     ///
-    /// - Returns: the decision; nil: the caller makes it later, by a method of ``ClientTask``.
+    /// - Returns: The decision, or nil if the caller makes it later with a method of ``ClientTask``.
     func callHandler(of task: ClientTask) -> (any Sendable)? { nil }
 
-    /// Returns the verdict that follows from the caller's decision, on the client's loop; nil: the decision is of another kind.
+    /// Returns the verdict for the caller's decision, on the client's loop. Nil if the decision has another type.
     func verdict(for decision: any Sendable, _ call: Call) -> Verdict? { nil }
 }
 
@@ -18,8 +18,8 @@ final class DecisionRequestOf<Decision: Sendable>: DecisionRequest, @unchecked S
     private let resume: (Decision, Call) -> Verdict
 
     /// - Parameters:
-    ///   - handler: runs on the thread that delivers the task's events. Returns nil if the caller decides later.
-    ///   - resume: runs on the client's loop with the decision, once at most.
+    ///   - handler: Runs on the thread that delivers the task's events. Returns nil if the caller decides later.
+    ///   - resume: Runs at most once, on the client's loop, with the decision.
     init(handler: @escaping @Sendable (ClientTask) -> Decision?, resume: @escaping (Decision, Call) -> Verdict) {
         self.handler = handler
         self.resume = resume

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// How much is told, from least to most.
+/// How much is logged, from least to most.
 public enum LogLevel: Int32, Sendable, Comparable, CaseIterable {
     case off = 0
     case error = 1
     case warning = 2
-    /// A line a call.
+    /// One line per call.
     case info = 3
     /// Also connections and decisions.
     case debug = 4
@@ -23,7 +23,7 @@ public enum LogLevel: Int32, Sendable, Comparable, CaseIterable {
     public static func < (a: LogLevel, b: LogLevel) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// One line of the log, secrets removed.
+/// One log line, with secrets masked.
 public struct LogLine: Sendable {
     public let level: LogLevel
     public let message: String
@@ -31,25 +31,25 @@ public struct LogLine: Sendable {
 
 /// The receiver of a client's log lines.
 ///
-/// A queue that is not polled holds at most 1,024 lines, of 1 MiB together, of each sink. The sink drops further lines, and
-/// writes a warning with their number before the next line that it delivers.
+/// A queue that is not polled holds at most 1,024 lines, of 1 MiB together, of each sink. The sink drops further lines,
+/// and writes a warning with their number before the next line that it delivers.
 public struct LogSink: Sendable {
     public var level: LogLevel
     public let queue: CompletionQueue?
     private let write: @Sendable (LogLine) -> Void
     private let backlog = LogBacklog()
 
-    /// - Parameter queue: runs `write` inside `CompletionQueue.poll`; nil: on the client's loop thread, where it must
-    ///   not block.
+    /// - Parameter queue: Runs `write` inside `CompletionQueue.poll`. If nil, `write` runs on the client's loop thread
+    ///   and must not block.
     public init(level: LogLevel, queue: CompletionQueue? = nil, write: @escaping @Sendable (LogLine) -> Void) {
         self.level = level
         self.queue = queue
         self.write = write
     }
 
-    /// Counts a line that is about to be delivered to the queue.
+    /// Counts a line that is about to be posted to the queue.
     ///
-    /// - Returns: false if the queue holds too many lines; the line is dropped.
+    /// - Returns: False if the queue holds too many lines. The line is then dropped.
     func admits(_ line: LogLine) -> Bool { queue == nil || backlog.admit(line.message.utf8.count) }
 
     /// Writes a line that was admitted.
@@ -84,7 +84,7 @@ private final class LogBacklog: Sendable {
         }
     }
 
-    /// - Returns: the number of lines that were dropped since the last call.
+    /// - Returns: The number of lines dropped since the last call.
     func remove(_ bytes: Int) -> Int {
         state.withLock { state in
             state.lines -= 1

@@ -1,21 +1,22 @@
-/// When the loop rests for a moment before it looks at its sockets again: interrupt moderation, as network cards have it.
+/// Decides when the loop waits briefly before it polls its sockets again: event coalescing, as in network cards.
 ///
-/// Answers of a busy server on a near network come one by one, each a few microseconds behind the other. A loop that takes each
-/// as it comes wakes and sleeps for each, and so do the caller whom it tells and the server whom the next request reaches: a
-/// fifth of the processor's time on a small call. So, while many calls are awaited, it rests once it has told of what there
-/// was, and finds a handful the next time.
+/// Responses of a busy nearby server arrive a few microseconds apart. Without coalescing, the loop, the caller and the
+/// server would wake and sleep for each response, which takes a fifth of the processor time of a small call. So if many
+/// calls are in flight, the loop waits after it has posted its events and then handles several responses in one
+/// wake-up.
 ///
-/// Nothing that is here waits for a rest, and what comes meanwhile waits at most three microseconds for each call that is awaited;
-/// servers take longer for one. Rests that bring nothing become rare: those who are awaited are slow then.
+/// Events that are already received never wait. A response that arrives during the delay waits at most three
+/// microseconds per call in flight, which is less than the server's own time for one call. Delays during which fewer
+/// than two responses arrive become exponentially rarer.
 struct Moderation {
-    /// Calls that a server has, and has not begun to answer.
+    /// Calls that were sent and have no response head yet.
     private(set) var awaited = 0
-    /// Those that it has begun to answer, or that ended otherwise, since the loop last told of anything.
+    /// Calls whose response began, or that ended otherwise, since events were last posted.
     private var answered = 0
     private var hasRested = false
-    /// Batches of answers to come without a rest.
+    /// The number of batches still to handle without a delay.
     private var restless = 0
-    /// How many those are after the next rest in vain.
+    /// The number of batches without a delay after the next useless delay.
     private var penalty = 1
 
     mutating func began() { awaited += 1 }
@@ -25,11 +26,11 @@ struct Moderation {
         answered += 1
     }
 
-    /// The loop has told of what there was.
+    /// Called after events have been posted.
     ///
-    /// - Returns: how long to rest now; nil: not at all.
+    /// - Returns: The delay before the sockets are polled again, or nil for none.
     mutating func rest() -> Duration? {
-        // Only parts of answers: who reads those is not to wait for others.
+        // Only body parts arrived. Their reader must not wait for other calls.
         guard answered > 0 else { return nil }
         if hasRested {
             let wasInVain = answered < 2
@@ -43,13 +44,13 @@ struct Moderation {
         return nil
     }
 
-    /// With fewer calls awaited a rest would be too short to bring anything.
+    /// With fewer calls in flight the delay would be too short to collect responses.
     private static let many = 16
-    /// Of each call that is awaited, in microseconds. With 64 calls in flight 2 of them cost 5 % more of the processor's time in
-    /// the same time on the wall; with 4 that becomes longer, by 5 %.
+    /// Microseconds per call in flight. With 64 calls in flight, 2 cost 5 % more processor time for the same elapsed
+    /// time; 4 increase the elapsed time by 5 %.
     private static let share = 3
-    /// In microseconds: nobody notices so much.
+    /// The maximum delay in microseconds, too short to be noticed.
     private static let longestRest = 150
-    /// In batches: one rest in so many costs next to nothing.
+    /// The maximum number of batches without a delay. One useless delay in 64 batches costs next to nothing.
     private static let largestPenalty = 64
 }

@@ -1,18 +1,18 @@
 import NightjarHTTP
 import Synchronization
 
-/// Something under way that can be given up.
+/// Work in progress that can be cancelled.
 protocol Cancellable: AnyObject, Sendable {
     func cancel()
 }
 
 extension ClientWork: Cancellable {}
 
-/// Work that may be cancelled before what begins it has returned it.
+/// Work that may be cancelled before its start function has returned it.
 final class Pending<Work: Cancellable>: Sendable {
     private let state = Mutex((work: Work?.none, isCancelled: false))
 
-    /// Nil before it has begun.
+    /// Nil before the work has started.
     var work: Work? { state.withLock { $0.work } }
 
     func set(_ work: Work) {

@@ -1,7 +1,7 @@
 import NIOCore
 import NightjarHTTP
 
-/// An answer that the program puts into the cache, as if a server had sent it.
+/// A response that the program stores in the cache, as if a server had sent it.
 struct PlantedAnswer: Sendable {
     let head: ResponseHead
     let body: ByteBuffer

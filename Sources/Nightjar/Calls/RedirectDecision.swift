@@ -1,12 +1,13 @@
-/// What a caller wants done with a redirect.
+/// A caller's decision about a redirect.
 public enum RedirectAnswer: Sendable {
     case follow
-    /// Elsewhere: an absolute URL, or one relative to the URL that redirects. What credentials go along is decided by it.
+    /// Follow to another target: an absolute URL, or one relative to the redirecting URL. Which credentials are sent
+    /// depends on the new target.
     case followTo(String)
-    /// The answer that redirects is the call's answer.
+    /// The redirect response is the call's response.
     case stop
-    /// The call fails as `cancelled`.
+    /// The call fails with `cancelled`.
     case refuse(String?)
-    /// It is not known yet: ``ClientTask/redirect(_:)`` will say it.
+    /// The caller decides later with ``ClientTask/redirect(_:)``.
     case later
 }

@@ -1,22 +1,22 @@
 import NightjarHTTP
 
-/// An attempt has failed, and this is what the client would do.
+/// A failed attempt and the client's own decision about it.
 public struct RetryQuestion: Sendable {
-    /// As the call would fail with it.
+    /// The error with which the call would fail.
     public let error: NightjarError
-    /// 1 for the first.
+    /// The number of the attempt, starting at 1.
     public let attempt: Int
     public let verdict: RetryPolicy.Verdict
 }
 
-/// What a caller wants done about a failed attempt.
+/// A caller's decision about a failed attempt.
 public enum RetryAnswer: Sendable {
-    /// What the client would do.
+    /// Do what the client decided.
     case asDecided
-    /// Another attempt, whatever the policy says; the server may then do twice what it was asked once.
+    /// Retry, whatever the policy decided. The server may then process the request twice.
     case again(after: Duration)
-    /// The failure is the call's.
+    /// Fail the call with this error.
     case stop
-    /// It is not known yet: ``ClientTask/retry(_:)`` will say it.
+    /// The caller decides later with ``ClientTask/retry(_:)``.
     case later
 }

@@ -1,17 +1,17 @@
 import NIOCore
 
-/// Memory of bodies that nobody reads any more, for those that come next.
+/// A buffer pool for response bodies.
 ///
-/// What is larger than a kibibyte is beyond what malloc keeps at hand for a thread: taking it and giving it back costs a small call
-/// a twentieth of its time. What was read last is still in the processor's cache.
+/// Buffers above 1 KiB are not in malloc's per-thread cache: allocating and freeing one takes a twentieth of the time
+/// of a small call. A recently used buffer is also still in the processor's cache.
 ///
-/// Belongs to the loop.
+/// Used on the loop.
 struct SpareBodies {
     private var bodies: [ByteBuffer] = []
-    /// What they take.
+    /// The size of the pooled buffers in bytes, including overhead.
     private(set) var bytes = 0
 
-    /// - Parameter body: of an answer that ends. Whoever else holds it keeps it.
+    /// - Parameter body: The body of a response that ends. Other references to the buffer stay valid.
     mutating func keep(_ body: ByteBuffer) {
         let size = body.storageCapacity
         guard size > 0, size <= SpareBodies.largest, bytes + size + SpareBodies.overhead <= SpareBodies.mostBytes
@@ -20,23 +20,24 @@ struct SpareBodies {
         bodies.append(body)
     }
 
-    /// - Returns: an empty buffer with room for so many bytes, or without memory if that is more than the pool's buffers have.
+    /// - Returns: An empty buffer with room for `room` bytes, or one without memory if `room` exceeds the pool's
+    ///   largest buffer.
     mutating func take(_ room: Int) -> ByteBuffer {
         guard room <= SpareBodies.largest else { return ByteBuffer() }
         guard var body = bodies.popLast() else { return ByteBufferAllocator().buffer(capacity: room) }
         let size = body.storageCapacity
         bytes -= size + SpareBodies.overhead
-        // A short body in the room of a long one would keep it for as long as somebody keeps the answer.
+        // A short body in a large buffer would keep the buffer for as long as somebody keeps the response.
         guard size >= room, size / 4 < room else { return ByteBufferAllocator().buffer(capacity: room) }
-        // Where somebody else holds it, this takes other memory.
+        // Allocates new memory if somebody else still references the buffer.
         body.clear(minimumCapacity: room)
         return body
     }
 
-    /// In bytes; what takes longer to fill than to get is not kept.
+    /// In bytes. For larger buffers, filling takes much longer than allocating.
     private static let largest = 64 * 1024
-    /// Of one that is kept, beside its bytes.
+    /// The overhead of a pooled buffer in bytes.
     private static let overhead = 128
-    /// A client that rests keeps so much.
+    /// The size in bytes that an idle client keeps.
     private static let mostBytes = 128 * 1024
 }

@@ -1,16 +1,16 @@
 import NIOCore
 import NightjarHTTP
 
-/// Answers that nobody holds any more, on their way back to the loop that made them.
+/// Responses that nobody holds any more, queued for the loop that created them.
 ///
-/// What another thread frees goes back into the memory of the loop's own thread, under a lock that the loop needs for its next
-/// answer: with 64 calls in flight, each second call waited for it or woke who did. What the loop itself frees is at hand for
-/// the next. They go with the mail, under its lock.
+/// Freeing them on another thread would return memory to the loop thread's malloc arena under a lock that the loop
+/// needs for its next response. With 64 calls in flight, every second call contended for that lock. Memory that the
+/// loop frees itself is reused at once. The responses are passed with the messages, under the same lock.
 struct SpentResponses {
     private var responses: [Response] = []
     private var bytes = 0
 
-    /// What is beyond the bounds is not taken, and ends with whoever gives it.
+    /// Takes a response. Beyond the limits, the caller frees it instead.
     mutating func take(_ response: Response) {
         let size = SpentResponses.overhead + response.body.storageCapacity
         guard bytes + size <= SpentResponses.mostBytes else { return }
@@ -18,16 +18,16 @@ struct SpentResponses {
         responses.append(response)
     }
 
-    /// Hands out all, which end where they are let go.
+    /// Moves all responses to `storage`, which frees them.
     ///
-    /// - Parameter storage: an empty array, whose storage serves the next.
+    /// - Parameter storage: An empty array, whose storage is reused.
     mutating func handOut(_ storage: inout [Response]) {
         swap(&responses, &storage)
         bytes = 0
     }
 
-    /// A client that has nothing to do keeps so much until its next call: answers of a hundred small calls.
+    /// The size in bytes that an idle client keeps until its next call: about a hundred small responses.
     private static let mostBytes = 256 * 1024
-    /// Of an answer without content: its fields, and what is known of it.
+    /// The size of a response without content in bytes: its fields and its metadata.
     private static let overhead = 1024
 }

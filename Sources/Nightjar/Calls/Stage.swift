@@ -2,44 +2,47 @@ import NIOCore
 import NightjarHTTP
 import NightjarTransport
 
-/// One concern of a call. Synchronous and thin: sees the request on the way down, the head or the failure on the way up,
-/// and returns what is to be done; `Call` does it. Lives on the client's loop, one for all calls of the client.
+/// One concern of a call. A stage is synchronous: it sees the request on the way down and the head or the failure on
+/// the way up, and returns a verdict, which `Call` carries out. Lives on the client's loop, one instance for all calls
+/// of the client.
 ///
-/// A class and not a protocol, so that a ``Chain`` can call it without counting references.
+/// A class and not a protocol, so that a ``Chain`` can call it without reference counting.
 class Stage: @unchecked Sendable {
-    /// Which of the methods below this stage overrides; the others are not called.
+    /// The methods below that this stage overrides. Other methods are not called.
     var hooks: StageHooks { [] }
-    /// The request on its way to the wire, each attempt.
+    /// Called with the request of each attempt before it is sent.
     func outgoing(_ call: Call) -> Verdict { .proceed }
-    /// The final head of a response, before its body. A stage may add fields for the stages above and the caller.
+    /// Called with the final head of a response, before its body. A stage may add fields for the outer stages and the
+    /// caller.
     func incoming(_ head: inout ResponseHead, _ call: Call) -> Verdict { .proceed }
-    /// A part of the content that the caller receives while the response is being received, decoded.
+    /// Called with a decoded body part that is streamed to the caller.
     func streamed(_ content: ByteBuffer, _ call: Call) {}
-    /// A failure below.
+    /// Called with a failure from below.
     func failed(_ error: NightjarError, _ call: Call) -> Verdict { .proceed }
-    /// The total timeout has expired while a stage below, or the transport, was still working: the last chance to respond.
-    /// All stages are asked, from the bottom up, and the lowest verdict counts. A stage that holds the call back releases it.
+    /// Called when the total timeout has expired while a stage below, or the transport, was still working. This is the
+    /// last chance to respond. All stages are called, from the bottom up, and the lowest verdict counts. A stage that
+    /// holds the call releases it.
     func expired(_ error: NightjarError, _ call: Call) -> Verdict { .proceed }
-    /// A whole answer.
+    /// Called with a complete response.
     func answered(_ response: Response, _ call: Call) -> Verdict { .proceed }
-    /// The rest of an exchange is not wanted: another attempt, or what a stage has stored, takes its place. Its connection is
-    /// released already. Follows ``incoming(_:_:)``, and also ``answered(_:_:)`` or ``failed(_:_:)`` where there was an end.
+    /// Called when another attempt or a stored response replaces an exchange, after its connection has been released.
+    /// Follows ``incoming(_:_:)``, and also ``answered(_:_:)`` or ``failed(_:_:)`` if the exchange had ended.
     func abandoned(_ call: Call) {}
-    /// The call is over; nothing can be changed.
+    /// Called when the call has ended. The result cannot be changed.
     func ended(_ result: Result<Response, NightjarError>, _ call: Call) {}
 }
 
 /// What a stage decides.
 enum Verdict {
     case proceed
-    /// The call has its answer; nothing below is asked.
+    /// Ends the call with this response. Stages below are not called.
     case answer(Response)
-    /// Another attempt, from this stage downwards, after a while.
+    /// Starts another attempt from this stage downwards, after a delay.
     case again(after: Duration)
-    /// The answer comes from here; nothing below is asked, and nothing below sees it.
+    /// Delivers a stored response. Stages below are not called.
     case replay(any ReplayedExchange)
     case fail(NightjarError)
-    /// The caller is asked; ``Call/goOn(_:)`` brings the verdict. Limits of time and cancelling work meanwhile.
+    /// Waits for a decision. ``Call/goOn(_:)`` resumes with the verdict. Timeouts and cancelling work meanwhile.
     case wait
 
     var isProceed: Bool { if case .proceed = self { true } else { false } }
@@ -50,14 +53,14 @@ protocol ChainOwner: AnyObject, Sendable {
     var chain: Chain { get }
 }
 
-/// A stored response, which is given to a call as an exchange with a server would be.
+/// A stored response that is delivered to a call like an exchange with a server.
 protocol ReplayedExchange: Exchange {
     /// The source that the response reports.
     var source: ResponseSource { get }
     func begin(for receiver: any ExchangeReceiver)
 }
 
-/// The methods of a stage that do something.
+/// The methods that a stage overrides.
 struct StageHooks: OptionSet {
     let rawValue: UInt8
     static let outgoing = StageHooks(rawValue: 1)
@@ -70,11 +73,11 @@ struct StageHooks: OptionSet {
     static let streamed = StageHooks(rawValue: 128)
 }
 
-/// The stages of one client, sorted by what they do, so that a call asks only those who answer.
+/// The stages of one client, indexed by method, so that a call only calls the stages that override it.
 final class Chain: @unchecked Sendable {
-    /// A stage, held by its chain.
+    /// A stage, retained by its chain.
     struct Link {
-        /// From the top.
+        /// The index from the top.
         let position: Int
         private let stage: Unmanaged<Stage>
 
@@ -83,7 +86,8 @@ final class Chain: @unchecked Sendable {
             self.stage = .passUnretained(stage)
         }
 
-        /// For calls hold their chain: counting how many hold a stage would cost each of them some fifty atomic operations.
+        /// Calls a stage without reference counting. The call retains its chain; counting references to stages would
+        /// cost a call some fifty atomic operations.
         @inline(__always)
         func ask<Answer>(_ question: (Stage) -> Answer) -> Answer { stage._withUnsafeGuaranteedRef(question) }
     }

@@ -3,50 +3,50 @@ import NIOCore
 /// The timeouts of one call, as a value: it reads no clock and owns no timer.
 ///
 ///     total  from the start of the call to its end, with all attempts and waits
-///     idle   from the last progress, while the call waits for the peer on a connection
+///     idle   from the last progress, while the call waits for the server on a connection
 ///
-/// The owner calls ``check(now:waitsForPeer:unsentBytes:)`` at the moment that ``next(waitsForPeer:)`` returns, or later. After
-/// each event that can make this moment earlier, the owner asks for it again.
+/// The owner calls ``check(now:waitsForPeer:unsentBytes:)`` at the time that ``next(waitsForPeer:)`` returns, or later.
+/// After each event that can make this time earlier, the owner calls `next` again.
 struct TimeLimits {
     /// When the total timeout expires; nil: unlimited.
     var total: NIODeadline?
     /// The idle timeout; nil: unlimited.
     var idle: TimeAmount?
     private(set) var lastProgress: NIODeadline
-    /// The bytes that the peer had not received when ``check(now:waitsForPeer:unsentBytes:)`` last looked.
+    /// The bytes that the peer had not received at the last ``check(now:waitsForPeer:unsentBytes:)``.
     private var lastUnsentBytes = 0
 
     enum Finding: Equatable {
-        /// No timeout has expired. The associated value is the moment of the next check; nil: no timeout is running.
+        /// No timeout has expired. The associated value is the time of the next check. Nil: no timeout is running.
         case running(next: NIODeadline?)
         case totalExpired
-        /// The present attempt has timed out. The call may go on with another one.
+        /// The current attempt has timed out. The call may continue with another one.
         case idleExpired
     }
 
     init(started: NIODeadline) { lastProgress = started }
 
-    /// An attempt has got its connection.
+    /// An attempt has its connection.
     mutating func attemptStarted(_ now: NIODeadline) {
         lastProgress = now
         lastUnsentBytes = 0
     }
 
-    /// Bytes moved, or the peer is waited for from now on.
+    /// Bytes moved, or the call begins to wait for the peer.
     mutating func progressed(_ now: NIODeadline) { lastProgress = now }
 
     /// Returns when the first timeout expires if nothing happens; nil: never.
     ///
-    /// - Parameter waitsForPeer: false while the call waits for its caller, for a connection or for its turn.
+    /// - Parameter waitsForPeer: False while the call waits for its caller, for a connection or for a limit.
     func next(waitsForPeer: Bool) -> NIODeadline? {
         guard waitsForPeer, let idle else { return total }
         let idleExpires = lastProgress + idle
         return total.map { min($0, idleExpires) } ?? idleExpires
     }
 
-    /// Finds out which timeout has expired by now.
+    /// Returns which timeout has expired.
     ///
-    /// - Parameter unsentBytes: the bytes of the request that the peer is not known to have received.
+    /// - Parameter unsentBytes: The bytes of the request that the peer is not known to have received.
     mutating func check(
         now: NIODeadline, waitsForPeer: Bool, unsentBytes: @autoclosure () -> Int
     ) -> Finding {
@@ -57,8 +57,9 @@ struct TimeLimits {
         return .running(next: next(waitsForPeer: waitsForPeer))
     }
 
-    /// Whether bytes have left for the peer since the last check. No event reports when bytes leave the socket, so the first
-    /// check after the idle timeout only notes their number, and the next one follows after a quarter of the timeout.
+    /// Whether bytes have left for the peer since the last check. No event reports when bytes leave the socket, so the
+    /// first check after the idle timeout only records their number, and the next one follows after a quarter of the
+    /// timeout.
     private mutating func uploadHasMoved(_ now: NIODeadline, _ idle: TimeAmount, _ unsentBytes: Int) -> Bool {
         let before = lastUnsentBytes
         lastUnsentBytes = unsentBytes

@@ -1,16 +1,16 @@
 import NIOCore
 import NightjarHTTP
 
-/// How far the bodies of a call's present attempt have come: for ``TaskHandlers/progress``.
+/// The progress of the bodies of a call's current attempt, for ``TaskHandlers/progress``.
 public struct TransferProgress: Sendable, Equatable {
-    /// Bytes of the request's content that have left for the server. While they are on their way it may be a little less,
-    /// for what the socket still holds is told with the head and the framing.
+    /// Request body bytes sent. While data is in flight the number may be slightly too low, because data in the
+    /// socket's send buffer is counted together with the head and the framing.
     public var sent = 0
-    /// Nil: not known before all of it is sent.
+    /// The length of the request body; nil if it is unknown until all of it is sent.
     public var sentTotal: Int?
-    /// Bytes of the answer's content, as it came: still coded.
+    /// Response body bytes received, before decoding.
     public var received = 0
-    /// As the answer announces it; nil: it does not, or has not begun.
+    /// The response's Content-Length; nil if it has none or has not begun.
     public var receivedTotal: Int?
 
     public init() {}
@@ -18,13 +18,13 @@ public struct TransferProgress: Sendable, Equatable {
 
 /// Reports the progress of one call to its caller, on the client's loop.
 ///
-/// Nothing is counted on the way of the bytes: the watch asks the call and its connection for what they know.
+/// The data path counts nothing for it: the watch polls the call and its connection.
 final class ProgressWatch: @unchecked Sendable {
     private unowned let call: Call
     private var reported = TransferProgress()
-    /// The attempt that ``sentBytes`` is of.
+    /// The attempt that ``sentBytes`` belongs to.
     private var attempt = 0
-    /// The content bytes that the connection has taken, as far as it was asked.
+    /// The body bytes that the connection has accepted.
     private var sentBytes = 0
 
     init(_ call: Call) {
@@ -40,7 +40,7 @@ final class ProgressWatch: @unchecked Sendable {
         }
     }
 
-    /// The call on whose connection the bytes move.
+    /// The call on whose connection the data moves.
     private var mover: Call { call.sharedExchange ?? call }
 
     private func look() {
@@ -51,7 +51,7 @@ final class ProgressWatch: @unchecked Sendable {
         call.loop.post(.progress(call.task, progress), to: call.task.queue)
     }
 
-    /// The whole response is there.
+    /// The response is complete.
     func finish() {
         var progress = mover.progress
         note(sent: progress.sent)
@@ -62,12 +62,12 @@ final class ProgressWatch: @unchecked Sendable {
         call.loop.post(.progress(call.task, progress), to: call.task.queue)
     }
 
-    /// Notes the bytes that the connection of the present attempt has taken.
+    /// Records the bytes that the connection of the current attempt has accepted.
     func note(sent count: Int) {
         if attempt != mover.attempts { (attempt, sentBytes) = (mover.attempts, 0) }
         sentBytes = max(sentBytes, count)
     }
 
-    /// Between two looks: what people see moves, and a call that is over sooner costs nothing.
+    /// The interval between two reports. A call that ends sooner costs nothing.
     private static let interval = Duration.milliseconds(100)
 }

@@ -2,7 +2,8 @@ import NightjarHTTP
 import Synchronization
 
 extension Client {
-    /// Sends and suspends the Swift task; cancelling that cancels the call.
+    /// Sends a request and suspends the Swift task until the response is complete. Cancelling the Swift task cancels
+    /// the call.
     public func send(_ request: Request) async throws(NightjarError) -> Response {
         let pending = Pending<ClientTask>()
         let result: Result<Response, NightjarError> = await withTaskCancellationHandler {
@@ -20,9 +21,10 @@ extension Client {
         return try result.get()
     }
 
-    /// Sends and returns when the head of the response is there. Its body is read from ``StreamedResponse/body``.
+    /// Sends a request and returns when the response head has been received. Read the body from
+    /// ``StreamedResponse/body``.
     ///
-    /// - Throws: what a call throws; `cancelled` when the Swift task is cancelled before the head has come.
+    /// - Throws: Any error of the call; `cancelled` if the Swift task is cancelled before the head has been received.
     public func stream(_ request: Request) async throws(NightjarError) -> StreamedResponse {
         let content = StreamedContent()
         let pending = Pending<ClientTask>()
@@ -50,7 +52,7 @@ extension Client {
     }
 }
 
-/// A continuation that is resumed by whatever comes first.
+/// A continuation that is resumed by the first value; later values are ignored.
 private final class OneAnswer<Value: Sendable>: Sendable {
     private let continuation: Mutex<CheckedContinuation<Value, Never>?>
 

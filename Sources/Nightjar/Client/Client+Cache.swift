@@ -1,14 +1,16 @@
 import NIOCore
 import NightjarHTTP
 
-/// The cache of a client by hand, as its calls see it: with the client's base URL, headers and credentials.
+/// Manual cache access with the client's base URL, headers and credentials, so that it finds the entries of its calls.
 extension Client {
-    /// The stored answer that `request` would get, of any age and status, without asking a server; nil when there is none.
+    /// Returns the cached response to `request`, of any age and status, without a request to the server. Returns nil if
+    /// there is none.
     ///
-    /// Waits on this thread: for the disk at most, and for the login's token where that is being renewed.
+    /// Blocks the thread while the disk is read and while a token refresh is in progress.
     ///
-    /// - Throws: what is wrong with the request, whose status matters where it expects others; `closed`, `forked`;
-    ///   `invalid_request` for a client without a cache, for another method than GET and HEAD, and for a body.
+    /// - Throws: An error for an invalid request; the error of an unexpected status if the request sets expected
+    ///   statuses; `closed`; `forked`; `invalid_request` for a client without a cache, for a method other than GET and
+    ///   HEAD, and for a request with a body.
     public func cached(_ request: Request) throws(NightjarError) -> Response? {
         let request = try lookUp(request)
         do throws(NightjarError) {
@@ -19,7 +21,7 @@ extension Client {
         }
     }
 
-    /// The same without waiting: `finished` hears what ``cached(_:)`` returns or throws.
+    /// Like ``cached(_:)``, but does not block: `finished` receives the result.
     @discardableResult
     public func lookUp(
         _ request: Request, on queue: CompletionQueue?,
@@ -35,13 +37,14 @@ extension Client {
             })
     }
 
-    /// Stores an answer as if a server had just sent it for `request`: its headers say how long it is good for. Where they
-    /// do not, one below 400 is for calls that take an answer of any age.
+    /// Stores a response as if a server had just sent it for `request`. Its headers determine how long it is fresh.
+    /// Without freshness information, a response with a status below 400 is used only by calls that accept stale
+    /// responses.
     ///
     /// - Parameters:
-    ///   - request: a GET.
-    ///   - headers: a Date is not needed.
-    /// - Throws: `invalid_argument` when the rules do not allow to keep it (RFC 9111 section 3), with the reason;
+    ///   - request: A GET request.
+    ///   - headers: A Date field is not needed.
+    /// - Throws: `invalid_argument` with the reason if RFC 9111 section 3 forbids storing the response;
     ///   `invalid_request` for a client without a cache.
     public func insert(
         _ status: Int = 200, headers: Headers, body: ByteBuffer, for request: Request
@@ -50,7 +53,7 @@ extension Client {
         _ = try sendBlocking(request, planting: planted)
     }
 
-    /// The same without waiting.
+    /// Like ``insert(_:headers:body:for:)``, but does not block: `finished` receives the result.
     @discardableResult
     public func insert(
         _ status: Int = 200, headers: Headers, body: ByteBuffer, for request: Request, on queue: CompletionQueue?,
@@ -61,28 +64,29 @@ extension Client {
             request, on: queue, TaskHandlers { _, result in finished(result.map { _ in () }) }, planting: planted)
     }
 
-    /// Removes all stored responses of the URL that `request` asks for, whoever requested them.
+    /// Removes all cached responses for the URL of `request`, in all partitions.
     ///
-    /// - Returns: how many there were.
-    /// - Throws: what is wrong with the request; `storage` as ``CacheStorage/remove(url:)``.
+    /// - Returns: The number of removed entries.
+    /// - Throws: An error for an invalid request; `storage` as ``CacheStorage/remove(url:)``.
     @discardableResult
     public func removeCached(_ request: Request) throws(NightjarError) -> Int {
         let cache = try storage()
         return try cache.remove(url: prepare(request, idle: nil).url)
     }
 
-    /// Removes all stored responses whose URL begins as that of `request`, byte by byte.
+    /// Removes all cached responses whose URL begins with the URL of `request`, compared byte by byte.
     ///
-    /// - Returns: how many there were.
-    /// - Throws: as ``removeCached(_:)``.
+    /// - Returns: The number of removed entries.
+    /// - Throws: As ``removeCached(_:)``.
     @discardableResult
     public func removeCached(beginningWith request: Request) throws(NightjarError) -> Int {
         let cache = try storage()
         return try cache.remove(prefix: prepare(request, idle: nil).url.cacheAddress)
     }
 
-    /// Whether a call of this request may get a stored answer that it fetches anew meanwhile. One that wants to hear of that
-    /// shares no exchange, so what may share one is left out, unless its policy is to be answered so.
+    /// Whether a call with this request may receive a cached response that is revalidated in the background. A call
+    /// with a `refreshed` callback shares no exchange. Therefore this is false for calls that may be coalesced, unless
+    /// their policy is `offlineFirst`.
     public func mayRefresh(_ request: Request) -> Bool {
         guard cache != nil, request.usesCache else { return false }
         return Client.mayRefresh(request.cachePolicy ?? cachePolicy, coalesces: request.coalesces ?? coalesces)
@@ -107,7 +111,9 @@ extension Client {
         _ = try storage()
         guard request.method == .get || request.method == .head, case .none = request.body else {
             throw NightjarError(
-                .invalidRequest, "answers to GET and HEAD without a body alone are stored, so no other is looked up")
+                .invalidRequest,
+                "only responses to GET and HEAD requests without a body are cached; got "
+                    + "\(request.method)")
         }
         var request = request
         request.usesCache = true
@@ -124,14 +130,14 @@ extension Client {
         guard request.method == .get, case .none = request.body else {
             throw NightjarError(
                 .invalidArgument,
-                "answers to GET without a body alone are stored, and this is one to \(request.method)")
+                "only responses to GET requests without a body can be stored; got \(request.method)")
         }
         guard 100...999 ~= status else {
-            throw NightjarError(.invalidArgument, "\(status) is no status from 100 to 999")
+            throw NightjarError(.invalidArgument, "the status must be between 100 and 999, got \(status)")
         }
         var request = request
         request.usesCache = true
-        // By which what nothing says to be fresh is kept, too.
+        // With this policy, responses without freshness information are stored, too.
         request.cachePolicy = .cacheElseLoad
         request.coalesces = false
         request.expectedStatuses = [StatusRange(100, 999)]
@@ -141,5 +147,5 @@ extension Client {
         return (request, PlantedAnswer(head: head, body: body))
     }
 
-    private static let hasNoCache = NightjarError(.invalidRequest, "the client has no cache; configure one")
+    private static let hasNoCache = NightjarError(.invalidRequest, "the client has no cache; set the option cache")
 }

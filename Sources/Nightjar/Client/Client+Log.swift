@@ -1,13 +1,13 @@
 import NightjarHTTP
 
-/// Lines of the caller's own among those of the client.
+/// Log lines of the program.
 extension Client {
-    /// Puts a line into the client's log, where its level is asked for. The caller sees to it that there are no secrets in it.
+    /// Writes a line to the client's log if its level is enabled. The caller must not pass secrets.
     public func log(_ level: LogLevel, _ message: String) {
         guard level > .off, let sink = loop.log, sink.level >= level else { return }
         loop.submit(.run { [loop] in loop.note(level, message) })
     }
 
-    /// Up to which level the log takes lines; `off`: there is none.
+    /// The log level of the client; `off` if it has no log.
     public var logLevel: LogLevel { loop.log?.level ?? .off }
 }

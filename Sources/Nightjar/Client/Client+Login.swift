@@ -3,34 +3,34 @@ import NightjarHTTP
 import NightjarTransport
 import Synchronization
 
-/// The login of a client whose ``Configuration/auth`` is one.
+/// The login of a client whose ``Configuration/auth`` is a login.
 extension Client {
-    /// Begins to use a token that a login has brought, in place of the one there is, and keeps it in the store.
+    /// Replaces the current token with a token that the program has obtained, and saves it in the store.
     ///
-    /// - Parameter scheme: which login, of a client that has several; nil: the only one.
-    /// - Throws: `invalid_request` when the client has no such login.
+    /// - Parameter scheme: The security scheme of the login, if the client has several logins. Nil: the only login.
+    /// - Throws: `invalid_request` if the client has no such login.
     public func signIn(_ token: Token, scheme: String? = nil) throws(NightjarError) {
         guard token.authorization != nil else {
             throw NightjarError(
-                .invalidArgument, "the token is empty, or has a character that cannot stand in a header")
+                .invalidArgument, "the token is empty or contains a character that is not allowed in a header")
         }
         let number = try login(scheme).number
         try submit(.run { [sessions] in sessions[number]?.signIn(token) })
         repeated.forget()
     }
 
-    /// Logs out: removes the token, also from the store, and the cached responses to this login. From now on calls fail
+    /// Logs out: removes the token, also from the store, and the cached responses of this login. From now on calls fail
     /// with `unauthorized`, in every client of the store and after a restart, until a new login.
     ///
     /// The client is logged out when this function returns. `finished` is called when the store and the cache on disk
-    /// have been changed. If a change fails, `finished` gets the error `storage`, and another client may still use the
-    /// login. ``close()`` waits for the store.
+    /// have been changed. If a change fails, `finished` receives the error `storage`, and another client may still use
+    /// the login. ``close()`` waits for the store.
     ///
     /// - Parameters:
-    ///   - scheme: the security scheme of the login, if the client has several logins; nil: the only login.
-    ///   - queue: where `finished` is called, as for a call.
+    ///   - scheme: The security scheme of the login, if the client has several logins. Nil: the only login.
+    ///   - queue: Where `finished` is called, as for a call.
     /// - Throws: `invalid_request` if the client has no such login.
-    /// - Returns: the operation. Cancelling it ends the wait and does not undo the logout.
+    /// - Returns: The operation. Cancelling it ends the wait and does not undo the logout.
     @discardableResult
     public func signOut(
         scheme: String? = nil, on queue: CompletionQueue?,
@@ -45,7 +45,7 @@ extension Client {
 
     /// Logs out as ``signOut(scheme:on:finished:)`` does, and blocks this thread until the logout is complete.
     ///
-    /// - Throws: also `storage`; see ``signOut(scheme:on:finished:)``.
+    /// - Throws: Also `storage`; see ``signOut(scheme:on:finished:)``.
     public func signOutBlocking(scheme: String? = nil) throws(NightjarError) {
         try checkMayWait()
         let queue = CompletionQueue()
@@ -57,18 +57,18 @@ extension Client {
     /// The timeout of a logout: a token exchange in progress ends first, and the store may be busy.
     private static let logoutLimit = Duration.seconds(180)
 
-    /// Logs in: by a device code or with the browser where the grant is one for persons, else by what a call would wait
-    /// for. The token is in its store before `finished` hears of it.
+    /// Logs in. If the grant is interactive, the user logs in with a device code or a browser. Otherwise the client
+    /// obtains the token that a call would wait for. The token is saved before `finished` is called.
     ///
     /// - Parameters:
-    ///   - scheme: which login, of a client that has several; nil: the only one.
-    ///   - queue: where `prompt` and `finished` run, as for a call.
-    ///   - prompt: shows a person what to do.
-    ///   - limit: how long the login may take; the server's own limit for a code may be shorter.
-    /// - Returns: the login, which can be cancelled as a call can.
+    ///   - scheme: The security scheme of the login, if the client has several logins. Nil: the only login.
+    ///   - queue: Where `prompt` and `finished` run, as for a call.
+    ///   - prompt: Shows the user what to do.
+    ///   - limit: The timeout of the login. The server's own limit for a code may be shorter. Nil: unlimited.
+    /// - Returns: The operation, which can be cancelled like a call.
     @discardableResult
     public func logIn(
-        scheme: String? = nil, on queue: CompletionQueue?, within limit: Duration = .seconds(900),
+        scheme: String? = nil, on queue: CompletionQueue?, within limit: Duration? = .seconds(900),
         prompt: @escaping @Sendable (LoginPrompt) -> Void,
         finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void
     ) throws(NightjarError) -> ClientOperation {
@@ -86,9 +86,9 @@ extension Client {
         try operation.start()
     }
 
-    /// The same, waiting on this thread, where `prompt` runs.
+    /// Like ``logIn(scheme:on:within:prompt:finished:)``, but blocks the thread. `prompt` runs on this thread.
     public func logInBlocking(
-        scheme: String? = nil, within limit: Duration = .seconds(900),
+        scheme: String? = nil, within limit: Duration? = .seconds(900),
         prompt: @escaping @Sendable (LoginPrompt) -> Void
     ) throws(NightjarError) {
         try checkMayWait()
@@ -99,7 +99,7 @@ extension Client {
         try wait(on: queue) { outcome.withLock { $0 } }.get()
     }
 
-    /// How each origin and group stands with its limits, as of now; those of which there is nothing to say are left out.
+    /// The current state of the limits of each origin and group. Origins and groups without any state are omitted.
     public func limitStates() -> [LimitState] {
         guard !Fork.hasHappened(since: birth) else { return [] }
         guard let limit else { return [] }
@@ -114,13 +114,16 @@ extension Client {
             login.tokenLogin.map { (number: number, scheme: login.scheme, login: $0) }
         }
         guard let first = known.first else {
-            throw NightjarError(.invalidRequest, "the client has no login: its auth is none, or does not run out")
+            throw NightjarError(
+                .invalidRequest,
+                "the client has no login: its option auth is not set or has no "
+                    + "token that expires")
         }
         guard let scheme else {
             guard known.count == 1 else {
                 let names = known.map { quoted($0.scheme ?? "") }.joined(separator: ", ")
                 throw NightjarError(
-                    .invalidRequest, "the client has several logins: \(names); say by \"scheme\" which one")
+                    .invalidRequest, "the client has several logins: \(names); choose one with \"scheme\"")
             }
             return (first.number, first.login)
         }
@@ -137,7 +140,7 @@ extension Client {
     }
 }
 
-/// Comes from the loop to the thread that waits. What a loop has accepted it carries out before it ends.
+/// Passes the loop's reply to the waiting thread. The loop carries out every accepted message before it ends.
 private final class LimitAnswer: @unchecked Sendable {
     private let monitor = Monitor()
     private var states: [LimitState]?

@@ -1,9 +1,9 @@
 import NightjarHTTP
 
 extension Client {
-    /// The options of a call.
+    /// Returns the options of a call.
     ///
-    /// - Parameter login: the number of the login whose token the request carries if it uses one; nil: none.
+    /// - Parameter login: The number of the login whose token the request carries if it uses one; nil: none.
     func options(
         of request: borrowing Request, planting planted: PlantedAnswer?, login: Int?
     ) -> CallOptions {
@@ -29,7 +29,7 @@ extension Client {
 
     /// Counts the memory that a script's call needs from its start.
     ///
-    /// - Throws: `too_large` if the call does not fit into the script's memory limit.
+    /// - Throws: `too_large` if the call exceeds the script's memory limit.
     func hold(
         _ prepared: PreparedRequest, _ options: CallOptions, isStreamed: Bool
     ) throws(NightjarError) -> MemoryHold? {
@@ -44,11 +44,11 @@ extension Client {
         guard hold.add(Client.callCost + 2 * prepared.wireHead.readableBytes + body + window) else {
             throw NightjarError(
                 .tooLarge,
-                "the request does not fit into the script's memory limit; stream its body, or make fewer calls at once")
+                "the request exceeds the script's memory limit; stream its body or make fewer concurrent calls")
         }
         return hold
     }
 
-    /// Bytes that a call needs in addition to its request and its response.
+    /// The memory that a call needs in addition to its request and its response, in bytes.
     private static let callCost = 8 * 1024
 }

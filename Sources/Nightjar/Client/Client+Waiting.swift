@@ -1,17 +1,28 @@
 import NightjarHTTP
 
 extension Client {
-    /// - Throws: `reentrant` on the client's own thread, which a wait would keep from what it waits for; `forked`.
+    /// Whether the client belongs to the parent of this forked process.
+    package var isOfParent: Bool { Fork.hasHappened(since: birth) }
+
+    /// - Throws: `forked` in the child of a fork.
+    package func checkProcess() throws(NightjarError) {
+        guard !isOfParent else { throw Client.forked }
+    }
+
+    /// - Throws: `reentrant` on the client's own thread, which would wait for itself; `forked`.
     func checkMayWait() throws(NightjarError) {
         guard !loop.isOnLoop else {
-            throw NightjarError(.reentrant, "a blocking call on the client's own thread would wait for itself")
+            throw NightjarError(
+                .reentrant,
+                "a blocking call on the client's own thread would deadlock; start the "
+                    + "call without blocking")
         }
         guard !Fork.hasHappened(since: birth) else { throw Client.forked }
     }
 
-    /// Runs what comes to `queue` on this thread until there is an answer.
+    /// Runs the events of `queue` on this thread until there is a result.
     ///
-    /// - Throws: `forked` where what ran here forked, and this is the child, in which nothing comes any more.
+    /// - Throws: `forked` if a callback forked and this process is the child, in which no event arrives.
     @inline(__always)
     func wait<Answer>(on queue: CompletionQueue, for answer: () -> Answer?) throws(NightjarError) -> Answer {
         while true {

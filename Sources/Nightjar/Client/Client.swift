@@ -4,21 +4,21 @@ import NightjarHTTP
 import NightjarTransport
 import Synchronization
 
-/// An API client: a pool of connections, policies, and the event loop they live on.
+/// An API client: a connection pool, policies, and the event loop that runs them.
 ///
-/// Any thread may use it. Clients share nothing; open one for each API, or one for each core.
+/// Any thread may use a client. Clients share nothing; create one for each API or for each core.
 public final class Client: Sendable {
     let loop: ClientLoop
     let template: RequestTemplate
-    /// For calls that carry no credentials.
+    /// For requests without credentials.
     let anonymousTemplate: RequestTemplate
-    /// Put into the query, or beside the cookies, of requests to the base URL's origin.
+    /// The API key that is added to the query or the cookies of requests to the base URL's origin.
     let attachedKey: APIKey?
-    /// What requests choose from; nil: all carry the same.
+    /// The credentials that requests choose from. Nil: all requests use the same credentials.
     let schemes: SchemeCredentials?
-    /// Those that change while it lives.
+    /// The logins whose credentials change during the client's lifetime.
     let logins: [Login]
-    /// The origin that the client's token goes to; nil: it has none.
+    /// The origin that receives the client's tokens; nil: there are none.
     let loginOrigin: Origin?
     let timeouts: Timeouts
     let maximumBody: Int
@@ -28,44 +28,44 @@ public final class Client: Sendable {
     let retry: RetrySettings
     let respectsRetryAfter: Bool
     let hooks: CallHooks?
-    /// The URLs that its calls may request; nil: any.
+    /// The URLs that calls may request; nil: any.
     let scope: Confinement?
     let pathScope: PathScope?
     /// The limits that the calls of a sandboxed script cannot loosen.
     let bounds: CallBounds
     let auth: Authentication?
     let responseValidation: ResponseValidation
-    /// The endpoints that it knows; nil: it was given none.
+    /// The endpoints; nil: no catalog was configured.
     public let catalog: Catalog?
     /// The folder whose files OpenAPI documents may reference; nil: the folder of each document.
     let openAPIFolder: String?
     let birth = Fork.generation
-    /// What answers in place of servers; nil: they do.
+    /// The mock that responds instead of servers; nil: none.
     public let mock: Mock?
-    /// Its cookies; nil: it keeps none.
+    /// The cookie jar; nil: none.
     public let cookies: CookieStorage?
-    /// The number under which the log hears of the cookie file.
+    /// The listener number for log messages of the cookie file.
     private let cookieListener: Int?
-    /// Where its answers are kept; nil: they are not.
+    /// The cache; nil: none.
     public let cache: CacheStorage?
     let cachePolicy: CachePolicy
     let sessions: TokenSessions
     let limit: Limit?
     private let fresh: FreshAnswers?
-    /// The same for the cache on disk.
+    /// The listener number for log messages of the disk cache.
     private let cacheListener: Int?
-    /// The first origin that was asked: most absolute targets of a client are of it, and need not be read again.
+    /// The first requested origin. Most absolute targets of a client have this origin, so it is parsed only once.
     private let firstOrigin = AtomicLazyReference<KnownOrigin>()
     let repeated = RepeatedRequests()
-    /// Queues of blocking calls, kept for the next.
+    /// Queues of finished blocking calls, kept for reuse.
     private let blockingQueues = Mutex<[CompletionQueue]>([])
 
-    /// - Throws: `invalid_url`, `invalid_request`, `invalid_argument` or `tls` when the configuration cannot work.
+    /// - Throws: `invalid_url`, `invalid_request`, `invalid_argument` or `tls` if the configuration is invalid.
     public convenience init(_ configuration: Configuration = Configuration()) throws(NightjarError) {
         try self.init(configuration, transport: nil)
     }
 
-    /// - Parameter transport: makes what carries the requests, given the client's loop; nil: the network.
+    /// - Parameter transport: Creates the transport for the client's loop; nil: the network.
     public init(
         _ configuration: Configuration, transport: (@Sendable (any EventLoop) -> any HTTPTransport)?
     ) throws(NightjarError) {
@@ -143,13 +143,13 @@ public final class Client: Sendable {
 
     deinit { close() }
 
-    /// Starts a call without waiting.
+    /// Starts a call without blocking.
     ///
     /// - Parameters:
-    ///   - queue: where the handlers run: never inside this call, though a thread that polls the queue may run them
-    ///     before this returns. Nil: on the client's loop thread, where they must not block.
-    /// - Throws: what is wrong with the request itself (`invalid_url`, `invalid_request`), `closed` or `forked`. What
-    ///   goes wrong on the network arrives in `finished`.
+    ///   - queue: Where the callbacks run. They never run inside this call, but another thread that polls the queue may
+    ///     run them before this method returns. If nil, they run on the client's loop thread and must not block.
+    /// - Throws: `invalid_url` or `invalid_request` for an invalid request; `closed`; `forked`. Network failures are
+    ///   reported to `finished`.
     @discardableResult
     public func start(
         _ request: borrowing Request, on queue: CompletionQueue?, _ handlers: consuming TaskHandlers
@@ -157,20 +157,21 @@ public final class Client: Sendable {
         try start(makeTask(request, on: queue, handlers))
     }
 
-    /// What was made of a request that says its method and target, and no more; nil: it is to be made.
+    /// Returns the prepared call for a request that consists of a method and a target only. Nil: the request has not
+    /// been prepared yet.
     package func repeated(_ method: UnsafeRawBufferPointer, _ target: UnsafeRawBufferPointer) -> RepeatedRequests.Call?
     {
         Fork.hasHappened(since: birth) ? nil : repeated.find(method, target)
     }
 
-    /// Starts a call anew, whose request needs to be neither read nor checked.
+    /// Starts a call whose request is already prepared.
     package func start(
         _ known: RepeatedRequests.Call, on queue: CompletionQueue?, _ handlers: consuming TaskHandlers
     ) throws(NightjarError) -> ClientTask {
         try start(try makeTask(known.prepared, known.options, on: queue, handlers))
     }
 
-    /// - Parameter made: a task, and its answer where that is at hand.
+    /// - Parameter made: A task, and its response if it is already available.
     private func start(_ made: (task: ClientTask, answer: Response?)) throws(NightjarError) -> ClientTask {
         let task = made.task
         if let queue = task.queue, !queue.register(task) { throw NightjarError(.closed, "the queue is closed") }
@@ -191,7 +192,7 @@ public final class Client: Sendable {
         }
     }
 
-    /// - Parameter planted: goes into the cache in place of a server's answer.
+    /// - Parameter planted: A response to store in the cache instead of sending the request.
     func start(
         _ request: Request, on queue: CompletionQueue?, _ handlers: TaskHandlers, planting planted: PlantedAnswer
     ) throws(NightjarError) -> ClientTask {
@@ -201,8 +202,8 @@ public final class Client: Sendable {
         return task
     }
 
-    /// - Parameter planted: goes into the cache in place of a server's answer.
-    /// - Returns: the answer too, where it is at hand.
+    /// - Parameter planted: A response to store in the cache instead of sending the request.
+    /// - Returns: The task, and its response if it is already available.
     private func makeTask(
         _ request: borrowing Request, on queue: CompletionQueue?, _ handlers: consuming TaskHandlers,
         planting planted: PlantedAnswer? = nil
@@ -210,7 +211,9 @@ public final class Client: Sendable {
         guard !Fork.hasHappened(since: birth) else { throw Client.forked }
         guard request.schema == nil || handlers.body == nil else {
             throw NightjarError(
-                .invalidRequest, "a streamed answer cannot be checked against a schema; collect it, or leave one out")
+                .invalidRequest,
+                "a streamed response cannot be validated against a schema; collect the response "
+                    + "or remove the schema")
         }
         if let group = request.limitGroup, !limitGroups.contains(where: { $0.isExactly(group) }) {
             throw unknown(group: group)
@@ -242,7 +245,7 @@ public final class Client: Sendable {
         return NightjarError(.invalidRequest, "the client has no limit group \(quoted(group))\(hint)")
     }
 
-    /// What goes on the wire, and how: of a request that comes again and again, what was made of it before.
+    /// Returns the request to send and its options. A repeated request reuses the earlier result.
     private func made(of request: borrowing Request) throws(NightjarError) -> (PreparedRequest, CallOptions) {
         let fingerprint = request.fingerprint
         if let fingerprint, let known = repeated.find(request, fingerprint) { return (known.prepared, known.options) }
@@ -260,25 +263,26 @@ public final class Client: Sendable {
         return (try prepare(request, choice, idle: options.timeouts.idle), options)
     }
 
-    /// The credentials that a request carries; nil: those that all do.
+    /// The credentials of a request. Nil: the request uses the client's only credentials.
     private func choice(for request: borrowing Request) throws(NightjarError) -> SchemeCredentials.Choice? {
         if let schemes { return try schemes.choice(for: request) }
         if let scheme = request.schemes.first, request.usesAuth {
             throw NightjarError(
                 .invalidRequest,
-                "the request names the scheme \(quoted(scheme)), and the client's credentials have no names; give them by "
-                    + "auth.schemes")
+                "the request names the scheme \(quoted(scheme)), but the client's credentials have no scheme "
+                    + "names; set them in "
+                    + "the option auth.schemes")
         }
         return nil
     }
 
-    /// That of the base URL.
+    /// The origin of the base URL.
     package var baseOrigin: Origin? { template.base?.origin }
 
-    /// Names of fields that the configuration calls credentials.
+    /// The names of header fields that the configuration marks as sensitive.
     var sensitiveNames: [String] { template.sensitiveNames }
 
-    /// Borrowed all the way: a request is large, and copying it costs more than writing its head.
+    /// The request is borrowed because it is large: copying it costs more than writing its head.
     func prepare(_ request: borrowing Request, idle: Duration?) throws(NightjarError) -> PreparedRequest {
         try prepare(request, try choice(for: request), idle: idle)
     }
@@ -318,7 +322,8 @@ public final class Client: Sendable {
         init(_ origin: Origin) { self.origin = origin }
     }
 
-    /// Sends and waits on this thread, running the handlers of this call meanwhile. `handlers.finished` also runs.
+    /// Sends a request and blocks the thread. The call's callbacks run on this thread meanwhile, including
+    /// `handlers.finished`.
     public func sendBlocking(_ request: Request, handlers: TaskHandlers? = nil) throws(NightjarError) -> Response {
         try sendBlocking(request, handlers: handlers, planting: nil)
     }
@@ -330,7 +335,8 @@ public final class Client: Sendable {
         guard handlers?.refreshed == nil || handlers?.refreshQueue != nil else {
             throw NightjarError(
                 .invalidRequest,
-                "a blocking call has returned when what it fetches anew has come; name a queue to hear of it")
+                "a blocking call returns before the background revalidation ends; set refreshQueue to receive its "
+                    + "result")
         }
         let queue = takeQueue()
         let outcome = Outcome()
@@ -358,37 +364,41 @@ public final class Client: Sendable {
         return try result.get()
     }
 
-    /// A queue for blocking calls of one thread; ``keep(_:)`` takes it back when nothing delivers there any more.
+    /// Returns a queue for a blocking call. Return it with ``keep(_:)`` when no task uses it any more.
     func takeQueue() -> CompletionQueue { blockingQueues.withLock { $0.popLast() } ?? CompletionQueue() }
 
     func keep(_ queue: CompletionQueue) { blockingQueues.withLock { $0.append(queue) } }
 
     static let forked = NightjarError(
-        .forked, "this client belongs to the parent process; make a new one after fork")
+        .forked, "this client belongs to the parent process; create a new one after fork")
 
-    /// Written and read on the thread that waits.
+    /// Used only on the waiting thread.
     private final class Outcome: @unchecked Sendable {
         var result: Result<Response, NightjarError>?
     }
 
-    /// Cancels every call in flight, so that each finishes, waits for a new token that is on its way (15 s at most: the old
-    /// one may be spent), closes the connections, saves the cookies and returns when nothing of this client runs any more.
-    /// Waits up to 5 s for another process that holds the cache on disk: invalidations that cannot be written are reported to the log.
-    /// Later calls fail with `closed`. On the client's own thread it returns at once. In a forked child it does nothing: the threads are the parent's.
+    /// Closes the client and returns when none of its work runs any more.
+    ///
+    /// Cancels all calls in flight, so that each completes. Waits up to 15 s for a token refresh in progress, because the
+    /// old token may already have been redeemed. Closes the connections and saves the cookies. Waits up to 5 s for another
+    /// process that locks the disk cache; invalidations that cannot be written are logged.
+    ///
+    /// Later calls fail with `closed`. On the client's own thread this method returns at once. In a forked child it does
+    /// nothing, because the threads belong to the parent.
     public func close() {
         guard !Fork.hasHappened(since: birth) else { return }
         fresh?.close()
         loop.stop()
         repeated.forget()
         if let cookieListener { cookies?.unlisten(cookieListener) }
-        // Pending changes are on disk, or reported, when this returns.
+        // Pending changes are on disk, or logged, when this method returns.
         do throws(NightjarError) {
             try cache?.flush()
         } catch {
             loop.noteAtEnd(.warning, error.message)
         }
         if let cacheListener { cache?.disk?.unlisten(cacheListener) }
-        // What could not be saved is told to who flushes; here there is nobody left to tell.
+        // An error of the last save cannot be reported to a caller. Call `flush` on the storage to receive it.
         try? cookies?.flush()
     }
 }

@@ -3,8 +3,10 @@ import NightjarHTTP
 import NightjarTransport
 
 extension Configuration {
-    /// What carries requests: the network, or what is put in its place. From below: the network, the session or the cassette
-    /// that records it or the one that replays it, the mock, and the profile that makes all of it worse. What is not set is not there.
+    /// Returns the transport: the network, or a replacement.
+    ///
+    /// The layers from the bottom up: the network; a session recording, or the cassette that records or replays; the mock;
+    /// the network profile. Layers that are not configured are omitted.
     func staged(
         _ network: any HTTPTransport, _ cassette: CassetteDeck?, on loop: any EventLoop, base: RequestURL?
     ) -> any HTTPTransport {
@@ -19,13 +21,14 @@ extension Configuration {
         return carrier
     }
 
-    /// - Throws: `invalid_argument` for an ephemeral client that would record; `storage` and `decoding` for the file.
+    /// - Throws: `invalid_argument` for an ephemeral client that would record; `storage` or `decoding` for an invalid
+    ///   file.
     func openCassette() throws(NightjarError) -> CassetteDeck? {
         guard let cassette else { return nil }
         guard !isEphemeral || cassette.mode == .replay else {
             throw NightjarError(
                 .invalidArgument,
-                "an ephemeral client leaves nothing on disk, so it can replay a cassette and not record one")
+                "an ephemeral client writes nothing to disk, so it can replay cassettes but not record them")
         }
         return try CassetteDeck(cassette, sensitive: sensitiveHeaders)
     }

@@ -1,4 +1,5 @@
-// `import Nightjar` is all that a user needs: requests, responses, headers, errors, bodies and token stores are part of it.
+// `import Nightjar` is sufficient for users: requests, responses, headers, errors, bodies and token stores are
+// re-exported.
 @_exported import NightjarHTTP
 @_exported import NightjarTransport
 

@@ -1,61 +1,62 @@
-/// The stages a call passes: downwards on the way out, upwards on the way back. Reading this is reading the client.
+/// The stages of a call, from the caller to the network. Requests pass them downwards and responses upwards.
 ///
-/// Mocks, cassettes and network profiles are no stages. They stand below all of these, where the network is
-/// (``Configuration/staged(_:_:on:base:)``), so that what they bring is retried, followed, cached and logged in for, and so
-/// that each exchange is recorded, those of the client's own among them.
+/// Mocks, cassettes and network profiles are not stages. They replace the transport below all stages
+/// (``Configuration/staged(_:_:on:base:)``), so that retries, redirects, cache, cookies and authentication apply to
+/// their responses, and so that every exchange is recorded, including those of internal calls.
 enum StageKind: CaseIterable {
-    /// One total deadline for everything below, and the idle limit.
+    /// The total timeout and the idle timeout.
     case deadline
-    /// Log lines, secrets removed.
+    /// Log lines with secrets masked.
     case observe
-    /// The caller's own code before and after each call.
+    /// The program's hooks before and after each call.
     case hooks
-    /// Which statuses are an answer and which an error: here, once, for every response.
+    /// Whether a response's status is a success or an error, for every response.
     case validate
-    /// Calls that are alike share one exchange.
+    /// Identical calls share one exchange.
     case coalesce
-    /// What may be repeated, when and how often.
+    /// Which failures are retried, when and how often.
     case retry
-    /// Attaches the token; where it is refused, one new one for all, then one replay.
+    /// Attaches the token. After a 401 response, refreshes it once for all calls and repeats the call once.
     case authenticate
-    /// Answers what servers ask of who logs in by a password.
+    /// Responds to authentication challenges for logins with a password.
     case challenge
-    /// Follows, changes the method, strips credentials across origins, stops loops.
+    /// Follows redirects: changes the method, removes credentials across origins, limits the number of hops.
     case redirect
-    /// What servers set is sent back.
+    /// Stores and sends cookies.
     case cookies
-    /// What was answered before is answered again, validated, or fetched and kept.
+    /// Responds from the cache, revalidates stale entries, or sends the request and stores the response.
     case cache
-    /// Rate, concurrency and circuit of an origin.
+    /// Rate limit, concurrency limit and circuit breaker.
     case limit
     /// Content codings.
     case decode
-    /// Reports that TLS certificates are not verified.
+    /// Logs that TLS certificates are not verified.
     case warnOfTLS
-    /// Tells observers what the wire saw.
+    /// Reports each exchange to observers.
     case trace
 
     static let standard: [StageKind] = [
         .deadline, .observe, .hooks,  // the whole call, all attempts
-        .validate,  // the final answer
-        .coalesce,  // what is below happens once for all who wait for it
-        .retry, .authenticate, .challenge, .redirect,  // may ask for another attempt
-        .cookies, .cache, .limit, .decode,  // what is above sees content as it was meant
+        .validate,  // the final response
+        .coalesce,  // stages below run once for all calls that share an exchange
+        .retry, .authenticate, .challenge, .redirect,  // may request another attempt
+        .cookies, .cache, .limit, .decode,  // stages above see decoded content
         .warnOfTLS, .trace,  // each exchange
     ]
 
-    /// What calls of the client's own pass: the refresh of a token cannot wait for itself.
+    /// The stages of internal calls. A token refresh must not wait for a token.
     static let inner: [StageKind] = [.deadline, .observe, .retry, .decode, .warnOfTLS, .trace]
 
-    /// The stages for a client of this configuration; none where the client does not use it, so that it costs nothing.
+    /// Returns the stages for a client of this configuration. Empty if the client does not use the stage, so that it
+    /// costs nothing.
     ///
-    /// - Parameter base: the origin of the base URL.
+    /// - Parameter base: The origin of the base URL.
     func stages(for configuration: Configuration, base: Origin?) -> [Stage] {
         if case .challenge = self { return challengeStages(configuration, base) }
         return stage(for: configuration, base: base).map { [$0] } ?? []
     }
 
-    /// One for each login by a password, which are few.
+    /// One stage for each login with a password.
     private func challengeStages(_ configuration: Configuration, _ base: Origin?) -> [Stage] {
         guard let base else { return [] }
         return configuration.logins.enumerated().compactMap { number, login in
@@ -93,7 +94,7 @@ enum StageKind: CaseIterable {
     }
 }
 
-/// The stages of a client's calls, and those among them that the client addresses itself.
+/// The stages of a client's calls, and the stages that the client uses directly.
 struct ClientChain {
     let chain: Chain
     let limit: Limit?

@@ -1,13 +1,13 @@
 import NightjarHTTP
 import Synchronization
 
-/// Remembers what was made of requests that come again and again, so that each is checked and written once.
+/// Caches prepared requests, so that a repeated request is validated and serialized only once.
 ///
-/// One is kept when it comes a second time, until another takes its place: at most 64, of a few KiB. Compared is all that a
-/// request says, so what is kept is never out of date; it is forgotten when somebody signs in or out, for there may be
-/// secrets in it.
+/// A request is stored at its second use, until another one replaces it: at most 64 requests of a few KiB. The whole
+/// request is compared, so an entry is never outdated. All entries are removed at login and logout, because they may
+/// contain secrets.
 package final class RepeatedRequests: Sendable {
-    /// What was made of a request.
+    /// A prepared request.
     package final class Call: Sendable {
         fileprivate let request: RepeatedRequest
         let prepared: PreparedRequest
@@ -21,7 +21,7 @@ package final class RepeatedRequests: Sendable {
     }
 
     private struct Place {
-        /// Of the one that was here last.
+        /// The fingerprint of the last request with this slot.
         var fingerprint: UInt64 = 0
         var call: Call?
     }
@@ -33,7 +33,7 @@ package final class RepeatedRequests: Sendable {
         return call
     }
 
-    /// What was made of a request that says its method and target, and no more.
+    /// Returns the prepared call for a request that consists of a method and a target only.
     func find(_ method: UnsafeRawBufferPointer, _ target: UnsafeRawBufferPointer) -> Call? {
         guard let fingerprint = Request.fingerprint(target: target), let call = find(fingerprint),
             call.request.isBare(method, target)
@@ -46,14 +46,14 @@ package final class RepeatedRequests: Sendable {
         return places.withLock { $0[place].fingerprint == fingerprint ? $0[place].call : nil }
     }
 
-    /// Keeps what was made of a request, if it has been seen here before.
+    /// Stores a prepared request if it was seen before.
     func made(
         _ prepared: PreparedRequest, _ options: CallOptions, of request: borrowing Request, _ fingerprint: UInt64
     ) {
         let place = RepeatedRequests.place(of: fingerprint)
         let isSecond = isSecond(fingerprint, at: place)
         guard isSecond else { return }
-        // What it replaces ends behind the lock.
+        // The replaced call is released outside the lock.
         var call: Call? = Call(RepeatedRequest(request), prepared, options)
         places.withLock { places in
             if places[place].fingerprint == fingerprint { swap(&places[place].call, &call) }
@@ -61,7 +61,7 @@ package final class RepeatedRequests: Sendable {
     }
 
     private func isSecond(_ fingerprint: UInt64, at place: Int) -> Bool {
-        // Ends behind the lock.
+        // Released outside the lock.
         var former: Call?
         defer { withExtendedLifetime(former) {} }
         return places.withLock { places in

@@ -3,22 +3,22 @@ import NightjarCoding
 import NightjarHTTP
 
 extension Request {
-    /// Whether ``withContent(for:idle:)`` has anything to do: for the usual request it has not.
+    /// Whether ``withContent(for:idle:)`` must be called. False for most requests.
     func needsContent(idle: Duration?) -> Bool {
         compresses || body.isPulled || expectsContinue == nil && asksInVain(idle)
     }
 
-    /// An idle limit as short as that would end the call while a server that ignores the expectation is waited for.
+    /// Whether a server that ignores Expect: 100-continue would make the call run into this short idle timeout.
     private func asksInVain(_ idle: Duration?) -> Bool {
         guard let idle, idle <= ExpectContinue.patience else { return false }
         return ExpectContinue.isWorthwhile(for: body)
     }
 
-    /// This request with what is known of its content before a byte is sent: files are measured, what lies in memory is
-    /// compressed, and the fields that tell of it are set. On the caller's thread; looks at files, reads none.
+    /// Returns the request with its final content: files are measured, content in memory is compressed, and the fields
+    /// that describe it are set. Runs on the caller's thread. Opens files, but reads at most one byte of them.
     ///
-    /// - Parameter idle: the limit of the call.
-    /// - Throws: `invalid_request` that names the file which cannot be sent.
+    /// - Parameter idle: The idle timeout of the call.
+    /// - Throws: `invalid_request` with the path of a file that cannot be sent.
     func withContent(for template: RequestTemplate, idle: Duration?) throws(NightjarError) -> Request {
         var request = self
         if expectsContinue == nil, asksInVain(idle) { request.expectsContinue = false }
@@ -45,26 +45,27 @@ extension Request {
     ) throws(NightjarError) -> RequestBody {
         let available = try ContentFile(path).knownLength()
         guard offset >= 0, length ?? 0 >= 0 else {
-            throw NightjarError(.invalidRequest, "offset and length of \(quoted(path)) must not be negative")
+            throw NightjarError(.invalidRequest, "the offset and length of \(quoted(path)) must not be negative")
         }
         guard offset <= available, length ?? 0 <= available - offset else {
             let end = length.map { " to \(offset.addingReportingOverflow($0).partialValue)" } ?? ""
             throw NightjarError(
                 .invalidRequest,
-                "the file \(quoted(path)) has \(available) bytes; from \(offset)\(end) there is nothing to send")
+                "the file \(quoted(path)) has \(available) bytes, so the range from \(offset)\(end) is out of bounds")
         }
         return .file(path: path, offset: offset, length: length ?? available - offset)
     }
 
-    /// The form's own type; a multipart type of the caller's, as `multipart/related`, with the form's boundary.
+    /// The form's media type. If the caller set a multipart type, such as `multipart/related`, that type with the
+    /// form's boundary.
     private func contentType(of form: MultipartForm) throws(NightjarError) -> String {
         guard let chosen = headers["Content-Type"] else { return form.contentType }
         let type = MediaType(chosen)
         guard let type, type.type == "multipart", type["boundary"] == nil else {
             throw NightjarError(
                 .invalidRequest,
-                "the body is a form, whose Content-Type is multipart/form-data with a boundary of its own; leave the "
-                    + "header \(quoted("Content-Type: \(chosen)")) away")
+                "the body is a form, whose Content-Type is multipart/form-data with a generated boundary; remove the "
+                    + "header \(quoted("Content-Type: \(chosen)"))")
         }
         return "\(chosen); boundary=\(form.boundary)"
     }
@@ -74,7 +75,9 @@ extension Request {
     private mutating func compress() throws(NightjarError) {
         if hasHeader("Content-Encoding") {
             throw NightjarError(
-                .invalidRequest, "the body has a Content-Encoding already; either set the header or ask for compression"
+                .invalidRequest,
+                "the request already has a Content-Encoding header; remove the header or the "
+                    + "option compress"
             )
         }
         switch body {

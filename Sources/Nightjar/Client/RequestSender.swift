@@ -1,31 +1,31 @@
 import NightjarHTTP
 
-/// Sends what lists and documents are made of in their client's place: for a program that does something of its own before and
-/// after each call.
+/// Sends the requests of paginators and catalogs in place of the client, for a program that needs its own code around
+/// each call.
 package protocol RequestSender: Sendable {
-    /// Runs on the client's loop, where it must not block.
+    /// Sends a request. Runs on the client's loop and must not block.
     ///
-    /// - Parameter finished: to be called once, on any thread.
-    /// - Returns: gives the call up, on the loop too; `finished` need not be called then.
+    /// - Parameter finished: Must be called once, on any thread.
+    /// - Returns: A closure that cancels the call. It may run on the loop. `finished` need not be called after it.
     func send(
         _ sent: SentRequest, _ finished: @escaping @Sendable (Result<Response, NightjarError>) -> Void
     ) -> @Sendable () -> Void
 }
 
-/// One request of a list or a document.
+/// A request of a paginator or a catalog.
 package struct SentRequest: Sendable {
-    /// As it goes on the wire, where nobody changes it.
+    /// The request, which nothing changes before it is sent.
     package var request: Request
-    /// The fields of it that were set for this one alone.
+    /// The fields that were set for this request only.
     package var ownFields = Headers()
-    /// False: of another origin than the list, which is to get no credentials, whatever the request is changed to.
+    /// False if the request goes to another origin than the list. It must then get no credentials.
     package var carriesCredentials = true
 
     init(_ request: Request) { self.request = request }
 }
 
 extension Client {
-    /// Takes from a request to another origin what could log in there.
+    /// Removes everything from a request to another origin that could authenticate it there.
     package func removeCredentials(from request: inout Request) {
         request.usesAuth = false
         request.usesCookies = false
@@ -34,7 +34,8 @@ extension Client {
         request.headers = request.headers.forwarded(template.forwarded, sensitive: sensitiveNames)
     }
 
-    /// How a caller would write the URL: as a path behind the base URL where that leads to it, else whole. Nothing is masked.
+    /// Returns the URL as a caller would write it: as a path relative to the base URL if possible, else as an absolute
+    /// URL. Nothing is masked.
     package func path(to url: RequestURL) -> String {
         let whole = url.origin.description + url.target
         guard let base = template.base, base.origin == url.origin else { return whole }
@@ -48,7 +49,7 @@ extension Client {
         return short
     }
 
-    /// The URL that a request asks for, without what the client puts into its query.
+    /// Returns the URL of a request, without what the client adds to the query.
     package func url(of request: Request) throws(NightjarError) -> RequestURL {
         var question = request
         question.method = .get

@@ -1,11 +1,11 @@
 import NightjarHTTP
 
-/// The separate cookies and cache of one sandboxed script's calls, so that the script neither reads nor changes those
-/// of its host. All other stages are the client's: its limits apply to the calls of both together.
+/// The separate cookies and cache of a sandboxed script's calls, so that the script neither reads nor changes those of
+/// its host. All other stages are the client's: its limits apply to the calls of both together.
 final class SandboxSpace: ChainOwner {
     let chain: Chain
 
-    /// - Parameter cacheBytes: the size of the script's cache.
+    /// - Parameter cacheBytes: The size of the script's cache in bytes.
     init(_ client: Client, cacheBytes: Int) {
         chain = client.loop.chain.replacing { stage in
             if stage is Cookies { return Cookies(CookieStorage()) }
@@ -21,10 +21,10 @@ extension Client {
     /// Returns the restrictions for the calls of a sandboxed script.
     ///
     /// - Parameters:
-    ///   - origins: the origins that the script may request in addition to that of the base URL.
-    ///   - scope: the path that limits requests to the base URL's origin; nil: the path of the base URL.
-    ///   - memory: counts the memory held for the calls; nil: it is not counted.
-    ///   - cacheBytes: the size of the script's cache.
+    ///   - origins: The origins that the script may request in addition to that of the base URL.
+    ///   - scope: The path that limits requests to the base URL's origin; nil: the path of the base URL.
+    ///   - memory: Counts the memory held for the calls; nil: it is not counted.
+    ///   - cacheBytes: The size of the script's cache in bytes.
     package func sandbox(
         origins: [Origin], scope: PathScope?, memory: (any MemoryAccount)?, cacheBytes: Int
     ) throws(NightjarError) -> Confinement {
@@ -38,7 +38,7 @@ extension Client {
             if let pathScope { scopes.append((base.origin, pathScope)) }
         } else if scope != nil {
             throw NightjarError(
-                .invalidArgument, "a path scope needs a client with a base URL, whose origin it is for")
+                .invalidArgument, "a path scope requires a client with a base URL")
         }
         return Confinement(
             origins: origins + [baseOrigin].compactMap { $0 }, scopes: scopes, isSandbox: true, memory: memory,

@@ -5,19 +5,19 @@ import Synchronization
 
 /// A response whose body is read in parts.
 ///
-/// The call lives as long as its body can be read: it is cancelled, and its connection released, when the last copy of this
-/// value, of ``body`` and of its iterator is gone before the body has come to its end.
+/// The call lasts as long as its body can be read. It is cancelled, and its connection is closed, if the last copy of
+/// this value, of ``body`` and of its iterator is released before the end of the body.
 public struct StreamedResponse: Sendable {
     public let head: ResponseHead
     public let body: Body
 
-    /// Cancels the call unless the body has been received to its end. A reader then fails with `cancelled`.
+    /// Cancels the call unless the whole body has been received. A waiting reader fails with `cancelled`.
     public func cancel() { body.cancel() }
 
-    /// The content of the response, for one `for try await` loop. Reading from the network pauses while the reader is behind.
+    /// The response body, for one `for try await` loop. Reading from the network pauses while the reader is behind.
     ///
-    /// The loop ends normally only after the whole body. Everything else throws: a failure of the call, and `cancelled` when
-    /// the Swift task that reads is cancelled or ``cancel()`` is called. Leaving the loop early cancels the call.
+    /// The loop ends normally only after the whole body. It throws if the call fails, and it throws `cancelled` if the
+    /// reading Swift task is cancelled or ``cancel()`` is called. Leaving the loop early cancels the call.
     public struct Body: AsyncSequence, Sendable {
         public typealias Element = ByteBuffer
         public typealias Failure = NightjarError
@@ -26,7 +26,7 @@ public struct StreamedResponse: Sendable {
 
         init(_ reading: StreamReading) { self.reading = reading }
 
-        /// The same as ``StreamedResponse/cancel()``.
+        /// Same as ``StreamedResponse/cancel()``.
         public func cancel() { reading.cancel() }
 
         public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(reading) }
@@ -38,10 +38,10 @@ public struct StreamedResponse: Sendable {
 
             deinit { reading.cancel() }
 
-            /// Returns the next part; nil after the last.
+            /// Returns the next part, or nil after the last.
             ///
-            /// - Throws: the failure of the call, again at each later call; `cancelled`; `reentrant` while another task waits for
-            ///   a part of the same body.
+            /// - Throws: The failure of the call, also at each later call; `cancelled`; `reentrant` while another task
+            ///   waits for a part of the same body.
             public func next() async throws(NightjarError) -> ByteBuffer? { try await reading.next(isolation: nil) }
 
             public func next(isolation actor: isolated (any Actor)?) async throws(NightjarError) -> ByteBuffer? {
@@ -51,7 +51,7 @@ public struct StreamedResponse: Sendable {
     }
 }
 
-/// Ties a call to those who can read its body: nothing that the call itself holds refers to this object.
+/// Ties a call to the readers of its body. The call does not retain this object.
 final class StreamReading: Sendable {
     private let task: ClientTask
     private let content: StreamedContent
@@ -80,24 +80,24 @@ final class StreamReading: Sendable {
     }
 }
 
-/// The parts of a body on their way from the client's loop to the one who reads. Any thread.
+/// The body parts between the client's loop and the reader. Any thread.
 final class StreamedContent: Sendable {
     typealias Reader = CheckedContinuation<Result<ByteBuffer?, NightjarError>, Never>
 
     private struct State {
         /// Empty while a reader waits.
         var parts = Deque<ByteBuffer>()
-        /// How the call has ended; nil: it has not.
+        /// The result of the call; nil while it runs.
         var end: Result<Response, NightjarError>?
         var reader: Reader?
         var isCancelled = false
-        /// Part of the body was discarded: a success of the call does not mean that the body was read.
+        /// Whether part of the body was discarded. A successful call then does not mean that the body was read.
         var isIncomplete = false
     }
 
     private let state = Mutex(State())
 
-    // MARK: From the call
+    // MARK: Events of the call
 
     func add(_ part: ByteBuffer) {
         let reader = state.withLock { state -> Reader? in
@@ -121,7 +121,7 @@ final class StreamedContent: Sendable {
         reader?.resume(returning: end.map { _ in nil })
     }
 
-    // MARK: From the reader
+    // MARK: Events of the reader
 
     func read(_ reader: Reader) {
         let result = state.withLock { state -> Result<ByteBuffer?, NightjarError>? in
@@ -134,7 +134,7 @@ final class StreamedContent: Sendable {
         if let result { reader.resume(returning: result) }
     }
 
-    /// Discards what has not been read. A reader fails when the call has ended, which is soon: the caller cancels it too.
+    /// Discards unread parts. A waiting reader fails when the call has ended, which the caller cancels, too.
     func cancel(_ task: ClientTask) {
         state.withLock { state in
             state.isCancelled = true
@@ -153,5 +153,5 @@ final class StreamedContent: Sendable {
     }
 
     private static let alreadyRead = NightjarError(
-        .reentrant, "another task waits for a part of this response already; a body has one reader")
+        .reentrant, "another task is already reading this response body; a body can have only one reader")
 }

@@ -1,7 +1,7 @@
 import NightjarCoding
 import NightjarHTTP
 
-/// Which credentials are in the requests of a client from the beginning, and where those go that are added later.
+/// Which credentials a client's requests carry from the start, and where credentials that are added later may be sent.
 extension Configuration {
     func template(_ base: RequestURL?) throws(NightjarError) -> RequestTemplate {
         var defaults = headers
@@ -31,19 +31,19 @@ extension Configuration {
             forwarded: try ForwardedFields(forwardedHeaders))
     }
 
-    /// What is put into the query, or beside the cookies, of each request to the base URL's origin.
+    /// The API key that is added to the query or the cookies of each request to the base URL's origin.
     var attachedKey: APIKey? {
         guard case .apiKey(let key) = auth, key.field == nil else { return nil }
         return key
     }
 
-    /// The one there is, or those by scheme.
+    /// The only credentials, or those of all schemes.
     private var allAuth: [Authentication] {
         if case .schemes(let schemes) = auth { return schemes.all.map(\.value) }
         return auth.map { [$0] } ?? []
     }
 
-    /// What changes while a client lives, in the order of their numbers.
+    /// The logins whose credentials change during the client's lifetime, in the order of their numbers.
     var logins: [Login] {
         switch auth {
         case .schemes(let schemes):
@@ -56,7 +56,7 @@ extension Configuration {
         }
     }
 
-    /// Whether its ``auth`` has a token that runs out; also where it waits for a document to say so.
+    /// Whether ``auth`` has a token that expires, or may have one that a document still has to define.
     public var mayHaveLogin: Bool { schemeAuth != nil || logins.contains { $0.tokenLogin != nil } }
 
     private func told(_ auth: Authentication) -> Authentication {
@@ -65,9 +65,9 @@ extension Configuration {
         return .login(login)
     }
 
-    /// With ``tokenProviders`` in its ``auth``.
+    /// Returns the configuration with ``tokenProviders`` merged into ``auth``.
     ///
-    /// - Throws: `invalid_argument` where that is not by schemes.
+    /// - Throws: `invalid_argument` if ``auth`` is set and has no schemes.
     func knowingItsProviders() throws(NightjarError) -> Configuration {
         guard !tokenProviders.isEmpty else { return self }
         var schemes = ExactDictionary<Authentication>()
@@ -76,7 +76,9 @@ extension Configuration {
         case .schemes(let given): schemes = given
         default:
             throw NightjarError(
-                .invalidArgument, "there are token providers of schemes, and in auth credentials that are of none")
+                .invalidArgument,
+                "token providers for schemes cannot be combined with auth without schemes; set "
+                    + "auth.schemes")
         }
         for (scheme, provider) in tokenProviders.all {
             var login = TokenLogin(.provider(provider))
@@ -91,14 +93,14 @@ extension Configuration {
         return configuration
     }
 
-    /// With the name of a key of its own among those that are secret.
+    /// Returns the configuration with the names of its API keys added to the sensitive headers.
     var knowingItsSecrets: Configuration {
         var configuration = self
         for case .apiKey(let key) in allAuth { configuration.sensitiveHeaders.append(key.sensitiveName) }
         return configuration
     }
 
-    /// What requests choose from; nil: all carry the same.
+    /// The credentials that requests choose from. Nil: all requests use the same credentials.
     func schemeCredentials(_ template: RequestTemplate) throws(NightjarError) -> SchemeCredentials? {
         guard case .schemes(let schemes) = auth else { return nil }
         var inJar: [String] = []
@@ -110,7 +112,7 @@ extension Configuration {
         return credentials
     }
 
-    /// The one origin that the client's token goes to; nil: it has none.
+    /// The only origin that receives the client's tokens; nil: there are none.
     func loginOrigin(_ template: RequestTemplate) throws(NightjarError) -> Origin? {
         guard !logins.isEmpty else { return nil }
         guard let base = template.base else { throw .authWithoutBase }
@@ -120,7 +122,7 @@ extension Configuration {
 }
 
 extension TokenLogin {
-    /// Nil where the program's own code provides the token.
+    /// Nil if a token provider provides the token.
     func issuer(_ template: RequestTemplate) throws(NightjarError) -> TokenIssuer? {
         switch source {
         case .oauth2(let server): try TokenIssuer(.oauth2(server), template)
@@ -133,7 +135,7 @@ extension TokenLogin {
 extension NightjarError {
     fileprivate static let authWithoutBase = NightjarError(
         .invalidArgument,
-        "credentials without a base URL would go to every server: set base_url, whose origin alone gets them")
+        "credentials without a base URL would be sent to every server; set base_url to limit them to its origin")
     static let twoLogins = NightjarError(
-        .invalidArgument, "there are two sets of credentials: in auth, and in the headers or the base URL")
+        .invalidArgument, "credentials are set twice: in auth, and in the headers or the base URL; remove one of them")
 }

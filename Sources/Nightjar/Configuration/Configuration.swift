@@ -1,114 +1,115 @@
 import NightjarHTTP
 import NightjarTransport
 
-/// How a client behaves. Checked and copied by `Client.init`; changing it later changes nothing.
+/// The settings of a client. `Client.init` validates and copies them; later changes have no effect on the client.
 public struct Configuration: Sendable {
-    /// Joined to relative targets; absolute http or https, or the socket of a local daemon: `unix:/run/docker.sock`,
-    /// `http+unix://%2Frun%2Fdocker.sock/v1.40`. Nil: every target must be absolute.
+    /// The base of relative targets: an absolute http or https URL, or the socket of a local daemon, as
+    /// `unix:/run/docker.sock` or `http+unix://%2Frun%2Fdocker.sock/v1.40`. Nil: every target must be absolute.
     public var baseURL: String?
-    /// Limits calls to the origin of ``baseURL``, redirects included, to this path and the paths below it: "/v1". Dot
-    /// segments and encoded separators are rejected there, because a server may resolve them to another path. Nil: any
-    /// path.
+    /// Limits requests to the origin of ``baseURL``, including redirects, to this path and the paths below it: "/v1".
+    /// Dot segments and encoded separators are rejected there, because a server may resolve them to another path. Nil:
+    /// any path.
     public var pathScope: String?
-    /// Sent with every request that does not set the same name itself.
+    /// Sent with every request that does not set a field of the same name.
     public var headers = Headers()
     /// The User-Agent field; nil sends none.
     public var userAgent: String? = "nightjar/\(Version.string)"
-    /// Limits of time for calls that set none of their own.
+    /// The timeouts of calls that set none. Default: connect 5 s, idle 30 s, total 300 s.
     public var timeouts = Timeouts(connect: .seconds(5), idle: .seconds(30), total: .seconds(300))
-    /// The largest content of a collected response, in bytes; 64 MiB by default and at most ``largestBody``. A call with
-    /// a larger response fails with `too_large`.
+    /// The maximum size of a collected response body, in bytes; 64 MiB by default and at most ``largestBody``. A call
+    /// with a larger response fails with `too_large`.
     public var maximumBody = 64 << 20
-    /// What connections are made, through which proxy or socket, which are kept, and how TLS trusts.
+    /// Connections, pooling, proxies, sockets and TLS trust.
     public var transport = TransportConfiguration()
-    /// What each origin is spared.
+    /// The limits of each origin.
     public var limits = LimitSettings()
-    /// What calls are spared that name a group, whatever their origin.
+    /// The limits of calls that name a group, whatever their origin.
     public var limitGroups: ExactDictionary<LimitSettings> = [:]
-    /// Whether safe calls that are alike share one exchange while it lasts.
+    /// Whether identical safe calls share one exchange while it is in flight.
     public var coalesces = false
-    /// How the client shows who it is, to the origin of ``baseURL`` alone; nil: not at all.
+    /// How the client authenticates to the origin of ``baseURL``; nil: not at all.
     public var auth: Authentication?
-    /// Told that a login of ``auth`` has ended, where that has no hook of its own.
+    /// Called when a login of ``auth`` has ended, unless that login has its own hook.
     public var onLoginRequired: LoginHook?
-    /// Asked for the tokens of security schemes, by their names, in place of what ``auth`` says of where they come from.
+    /// Token providers by security scheme name. They replace the token source in ``auth``.
     public var tokenProviders: ExactDictionary<TokenProvider> = [:]
-    /// How often and how soon what has failed is tried again. One attempt repeats nothing.
+    /// How often and how soon failed attempts are retried. With one attempt, nothing is retried.
     public var retry = RetrySettings()
-    /// What all calls of the client together may spend on repetitions.
+    /// The retry budget that all calls of the client share.
     public var retryBudget = RetryBudget.Settings()
-    /// Whether the Retry-After of a response (RFC 9110 section 10.2.3) is respected: retries and redirects wait as long as it
-    /// asks, and other calls for the origin or the resource are held back meanwhile. False: the field is only reported in
-    /// errors.
+    /// Whether the Retry-After field of a response (RFC 9110 section 10.2.3) is respected: retries and redirects wait
+    /// as long as it asks, and other calls to the origin or the resource are held back meanwhile. If false, the field
+    /// is only reported in errors.
     public var respectsRetryAfter = true
-    /// What is done with redirects.
+    /// How redirects are handled.
     public var redirect = RedirectSettings()
     /// Names of headers that carry credentials, in addition to those recognized by their names (Authorization, Cookie,
     /// X-JWT, Api_Key and so on) and by their values (JSON Web Tokens, long random tokens). Their values are masked
-    /// where requests are shown and are sent to no other origin. The cache stores the responses to different values
-    /// separately.
+    /// when requests are displayed and are never sent to another origin. The cache stores the responses to different
+    /// values separately.
     public var sensitiveHeaders: [String] = []
     /// Names of header fields that are also sent to other origins: with redirects, next pages and absolute URLs. By
     /// default, only fields that describe the client and its request are sent there (Accept, Accept-Language,
     /// User-Agent, Content-Type and so on). Authorization, Cookie and Host cannot be named, and the fields in
     /// ``sensitiveHeaders`` are never sent there.
     public var forwardedHeaders: [String] = []
-    /// ``forwardedHeaders``, once `Client.init` has checked them.
+    /// ``forwardedHeaders``, validated by `Client.init`.
     var forwardedFields: ForwardedFields { (try? ForwardedFields(forwardedHeaders)) ?? .standard }
-    /// Where cookies are kept; nil: none are, nor sent. Several clients may share one.
+    /// The cookie jar; nil: cookies are neither stored nor sent. Several clients may share one.
     public var cookies: CookieStorage?
-    /// The file of cookies that `Client.init` opens, where ``cookies`` is nil.
+    /// The cookie file that `Client.init` opens if ``cookies`` is nil.
     public var cookieFile: CookieFileOptions?
-    /// Where answers are kept to be given again; nil: they are not. Several clients may share one.
+    /// The cache; nil: responses are not cached. Several clients may share one.
     public var cache: CacheStorage?
-    /// The cache that `Client.init` makes, where ``cache`` is nil.
+    /// The settings of the cache that `Client.init` creates if ``cache`` is nil.
     public var cacheSettings: CacheStorage.Settings?
-    /// Made by `Client.init`.
+    /// Created by `Client.init`.
     var freshAnswers: FreshAnswers?
-    /// The tokens of the client that is made.
+    /// The tokens of the client that is created.
     var sessions = TokenSessions()
-    /// How calls use the cache that do not say it themselves.
+    /// The cache policy of calls that set none.
     public var cachePolicy = CachePolicy.protocol
-    /// The cookies that identify a login: the cache stores the responses for different ones apart.
+    /// The cookies that identify a login. The cache stores the responses for different values separately.
     public var loginCookies = LoginCookies.automatic
-    /// Whether the client leaves nothing on disk. It then refuses what would.
+    /// Whether the client writes nothing to disk. Options that would write to disk are then rejected.
     public var isEphemeral = false
-    /// Whether answers may come compressed (gzip, deflate, br, zstd), and are decompressed.
+    /// Whether compressed responses (gzip, deflate, br, zstd) are requested and decompressed.
     public var decompresses = true
-    /// What the API can do; its first server is the base URL of a client that has none.
+    /// The endpoints of the API. Its first server is the default base URL.
     public var catalog: Catalog?
-    /// An OpenAPI document that `Client.init` reads, whose endpoints are added to those of ``catalog``; where both have one
-    /// of a name, that of ``catalog`` counts. The path of a file: what lies behind a URL a client loads
-    /// (``Client/loadCatalog(from:)``).
+    /// The path of an OpenAPI document that `Client.init` reads. Its endpoints are added to ``catalog``, whose
+    /// endpoints win over those of the same name. For documents at a URL, use ``Client/loadCatalog(from:)``.
     public var openAPI: String?
     /// The folder whose files an OpenAPI document in a file may reference; nil: the folder of the document.
     public var openAPIFolder: String?
-    /// What ``merge(json:)`` was given as `auth` without a type, which the catalog tells.
+    /// The `auth` option of ``merge(json:)`` without a type. The catalog determines the type.
     var schemeAuth: JSONValue?
-    /// What is done about answers that are not as their endpoint describes them.
+    /// What happens to responses that do not match their endpoint's description.
     public var responseValidation = ResponseValidation.off
-    /// Takes log lines; nil: none are made.
+    /// Receives log lines; nil: none are created.
     public var log: LogSink?
-    /// Run before and after each call; nil: none do.
+    /// Run before and after each call; nil: none.
     public var hooks: CallHooks?
-    /// See each call and each exchange.
+    /// Observers of each call and each exchange.
     public var observers: [CallObserver] = []
-    /// Answers in place of servers; nil: the network does. Several clients may share one.
+    /// Responds instead of servers; nil: the network is used. Several clients may share one.
     public var mock: Mock?
-    /// Records what the network does to a file, or plays the file in its place; nil: neither.
+    /// Records the network's exchanges to a file, or replays the file; nil: neither.
     public var cassette: CassetteOptions?
-    /// Keeps what the network does, where neither a mock nor a cassette is in its place; nil: nobody does.
+    /// Records the session's exchanges if neither a mock nor a cassette is set; nil: none.
     package var recording: SessionRecording?
-    /// Makes the network worse than it is, or the mock; nil: it is as it is.
+    /// Degrades the network or the mock; nil: unchanged.
     public var network: NetworkProfile?
 
     public init() {}
 
-    /// Bytes that a body in memory can have, a buffer's positions being of 32 bits. Stream what is larger.
+    /// The maximum size of a body in memory in bytes, because buffer indexes have 32 bits. Stream larger bodies.
     public static let largestBody = Int(Int32.max) - 1
+    /// The largest value of a limit of such a body: 2 GiB, which is ``largestBody`` in effect.
+    public static let largestBodyLimit = 2 << 30
 }
 
-/// A file of cookies, as ``CookieStorage/init(file:policy:keepsSession:)`` takes it.
+/// A cookie file; see ``CookieStorage/init(file:policy:keepsSession:)``.
 public struct CookieFileOptions: Sendable, Equatable {
     public var path: String
     public var policy: CookieJar.Policy
@@ -122,15 +123,19 @@ public struct CookieFileOptions: Sendable, Equatable {
 }
 
 extension Configuration {
-    /// Where this client's cookies are, with the file opened when there is one.
+    /// Returns this client's cookie jar. Opens the file if one is configured.
     ///
-    /// - Throws: `invalid_argument` for an ephemeral client with a file, before anything is made; `storage`.
+    /// - Throws: `invalid_argument` for an ephemeral client with a file, before the file is created; `storage`; `forked` for
+    ///   the jar of a parent process.
     func openCookies() throws(NightjarError) -> CookieStorage? {
         if isEphemeral, cookies.map({ $0.isPersistent }) ?? (cookieFile != nil) {
             throw NightjarError(
-                .invalidArgument, "an ephemeral client leaves nothing on disk, so it cannot have a cookie file")
+                .invalidArgument, "an ephemeral client writes nothing to disk, so it cannot have a cookie file")
         }
-        if let cookies { return cookies }
+        if let cookies {
+            try cookies.checkProcess()
+            return cookies
+        }
         return try cookieFile.map { file throws(NightjarError) in
             try CookieStorage(file: file.path, policy: file.policy, keepsSession: file.keepsSession)
         }
@@ -142,21 +147,21 @@ extension Configuration {
     func confinement(_ scope: PathScope?, _ base: RequestURL?) throws(NightjarError) -> Confinement? {
         guard let scope else { return nil }
         guard let base else {
-            throw NightjarError(.invalidArgument, "path_scope needs a base URL, whose origin it is for; set base_url")
+            throw NightjarError(.invalidArgument, "path_scope requires a base URL; set base_url")
         }
         return Confinement(origins: nil, scopes: [(base.origin, scope)])
     }
 }
 
 extension Configuration {
-    /// This client's cache, made where it is only described.
+    /// Returns this client's cache. Creates it if only settings are given.
     ///
-    /// - Throws: `invalid_argument` for an ephemeral client with a cache on disk, before anything is made; `forked` for the
-    ///   cache of a parent process.
+    /// - Throws: `invalid_argument` for an ephemeral client with a disk cache, before anything is created; `forked` for
+    ///   the cache of a parent process.
     func openCache() throws(NightjarError) -> CacheStorage? {
         if isEphemeral, cache?.isPersistent ?? (cacheSettings?.disk != nil) {
             throw NightjarError(
-                .invalidArgument, "an ephemeral client leaves nothing on disk, so it cannot have a cache there")
+                .invalidArgument, "an ephemeral client writes nothing to disk, so it cannot have a disk cache")
         }
         if let cache {
             guard !cache.isOfParent else { throw CacheStorage.forked }
@@ -167,8 +172,8 @@ extension Configuration {
 }
 
 extension Configuration {
-    /// Answers for the threads of callers; nil where hooks, observers, cookies or a log see each call, and where a challenge
-    /// makes another request of it.
+    /// Cached responses for the threads of callers. Nil if hooks, observers, cookies or a log must see each call, or if
+    /// a challenge would change the request.
     func makeFreshAnswers() -> FreshAnswers? {
         guard logins.allSatisfy({ $0.tokenLogin != nil }) else { return nil }
         guard hooks == nil, observers.isEmpty, cookies == nil, log.map({ $0.level < .info }) ?? true else { return nil }
@@ -177,14 +182,14 @@ extension Configuration {
 }
 
 extension Configuration: CustomReflectable {
-    /// Without what is secret in the base URL and the headers.
+    /// Omits secrets in the base URL and the headers.
     public var customMirror: Mirror {
         let base = baseURL.map { (try? RequestURL($0))?.description ?? "not a URL" }
         return Mirror(self, children: ["baseURL": base as Any, "headers": headers, "timeouts": timeouts])
     }
 }
 
-/// The version of this library, as in `nj_version`.
+/// The library version, as in `nj_version`.
 public enum Version {
     public static let major = 0
     public static let minor = 1

@@ -3,9 +3,9 @@ import NightjarHTTP
 import NightjarStorage
 import Synchronization
 
-/// A jar with its file, one for all of this process that name the file, by whatever name.
+/// A cookie jar and its file. All storages of this process for the same file share one instance.
 ///
-/// Ends, with what is not saved yet saved, when nobody holds it any more.
+/// The last release saves pending changes.
 final class CookieKeeper: Sendable {
     let jar: LockedJar
     let saver: CookieSaver
@@ -32,8 +32,8 @@ final class CookieKeeper: Sendable {
         let tenure: Tenure
     }
 
-    /// Whether a file is open, which in the child of a fork goes on for ever: SQLite takes the parent's locks on it for the
-    /// child's, so the child could only do harm.
+    /// Whether a file is open. In a forked child it counts as open permanently: SQLite mistakes the parent's locks on
+    /// it for the child's, so the child could damage the file.
     private final class Tenure: Sendable {
         private let birth = Fork.generation
         private let isOver = Atomic<Bool>(false)
@@ -47,13 +47,13 @@ final class CookieKeeper: Sendable {
         }
     }
 
-    /// By the file's one real path.
+    /// Keyed by the resolved path.
     private static let open = Mutex<[ExactText: Entry]>([:])
 
-    /// The keeper of a file, which is made or loaded now unless somebody has it already.
+    /// Returns the keeper of a file, and loads the file unless it is already open.
     ///
-    /// - Throws: `storage` when the file can never serve; `invalid_argument` when it is in use with another
-    ///   `keepsSession`; `forked` in the child of a process that had it open.
+    /// - Throws: `storage` if the file is unusable; `invalid_argument` if it is in use with another `keepsSession`;
+    ///   `forked` in the child of a process that had it open.
     static func of(_ path: String, keepsSession: Bool) throws(NightjarError) -> CookieKeeper {
         let place = try realPath(path)
         let key = ExactText(place)
@@ -77,10 +77,10 @@ final class CookieKeeper: Sendable {
         }
     }
 
-    /// The one name of a file that may be yet to be made, in a folder that is there.
+    /// Returns the resolved path of a file that may not exist yet, in an existing folder.
     private static func realPath(_ path: String) throws(NightjarError) -> String {
         guard !path.isEmpty, !path.utf8.contains(0) else {
-            throw NightjarError(.invalidArgument, "the path of a cookie file is empty or has a NUL in it")
+            throw NightjarError(.invalidArgument, "the path of a cookie file is empty or contains a NUL")
         }
         if let resolved = resolve(path) { return resolved }
         let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
@@ -89,7 +89,7 @@ final class CookieKeeper: Sendable {
         guard let resolved = resolve(folder), !name.isEmpty else {
             let code = errno
             throw NightjarError(
-                .storage, "the cookie file \(quoted(path)) cannot be made: \(String(cString: strerror(code)))",
+                .storage, "creating the cookie file \(quoted(path)) failed: \(String(cString: strerror(code)))",
                 code: code)
         }
         return resolved == "/" ? "/" + name : "\(resolved)/\(name)"
@@ -101,15 +101,15 @@ final class CookieKeeper: Sendable {
         return String(cString: resolved)
     }
 
-    // MARK: Telling
+    // MARK: Logging
 
-    /// Tells `listener` what happens to the file, on any thread, until the number is given back.
+    /// Registers a listener for log messages until ``unlisten(_:)``. It is called on any thread.
     func listen(_ listener: @escaping @Sendable (LogLevel, String) -> Void) -> Int { journal.add(listener) }
 
     func unlisten(_ number: Int) { journal.remove(number) }
 }
 
-/// What happened to a file, for the logs of the clients that use it. What happens before there is one is kept for it.
+/// The log messages of a file, for the clients that use it. Messages are kept until the first listener is registered.
 private final class CookieJournal: Sendable {
     private struct State {
         var listeners: [Int: @Sendable (LogLevel, String) -> Void] = [:]
@@ -131,7 +131,7 @@ private final class CookieJournal: Sendable {
 
     func remove(_ number: Int) { state.withLock { $0.listeners[number] = nil } }
 
-    /// Under the lock, so that nobody is told who has taken his number back.
+    /// Calls listeners under the lock, so that none is called after ``remove(_:)``.
     func write(_ level: LogLevel, _ text: String) {
         state.withLock { state in
             for listener in state.listeners.values { listener(level, text) }

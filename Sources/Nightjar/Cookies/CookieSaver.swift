@@ -5,7 +5,7 @@ import NightjarStorage
 import NightjarTransport
 import Synchronization
 
-/// A jar behind its lock, where two share it: who uses it and who saves it.
+/// A cookie jar with a lock, shared by the requests and the saver.
 final class LockedJar: Sendable {
     private let jar: Mutex<CookieJar>
 
@@ -17,10 +17,10 @@ final class LockedJar: Sendable {
     ) throws(Failure) -> Result { try jar.withLock(body) }
 }
 
-/// Keeps a jar and a file alike, on a thread of its own: a disk may take its time, and no call waits for it.
+/// Synchronizes a cookie jar with its file on a thread of its own, so that no call waits for the disk.
 ///
-/// Changes are gathered: one exchange with the file serves all of about a second. When the disk does not take them the jar
-/// works on, and another try is made every ``patience``.
+/// Changes are batched: the file is written about once a second. If writing fails, the jar keeps working and the save
+/// is retried every 5 s.
 final class CookieSaver: Sendable {
     private let jar: LockedJar
     private let birth = Fork.generation
@@ -28,16 +28,16 @@ final class CookieSaver: Sendable {
     private let desk: Desk
     private let notes: @Sendable (LogLevel, String) -> Void
 
-    /// The file's side, one thread at a time.
+    /// The file and its state, used by one thread at a time.
     private struct Disk: ~Copyable {
         let file: CookieFile
-        /// Of the jar, as it is in the file. Nil: none is.
+        /// The revision of the jar that is in the file. Nil: none.
         var savedRevision: UInt64?
-        /// What was wrong last, so that it is told once and not at every try.
+        /// The last error, so that it is logged once and not at each retry.
         var complaint: String?
     }
 
-    /// What there is to do. Its members are guarded by its monitor.
+    /// The work to do. Members are protected by the monitor.
     private final class Desk: @unchecked Sendable {
         let monitor = Monitor()
         var hasWork = false
@@ -45,11 +45,11 @@ final class CookieSaver: Sendable {
         var thread: pthread_t?
     }
 
-    /// Loads what is in the file, on this thread.
+    /// Loads the file, on this thread.
     ///
-    /// - Parameter notes: told what a log should know; any thread.
-    /// - Throws: when the file can never serve: it is another program's, or its folder is not there. A disk that is full
-    ///   or may not be written is one for which the jar can wait.
+    /// - Parameter notes: Receives log messages, on any thread.
+    /// - Throws: An error if the file is unusable because it belongs to another program or its folder does not exist. A
+    ///   disk that is full or read-only is no error; the save is retried later.
     init(
         _ path: String, keepsSession: Bool, _ jar: LockedJar,
         notes: @escaping @Sendable (LogLevel, String) -> Void
@@ -78,10 +78,10 @@ final class CookieSaver: Sendable {
         for (level, text) in told { notes(level, text) }
     }
 
-    /// Saves what is not saved and ends the thread. Once, by the last owner; never on the saver's own thread.
+    /// Saves pending changes and ends the thread. Called once, by the last owner, never on the saver's own thread.
     func close() {
         guard !isOfParent else {
-            // The child of a fork must not touch a database that its parent has open, not even to close it.
+            // A forked child must not touch a database that its parent has open, not even to close it.
             return CookieSaver.abandoned.withLock { $0.append(self) }
         }
         let thread = desk.monitor.withLock { () -> pthread_t? in
@@ -96,10 +96,10 @@ final class CookieSaver: Sendable {
 
     // MARK: Any thread
 
-    /// Whether this is the child of a fork, which has neither the thread nor the right to the connection.
+    /// Whether this process is a forked child, which has neither the thread nor the right to use the connection.
     var isOfParent: Bool { Fork.hasHappened(since: birth) }
 
-    /// Has the thread look after jar and file soon.
+    /// Makes the thread synchronize the jar and the file soon.
     func wake() {
         guard !isOfParent else { return }
         desk.monitor.withLock {
@@ -109,9 +109,9 @@ final class CookieSaver: Sendable {
         }
     }
 
-    /// Saves now, on this thread, what is not saved.
+    /// Saves pending changes on this thread.
     ///
-    /// - Throws: `storage` when the file does not take it; `forked`.
+    /// - Throws: `storage` if the file cannot be written; `forked`.
     func save() throws(NightjarError) {
         guard !isOfParent else {
             throw NightjarError(.forked, "this cookie file belongs to the parent process")
@@ -125,7 +125,7 @@ final class CookieSaver: Sendable {
 
     // MARK: The thread
 
-    /// Returns nil if the system has no thread. Then the next change tries again, and ``close()`` saves.
+    /// Returns nil if the system has no thread. The next change then tries again, and ``close()`` saves.
     private func start() -> pthread_t? {
         do throws(ThreadFailure) {
             return try startThread("nightjar-cookie") { [self] in run() }
@@ -142,14 +142,14 @@ final class CookieSaver: Sendable {
                 try exchange(asking: true)
                 pause = CookieSaver.pause
             } catch {
-                // What could not be saved is work that is left.
+                // Unsaved changes are pending work.
                 desk.monitor.withLock { desk.hasWork = true }
                 pause = CookieSaver.patience
             }
         }
     }
 
-    /// - Returns: false when it is to end.
+    /// - Returns: False if the thread must end.
     private func waitForWork(after pause: Duration) -> Bool {
         let earliest = Monitor.deadline(after: pause)
         return desk.monitor.withLock {
@@ -160,7 +160,7 @@ final class CookieSaver: Sendable {
         }
     }
 
-    /// - Parameter asking: whether the file is asked for news where the jar has none; else it is left alone.
+    /// - Parameter asking: Whether the file is checked for changes by other processes if the jar has no changes.
     private func exchange(asking: Bool) throws(DatabaseError) {
         try disk.withLock { disk throws(DatabaseError) in
             let (content, revision) = jar.withLock { ($0.snapshot(), $0.revision) }
@@ -174,7 +174,7 @@ final class CookieSaver: Sendable {
                 disk.savedRevision = jar.take(merged, over: revision)
                 for note in disk.file.takeNotes() { notes(.warning, note) }
                 if disk.complaint.take() != nil {
-                    notes(.info, "cookies are saved again in \(quoted(disk.file.path))")
+                    notes(.info, "saving cookies works again:  \(quoted(disk.file.path))")
                 }
             } catch {
                 let complaint = CookieSaver.complaint(error)
@@ -186,27 +186,27 @@ final class CookieSaver: Sendable {
     }
 
     private static func complaint(_ error: DatabaseError) -> String {
-        "cookies are kept in memory for now and saved later: \(error)"
+        "saving cookies failed and will be retried: \(error)"
     }
 
-    /// Those of the parent that a forked child had and never ends.
+    /// Savers of the parent process. A forked child keeps them and never closes them.
     private static let abandoned = Mutex<[CookieSaver]>([])
 
     // MARK: Bounds
 
-    /// Between two exchanges.
+    /// The pause between two saves.
     private static let pause = Duration.seconds(1)
-    /// Before the next try where one failed.
+    /// The pause after a failed save.
     private static let patience = Duration.seconds(5)
-    /// Seconds that one exchange waits for other processes, each of which holds the file for milliseconds.
+    /// The seconds that a save waits for other processes, each of which locks the file for milliseconds.
     private static let longestWait = 5.0
 }
 
 extension LockedJar {
-    /// Merges what is in the file.
+    /// Merges the content of the file.
     ///
-    /// - Parameter revision: the jar's, as the file has it already. Nil: whatever it is now.
-    /// - Returns: the jar's revision that is in the file now; nil when the jar has gone on meanwhile.
+    /// - Parameter revision: The jar's revision that the file already contains. Nil: the current one.
+    /// - Returns: The jar's revision that is now in the file. Nil if the jar has changed meanwhile.
     fileprivate func take(_ content: CookieJar.Snapshot, over revision: UInt64? = nil) -> UInt64? {
         withLock { $0.take(content, over: revision, at: CookieStorage.now) }
     }

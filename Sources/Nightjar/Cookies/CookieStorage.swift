@@ -2,35 +2,36 @@ import Glibc
 import NightjarHTTP
 import Synchronization
 
-/// The cookies of a client, or of several that share them. Any thread.
+/// A cookie jar for one or several clients. Any thread.
 ///
-/// Behind a lock, and not on the loop as the rest of a client's state: programs list and change cookies and want the
-/// answer at once, several clients may share a jar, and an uncontended lock costs a request less than its Cookie field.
+/// The jar is protected by a lock and does not belong to a client's loop: programs list and change cookies
+/// synchronously, several clients may share a jar, and an uncontended lock costs less than writing the Cookie field.
 ///
-/// With a file they outlive the process, and other processes may use the same file at the same time. A call never waits
-/// for the disk: what changes is saved in the background about once a second, and at the end; what other processes
-/// change comes in as slowly. All storages of one process for one file share its cookies, each with its own policy.
+/// With a file, cookies outlive the process. Other processes may use the same file at the same time. A call never waits
+/// for the disk: changes are saved in the background about once a second and at the end, and changes by other processes
+/// are read as often. All storages of one process for one file share its cookies, each with its own policy.
 public final class CookieStorage: Sendable {
     private let jar: LockedJar
     private let policy: CookieJar.Policy
     private let keeper: CookieKeeper?
-    /// When the file was last asked for news, seconds since 1970 as the bits of a Double.
+    private let birth = Fork.generation
+    /// When the file was last checked for changes: seconds since 1970 as the bits of a Double.
     private let lastAsked = Atomic<UInt64>(0)
 
-    /// In memory.
+    /// Creates a cookie jar in memory.
     public init(_ policy: CookieJar.Policy = .all) {
         jar = LockedJar(CookieJar(policy: policy, isPublicSuffix: PublicSuffix.contains))
         self.policy = policy
         keeper = nil
     }
 
-    /// In a file, which is read now and made when there is none, for its owner's eyes alone.
+    /// Opens a cookie file, or creates it with access for its owner only.
     ///
-    /// A file of garbage is moved aside and a new one begun. When the disk is full or may not be written, cookies are kept
-    /// in memory and saved later. The log of a client that uses them tells of both.
+    /// A damaged file is moved aside and replaced by a new one. If the disk is full or read-only, cookies are kept in
+    /// memory and saved later. Both are logged by the clients that use the jar.
     ///
-    /// - Parameter keepsSession: whether cookies are saved that are to end with the program.
-    /// - Throws: `storage` when the file can never serve: its folder is not there, or it is another program's.
+    /// - Parameter keepsSession: Whether session cookies are saved.
+    /// - Throws: `storage` if the file is unusable because its folder does not exist or it belongs to another program.
     public init(
         file: String, policy: CookieJar.Policy = .all, keepsSession: Bool = false
     ) throws(NightjarError) {
@@ -40,13 +41,16 @@ public final class CookieStorage: Sendable {
         jar = keeper.jar
     }
 
-    /// Whether they outlive the process.
+    /// Whether cookies outlive the process.
     public var isPersistent: Bool { keeper != nil }
 
-    /// Writes what is not in the file yet, on this thread. Of no effect without a file.
+    /// Saves pending changes on this thread. Has no effect without a file.
     ///
-    /// - Throws: `storage` when the disk does not take it; it is tried again later all the same.
-    public func flush() throws(NightjarError) { try keeper?.saver.save() }
+    /// - Throws: `storage` if the disk cannot be written; the save is retried later in any case. `forked`.
+    public func flush() throws(NightjarError) {
+        try checkProcess()
+        try keeper?.saver.save()
+    }
 
     private func change<Result, Failure: Error>(
         _ body: (inout CookieJar) throws(Failure) -> sending Result
@@ -61,7 +65,7 @@ public final class CookieStorage: Sendable {
         return result
     }
 
-    /// What a request to `url` carries; nil for none.
+    /// Returns the Cookie field of a request to `url`; nil: none.
     func field(for url: RequestURL, isSafeMethod: Bool, firstParty: Origin?) -> String? {
         let now = CookieStorage.now
         if let keeper { askForNews(keeper, now) }
@@ -70,71 +74,90 @@ public final class CookieStorage: Sendable {
 
     private func askForNews(_ keeper: CookieKeeper, _ now: Double) {
         let last = Double(bitPattern: lastAsked.load(ordering: .relaxed))
-        // A clock that was put back must not end the asking.
+        // The absolute difference, so that the checks continue after the clock was set back.
         guard abs(now - last) >= CookieStorage.newsInterval else { return }
         lastAsked.store(now.bitPattern, ordering: .relaxed)
         keeper.saver.wake()
     }
 
-    /// Takes the Set-Cookie fields of an answer.
+    /// Stores the cookies of a response's Set-Cookie fields.
     ///
-    /// - Returns: why those were refused that were.
+    /// - Returns: The reasons for rejected cookies.
     func store(_ headers: Headers, from url: RequestURL, firstParty: Origin?) -> [CookieRefusal] {
         change { $0.store(from: headers, of: url, at: CookieStorage.now, firstParty: firstParty) }
     }
 
-    // MARK: Telling
+    // MARK: Logging
 
-    /// Tells `listener` what happens to the file, on any thread, until ``unlisten(_:)``.
+    /// Registers a listener for log messages of the file until ``unlisten(_:)``. It is called on any thread.
     func listen(_ listener: @escaping @Sendable (LogLevel, String) -> Void) -> Int? { keeper?.listen(listener) }
 
     func unlisten(_ number: Int) { keeper?.unlisten(number) }
 
-    // MARK: By hand
+    // MARK: Manual access
+    //
+    // Nothing is read or changed in the child of a fork: another thread of the parent may have held the jar's lock.
 
-    /// All that have not expired, by domain, path and name.
-    public var all: [Cookie] { jar.withLock { $0.list(at: CookieStorage.now) } }
+    /// Whether the jar belongs to the parent of this forked process.
+    public var isOfParent: Bool { Fork.hasHappened(since: birth) }
 
-    /// Stores one that no server sent, in the place of the one of the same name, domain and path.
+    /// - Throws: `forked` in the child of a fork.
+    func checkProcess() throws(NightjarError) {
+        guard !isOfParent else {
+            throw NightjarError(
+                .forked, "this cookie jar belongs to the parent process; create a new one after the fork")
+        }
+    }
+
+    /// All cookies that have not expired, sorted by domain, path and name. Empty in the child of a fork.
+    public var all: [Cookie] { isOfParent ? [] : jar.withLock { $0.list(at: CookieStorage.now) } }
+
+    /// Stores a cookie. It replaces a cookie of the same name, domain and path.
     ///
     /// - Throws: `invalid_argument` with the reason.
     public func add(_ cookie: Cookie) throws(NightjarError) {
+        try checkProcess()
         try change { jar throws(NightjarError) in
             do throws(CookieRefusal) {
                 if case .refused(let refusal) = try jar.add(cookie, at: CookieStorage.now) { throw refusal }
             } catch {
-                throw NightjarError(.invalidArgument, "the cookie \(quoted(cookie.name)) cannot be kept: \(error)")
+                throw NightjarError(.invalidArgument, "storing the cookie \(quoted(cookie.name)) failed: \(error)")
             }
         }
     }
 
-    /// Stores what a Set-Cookie field says, as if `url` had sent it.
+    /// Stores the cookie of a Set-Cookie field, as if `url` had sent it.
     ///
     /// - Throws: `invalid_argument` with the reason.
     public func set(_ setCookie: String, for url: RequestURL) throws(NightjarError) {
+        try checkProcess()
         let outcome = change { $0.store(setCookie: setCookie, from: url, at: CookieStorage.now) }
         if case .refused(let refusal) = outcome {
-            throw NightjarError(.invalidArgument, "the cookie cannot be kept: \(refusal)")
+            throw NightjarError(.invalidArgument, "storing the cookie failed: \(refusal)")
         }
     }
 
-    /// Deletes those that match all that is given.
+    /// Deletes the cookies that match all given arguments.
     ///
-    /// - Parameter domain: matches itself alone.
-    /// - Returns: how many there were.
+    /// - Parameter domain: Matches only this domain, not its subdomains.
+    /// - Returns: The number of deleted cookies.
     @discardableResult
     public func delete(name: String? = nil, domain: String? = nil, path: String? = nil) -> Int {
-        change { $0.delete(name: name, domain: domain, path: path, at: CookieStorage.now) }
+        guard !isOfParent else { return 0 }
+        return change { $0.delete(name: name, domain: domain, path: path, at: CookieStorage.now) }
     }
 
-    public func clear() { change { $0.clear(at: CookieStorage.now) } }
+    public func clear() {
+        guard !isOfParent else { return }
+        change { $0.clear(at: CookieStorage.now) }
+    }
 
     // MARK: cookies.txt
 
-    /// As curl's `--cookie-jar` writes them.
+    /// Returns the cookies in the format of curl's `--cookie-jar`.
     public func exportText() -> String { CookiesText.format(all).text }
 
-    /// Adds what a file of that form holds; a line that is wrong is skipped and reported.
+    /// Adds the cookies of a cookies.txt file. Invalid lines are skipped and reported.
     @discardableResult
     public func importText(_ text: String) -> CookiesText.Report { importText(Array(text.utf8)) }
 
@@ -143,13 +166,13 @@ public final class CookieStorage: Sendable {
         change { jar in bytes.withUnsafeBytes { CookiesText.read($0, into: &jar, at: CookieStorage.now) } }
     }
 
-    /// Seconds since 1970: cookies expire by the calendar.
+    /// Seconds since 1970. Cookies expire by the realtime clock.
     static var now: Double {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
         return Double(now.tv_sec) + Double(now.tv_nsec) * 1e-9
     }
 
-    /// Seconds.
+    /// In seconds.
     private static let newsInterval = 1.0
 }

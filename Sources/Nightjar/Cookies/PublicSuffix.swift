@@ -1,8 +1,9 @@
 import CPSL
 
-/// The names below which anybody may register one: com, co.uk, github.io. Debian's list, kept up by its updates.
+/// Public suffixes: names under which anybody may register a domain, such as com, co.uk and github.io. The list is
+/// Debian's and is updated with the system.
 enum PublicSuffix {
-    /// - Parameter name: in lower case, without a final dot; xn-- forms as they are.
+    /// - Parameter name: In lower case, without a trailing dot, with xn-- labels unchanged.
     @Sendable static func contains(_ name: String) -> Bool {
         psl_is_public_suffix(psl_builtin(), name) == 1
     }

@@ -4,15 +4,15 @@ import NightjarOpenAPI
 import Synchronization
 
 extension Client {
-    /// Reads an OpenAPI document and what it refers to, from a file or a URL.
+    /// Loads an OpenAPI document and the documents it references, from a file or a URL.
     ///
-    /// What lies behind URLs is asked for as any call of this client is: joined with its base URL, with its credentials
-    /// where they belong, its cache, limits and retries.
+    /// URLs are requested like other calls of this client: resolved against its base URL, with its credentials for its
+    /// origin, its cache, limits and retries.
     ///
-    /// - Parameter location: the path of a file, an absolute URL, or with `url:` in front what is joined with the base URL:
-    ///   `url:/openapi.json`.
-    /// - Throws: `decoding` with the place for what is no OpenAPI document; `storage` for a file that cannot be read; what a
-    ///   call throws.
+    /// - Parameter location: The path of a file, an absolute URL, or `url:` followed by a target relative to the base
+    ///   URL, for example `url:/openapi.json`.
+    /// - Throws: `decoding` with the position if the document is no valid OpenAPI document; `storage` for a file that
+    ///   cannot be read; any error of a call.
     public func loadCatalog(from location: String) async throws(NightjarError) -> Catalog {
         let pending = Pending<ClientOperation>()
         let result: Result<Catalog, NightjarError> = await withTaskCancellationHandler {
@@ -30,24 +30,24 @@ extension Client {
         return try result.get()
     }
 
-    /// The same, waiting on this thread.
+    /// Like ``loadCatalog(from:)``, but blocks the thread.
     public func loadCatalogBlocking(from location: String) throws(NightjarError) -> Catalog {
         try checkMayWait()
         let queue = CompletionQueue()
-        // Runs here what is left of calls that an error has ended.
+        // Runs the remaining events of calls that were ended by an error.
         defer { queue.close() }
         let outcome = Mutex<Result<Catalog, NightjarError>?>(nil)
         try startLoadingCatalog(from: location, on: queue) { result in outcome.withLock { $0 = result } }
         return try wait(on: queue) { outcome.withLock { $0 } }.get()
     }
 
-    /// The same without waiting.
+    /// Like ``loadCatalog(from:)``, but does not block.
     ///
     /// - Parameters:
-    ///   - queue: where `finished` runs, and what else of the program is not for the loop (hooks, token providers of the
-    ///     client); nil: on the client's loop thread, where it must not block.
-    ///   - finished: called once.
-    /// - Returns: the task that stands for it, which can be cancelled as that of a call.
+    ///   - queue: Where `finished` and the client's other callbacks run (hooks, token providers). If nil, they run on
+    ///     the client's loop thread and must not block.
+    ///   - finished: Called once.
+    /// - Returns: The operation, which can be cancelled like a call.
     @discardableResult
     public func startLoadingCatalog(
         from location: String, on queue: CompletionQueue?,
@@ -56,7 +56,7 @@ extension Client {
         try startLoadingCatalog(from: location, on: queue, sender: nil, finished: finished)
     }
 
-    /// - Parameter sender: asks for what lies behind URLs; nil: the client does.
+    /// - Parameter sender: Requests URLs in place of the client, or nil.
     package func startLoadingCatalog(
         from location: String, on queue: CompletionQueue?, sender: (any RequestSender)?,
         finished: @escaping @Sendable (Result<Catalog, NightjarError>) -> Void
@@ -66,7 +66,7 @@ extension Client {
         return fetch
     }
 
-    /// As the loader wants it: an absolute path, or an absolute URL.
+    /// Returns the location in the loader's form: an absolute path or an absolute URL.
     private func catalogLocation(_ location: String) throws(NightjarError) -> String {
         if location.hasPrefix("url:") {
             return try prepare(Request(.get, String(location.dropFirst(4))), idle: nil).url.text
@@ -76,7 +76,7 @@ extension Client {
 }
 
 extension Catalog {
-    /// For a client without a base URL: each endpoint names the server.
+    /// For a client without a base URL: sets the server of each endpoint.
     fileprivate var atItsServer: Catalog {
         guard let server = servers.first else { return self }
         var catalog = self
@@ -89,23 +89,23 @@ extension Catalog {
 }
 
 extension RequestURL {
-    /// Nothing masked: to be asked for, and not to be shown.
+    /// The URL with secrets, to request and not to display.
     fileprivate var text: String { origin.description + target }
 }
 
-/// Drives a ``CatalogLoader``: files are read and documents parsed on threads of their own, URLs are asked for by the client.
+/// Drives a ``CatalogLoader``: reads files and parses documents on worker threads, and requests URLs with the client.
 final class CatalogFetch: ClientOperation, @unchecked Sendable {
     private weak var client: Client?
     private let first: String
-    /// Asks for what lies behind URLs; nil: the client does.
+    /// Requests URLs in place of the client, or nil.
     private let sender: (any RequestSender)?
     private var loader: CatalogLoader
-    /// Give up the calls of this round.
+    /// Cancel the calls of this round.
     private var cancels: [@Sendable () -> Void] = []
     private var waiting: [String] = []
     private var inFlight = 0
     private var arrived: [Document] = []
-    /// Bytes of all documents so far.
+    /// The size of all documents so far in bytes.
     private var size = 0
     /// Set before the operation ends successfully, and read after that.
     private let catalog: Loaded
@@ -117,13 +117,13 @@ final class CatalogFetch: ClientOperation, @unchecked Sendable {
     private struct Document: Sendable {
         let location: String
         let content: Result<Content, NightjarError>
-        /// Rather than by another document.
+        /// Whether the user named the document. Otherwise another document references it.
         var isNamedByUser = false
     }
 
     private enum Content: Sendable {
         case bytes(ByteBuffer, from: String)
-        /// To be read.
+        /// A file that is still to be read.
         case file
     }
 
@@ -149,7 +149,7 @@ final class CatalogFetch: ClientOperation, @unchecked Sendable {
         cancels = []
     }
 
-    /// Asks for what is wanted, or is done.
+    /// Requests the wanted documents, or completes.
     private func next() {
         guard !hasEnded else { return }
         let wanted = loader.wanted
@@ -184,7 +184,7 @@ final class CatalogFetch: ClientOperation, @unchecked Sendable {
             let finished = { @Sendable [weak self] (result: Result<Response, NightjarError>) in
                 let result = result.map { Content.bytes($0.body, from: $0.location.text) }
                 guard isElsewhere else { return self?.fetched(location, result) ?? () }
-                // Refused by a closed client, which has ended the call.
+                // A closed client rejects the message; it has already ended the call.
                 loop.submit(.run { [weak self] in self?.fetched(location, result) })
             }
             if let sender {
@@ -208,10 +208,10 @@ final class CatalogFetch: ClientOperation, @unchecked Sendable {
         }
         arrived.append(Document(location: location, content: result))
         if case .success(.bytes(let bytes, _)) = result { size += bytes.readableBytes }
-        // The loader refuses so much, too, but not before all of it is there.
+        // The loader enforces the same limit, but only after a document has been received completely.
         guard size <= CatalogLoader.maximumBytes else {
             let bound = CatalogLoader.maximumBytes >> 20
-            return loaded(.failure(NightjarError(.tooLarge, "the API's documents have more than \(bound) MiB")))
+            return loaded(.failure(NightjarError(.tooLarge, "the API's documents are larger than \(bound) MiB")))
         }
         if !waiting.isEmpty {
             fetch()
@@ -220,7 +220,7 @@ final class CatalogFetch: ClientOperation, @unchecked Sendable {
         }
     }
 
-    /// Whether it says nothing about the document: the same load may succeed another time.
+    /// Whether the error ends the whole load, because it does not concern the document and a later load may succeed.
     private static func endsAll(_ error: NightjarError) -> Bool {
         switch error.kind {
         case .cancelled, .closed, .script: true
@@ -228,7 +228,7 @@ final class CatalogFetch: ClientOperation, @unchecked Sendable {
         }
     }
 
-    /// Gives the documents to the loader, behind which others may be wanted.
+    /// Passes the documents to the loader, which may then want further documents.
     private func read() {
         guard !hasEnded else { return }
         let (loader, documents) = (loader, arrived)
@@ -272,7 +272,8 @@ final class CatalogFetch: ClientOperation, @unchecked Sendable {
                     }.get()
                 }
             } catch {
-                // Of the first nothing can be made; of others that cannot be had, the loader says so where they are used.
+                // Without the first document nothing can be loaded. For other missing documents the loader reports an
+                // error where they are used.
                 guard loader.wanted.contains(where: { $0.isExactly(document.location) }), error.kind != .tooLarge else {
                     throw error
                 }
@@ -291,6 +292,6 @@ final class CatalogFetch: ClientOperation, @unchecked Sendable {
         end(result.map { _ in () })
     }
 
-    /// Documents asked for at the same time, as browsers ask an origin of HTTP/1.
+    /// The maximum number of concurrent requests, as browsers use for an HTTP/1.1 origin.
     private static let concurrency = 6
 }

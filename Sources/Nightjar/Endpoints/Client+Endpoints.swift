@@ -1,13 +1,13 @@
 import NIOCore
 import NightjarHTTP
 
-// Calls of endpoints: what is wrong with their values is told before anything is sent.
+// Calls of endpoints. Invalid values are rejected before anything is sent.
 
 extension Client {
-    /// Makes `request` ask for `operation`, as ``Operation/apply(_:to:)`` does, with regard to what this client has set: an
-    /// Accept field of its own stays, and answers are checked as it says.
+    /// Applies `operation` to `request`, as ``Operation/apply(_:to:)`` does, with this client's settings: its own
+    /// Accept field is kept, and responses are validated as configured.
     ///
-    /// - Throws: `invalid_request`, naming endpoint and parameter; then nothing has changed.
+    /// - Throws: `invalid_request` with the endpoint and the parameter. The request is then unchanged.
     public func apply(
         _ operation: Operation, _ arguments: Arguments, to request: inout Request
     ) throws(NightjarError) {
@@ -27,7 +27,7 @@ extension Client {
         return request
     }
 
-    /// What needs a login would be answered with 401; cookies may be one.
+    /// Without credentials the server would respond with 401. Cookies may be credentials.
     private func checkLogin(_ operation: Operation, _ request: borrowing Request) throws(NightjarError) {
         if let schemes { return try checkSchemes(operation, request, schemes) }
         guard operation.requiresAuth == true, auth == nil, attachedKey == nil, cookies == nil, !template.hasCredentials,
@@ -35,8 +35,9 @@ extension Client {
         else { return }
         throw NightjarError(
             .invalidRequest,
-            "endpoint \(quoted(operation.name)) requires a login, and there is none; set the client's option auth, or give "
-                + "the request a header field with credentials")
+            "endpoint \(quoted(operation.name)) requires authentication, but no credentials are set; set the "
+                + "client's option auth or add "
+                + "a header with credentials to the request")
     }
 
     private func checkSchemes(
@@ -52,14 +53,15 @@ extension Client {
         else { return }
         throw NightjarError(
             .invalidRequest,
-            "endpoint \(quoted(operation.name)) requires a login and does not say which; name one of the client's schemes in "
-                + "its security, or in the option auth of the call")
+            "endpoint \(quoted(operation.name)) requires authentication but names no security scheme; name one of "
+                + "the client's schemes in "
+                + "its security or in the option auth of the call")
     }
 
     private func settle(_ request: inout Request, accepts: Bool) {
         if schemes == nil { request.security = nil }
         if !accepts, template.hasField("Accept") { request.headers.remove("Accept") }
-        // Without it the request is like any other, and what was made of it serves those that are alike.
+        // Without a contract, identical requests can share the prepared request.
         if let contract = request.contract, !contract.isDeprecated, contract.validation ?? responseValidation == .off {
             request.contract = nil
         }
@@ -67,10 +69,10 @@ extension Client {
 
     // MARK: Suspending
 
-    /// Asks for it and reads the answer.
+    /// Calls the endpoint and decodes the response.
     ///
-    /// - Throws: `invalid_request` for wrong values, before anything is sent; what ``send(_:)-(Request)`` throws; `decoding`
-    ///   with the path.
+    /// - Throws: `invalid_request` for invalid arguments, before anything is sent; any error of ``send(_:)-(Request)``;
+    ///   `decoding` with the path of the value.
     public func send<Value: Decodable>(_ endpoint: Endpoint<Value>) async throws(NightjarError) -> Value {
         try await send(try request(endpoint)).decode(Value.self, at: endpoint.pointer, endpoint.decoding)
     }
@@ -87,9 +89,9 @@ extension Client {
         try await send(try request(endpoint))
     }
 
-    // MARK: Waiting on this thread
+    // MARK: Blocking
 
-    /// The same, waiting on this thread.
+    /// Like ``send(_:)-(Endpoint<Value>)``, but blocks the thread.
     public func sendBlocking<Value: Decodable>(_ endpoint: Endpoint<Value>) throws(NightjarError) -> Value {
         try sendBlocking(try request(endpoint)).decode(Value.self, at: endpoint.pointer, endpoint.decoding)
     }
@@ -108,10 +110,10 @@ extension Client {
 
     // MARK: Lists
 
-    /// The pages of the list that an endpoint answers.
+    /// Returns the pages of the list that an endpoint returns.
     ///
-    /// - Parameter pagination: how it goes on; nil: as the endpoint says, and found out where it does not.
-    /// - Throws: `invalid_request` for wrong values.
+    /// - Parameter pagination: How the next page is found. Nil: as the endpoint defines, or detected automatically.
+    /// - Throws: `invalid_request` for invalid arguments.
     public func pages<Value>(
         _ endpoint: Endpoint<Value>, _ pagination: Pagination? = nil, resuming state: String? = nil,
         timeout: Duration? = nil
@@ -120,7 +122,8 @@ extension Client {
             try request(endpoint), endpoint.list(pagination), resuming: state, timeout: timeout)
     }
 
-    /// The items of the list that an endpoint answers, as ``pages(_:_:resuming:timeout:)-(Endpoint<Value>,_,_,_)`` has them.
+    /// Returns the items of the list that an endpoint returns, as
+    /// ``pages(_:_:resuming:timeout:)-(Endpoint<Value>,_,_,_)`` does for pages.
     public func items<Item: Decodable & SendableMetatype>(
         _ endpoint: Endpoint<[Item]>, _ pagination: Pagination? = nil, resuming state: String? = nil,
         timeout: Duration? = nil

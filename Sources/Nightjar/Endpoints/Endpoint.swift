@@ -1,28 +1,28 @@
 import NIOCore
 import NightjarHTTP
 
-/// A call that knows what it is answered.
+/// A call with a typed response.
 ///
 ///     extension Endpoint where Response == Article {
 ///         static func article(id: Int) -> Self { .get("/articles/{id}", ["id": .integer(Int64(id))]) }
 ///     }
 ///     let article = try await client.send(.article(id: 42))
 ///
-/// `Response` is what a `Decodable` type reads of the answer's JSON, `Void` where nothing is read, `ByteBuffer` for the
-/// content as it is, or `NightjarHTTP.Response` for all of the answer.
+/// `Response` is a `Decodable` type for JSON responses, `Void` to ignore the body, `ByteBuffer` for the raw body, or
+/// `NightjarHTTP.Response` for the whole response.
 public struct Endpoint<Response>: Sendable {
-    /// What is asked for.
+    /// The called operation.
     public var operation: Operation
-    /// With which values.
+    /// The values of its parameters.
     public var arguments: Arguments
-    /// What the call has of its own: headers, query, limits of time, expected statuses. Method, target and body are the
-    /// operation's.
+    /// The options of the call: headers, query, timeouts, expected statuses. Method, target and body come from the
+    /// operation.
     public var request: Request
-    /// Where in the answer the value is; empty: it is all of it.
+    /// The position of the value in the response. Empty: the whole body.
     public var pointer: JSONPointer
-    /// How it is read.
+    /// How the value is decoded.
     public var decoding: JSONDecodingOptions
-    /// Why the body could not be written.
+    /// The error of encoding the body.
     private var failure: NightjarError?
 
     public init(
@@ -36,9 +36,9 @@ public struct Endpoint<Response>: Sendable {
         request = Request(operation.method, operation.path)
     }
 
-    /// What is sent: checked, its values in their places.
+    /// Returns the validated request with its arguments applied.
     ///
-    /// - Throws: `invalid_request`, naming endpoint and parameter.
+    /// - Throws: `invalid_request` with the endpoint and the parameter.
     public func makeRequest() throws(NightjarError) -> Request {
         if let failure { throw failure }
         var request = request
@@ -49,8 +49,8 @@ public struct Endpoint<Response>: Sendable {
 
 // MARK: Factories
 
-/// Of a method and a path. Values whose names are in the braces of the path go there, and others into the query; null is
-/// left out.
+/// Endpoints from a method and a path. Arguments whose names are in the braces of the path are inserted there; others
+/// are added to the query. Null arguments are omitted.
 extension Endpoint {
     public static func get(
         _ path: String, _ arguments: Arguments = [:], at pointer: JSONPointer = JSONPointer(),
@@ -67,7 +67,7 @@ extension Endpoint {
         decoding: JSONDecodingOptions = .init()
     ) -> Endpoint { make(.post, path, arguments, pointer, decoding) }
 
-    /// - Parameter body: sent as JSON; what cannot be written is told when the call is made.
+    /// - Parameter body: Encoded as JSON. An encoding error is thrown when the call is made.
     public static func post(
         _ path: String, _ arguments: Arguments = [:], body: some Encodable, encoding: JSONEncodingOptions = .init(),
         at pointer: JSONPointer = JSONPointer(), decoding: JSONDecodingOptions = .init()
@@ -95,14 +95,14 @@ extension Endpoint {
             else { return }
             parameters.append(Parameter(name, in: .query))
         }
-        // Bytes, files and forms say themselves what they are.
+        // Bytes, files and forms define their own content type.
         if arguments.body != nil { operation.content = RequestContent([.init("application/json"), .init("*/*")]) }
         return Endpoint(operation, arguments, at: pointer, decoding: decoding)
     }
 
-    /// The same with a body of JSON, whose schema is the operation's where that has one.
+    /// Returns the endpoint with a JSON body. The body is validated against the operation's schema if it has one.
     ///
-    /// - Parameter body: what cannot be written is told when the call is made.
+    /// - Parameter body: An encoding error is thrown when the call is made.
     public func sending(_ body: some Encodable, _ encoding: JSONEncodingOptions = .init()) -> Endpoint {
         var endpoint = self
         if endpoint.operation.content == nil {
@@ -119,9 +119,9 @@ extension Endpoint {
 }
 
 extension Catalog {
-    /// The endpoint of that name with these values.
+    /// Returns the endpoint with this name and these arguments.
     ///
-    /// - Throws: `invalid_request` with the nearest name there is.
+    /// - Throws: `invalid_request` with the nearest existing name.
     public func endpoint<Response>(
         _ name: String, as type: Response.Type = Response.self, _ arguments: Arguments = [:],
         at pointer: JSONPointer = JSONPointer(), decoding: JSONDecodingOptions = .init()

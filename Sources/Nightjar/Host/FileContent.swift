@@ -2,16 +2,16 @@ import Glibc
 import NightjarHTTP
 import NightjarStorage
 
-/// Small files, whole. Blocks.
+/// Reads and writes small files as a whole. Blocks.
 enum FileContent {
-    /// - Parameter isNamedByUser: whether pipes and devices are read too, which may block until another process writes.
-    ///   A document could name a device that never ends.
+    /// - Parameter isNamedByUser: Whether pipes and devices are read, too, which may block until another process
+    ///   writes. A document could name a device that never ends.
     /// - Throws: `storage`, also for a file of more than `maximum` bytes; `no_memory`.
     static func read(
         _ path: String, atMost maximum: Int, isNamedByUser: Bool = true
     ) throws(NightjarError) -> [UInt8] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | (isNamedByUser ? 0 : O_NONBLOCK))
-        guard descriptor >= 0 else { throw failure("be opened", path) }
+        guard descriptor >= 0 else { throw failure("opening", path) }
         defer { close(descriptor) }
         var status = stat()
         guard isNamedByUser || fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG else {
@@ -21,7 +21,7 @@ enum FileContent {
         while true {
             let (count, part) = readPart(descriptor)
             if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw failure("be read", path) }
+            guard count >= 0 else { throw failure("reading", path) }
             if count == 0 { return content }
             guard content.count + count <= maximum else {
                 throw NightjarError(.storage, "the file \(quoted(path)) is larger than \(maximum) bytes")
@@ -42,7 +42,8 @@ enum FileContent {
         return (count, part)
     }
 
-    /// Writes it beside its place first, so that a crash or a full disk leaves what was there. For the owner's eyes alone.
+    /// Writes a temporary file and renames it, so that a crash or a full disk leaves the old content. Only the owner
+    /// can read the file.
     ///
     /// - Throws: `storage`, also for a pipe or a device, which the file would replace.
     static func write(_ content: [UInt8], to path: String) throws(NightjarError) {
@@ -52,7 +53,7 @@ enum FileContent {
         }
         let name = path + "." + String(UInt64.random(in: .min ... .max), radix: 36)
         let descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw failure("be written", path) }
+        guard descriptor >= 0 else { throw failure("writing", path) }
         do throws(NightjarError) {
             defer { close(descriptor) }
             var done = 0
@@ -63,11 +64,11 @@ enum FileContent {
                     }
                 }
                 if count < 0, errno == EINTR { continue }
-                guard count > 0 else { throw failure("be written", path) }
+                guard count > 0 else { throw failure("writing", path) }
                 done += count
             }
-            guard fsync(descriptor) == 0 else { throw failure("be written", path) }
-            guard rename(name, path) == 0 else { throw failure("be put into its place", path) }
+            guard fsync(descriptor) == 0 else { throw failure("writing", path) }
+            guard rename(name, path) == 0 else { throw failure("replacing", path) }
         } catch {
             unlink(name)
             throw error
@@ -77,6 +78,6 @@ enum FileContent {
     private static func failure(_ what: String, _ path: String) -> NightjarError {
         let code = errno
         return NightjarError(
-            .storage, "the file \(quoted(path)) cannot \(what): \(String(cString: strerror(code)))", code: code)
+            .storage, "\(what) the file \(quoted(path)) failed: \(String(cString: strerror(code)))", code: code)
     }
 }

@@ -2,15 +2,15 @@ import Glibc
 import NightjarHTTP
 
 enum FilePath {
-    /// The path from the root on, so that what is relative to it can be found. Links are not followed.
+    /// Returns the absolute path. Links are not resolved.
     ///
-    /// - Throws: `storage` where the working folder is gone.
+    /// - Throws: `storage` if the working directory does not exist any more.
     static func absolute(_ path: String) throws(NightjarError) -> String {
         guard path.utf8.first != UInt8(ascii: "/") else { return path }
         guard let folder = getcwd(nil, 0) else {
             let code = errno
             throw NightjarError(
-                .storage, "the working folder cannot be told: \(String(cString: strerror(code)))", code: code)
+                .storage, "reading the working directory failed: \(String(cString: strerror(code)))", code: code)
         }
         defer { free(folder) }
         return "\(String(cString: folder))/\(path)"

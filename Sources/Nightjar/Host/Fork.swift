@@ -2,24 +2,24 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// Tells what was made before a fork from what was made after it.
+/// Distinguishes objects created before a fork from those created after it.
 ///
-/// A forked child has the memory of its parent's clients but not their threads, and their locks as they happened to
-/// stand. So each client and queue remembers the generation it was born in, and a child's calls to older ones are
-/// answered at once instead of waiting for a thread that is not there.
-enum Fork {
+/// A forked child has the memory of its parent's clients but not their threads, and their locks in an arbitrary state.
+/// So each client and queue records the generation in which it was created. Calls to an older object return at once
+/// instead of waiting for a thread that does not exist.
+package enum Fork {
     private static let current = Atomic<Int>(0)
 
     private static let watch: Void = {
         _ = pthread_atfork(nil, nil, { Fork.current.add(1, ordering: .relaxed) })
     }()
 
-    static var generation: Int {
+    package static var generation: Int {
         watch
         return current.load(ordering: .relaxed)
     }
 
-    static func hasHappened(since generation: Int) -> Bool {
+    package static func hasHappened(since generation: Int) -> Bool {
         current.load(ordering: .relaxed) != generation
     }
 }

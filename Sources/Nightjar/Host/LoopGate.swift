@@ -1,8 +1,8 @@
 import NIOCore
 import Synchronization
 
-/// Hands work of other threads to a client's loop until the client has closed. Later work is discarded: NIO would report it on
-/// the standard error of the host. Any thread.
+/// Passes work of other threads to a client's loop until the client has closed. Later work is discarded: NIO would
+/// report it on the standard error of the host. Any thread.
 final class LoopGate: Sendable {
     private let loop: any EventLoop
     private let isOpen = Mutex(true)

@@ -1,7 +1,7 @@
 import Glibc
 
 extension timespec {
-    /// Whether the monotonic clock is there or beyond.
+    /// Whether the monotonic clock has reached this time.
     var hasPassed: Bool {
         var now = timespec()
         clock_gettime(CLOCK_MONOTONIC, &now)

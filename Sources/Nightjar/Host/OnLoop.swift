@@ -1,4 +1,4 @@
-/// A closure that runs on the loop alone, on its way there by other threads.
+/// A closure that runs only on the loop but passes through other threads.
 struct OnLoop<Value>: @unchecked Sendable {
     let body: (Value) -> Void
 

@@ -1,7 +1,7 @@
 import Glibc
 import NightjarHTTP
 
-/// The clock that dates are told by: it may be set, so lengths of time are not measured with it.
+/// The realtime clock. It can be set, so it is not used to measure durations.
 enum WallClock {
     static func secondsSince1970() -> Double {
         var now = timespec()
@@ -12,7 +12,7 @@ enum WallClock {
     static func now() -> Timestamp {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
-        // A clock that is set beyond the year 9999 tells no time.
+        // A clock set beyond the year 9999 is treated as the epoch.
         return Timestamp(secondsSince1970: Int64(now.tv_sec), nanoseconds: Int32(now.tv_nsec)) ?? .epoch
     }
 }

@@ -4,18 +4,18 @@ import NightjarHTTP
 import NightjarTransport
 import Synchronization
 
-/// Records the exchanges of one client to a file, or replays those of it.
+/// Records the exchanges of one client to a file, or replays the file.
 ///
-/// On the client's loop, save for what `Saver` does.
+/// Used on the client's loop, except for `Saver`.
 final class CassetteDeck: ExchangeRecorder, @unchecked Sendable {
     private let options: CassetteOptions
     private let saver: Saver
     private var player: CassettePlayer
     private var cassette: Cassette
     private var scrubber: SecretScrubber
-    /// Secrets that all recorded exchanges have been searched for.
+    /// The number of secrets that all recorded exchanges have been searched for.
     private var searched = 0
-    /// Bytes of the file, about; nil: not measured yet.
+    /// The approximate size of the file in bytes; nil: not yet measured.
     private var size: Int?
     private var revision: UInt64 = 0
     private var isSaving = false
@@ -24,10 +24,11 @@ final class CassetteDeck: ExchangeRecorder, @unchecked Sendable {
     private var note: @Sendable (LogLevel, String) -> Void = { _, _ in }
     private var isFull = false
 
-    /// Reads what there is to replay, on this thread.
+    /// Loads the exchanges to replay, on this thread.
     ///
-    /// - Parameter sensitive: names that the client's configuration calls credentials.
-    /// - Throws: `storage` for a file that cannot be read, or is not there to replay; `decoding` for one that is no cassette.
+    /// - Parameter sensitive: Header names that the client's configuration marks as sensitive.
+    /// - Throws: `storage` for a file that cannot be read, or does not exist in mode `replay`; `decoding` for a file
+    ///   that is no cassette.
     init(_ options: CassetteOptions, sensitive: [String]) throws(NightjarError) {
         var options = options
         options.file = try FilePath.absolute(options.file)
@@ -44,8 +45,8 @@ final class CassetteDeck: ExchangeRecorder, @unchecked Sendable {
             } catch {
                 throw NightjarError(
                     .decoding,
-                    "the cassette \(quoted(options.file)) cannot be read: \(error.message); "
-                        + "put back a version that can, or record it again")
+                    "reading the cassette \(quoted(options.file)) failed: \(error.message); "
+                        + "restore an earlier version or record it again")
             }
             lastName = SecretScrubber.highestNumber(in: String(decoding: bytes, as: UTF8.self))
         }
@@ -63,17 +64,17 @@ final class CassetteDeck: ExchangeRecorder, @unchecked Sendable {
             if options.mode == .auto { return nil }
             throw NightjarError(
                 .storage,
-                "there is no cassette \(quoted(options.file)) to replay; record it first (mode \"record\" or \"auto\")",
+                "the cassette \(quoted(options.file)) does not exist; record it first (mode \"record\" or \"auto\")",
                 code: error.code)
         }
     }
 
-    /// - Parameter note: takes what a log should know.
+    /// - Parameter note: Receives log messages.
     func listen(_ note: @escaping @Sendable (LogLevel, String) -> Void) { self.note = note }
 
     // MARK: Transport
 
-    /// The transport that records what the network does, or plays in its place.
+    /// Returns the transport that records the network's exchanges or replays the cassette.
     func transport(over network: any HTTPTransport, on loop: any EventLoop) -> any HTTPTransport {
         self.loop = loop
         workers = WorkerThreads(1, for: loop)
@@ -97,10 +98,10 @@ final class CassetteDeck: ExchangeRecorder, @unchecked Sendable {
         let what = "\(exchange.request.method) \(exchange.request.url.redacted)"
         guard let recorded = exchange.recorded else {
             return note(
-                .warning, "\(what) is not recorded: its answer is larger than \(Cassette.largestBody) bytes")
+                .warning, "\(what) is not recorded: its response is larger than \(Cassette.largestBody) bytes")
         }
         let scrubbed = scrubber.scrub(recorded)
-        // As they are written: white space and escapes can make a body several times larger.
+        // Measured after encoding, because escapes can make a body several times larger.
         let written = (try? Cassette([scrubbed]).encoded()).map(\.readableBytes)
         let before = size ?? (try? cassette.encoded()).map(\.readableBytes)
         guard let written, let before, before + written <= CassetteDeck.capacity,
@@ -108,7 +109,7 @@ final class CassetteDeck: ExchangeRecorder, @unchecked Sendable {
         else {
             isFull = true
             return note(
-                .warning, "the cassette \(quoted(options.file)) is full: \(what) and what follows is not recorded")
+                .warning, "the cassette \(quoted(options.file)) is full: \(what) and later exchanges are not recorded")
         }
         size = before + written
         cassette.exchanges.append(scrubbed)
@@ -116,7 +117,7 @@ final class CassetteDeck: ExchangeRecorder, @unchecked Sendable {
         saveSoon()
     }
 
-    /// Changes are gathered: a file of many exchanges is written once a while, and when the client is closed.
+    /// Saves after a delay, so that the file is written once for many exchanges, and when the client is closed.
     private func saveSoon() {
         guard !isSaving, let loop else { return }
         isSaving = true
@@ -131,7 +132,7 @@ final class CassetteDeck: ExchangeRecorder, @unchecked Sendable {
         }
     }
 
-    /// The cassette, without the secrets that were seen since.
+    /// The cassette without secrets that were found after their first use.
     private func searchedCassette() -> Cassette {
         if searched < scrubber.seen.count {
             cassette.exchanges = cassette.exchanges.map { scrubber.scrubSeen($0, from: searched) }
@@ -142,11 +143,11 @@ final class CassetteDeck: ExchangeRecorder, @unchecked Sendable {
 
     private func told(_ result: Result<Void, NightjarError>) {
         if case .failure(let error) = result {
-            note(.error, "the cassette \(quoted(options.file)) was not saved: \(error.message)")
+            note(.error, "saving the cassette \(quoted(options.file)) failed: \(error.message)")
         }
     }
 
-    /// The client is closed: what is not in the file yet is put there, on this thread.
+    /// Called when the client is closed. Saves pending exchanges on this thread.
     func close() {
         workers?.shutDown()
         workers = nil
@@ -155,22 +156,22 @@ final class CassetteDeck: ExchangeRecorder, @unchecked Sendable {
         told(Result { () throws(NightjarError) in try saver.save(content, revision) })
     }
 
-    /// Bytes of a file that is added to. The rest is for the names of secrets that are found later: a name may be longer
-    /// than its secret.
+    /// The file size in bytes up to which exchanges are added. The rest is reserved for replacing secrets that are
+    /// found later, because a placeholder may be longer than its secret.
     private static let capacity = Cassette.largestFile / 4 * 3
 
-    /// Between the first exchange that is not in the file and its being written.
+    /// The delay between the first unsaved exchange and the save.
     private static let patience = Duration.seconds(1)
 
-    /// The file, one thread at a time.
+    /// Writes the file, from one thread at a time.
     private final class Saver: Sendable {
         private let path: String
-        /// Of what is in the file; nil: nothing of ours.
+        /// The revision in the file; nil: not written yet.
         private let saved = Mutex<UInt64?>(nil)
 
         init(_ path: String) { self.path = path }
 
-        /// What is older than what is there already is dropped.
+        /// Ignores a revision that is older than the file's.
         func save(_ cassette: Cassette, _ revision: UInt64) throws(NightjarError) {
             let result = saved.withLock { saved -> Result<Void, NightjarError> in
                 if let saved, saved >= revision { return .success(()) }

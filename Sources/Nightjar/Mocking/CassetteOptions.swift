@@ -1,24 +1,24 @@
 import NightjarHTTP
 
-/// Which file exchanges are recorded to and replayed from, and how.
+/// The file and mode of a cassette.
 public struct CassetteOptions: Sendable {
     public enum Mode: String, Sendable, CaseIterable {
-        /// Everything goes to the network, and what comes of it becomes the file.
+        /// Send every request to the network and record the exchanges. An existing file is replaced.
         case record
-        /// Everything comes from the file; what it does not have fails.
+        /// Replay exchanges from the file. Other requests fail.
         case replay
-        /// What the file has comes from it, what it does not have from the network, and is added.
+        /// Replay exchanges from the file. Send other requests to the network and add them to the file.
         case auto
     }
 
     public var file: String
     public var mode: Mode
-    /// Whether the last exchange of a request is played again and again. Otherwise each is played once.
+    /// Whether the last exchange of a request is replayed repeatedly. Otherwise each exchange is replayed once.
     public var repeats = false
-    /// Whether what is replayed takes as long as it took.
+    /// Whether replayed responses take as long as the recorded ones.
     public var keepsTime = false
     public var comparison = CassetteComparison()
-    /// What is a secret, beside what is known for it.
+    /// Additional secrets to remove.
     public var secrets = CassetteSecrets()
 
     public init(_ file: String, mode: Mode = .auto) {

@@ -1,16 +1,16 @@
-/// Keeps what a ``RecordingTransport`` has seen of one client's exchanges. On the client's loop.
+/// Receives the exchanges that a ``RecordingTransport`` observes. Used on the client's loop.
 protocol ExchangeRecorder: AnyObject {
-    /// Bytes of a body that is kept.
+    /// The maximum size of a recorded body in bytes.
     var largestBody: Int { get }
-    /// An exchange begins.
+    /// Called when an exchange begins.
     ///
-    /// - Returns: what comes back with its end.
+    /// - Returns: A mark that is passed to the exchange's end.
     func begin() -> Int
-    /// What came of it, its content still coded.
+    /// Called with a finished exchange. Its content is not decoded.
     func add(_ exchange: ObservedExchange, begun mark: Int)
-    /// It was given up before there was an answer.
+    /// Called when an exchange was cancelled before its response.
     func drop(_ exchange: ObservedExchange, begun mark: Int)
-    /// Nothing follows: the client is closed.
+    /// Called when the client is closed.
     func close()
 }
 

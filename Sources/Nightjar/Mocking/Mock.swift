@@ -3,18 +3,18 @@ import NightjarHTTP
 import NightjarTransport
 import Synchronization
 
-/// Answers in place of servers, and what has been asked of them.
+/// Responds instead of servers and records the requests.
 ///
-/// It stands where the network is, below everything else of the client: what is mocked is retried, followed, cached and
-/// logged in for as it would be otherwise. Any thread may use it; several clients may share one.
+/// A mock replaces the network below all stages of the client: retries, redirects, the cache and authentication apply
+/// to its responses. Any thread may use a mock; several clients may share one.
 public final class Mock: Sendable {
     private let table: Mutex<MockTable>
     let respond: (@Sendable (MockQuestion) -> Void)?
 
     /// - Parameters:
-    ///   - passesUnmatched: whether calls that no route is for go to the network. Otherwise they fail.
-    ///   - respond: answers for routes that have a responder, on the client's loop thread, where it must not block.
-    /// - Throws: `invalid_argument` for a route without an answer.
+    ///   - passesUnmatched: Whether calls without a matching route go to the network. Otherwise they fail.
+    ///   - respond: Responds for routes with a responder. Runs on the client's loop thread and must not block.
+    /// - Throws: `invalid_argument` for a route without a response.
     public init(
         _ routes: [MockRoute], passesUnmatched: Bool = false, respond: (@Sendable (MockQuestion) -> Void)? = nil
     ) throws(NightjarError) {
@@ -33,30 +33,31 @@ public final class Mock: Sendable {
 
     public var routes: [MockRoute] { table.withLock { $0.routes } }
 
-    /// The last thousand requests, first to last, those without a route among them: secrets included.
+    /// The last 1000 requests in order, including unmatched requests and secrets.
     public var calls: [MockTable.Call] { table.withLock { $0.calls } }
 
-    /// How often the route of this name, or of this pattern (`GET /articles`), was used; nil where there is none such.
+    /// The number of uses of the route with this name or pattern (`GET /articles`); nil if there is none.
     public func uses(of route: String) -> Int? { table.withLock { $0.uses(of: route) } }
 
-    /// Of all routes together.
+    /// The number of uses of all routes.
     public var totalUses: Int { table.withLock { $0.totalUses } }
 
-    /// Forgets what was asked: each sequence begins anew.
+    /// Discards the recorded requests and restarts each sequence of responses.
     public func reset() { table.withLock { $0.reset() } }
 
-    /// - Throws: `invalid_request` where a route was not asked, or not as often as it says, or a call had none.
+    /// - Throws: `invalid_request` if a route was not used, or not as often as required, or if a call matched no route.
     public func verify() throws(NightjarError) {
         if let complaint = table.withLock({ $0.complaint }) { throw complaint }
     }
 }
 
-/// A request that the program answers itself, once. Any thread may; one that is let go without an answer fails the call.
+/// A request that the program must respond to once. Any thread may respond. Releasing it without a response fails the
+/// call.
 public final class MockQuestion: Sendable {
-    /// The number that the route gave.
+    /// The responder number of the route.
     public let responder: Int
     public let request: ArrivedRequest
-    /// Of the path's pattern.
+    /// The parameters of the path pattern.
     public let parameters: [(name: String, value: String)]
     private let deliver: Mutex<(@Sendable (Result<MockAnswer, NightjarError>) -> Void)?>
 
@@ -70,16 +71,16 @@ public final class MockQuestion: Sendable {
         self.deliver = Mutex(deliver)
     }
 
-    deinit { answer(.failure(NightjarError(.script, "the function of the mock's route gave no answer"))) }
+    deinit { answer(.failure(NightjarError(.script, "the function of the mock's route returned no response"))) }
 
-    /// What comes behind the first is dropped.
+    /// Later responses are ignored.
     public func answer(_ answer: Result<MockAnswer, NightjarError>) {
         deliver.withLock { $0.take() }?(answer)
     }
 }
 
 extension Mock {
-    /// The transport that plays it, over the one that takes what it lets pass.
+    /// Returns the transport that plays the mock. Unmatched requests pass to `network`.
     func transport(over network: any HTTPTransport, on loop: any EventLoop, base: RequestURL?) -> any HTTPTransport {
         let gate = LoopGate(loop)
         let choose = { [self] (request: ArrivedRequest, exchange: StagedExchange) -> StagedTransport.Course in
@@ -89,7 +90,7 @@ extension Mock {
             case .fail(let error): return .refuse(error)
             case .ask(let responder, let parameters):
                 guard let respond else {
-                    return .refuse(NightjarError(.script, "the mock has nobody who answers for its route"))
+                    return .refuse(NightjarError(.script, "the mock has no responder for its route"))
                 }
                 let staged = Weak(exchange)
                 respond(
@@ -109,7 +110,7 @@ extension Mock {
     }
 }
 
-/// So that a question keeps no exchange that was given up.
+/// A weak reference, so that a question does not retain a cancelled exchange.
 private struct Weak: @unchecked Sendable {
     weak var object: StagedExchange?
 

@@ -2,7 +2,7 @@ import NIOCore
 import NightjarHTTP
 import NightjarTransport
 
-/// Tells a recorder of each exchange over a network.
+/// Passes exchanges to the network and reports them to a recorder.
 final class RecordingTransport: HTTPTransport {
     private let recorder: any ExchangeRecorder
     private let network: any HTTPTransport
@@ -26,14 +26,14 @@ final class RecordingTransport: HTTPTransport {
     }
 }
 
-/// What was seen of one exchange, secrets included.
+/// An observed exchange, including secrets.
 struct ObservedExchange {
     let request: PreparedRequest
-    /// As it was sent; nil: larger than is kept.
+    /// The request body as sent; nil if it exceeds the limit.
     var sent: ByteBuffer? = ByteBuffer()
     var head: ResponseHead?
     var headDelay = Duration.zero
-    /// As it came; nil: larger than is kept.
+    /// The response body as received; nil if it exceeds the limit.
     var body: ByteBuffer? = ByteBuffer()
     var pieces: [RecordedExchange.Piece] = []
     var trailers = Headers()
@@ -42,7 +42,7 @@ struct ObservedExchange {
 
     init(_ request: PreparedRequest) { self.request = request }
 
-    /// As a cassette has it, but for its secrets; nil where the answer is too large.
+    /// The exchange in cassette form, with secrets; nil if the response is too large.
     var recorded: RecordedExchange? {
         let content = sent.map { Content.decoded($0, request.fields) }
         let url = request.url.origin.description + request.url.target
@@ -65,10 +65,10 @@ struct ObservedExchange {
     }
 }
 
-/// One exchange on its way, which it does not change.
+/// Observes one exchange without changing it.
 final class RecordingExchange: Exchange, ExchangeReceiver {
     private let recorder: any ExchangeRecorder
-    /// Of its beginning.
+    /// The recorder's mark of the beginning.
     private let mark: Int
     private var observed: ObservedExchange
     private var receiver: (any ExchangeReceiver)?
@@ -91,7 +91,7 @@ final class RecordingExchange: Exchange, ExchangeReceiver {
         inner = begun
     }
 
-    /// Since what came before.
+    /// The time since the last event.
     private func lap() -> Duration {
         let now = NIODeadline.now()
         defer { last = now }
@@ -105,7 +105,7 @@ final class RecordingExchange: Exchange, ExchangeReceiver {
         return receiver.take()
     }
 
-    // MARK: From the network
+    // MARK: Events of the network
 
     func exchangeStarted(on connection: ConnectionRecord?, isReused: Bool) {
         if observed.request.body.isPulled { observed.sent = ByteBuffer() }
@@ -144,11 +144,11 @@ final class RecordingExchange: Exchange, ExchangeReceiver {
         end()?.exchangeFailed(error)
     }
 
-    // MARK: From the caller
+    // MARK: Called by the caller
 
     func cancel() {
         let begun = inner
-        // Who has the head and wants no more, as of a redirect, has what a replay gives too.
+        // A caller that stops after the head, for example at a redirect, gets enough from a replay.
         if observed.head != nil {
             observed.isCut = true
             _ = end()
@@ -172,7 +172,7 @@ final class RecordingExchange: Exchange, ExchangeReceiver {
         inner?.send(part)
     }
 
-    /// A body for which the system has no memory is recorded as one that is too large.
+    /// If memory is exhausted, the body is recorded as too large.
     private func add(_ part: ByteBuffer, to content: inout ByteBuffer?) {
         if (try? content?.append(part, for: "the recorded body")) == nil { content = nil }
     }
@@ -181,6 +181,6 @@ final class RecordingExchange: Exchange, ExchangeReceiver {
     var unsentBytes: Int { inner?.unsentBytes ?? 0 }
     var sentBytes: Int { inner?.sentBytes ?? 0 }
 
-    /// Of one body. What comes behind them is replayed with the last.
+    /// The maximum number of pieces of one body. The rest is replayed with the last piece.
     private static let mostPieces = 10_000
 }

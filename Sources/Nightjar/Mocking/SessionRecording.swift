@@ -2,10 +2,10 @@ import NIOCore
 import NightjarHTTP
 import Synchronization
 
-/// The exchanges of a session in which a person tries things out, step by step: kept in memory, of all its clients, so that
-/// those of the steps that worked can become cassettes afterwards.
+/// Records the exchanges of an interactive session by step. They are kept in memory for all clients, so that successful
+/// steps can become cassettes later.
 ///
-/// What it keeps is bounded, and has its secrets in it until ``cassettes(of:secrets:)`` takes them out. Any thread.
+/// The memory is bounded. Secrets are kept until ``cassettes(of:secrets:)`` removes them. Any thread.
 package final class SessionRecording: Sendable {
     private struct Entry {
         let client: Int
@@ -16,7 +16,7 @@ package final class SessionRecording: Sendable {
     private struct Member {
         let step: Int
         let sensitive: [String]
-        /// It leaves nothing on disk.
+        /// Whether the client writes nothing to disk.
         let isEphemeral: Bool
     }
 
@@ -24,13 +24,13 @@ package final class SessionRecording: Sendable {
         var step = 0
         var clients: [Member] = []
         var entries: [Entry] = []
-        /// Bytes of the bodies.
+        /// The size of all bodies in bytes.
         var size = 0
-        /// Exchanges under way, by their steps.
+        /// Exchanges in progress, by step.
         var underWay: [Int: Int] = [:]
-        /// Why a step cannot be replayed: the first reason.
+        /// The first reason why a step cannot be replayed.
         var losses: [Int: String] = [:]
-        /// The first step of which not all is kept, because there was no room.
+        /// The first step that was not recorded completely because the memory limit was reached.
         var firstLost: Int?
 
         mutating func lose(_ step: Int, _ reason: @autoclosure () -> String) {
@@ -51,12 +51,12 @@ package final class SessionRecording: Sendable {
 
     package init() {}
 
-    /// From here on exchanges belong to the step of this number, from 1.
+    /// Later exchanges belong to the step with this number, starting at 1.
     package func begin(step: Int) { state.withLock { $0.step = step } }
 
-    // MARK: Of clients
+    // MARK: Recording
 
-    /// What records a client that is made in the present step.
+    /// Returns the recorder of a client that is created in the current step.
     func recorder(sensitive: [String], isEphemeral: Bool) -> any ExchangeRecorder {
         let place = state.withLock { state in
             guard state.clients.count < SessionRecording.mostClients else {
@@ -93,7 +93,7 @@ package final class SessionRecording: Sendable {
         state.withLock { state in
             state.end(step)
             guard !state.clients[client].isEphemeral else {
-                return state.lose(step, "an ephemeral client leaves nothing on disk")
+                return state.lose(step, "it uses an ephemeral client, which writes nothing to disk")
             }
             guard exchange.body != nil, exchange.sent != nil else {
                 return state.lose(
@@ -109,37 +109,37 @@ package final class SessionRecording: Sendable {
     private func drop(_ exchange: ObservedExchange, begun step: Int) {
         state.withLock { state in
             state.end(step)
-            state.lose(step, "\(exchange.name) was given up before it was answered")
+            state.lose(step, "\(exchange.name) was cancelled before its response")
         }
     }
 
-    // MARK: What is kept of it
+    // MARK: Saving
 
-    /// What of a session can be replayed.
+    /// The part of a session that can be replayed.
     package struct Saved: Sendable {
-        /// One for each client that was made in one of the steps, in their order.
+        /// One cassette for each client that was created in one of the steps, in their order.
         package var cassettes: [Cassette] = []
-        /// Steps that have asked a server, those that are lost included, in their order.
+        /// The steps that sent requests, including those that cannot be replayed, in order.
         package var active: [Int] = []
-        /// Each secret, and what stands in its place; those that are looked for everywhere first.
+        /// Each secret and its placeholder. Secrets that are replaced everywhere come first.
         package var names: [(secret: String, name: String, isEverywhere: Bool)] = []
-        /// Steps of which not all can be replayed, and why. Nothing of them is in the cassettes.
+        /// The steps that cannot be replayed, and why. The cassettes contain nothing of them.
         package var losses: [(step: Int, reason: String)] = []
     }
 
-    /// The exchanges of these steps as cassettes, without secrets.
+    /// Returns the exchanges of these steps as cassettes without secrets.
     package func cassettes(of steps: Set<Int>, secrets: CassetteSecrets, literals: [String]) -> Saved {
         let state = state.withLock { $0 }
         var saved = Saved()
         var recorded: [(client: Int, step: Int, exchange: RecordedExchange)] = []
         var losses = state.losses
         for step in state.underWay.keys where losses[step] == nil {
-            losses[step] = "a call of it has not come to its end"
+            losses[step] = "one of its calls has not finished"
         }
         if let first = state.firstLost {
             let room = SessionRecording.mostBytes >> 20
             for step in steps where step >= first && losses[step] == nil {
-                losses[step] = "the recording of this session is full (\(room) MiB): begin another session"
+                losses[step] = "the recording of this session is full (\(room) MiB); start another session"
             }
         }
         for entry in state.entries where steps.contains(entry.step) && losses[entry.step] == nil {
@@ -155,16 +155,16 @@ package final class SessionRecording: Sendable {
         var scrubber = SecretScrubber(secrets, .names(after: 0))
         for literal in literals where !literal.isEmpty { _ = scrubber.name(of: literal) }
         for index in recorded.indices { recorded[index].exchange = scrubber.scrub(recorded[index].exchange) }
-        // What a later exchange has told may stand in one before it.
+        // A later exchange may reveal that an earlier one contains a secret.
         for index in recorded.indices { recorded[index].exchange = scrubber.scrubSeen(recorded[index].exchange) }
         let short = literals.filter {
             (SessionRecording.shortestWord..<SecretScrubber.shortest).contains($0.utf8.count)
         }
         for (_, step, exchange) in recorded where losses[step] == nil {
             if scrubber.isSecretInBytes(of: exchange) {
-                losses[step] = "\(exchange.request.method) has a body of bytes with a secret in it"
+                losses[step] = "\(exchange.request.method) has a binary body that contains a secret"
             } else if SecretScrubber.hasWord(short, in: exchange) {
-                losses[step] = "a secret stands in it that is too short to be told from other words"
+                losses[step] = "it contains a secret that is too short to be distinguished from other words"
             }
         }
         saved.losses = losses.filter { steps.contains($0.key) }.sorted { $0.key < $1.key }
@@ -179,21 +179,21 @@ package final class SessionRecording: Sendable {
         return saved
     }
 
-    /// Bytes of a body: more than anybody reads at a prompt.
+    /// The maximum size of a body in bytes, more than anybody reads at a prompt.
     static let largestBody = 4 << 20
-    /// Bytes of all bodies, beside what the calls in flight have.
+    /// The maximum size of all bodies in bytes, excluding calls in flight.
     private static let mostBytes = 32 << 20
-    /// Bytes of what somebody may have typed as a secret: what is shorter keeps nothing secret.
+    /// The minimum size in bytes of a typed secret. Shorter values protect nothing.
     private static let shortestWord = 3
     private static let mostExchanges = 10_000
-    /// Each of which has a thread: no person has made as many.
+    /// Each client has a thread; no interactive session creates as many.
     private static let mostClients = 10_000
-    /// Steps that are told apart, of those that cannot be replayed.
+    /// The maximum number of steps with an individual reason.
     fileprivate static let mostLosses = 10_000
 }
 
 extension ObservedExchange {
-    /// For messages.
+    /// The exchange in messages.
     fileprivate var name: String { "\(request.method) \(request.url.redacted)" }
 
     fileprivate var keptBytes: Int { (sent?.readableBytes ?? 0) + (body?.readableBytes ?? 0) }

@@ -3,9 +3,9 @@ import NIOCore
 import NightjarHTTP
 import NightjarTransport
 
-/// Makes a network worse than it is, as a profile says: over a real one and over a mock alike.
+/// Degrades a network or a mock according to a profile.
 ///
-/// Lives on the client's loop.
+/// Used on the client's loop.
 final class ShapedTransport: HTTPTransport, @unchecked Sendable {
     let network: any HTTPTransport
     let loop: any EventLoop
@@ -28,7 +28,7 @@ final class ShapedTransport: HTTPTransport, @unchecked Sendable {
     func shutDown() { network.shutDown() }
 }
 
-/// One exchange, whose events come later than they occur.
+/// One exchange, whose events are delivered with a delay.
 final class ShapedExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
     private let request: PreparedRequest
     private let connectTimeout: Duration?
@@ -38,17 +38,17 @@ final class ShapedExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
     private var inner: (any Exchange)?
     private var isPaused = false
     private var innerIsPaused = false
-    /// What has occurred and has not arrived.
+    /// Events that have occurred but have not been delivered.
     private var onItsWay = Deque<(due: NIODeadline, event: ExchangeScript.Event)>()
     private var bytesOnTheirWay = 0
     private var lastDue = NIODeadline.uptimeNanoseconds(0)
-    /// Nothing more comes from below.
+    /// Whether the inner exchange has ended.
     private var isOver = false
-    /// Of the answer's body.
+    /// Bytes of the response body received.
     private var received = 0
     private var timer: Scheduled<Void>?
     private var isGiving = false
-    /// When the last part of the request has left.
+    /// When the last part of the request has been sent.
     private var sentBy = NIODeadline.uptimeNanoseconds(0)
 
     init(
@@ -62,20 +62,20 @@ final class ShapedExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
         self.fate = fate
     }
 
-    // MARK: There
+    // MARK: Request
 
     func begin() {
         let origin = request.origin.authority
         guard !transport.link.profile.isOffline else {
             return after(.zero) { exchange in
-                exchange.fail(NightjarError(.offline, "there is no network (the profile \"offline\")"))
+                exchange.fail(NightjarError(.offline, "the network is offline (network profile \"offline\")"))
             }
         }
         if let limit = connectTimeout, fate.opening > limit {
             return after(limit) { exchange in
                 exchange.fail(
                     NightjarError(
-                        .timeout, "no connection to \(origin) within \(limit.inSeconds) s (a slow network profile)",
+                        .timeout, "connecting to \(origin) timed out after \(limit.inSeconds) s (slow network profile)",
                         phase: .connect))
             }
         }
@@ -83,7 +83,7 @@ final class ShapedExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
             return after(fate.opening + fate.half) { exchange in
                 exchange.fail(
                     NightjarError(
-                        .connect, "the connection to \(origin) broke while it was made (a lossy network profile)",
+                        .connect, "connecting to \(origin) failed: the connection was lost (lossy network profile)",
                         phase: .connect))
             }
         }
@@ -115,7 +115,7 @@ final class ShapedExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
     var unsentBytes: Int { inner?.unsentBytes ?? 0 }
     var sentBytes: Int { inner?.sentBytes ?? 0 }
 
-    // MARK: Back
+    // MARK: Response
 
     func exchangeStarted(on connection: ConnectionRecord?, isReused: Bool) {
         receiver?.exchangeStarted(on: connection, isReused: isReused)
@@ -132,7 +132,7 @@ final class ShapedExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
 
     func exchangeReceived(body: ByteBuffer) {
         var rest = body
-        // What comes at once over a fast network comes bit by bit over a slow one: about ten times a second.
+        // A response that arrives at once is delivered about ten times a second on a slow network.
         let piece = max((transport.link.profile.down ?? Int.max) / 10, ShapedExchange.smallestPiece)
         while rest.readableBytes > 0, !isOver, let part = rest.readSlice(length: min(piece, rest.readableBytes)) {
             if case .receiving(let limit)? = fate.breaks, received + part.readableBytes > limit { return breakOff() }
@@ -157,7 +157,7 @@ final class ShapedExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
     }
 
     func exchangeWantsBody(maximum: Int) {
-        // So that a body is asked for as it leaves, and not all at once.
+        // So that the body is requested as it is sent, and not all at once.
         at(max(sentBy, .now())) { $0.receiver?.exchangeWantsBody(maximum: min(maximum, ShapedExchange.bodyPart)) }
     }
 
@@ -168,8 +168,8 @@ final class ShapedExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
             .fail(
                 NightjarError(
                     .connectionLost,
-                    "the connection to \(request.origin.authority) broke before the answer was complete "
-                        + "(a lossy network profile)", phase: .receive, requestMayHaveBeenProcessed: true)), after: 0)
+                    "the connection to \(request.origin.authority) was lost before the response was complete "
+                        + "(lossy network profile)", phase: .receive, requestMayHaveBeenProcessed: true)), after: 0)
         isOver = true
     }
 
@@ -222,7 +222,7 @@ final class ShapedExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
         return receiver.take()
     }
 
-    // MARK: From the caller
+    // MARK: Called by the caller
 
     func cancel() {
         _ = end()
@@ -240,7 +240,7 @@ final class ShapedExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
         give()
     }
 
-    /// The network below is read as long as not too much waits here.
+    /// Pauses the inner exchange while too much data is pending here.
     private func holdBack() {
         let isFull = bytesOnTheirWay > ShapedExchange.mostOnTheWay || isPaused && bytesOnTheirWay > 0
         guard isFull != innerIsPaused, let inner else { return }
@@ -248,7 +248,7 @@ final class ShapedExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
         isFull ? inner.pause() : inner.resume()
     }
 
-    // MARK: Time
+    // MARK: Timers
 
     private var half: TimeAmount { .nanoseconds(fate.half.nanosecondsClamped) }
 
@@ -264,9 +264,9 @@ final class ShapedExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
 
     // MARK: Bounds
 
-    /// A status line and what goes with it, in bytes.
+    /// The size of a status line and its overhead in bytes.
     private static let headSize = 64
-    /// What one packet of the Internet carries.
+    /// The payload of one Internet packet in bytes.
     private static let smallestPiece = 1460
     private static let mostOnTheWay = 256 * 1024
     private static let bodyPart = 16 * 1024

@@ -3,18 +3,19 @@ import NightjarCoding
 import NightjarHTTP
 import NightjarTransport
 
-/// Plays scripts in place of a network, chosen by what the whole request is; what no script is for may go on to the network.
+/// Plays scripted responses instead of a network, chosen by the complete request. Requests without a script may pass to
+/// the network.
 ///
-/// Lives on the client's loop.
+/// Used on the client's loop.
 final class StagedTransport: HTTPTransport, @unchecked Sendable {
-    /// How an exchange goes.
+    /// What happens to an exchange.
     enum Course: Sendable {
         case play(ExchangeScript)
-        /// To the network.
+        /// Passes the request to the network.
         case pass
-        /// Nothing was sent.
+        /// Fails the request before it is sent.
         case refuse(NightjarError)
-        /// ``StagedExchange/take(_:)`` brings it.
+        /// ``StagedExchange/take(_:)`` follows later.
         case later
     }
 
@@ -47,10 +48,10 @@ final class StagedTransport: HTTPTransport, @unchecked Sendable {
     }
 }
 
-/// One exchange: takes the request's body in, asks how it goes, and plays it.
+/// One exchange: collects the request body, chooses a course and plays it.
 ///
-///     taking ──whole──▶ choosing ──script──▶ playing ──▶ ended
-///                          └──── pass ───▶ passing ──▶ ended
+///     taking ──complete──▶ choosing ──script──▶ playing ──▶ ended
+///                             └──── pass ───▶ passing ──▶ ended
 final class StagedExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
     private enum State { case taking, choosing, playing, passing, ended }
 
@@ -61,19 +62,19 @@ final class StagedExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
     private var state = State.taking
     private var isPaused = false
     private var hasStarted = false
-    /// What has come of a body that is pulled.
+    /// The collected part of a streamed body.
     private var body = ByteBuffer()
     private var bodyIsWhole = true
-    /// What is still to be played.
+    /// The remaining steps of the script.
     private var steps: ArraySlice<ExchangeScript.Step> = []
     private var timer: Scheduled<Void>?
-    /// The delay of the first of the steps is over.
+    /// Whether the delay of the next step is over.
     private var hasWaited = false
-    /// Events are being given out further down the stack.
+    /// Whether events are being delivered further up the call stack.
     private var isAdvancing = false
-    /// The body was given to the connection.
+    /// Whether the body has been passed to the connection.
     private var isSent = false
-    /// Over the network.
+    /// The exchange over the network.
     private var inner: (any Exchange)?
 
     init(
@@ -90,7 +91,7 @@ final class StagedExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
 
     func begin() {
         guard request.body.isPulled else {
-            // Not at once: a call that fails at once and is tried again would begin within its own beginning.
+            // Asynchronous: a call that fails at once and is retried would otherwise begin inside its own beginning.
             if case .bytes(let bytes) = request.body { body = bytes }
             return transport.loop.execute { [self] in choose() }
         }
@@ -131,7 +132,7 @@ final class StagedExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
         take(transport.choose(ArrivedRequest(request, body: content), self))
     }
 
-    /// How it goes, when ``StagedTransport/Course/later`` was said before.
+    /// Continues after ``StagedTransport/Course/later``.
     func take(_ course: StagedTransport.Course) {
         guard state == .choosing else { return }
         switch course {
@@ -187,7 +188,7 @@ final class StagedExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
         return receiver.take()
     }
 
-    // MARK: From the caller
+    // MARK: Called by the caller
 
     func cancel() {
         _ = end()
@@ -215,8 +216,9 @@ final class StagedExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
             end()?.exchangeFailed(
                 NightjarError(
                     .invalidRequest,
-                    "a body of more than \(StagedExchange.largestBody) bytes cannot be kept to be looked at before it "
-                        + "is sent; give the call to a client without a mock"))
+                    "a request body of more than \(StagedExchange.largestBody) bytes cannot be buffered for "
+                        + "comparison; "
+                        + "use a client without a mock"))
             return
         }
         state = .passing
@@ -228,7 +230,7 @@ final class StagedExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
 
     func exchangeStarted(on connection: ConnectionRecord?, isReused: Bool) {
         isSent = false
-        // Who was asked for the body has heard that it started, and would begin it anew.
+        // A streamed body has already been requested; a second start would request it again.
         guard !request.body.isPulled else { return }
         hasStarted = true
         receiver?.exchangeStarted(on: connection, isReused: isReused)
@@ -249,7 +251,7 @@ final class StagedExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
         end()?.exchangeFailed(error)
     }
 
-    /// The body lies here, and may be asked for from its beginning once more: the connection takes it whole.
+    /// Sends the buffered body as a whole.
     func exchangeWantsBody(maximum: Int) {
         let bytes = body
         transport.loop.execute { [self] in
@@ -262,14 +264,14 @@ final class StagedExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
 
     // MARK: Bounds
 
-    /// Bytes of a request's body that are kept to be compared and sent.
+    /// The maximum size of a request body that is buffered, in bytes.
     static let largestBody = 64 << 20
     private static let bodyPart = 64 * 1024
 }
 
-/// The content of a message, without its coding.
+/// The decoded content of a message.
 enum Content {
-    /// As it is where its coding is not understood, or does not hold.
+    /// Returns the body unchanged if its coding is unsupported or its data is invalid.
     static func decoded(_ body: ByteBuffer, _ fields: Headers) -> ByteBuffer {
         guard body.readableBytes > 0, fields.firstIndex(of: "Content-Encoding") != nil else { return body }
         let decoding = try? BodyDecoding(

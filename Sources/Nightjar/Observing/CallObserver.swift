@@ -1,33 +1,33 @@
 import NIOCore
 import NightjarHTTP
 
-/// Sees the calls of a client as they go: for traces, archives, metrics. A client without one pays nothing for it.
+/// Observes the calls of a client for traces, archives and metrics. A client without observers pays nothing for them.
 ///
-/// What it sees is not redacted; ``RequestRecord``, ``CurlCommand`` and ``HARWriter`` are where secrets are masked.
+/// Events are not redacted. ``RequestRecord``, ``CurlCommand`` and ``HARWriter`` mask secrets.
 public final class CallObserver: Sendable {
-    /// Where ``observe`` runs; nil: on the client's loop thread, where it must not block.
+    /// Where ``observe`` runs. Nil: on the client's loop thread, where it must not block.
     let queue: CompletionQueue?
     let observe: @Sendable (CallEvent) -> Void
 
-    /// - Parameter queue: runs `observe` inside `CompletionQueue.poll`, before what the call's own handlers are told of the
-    ///   same moment if they run there too.
+    /// - Parameter queue: Runs `observe` inside `CompletionQueue.poll`. If the call uses the same queue, `observe` runs
+    ///   before the call's own callbacks for the same event.
     public init(queue: CompletionQueue? = nil, observe: @escaping @Sendable (CallEvent) -> Void) {
         self.queue = queue
         self.observe = observe
     }
 }
 
-/// What happens to a call: it begins, has any number of exchanges, and ends; each call does once.
+/// An event of a call. Each call begins once, has any number of exchanges, and ends once.
 public enum CallEvent: Sendable {
     case began(CallReport)
-    /// A request was answered, or was not: one for each hop of a redirect and for each attempt.
+    /// One exchange has ended, with or without a response: one for each redirect and for each attempt.
     case exchanged(ExchangeReport)
     case ended(CallReport, Result<Response, NightjarError>)
 }
 
-/// A call as it began.
+/// A call at its beginning.
 public final class CallReport: Sendable {
-    /// Tells the calls of a process apart.
+    /// Identifies the call in this process.
     public let number: Int
     /// Seconds since 1970.
     public let started: Double
@@ -39,48 +39,49 @@ public final class CallReport: Sendable {
         asked = request
     }
 
-    /// What the caller asked for.
+    /// The caller's request.
     public var request: RequestRecord { RequestRecord(asked) }
 }
 
-/// One request and what came of it.
+/// One request and its result.
 public final class ExchangeReport: Sendable {
-    /// Lengths of time; nil for what did not occur or is not known.
+    /// The durations of the phases; nil if a phase did not occur or is unknown.
     public struct Phases: Sendable, Equatable {
-        /// Waiting for a connection, beyond the time that it took to make it.
+        /// The time spent waiting for a connection, excluding the time to open it.
         public var blocked = Duration.zero
         public var dns: Duration?
-        /// Opening the connection, without look-up and TLS.
+        /// The time to open the connection, without name resolution and TLS.
         public var connect: Duration?
         public var tls: Duration?
-        /// From when the request was put on the connection until the head of the answer was there, or the end came.
+        /// The time from sending the request to the response head or the end.
         public var wait: Duration?
-        /// From then to the end.
+        /// The time from the response head to the end.
         public var receive: Duration?
 
         public var total: Duration {
             [dns, connect, tls, wait, receive].reduce(blocked) { $0 + ($1 ?? .zero) }
         }
-        /// Until the head of the answer was there.
+        /// The time until the response head was received.
         public var firstByte: Duration? { receive.map { total - $0 } }
     }
 
     public let call: CallReport
-    /// Which of the call's exchanges this is, from 1.
+    /// The number of this exchange in the call, starting at 1.
     public let attempt: Int
     /// Seconds since 1970.
     public let started: Double
     private let sent: PreparedRequest
-    /// Nil when no answer came.
+    /// Nil if there was no response.
     public let head: ResponseHead?
-    /// The content, decoded; nil where nobody kept it: it was streamed, or not read to its end.
+    /// The decoded body; nil if it was streamed or not received completely.
     public let body: ByteBuffer?
-    /// Bytes of content on the wire, still coded.
+    /// Bytes of the body as received, before decoding.
     public let receivedBytes: Int
     public let phases: Phases
     public let connection: ConnectionRecord?
     public let isReused: Bool
-    /// Why the answer is missing or incomplete, or was not accepted. An unexpected status is none: it ends the call.
+    /// Why the response is missing, incomplete or rejected. An unexpected status is not an error here; it ends the
+    /// call.
     public let error: NightjarError?
 
     init(
@@ -115,7 +116,7 @@ extension HAREntry {
             }, total: phases.total)
         timings.blocked = phases.blocked
         timings.dns = phases.dns
-        // What opens the connection, TLS included.
+        // Includes TLS, as HAR requires.
         timings.connect = phases.connect.map { $0 + (phases.tls ?? .zero) }
         timings.tls = phases.tls
         timings.send = .zero

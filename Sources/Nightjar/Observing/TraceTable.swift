@@ -1,14 +1,14 @@
 import NightjarHTTP
 
-/// Makes of each exchange a line of a table: who was asked for what, the answer, and how long each phase took in
-/// milliseconds. Without secrets.
+/// Formats exchanges as lines of a table: method, URL, status, and the duration of each phase in milliseconds. Secrets
+/// are masked.
 public struct TraceTable: Sendable {
     private let hasColors: Bool
 
-    /// - Parameter hasColors: with the escape sequences of a terminal.
+    /// - Parameter hasColors: Whether to use terminal escape sequences.
     public init(hasColors: Bool = false) { self.hasColors = hasColors }
 
-    /// The names of the columns.
+    /// The column headings.
     public var heading: String {
         line(
             "method", "answer", ["dns", "connect", "tls", "first", "total ms"], bytes: "bytes",

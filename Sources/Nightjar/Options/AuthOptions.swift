@@ -2,7 +2,7 @@ import NightjarHTTP
 import NightjarStorage
 
 extension Authentication {
-    /// `{type=, ...}`, where the type says which others there are, or `{schemes = {name = {type=, ...}, ...}}`.
+    /// `{type=, ...}`, where the type determines the other members, or `{schemes = {name = {type=, ...}, ...}}`.
     static func read(_ value: JSONValue, _ path: String) throws(NightjarError) -> Authentication? {
         switch value {
         case .null, .bool(false): return nil
@@ -11,7 +11,10 @@ extension Authentication {
         }
         if let schemes = value["schemes"], value["type"] == nil { return try read(schemes: schemes, value, path) }
         guard let type = value["type"] else {
-            throw NightjarError(.invalidArgument, "option \(quoted(path)) has no type; known are \(AuthType.names)")
+            throw NightjarError(
+                .invalidArgument,
+                "option \(quoted(path)) has no type; known types are "
+                    + "\(AuthType.names)")
         }
         let name = try type.text("\(path).type")
         guard let type = AuthType(rawValue: name) else {
@@ -20,12 +23,12 @@ extension Authentication {
             }
             throw NightjarError(
                 .invalidArgument,
-                "option \(quoted(path + ".type")) is \(quoted(name))" + (hint ?? "; known are \(AuthType.names)"))
+                "option \(quoted(path + ".type")) is \(quoted(name))" + (hint ?? "; known types are \(AuthType.names)"))
         }
         return try type.read(value, path)
     }
 
-    /// - Parameter schemes: the member of that name of `value`, which has no other.
+    /// - Parameter schemes: The member of that name of `value`, which has no other members.
     private static func read(
         schemes: JSONValue, _ value: JSONValue, _ path: String
     ) throws(NightjarError) -> Authentication {
@@ -77,9 +80,9 @@ private enum AuthType: String, CaseIterable {
 }
 
 extension Authentication {
-    /// What the option `auth` of a client takes; nil: it shows nobody who it is.
+    /// Reads the option `auth` of a client. Nil: no authentication.
     ///
-    /// - Throws: `decoding` when it is not JSON; `invalid_argument`; `storage` when a key of a store cannot be read.
+    /// - Throws: `decoding` if the text is not JSON; `invalid_argument`; `storage` if a store's key cannot be read.
     public init?(json: UnsafeRawBufferPointer) throws(NightjarError) {
         guard let auth = try Authentication.read(try JSONValue(parsing: json), "auth") else { return nil }
         self = auth
@@ -93,7 +96,7 @@ extension Optional {
     }
 }
 
-/// What is told apart by it was read before.
+/// The option `type`, which has already been read.
 private func typeOption<Target>() -> Option<Target> {
     Option(name: "type") { _, _, _ throws(NightjarError) in }
 }
@@ -141,7 +144,7 @@ private struct APIKeyChoice {
     ])
 }
 
-/// What all logins have whose token runs out.
+/// The options of all logins with an expiring token.
 private struct TokenChoice {
     var access: String?
     var refresh: String?
@@ -173,10 +176,10 @@ private struct TokenChoice {
         },
     ])
 
-    /// - Parameter source: where new tokens come from.
+    /// - Parameter source: The source of new tokens.
     func login(_ source: TokenLogin.Source, account: String) throws(NightjarError) -> TokenLogin {
         var login = TokenLogin(source)
-        // Without an access token the refresh token serves for one that has run out.
+        // Without an access token, the refresh token is used as if the access token had expired.
         if access != nil || refresh != nil {
             login.token = Token(access: access ?? "", refresh: refresh, expiry: access == nil ? .epoch : expiry)
         }
@@ -313,7 +316,7 @@ private struct RefreshChoice {
     ])
 }
 
-/// JSON Pointers (RFC 6901) into the answer.
+/// JSON Pointers (RFC 6901) into the response.
 private enum PlacesChoice {
     static let options = OptionTable<TokenPlaces>([
         Option(name: "access") { value, path, places throws(NightjarError) in places.access = try value.pointer(path) },
@@ -333,7 +336,7 @@ private enum PlacesChoice {
 }
 
 extension JSONValue {
-    /// One of a few words.
+    /// Reads one of the given words.
     func word(_ path: String, _ words: [String]) throws(NightjarError) -> String {
         let text = try text(path)
         guard words.contains(text) else {
@@ -345,12 +348,12 @@ extension JSONValue {
 
     func method(_ path: String) throws(NightjarError) -> Method {
         guard let method = Method(try text(path)) else {
-            throw NightjarError(.invalidArgument, "option \(quoted(path)) is no method")
+            throw NightjarError(.invalidArgument, "option \(quoted(path)) is not a valid method")
         }
         return method
     }
 
-    /// A JSON Pointer (RFC 6901).
+    /// Reads a JSON Pointer (RFC 6901).
     func pointer(_ path: String) throws(NightjarError) -> JSONPointer {
         do throws(NightjarError) {
             return try JSONPointer(try text(path))

@@ -1,10 +1,10 @@
 import NightjarHTTP
 
-// The cache, as clients and calls have it in their options.
+// The cache options of clients and calls.
 
 extension Configuration {
-    /// Whether answers are kept (in memory, 20 MB), or `{memory=, disk=, path=, policy=, login_cookies=}`: sizes, `false`
-    /// for none.
+    /// `true` enables a memory cache of 20 MB. A table `{memory=, disk=, path=, policy=, login_cookies=}` sets sizes; a
+    /// size of `false` disables that part.
     mutating func readCache(_ value: JSONValue, _ path: String) throws(NightjarError) {
         switch value {
         case .bool(false), .null: (cache, cacheSettings) = (nil, nil)
@@ -15,7 +15,7 @@ extension Configuration {
             guard choice.settings.disk != nil || choice.settings.folder == nil else {
                 throw NightjarError(
                     .invalidArgument,
-                    "option \(quoted(path + ".path")) names a folder: say how much may be in it (disk)")
+                    "option \(quoted(path + ".path")) names a folder but there is no disk limit; set the option disk")
             }
             (cache, cacheSettings) = (nil, choice.settings)
             cachePolicy = choice.policy ?? cachePolicy
@@ -66,7 +66,7 @@ extension CachePolicy {
 }
 
 extension Request {
-    /// How the call uses the client's cache, by the name of a policy; `false`: not at all; `true`: as the client has it.
+    /// The cache policy of the call by name. `false` bypasses the cache; `true` uses the client's policy.
     mutating func readCache(_ value: JSONValue, _ path: String) throws(NightjarError) {
         if case .bool(let flag) = value {
             (usesCache, cachePolicy) = (flag, nil)

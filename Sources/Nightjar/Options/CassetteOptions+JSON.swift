@@ -15,7 +15,7 @@ extension CassetteOptions {
 
     private func checkFile(_ path: String) throws(NightjarError) {
         guard file.isEmpty else { return }
-        throw NightjarError(.invalidArgument, "option \(quoted(path)) is missing: the path of the cassette")
+        throw NightjarError(.invalidArgument, "option \(quoted(path)) is missing; set the path of the cassette")
     }
 
     private static let options = OptionTable<CassetteOptions>([

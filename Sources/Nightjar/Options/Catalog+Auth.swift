@@ -1,22 +1,23 @@
 import NightjarHTTP
 
-// How an API's own description of its ways to log in becomes the client's.
+// Derives the client's option `auth` from the API's security schemes.
 
 extension Catalog {
-    /// The option `auth` of a client, made from what a caller has (`{token=}`, `{user=, password=}`, `{key=}`,
-    /// `{client_id=, client_secret=}`, ...) and from the security scheme that says where it goes. What has a type already,
-    /// or is no table, stays as it is. Of `{schemes = {name = {...}, ...}}` each is made so.
+    /// Returns the option `auth` of a client, built from the caller's credentials (`{token=}`, `{user=, password=}`,
+    /// `{key=}`, `{client_id=, client_secret=}`, ...) and the security scheme that uses them. Options that already have
+    /// a type, or are not a table, are returned unchanged. In `{schemes = {name = {...}, ...}}`, each member is
+    /// converted.
     ///
-    /// A login of OAuth 2.0 asks for the scopes that the endpoints name for its scheme, all together (RFC 6749 section 3.3),
-    /// less what its flow does not offer where that says what it offers: member `scope`. A `scope` that is given, be it
-    /// empty, counts instead.
+    /// An OAuth 2.0 login requests all scopes that the endpoints name for its scheme (RFC 6749 section 3.3), except
+    /// those that its flow does not offer if the flow lists its scopes. A given `scope`, even an empty one, replaces
+    /// them.
     ///
     /// - Parameters:
-    ///   - scheme: by its name; nil: `given.scheme`, and where that is not there, the one that takes such values.
-    ///   - base: the base URL of the client; nil: the first server of the API.
-    /// - Throws: `invalid_argument` where there is none or more than one, with those there are, and for one that Nightjar
-    ///   does not support. Also if the description sends secrets to another origin than the API's and `given` does not
-    ///   allow that by its own `token_url`.
+    ///   - scheme: The name of the scheme. Nil: `given.scheme`, or else the scheme that accepts the given credentials.
+    ///   - base: The base URL of the client. Nil: the first server of the API.
+    /// - Throws: `invalid_argument`, which lists the schemes, if no scheme or more than one matches, and for an
+    ///   unsupported scheme. Also if the description sends secrets to another origin than the API's, unless `given` has
+    ///   a `token_url`.
     public func authOptions(
         scheme: String? = nil, base: String? = nil, _ given: JSONValue
     ) throws(NightjarError) -> JSONValue {
@@ -47,7 +48,7 @@ extension Catalog {
     private func scheme(_ name: String?, for credentials: Credentials) throws(NightjarError) -> SecurityScheme {
         guard !security.isEmpty else {
             throw NightjarError(
-                .invalidArgument, "the API's description names no way to log in; give option \"auth\" a type")
+                .invalidArgument, "the API description has no security schemes; set the type of option \"auth\"")
         }
         if let name {
             let named = security.filter { $0.name.isExactly(name) }
@@ -58,7 +59,7 @@ extension Catalog {
                     "the API has no security scheme \(quoted(name))"
                         + (near ?? "; it has \(SecurityScheme.list(security))"))
             }
-            // Flows of one scheme.
+            // One scheme can have several flows.
             return named.first { $0.takes(credentials) } ?? named[0]
         }
         let fitting = security.filter { $0.takes(credentials) }
@@ -69,11 +70,11 @@ extension Catalog {
         if security.allSatisfy({ $0.name.isExactly(security[0].name) }) { return security[0] }
         throw NightjarError(
             .invalidArgument,
-            "the API has several ways to log in: \(SecurityScheme.list(security)); say by \"scheme\" which one")
+            "the API has several security schemes: \(SecurityScheme.list(security)); choose one with \"scheme\"")
     }
 }
 
-/// What a caller has to show.
+/// The caller's credentials.
 private struct Credentials {
     let members: [JSONValue.Member]
 
@@ -112,8 +113,8 @@ extension SecurityScheme {
     }
 
     /// - Parameters:
-    ///   - scopes: the scopes that the endpoints require.
-    ///   - api: the origin of the API; nil if it is not known.
+    ///   - scopes: The scopes that the endpoints require.
+    ///   - api: The origin of the API; nil if it is not known.
     fileprivate func options(
         _ given: Credentials, _ scopes: [String], api: Origin?
     ) throws(NightjarError) -> [JSONValue.Member] {
@@ -138,8 +139,8 @@ extension SecurityScheme {
             guard flow == .clientCredentials || flow == .authorizationCode || given.has("refresh_token") else {
                 throw NightjarError(
                     .invalidArgument,
-                    "the security scheme \(quoted(name)) is OAuth 2's flow \(flow.rawValue), which is not to be used "
-                        + "any more (RFC 9700 section 2); give a token that you have (token=)")
+                    "the security scheme \(quoted(name)) uses the OAuth 2 flow \(flow.rawValue), which is deprecated "
+                        + "(RFC 9700 section 2); set an existing token (token=)")
             }
             add("type", "oauth2")
             if !given.has("token_url") { add("token_url", try guarded(tokenURL, api: api)) }
@@ -153,50 +154,54 @@ extension SecurityScheme {
         case .other(let what):
             throw NightjarError(
                 .invalidArgument,
-                "the security scheme \(quoted(name)) is \(quoted(what)), which Nightjar does not speak; give a token that "
-                    + "you have (token=), or option \"auth\" a type")
+                "the security scheme \(quoted(name)) has the type \(quoted(what)), which is not supported; set an "
+                    + "existing "
+                    + "token (token=) or the type of option \"auth\"")
         }
         return members
     }
 
-    /// A server refuses who asks for what it does not have, so what a flow does not offer is not asked of it.
+    /// A server rejects unknown scopes, so scopes that the flow does not offer are not requested.
     private func scope(_ scopes: [String], of offered: [String]) throws(NightjarError) -> String? {
         let offered = Set(offered)
         let asked = offered.isEmpty ? scopes : scopes.filter(offered.contains)
         guard asked.count <= Catalog.maximumScopes else {
             throw NightjarError(
                 .invalidArgument,
-                "the endpoints ask for more than \(Catalog.maximumScopes) scopes of the security scheme \(quoted(name)); say by "
-                    + "\"scope\" which ones")
+                "the endpoints require more than \(Catalog.maximumScopes) scopes of the security scheme "
+                    + "\(quoted(name)); set "
+                    + "\"scope\" to those you need")
         }
         return asked.isEmpty ? nil : asked.joined(separator: " ")
     }
 
-    /// Secrets go there, which is why RFC 6749 (sections 3.1 and 3.2) wants TLS. A description that has none may have been
-    /// changed on its way; what the caller sets is the caller's.
+    /// Checks the URL of an endpoint that receives secrets. RFC 6749 (sections 3.1 and 3.2) requires TLS. A description
+    /// that was loaded without TLS may have been modified in transit. URLs set by the caller are not checked.
     ///
-    /// - Parameter api: the only origin that may receive secrets without the caller's permission; nil: any origin may.
+    /// - Parameter api: The only origin that may receive secrets without the caller's permission; nil: any origin.
     private func guarded(_ url: String?, api: Origin? = nil) throws(NightjarError) -> String? {
         guard let url else { return nil }
         let origin = try RequestURL(url).origin
         if let api, api != origin {
             throw NightjarError(
                 .invalidArgument,
-                "the security scheme \(quoted(name)) sends its secrets to \(quoted(origin.description)), another origin than "
-                    + "the API's (\(quoted(api.description))); set token_url where that is meant")
+                "the security scheme \(quoted(name)) sends its secrets to \(quoted(origin.description)), which is "
+                    + "another origin than "
+                    + "the API's (\(quoted(api.description))); set token_url if this is intended")
         }
         guard origin.isTLS || origin.isThisMachine else {
             throw NightjarError(
                 .invalidArgument,
-                "the security scheme \(quoted(name)) sends its secrets to \(quoted(origin.description)), without TLS; set "
-                    + "token_url (and authorize_url) where that is meant")
+                "the security scheme \(quoted(name)) sends its secrets to \(quoted(origin.description)) without "
+                    + "TLS; set "
+                    + "token_url (and authorize_url) if this is intended")
         }
         return url
     }
 }
 
 extension Origin {
-    /// Whether its host is this machine by its name or address: what is sent there stays. RFC 6761 section 6.3.
+    /// Whether the host is the loopback host, so that data does not leave this machine. RFC 6761 section 6.3.
     fileprivate var isThisMachine: Bool {
         host == "localhost" || host.hasSuffix(".localhost") || host == "::1"
             || host.hasPrefix("127.") && host.utf8.allSatisfy { ASCII.isDigit($0) || $0 == UInt8(ascii: ".") }

@@ -3,16 +3,16 @@ import NightjarHTTP
 import NightjarOpenAPI
 
 extension Catalog {
-    /// Reads an OpenAPI document and the files that it refers to. Blocks.
+    /// Reads an OpenAPI document and the files that it references. Blocks.
     ///
-    /// - Parameter folder: the folder whose files the document may reference; nil: the folder of the document.
-    /// - Throws: `decoding` with the place for what is no OpenAPI document; `storage` for a file that cannot be read;
-    ///   `invalid_argument` for a URL, which only a client can load.
+    /// - Parameter folder: The folder whose files the document may reference; nil: the folder of the document.
+    /// - Throws: `decoding` with the position if the document is no valid OpenAPI document; `storage` for a file that
+    ///   cannot be read; `invalid_argument` for a URL, which only a client can load.
     public init(openAPI path: String, folder: String? = nil) throws(NightjarError) {
         guard !path.isURL else {
             throw NightjarError(
                 .invalidArgument,
-                "\(quoted(path)) is a URL, and a file is wanted; let a client load it (loadCatalog, load_openapi)")
+                "a file is required, but \(quoted(path)) is a URL; load it with a client (loadCatalog, load_openapi)")
         }
         let first = try FilePath.absolute(path)
         self = try CatalogLoader.load(first) { location throws(NightjarError) in
@@ -28,7 +28,8 @@ extension Catalog {
         }.readingExtensions()
     }
 
-    /// With what Nightjar's own extensions say. One that cannot be read is a note, for the endpoint is of use without it.
+    /// Returns the catalog with Nightjar's own extensions applied. An invalid extension is recorded as a note, because
+    /// the endpoint is usable without it.
     func readingExtensions() -> Catalog {
         var catalog = self
         for var operation in operations {
@@ -45,17 +46,17 @@ extension Catalog {
 }
 
 /// Checks the files that a document references: they must be in or below its own folder, or a folder that the caller
-/// names. A document often comes from a stranger, and a schema or an error message could reveal this user's other
-/// files.
+/// names. A document often comes from an untrusted source, and a schema or an error message could reveal other files of
+/// the user.
 enum ReferredFiles {
     /// - Parameters:
-    ///   - file: an absolute path.
-    ///   - document: the absolute path of the document that the user named.
-    ///   - folder: nil: the document's.
+    ///   - file: An absolute path.
+    ///   - document: The absolute path of the document that the user named.
+    ///   - folder: Nil: the document's folder.
     /// - Throws: `invalid_argument` if the file is outside the folder; `storage` if the file does not exist.
     static func check(_ file: String, of document: String, folder: String?) throws(NightjarError) {
         guard let root = resolved(folder ?? parent(of: document)) else {
-            throw NightjarError(.invalidArgument, "the folder \(quoted(folder ?? document)) of documents is not there")
+            throw NightjarError(.invalidArgument, "the document folder \(quoted(folder ?? document)) does not exist")
         }
         let inside = root == "/" ? root : root + "/"
         // The path as written is compared first, so that the error does not reveal whether a file outside the folder
@@ -65,7 +66,7 @@ enum ReferredFiles {
         guard isWritten || file.utf8.starts(with: inside.utf8) else { throw outside(file, root) }
         guard let place = resolved(file) else {
             throw NightjarError(
-                .storage, "the file \(quoted(file)) cannot be opened: \(String(cString: strerror(errno)))", code: errno)
+                .storage, "opening the file \(quoted(file)) failed: \(String(cString: strerror(errno)))", code: errno)
         }
         guard place.utf8.starts(with: inside.utf8) else { throw outside(file, root) }
     }
@@ -73,8 +74,8 @@ enum ReferredFiles {
     private static func outside(_ file: String, _ root: String) -> NightjarError {
         NightjarError(
             .invalidArgument,
-            "the file \(quoted(file)) is outside of \(quoted(root)), the folder of the document; name a folder above both "
-                + "(openapi_folder) to allow it")
+            "the file \(quoted(file)) is outside of \(quoted(root)), the folder of the document; to allow it, set "
+                + "openapi_folder to a folder that contains both")
     }
 
     private static func parent(of path: String) -> String {
@@ -91,7 +92,7 @@ enum ReferredFiles {
 }
 
 extension String {
-    /// An http or https URL rather than a path.
+    /// Whether this is an http or https URL rather than a path.
     var isURL: Bool {
         let start = prefix(8).lowercased()
         return start.hasPrefix("http://") || start.hasPrefix("https://")

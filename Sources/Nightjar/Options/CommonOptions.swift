@@ -1,9 +1,9 @@
 import NightjarHTTP
 
-// Options that are tables of their own, where clients and calls have them alike.
+// Options in tables of their own that clients and calls share.
 
 extension Headers {
-    /// `{ name = value, ... }`, each in the place of those of its name.
+    /// `{ name = value, ... }`. Each replaces the fields of its name.
     mutating func read(_ value: JSONValue, _ path: String) throws(NightjarError) {
         guard case .object(let fields) = value else { throw .mismatch(path, wanted: "a table of strings", value) }
         for field in fields { try set(field.name, field.value.text("\(path).\(field.name)")) }
@@ -11,7 +11,7 @@ extension Headers {
 }
 
 extension Timeouts {
-    /// Seconds for all of the call, or `{connect=, idle=, total=}`. 0 and false are no limit; null is not set.
+    /// The total timeout in seconds, or `{connect=, idle=, total=}`. 0 and false mean unlimited; null means not set.
     mutating func read(_ value: JSONValue, _ path: String) throws(NightjarError) {
         guard case .object = value else { return total = try value.limit(path) }
         try Timeouts.options.apply(value, at: path, to: &self)
@@ -31,7 +31,7 @@ extension Timeouts {
 }
 
 extension RedirectSettings {
-    /// Whether they are followed, how many are, or `{max=, allow_downgrade=}`.
+    /// `true` or `false`, the maximum number of redirects, or `{max=, allow_downgrade=}`.
     mutating func read(_ value: JSONValue, _ path: String) throws(NightjarError) {
         switch value {
         case .bool(let flag): follows = flag
@@ -57,7 +57,7 @@ extension RedirectSettings {
 }
 
 extension Configuration {
-    /// Whether cookies are kept, by which policy (`"all"`, `"first_party"`, `"none"`), or `{file=, policy=, keep_session=}`.
+    /// `true` or `false`, a policy (`"all"`, `"first_party"`, `"none"`), or `{file=, policy=, keep_session=}`.
     mutating func readCookies(_ value: JSONValue, _ path: String) throws(NightjarError) {
         switch value {
         case .bool(let flag): keepCookies(flag ? .all : .none, in: nil)
@@ -118,7 +118,7 @@ extension CookieJar.Policy {
 }
 
 extension ProxySettings {
-    /// Whether the environment's proxies are used, the URL of one, or `{url=, no_proxy=}`.
+    /// `true` for the proxies of the environment, `false` for none, the URL of a proxy, or `{url=, no_proxy=}`.
     mutating func read(_ value: JSONValue, _ path: String) throws(NightjarError) {
         switch value {
         case .bool(true): source = .environment

@@ -1,11 +1,11 @@
 import NightjarHTTP
 
 extension Configuration {
-    /// Sets what a JSON object names; what it does not name stays. The schema of Lua's option tables and of C's
+    /// Applies the options of a JSON object; other settings are kept. The schema of Lua's option tables and of C's
     /// `nj_config_merge_json`.
     ///
-    /// - Throws: `decoding` when it is not JSON; `invalid_argument` for an unknown name or a wrong type. Then nothing
-    ///   has changed.
+    /// - Throws: `decoding` if the text is not JSON; `invalid_argument` for an unknown name or a wrong type. The
+    ///   configuration is then unchanged.
     public mutating func merge(json: UnsafeRawBufferPointer) throws(NightjarError) {
         self = try Configuration.options.applied(JSONValue(parsing: json), to: self).knowingItsAuth()
     }
@@ -34,7 +34,7 @@ extension Configuration {
                 try configuration.timeouts.read(value, path)
             },
             Option(name: "max_body") { value, path, configuration throws(NightjarError) in
-                configuration.maximumBody = try value.size(path)
+                configuration.maximumBody = try value.size(path, atMost: Configuration.largestBodyLimit)
             },
             Option(name: "max_connections_per_host") { value, path, configuration throws(NightjarError) in
                 configuration.transport.connectionsPerHost = try value.count(path, in: 1...65536)

@@ -1,17 +1,17 @@
 import NightjarHTTP
 
 extension Configuration {
-    /// What the option `auth` takes, in the place of what was set before.
+    /// Replaces the option `auth`.
     ///
-    /// - Throws: `decoding` when it is not JSON; `invalid_argument`; `storage` when a key of a store cannot be read. Then
-    ///   nothing has changed.
+    /// - Throws: `decoding` if the text is not JSON; `invalid_argument`; `storage` if a store's key cannot be read. The
+    ///   configuration is then unchanged.
     public mutating func setAuth(json: UnsafeRawBufferPointer) throws(NightjarError) {
         var changed = self
         try changed.readAuth(try JSONValue(parsing: json), "auth")
         self = try changed.knowingItsAuth()
     }
 
-    /// An `auth` without a type waits until the catalog is there, which says what it is.
+    /// An `auth` without a type is kept until the catalog, which determines the type, is known.
     mutating func readAuth(_ value: JSONValue, _ path: String) throws(NightjarError) {
         schemeAuth = nil
         if case .object = value, value["type"] == nil {
@@ -22,7 +22,7 @@ extension Configuration {
         }
     }
 
-    /// - Throws: `invalid_argument` for an `auth` without a type where no catalog can tell it.
+    /// - Throws: `invalid_argument` for an `auth` without a type if no catalog determines it.
     func knowingItsAuth() throws(NightjarError) -> Configuration {
         guard let schemeAuth, openAPI == nil else { return self }
         var configuration = self
@@ -35,7 +35,8 @@ extension Configuration {
         return configuration
     }
 
-    /// With the catalog that its OpenAPI document makes, and what that says where nothing is set: base URL and login.
+    /// Returns the configuration with the catalog of its OpenAPI document, and with the catalog's base URL and
+    /// authentication if none are set.
     func knowingItsEndpoints() throws(NightjarError) -> Configuration {
         var configuration = self
         if let openAPI {

@@ -1,24 +1,24 @@
 import NightjarHTTP
 
-// Endpoints as option tables: the `endpoints` of a client in Lua, and C's `nj_catalog_add_json`.
+// Endpoints as option tables: `endpoints` of a client in Lua, and C's `nj_catalog_add_json`.
 
 extension Operation {
-    /// `{path=, method=, parameters=, body=, answer=, ...}`. A parameter is a type by its name, or a table of words of JSON
-    /// Schema and of `in`, `required`, `default`, `style`, `explode`, `allow_reserved`; it is in the path where that has its
-    /// name in braces, and else in the query.
+    /// `{path=, method=, parameters=, body=, answer=, ...}`. A parameter is a type name, or a table of JSON Schema
+    /// keywords and of `in`, `required`, `default`, `style`, `explode`, `allow_reserved`. A parameter whose name is in
+    /// braces in the path belongs to the path; others belong to the query.
     ///
-    /// - Throws: `invalid_argument` for an unknown name (with the nearest that is), a wrong type, a schema that is none, and
-    ///   where the path is missing.
+    /// - Throws: `invalid_argument` for an unknown name (with the nearest known name), a wrong type, an invalid schema,
+    ///   or a missing path.
     public init(options: JSONValue, name: String) throws(NightjarError) { try self.init(options, name, at: name) }
 
-    /// - Parameter path: of the table, for messages.
+    /// - Parameter path: The path of the table, for messages.
     init(_ value: JSONValue, _ name: String, at path: String) throws(NightjarError) {
-        guard !name.isEmpty else { throw NightjarError(.invalidArgument, "an endpoint has no name; give it one") }
+        guard !name.isEmpty else { throw NightjarError(.invalidArgument, "an endpoint has an empty name; set a name") }
         self.init(name, .get, try Operation.template(value, path))
         try Operation.options.apply(value, at: path, to: &self)
     }
 
-    /// Read before all others, for where parameters are depends on it.
+    /// Read before all other options, because the places of parameters depend on it.
     private static func template(_ value: JSONValue, _ path: String) throws(NightjarError) -> String {
         guard case .object = value else { throw .mismatch(path, wanted: "a table of options", value) }
         let text = try value["path"]?.text("\(path).path") ?? ""
@@ -38,7 +38,7 @@ extension Operation {
         },
         Option(name: "parameters") { value, path, operation throws(NightjarError) in
             guard case .object(let members) = value else {
-                // An empty table of Lua may be either.
+                // An empty Lua table may be either.
                 if case .array([]) = value { return operation.parameters = [] }
                 throw .mismatch(path, wanted: "a table of parameters by name", value)
             }
@@ -98,7 +98,7 @@ extension Operation {
 }
 
 extension Catalog {
-    /// Endpoints by name, each as ``Operation/init(options:name:)`` takes it.
+    /// Reads endpoints by name, each as in ``Operation/init(options:name:)``.
     public init(options value: JSONValue) throws(NightjarError) { try self.init(value, "endpoints") }
 
     init(_ value: JSONValue, _ path: String) throws(NightjarError) {
@@ -112,9 +112,9 @@ extension Catalog {
         }
     }
 
-    /// Adds an endpoint that a JSON object describes, as ``Operation/init(options:name:)`` takes it.
+    /// Adds an endpoint that a JSON object describes, as in ``Operation/init(options:name:)``.
     ///
-    /// - Throws: also `decoding` when it is not JSON, and `invalid_argument` where one of that name is there already.
+    /// - Throws: Also `decoding` if the text is not JSON, and `invalid_argument` if the name is already used.
     public mutating func add(name: String, json: UnsafeRawBufferPointer) throws(NightjarError) {
         try add(Operation(options: JSONValue(parsing: json), name: name))
     }
@@ -137,7 +137,7 @@ extension DeferredSchema {
         switch value {
         case .string: self.init(try JSONSchema(option: .object([.init("type", value)]), path))
         case .object, .bool: self.init(try JSONSchema(option: value, path))
-        // What Lua says for an empty table: nothing is asked.
+        // An empty Lua table: any value is valid.
         case .array([]): self.init(try JSONSchema(option: .bool(true), path))
         default: throw .mismatch(path, wanted: "a JSON Schema or the name of a type", value)
         }
@@ -145,7 +145,7 @@ extension DeferredSchema {
 }
 
 extension JSONSchema {
-    /// - Throws: `invalid_argument` that names the option.
+    /// - Throws: `invalid_argument` with the name of the option.
     fileprivate init(option value: JSONValue, _ path: String) throws(NightjarError) {
         do throws(NightjarError) {
             try self.init(value)
@@ -156,8 +156,8 @@ extension JSONSchema {
 }
 
 extension RequestContent {
-    /// A JSON Schema or the name of a type, of a body that is needed; or `{schema=, content_type=, required=}`, whose
-    /// content type is one or several, JSON where it is not said. `true` is JSON that may be left out.
+    /// A JSON Schema or a type name for a required body, or `{schema=, content_type=, required=}`. The content type is
+    /// one type or a list; default: JSON. `true` means optional JSON.
     fileprivate init?(option value: JSONValue, _ path: String) throws(NightjarError) {
         var choice = BodyChoice()
         switch value {
@@ -192,7 +192,7 @@ private struct BodyChoice {
             for type in choice.types where MediaType(type) == nil {
                 throw NightjarError(
                     .invalidArgument,
-                    "option \(quoted(path)) is \(quoted(type)), which is no media type; write application/json")
+                    "option \(quoted(path)) is \(quoted(type)), which is not a media type; write application/json")
             }
         },
         Option(name: "required") { value, path, choice throws(NightjarError) in

@@ -24,7 +24,7 @@ extension LimitSettings {
         },
     ])
 
-    /// True: heeds what answers say; a table: `{requests=, per=, burst=}` too.
+    /// `true` follows the rate limit fields of responses. A table `{requests=, per=, burst=}` sets a rate in addition.
     private mutating func readRate(_ value: JSONValue, _ path: String) throws(NightjarError) {
         switch value {
         case .bool(let flag): (rate, learns) = (nil, flag)
@@ -33,7 +33,9 @@ extension LimitSettings {
             guard let rate = RateLimiter.Rate(count: choice.requests ?? 0, per: choice.period, burst: choice.burst)
             else {
                 throw NightjarError(
-                    .invalidArgument, "option \(quoted(path)) must say how many requests go per how many seconds")
+                    .invalidArgument,
+                    "option \(quoted(path)) needs a number of requests and a period, for example "
+                        + "{requests = 10, per = 1}")
             }
             (self.rate, learns) = (rate, true)
         default: throw .mismatch(path, wanted: "true, false or a table", value)
@@ -67,6 +69,10 @@ extension CircuitBreaker.Settings {
         },
         Option(name: "window") { value, path, settings throws(NightjarError) in
             settings.window = try value.duration(path)
+            guard settings.window > .zero else {
+                throw NightjarError(
+                    .invalidArgument, "option \(quoted(path)) must be greater than 0 seconds, got 0")
+            }
         },
         Option(name: "rest") { value, path, settings throws(NightjarError) in
             settings.rest = try value.duration(path)
@@ -86,16 +92,17 @@ extension Configuration {
 }
 
 extension JSONValue {
-    /// From 0 to 1.
+    /// Reads a number greater than 0 and at most 1.
     fileprivate func share(_ path: String) throws(NightjarError) -> Double {
         let number: Double
         switch self {
         case .integer(let whole): number = Double(whole)
         case .number(let fraction): number = fraction
-        default: throw .mismatch(path, wanted: "a number from 0 to 1", self)
+        default: throw .mismatch(path, wanted: "a number greater than 0 and at most 1", self)
         }
-        guard number >= 0, number <= 1 else {
-            throw NightjarError(.invalidArgument, "option \(quoted(path)) is \(number); it must be from 0 to 1")
+        guard number > 0, number <= 1 else {
+            throw NightjarError(
+                .invalidArgument, "option \(quoted(path)) must be greater than 0 and at most 1, got \(number)")
         }
         return number
     }

@@ -1,12 +1,12 @@
 import NIOCore
 import NightjarHTTP
 
-// Mocks as JSON tells them: `[route, ...]`, or `{routes = [route, ...], passthrough = false}`. The schema of Lua's
+// Mocks as JSON: `[route, ...]`, or `{routes = [route, ...], passthrough = false}`. The schema of Lua's
 // `nightjar.mock`, of `mock` in the options of a client and of C's `nj_config_set_mock`.
 
 extension Mock {
-    /// - Throws: `decoding` for what is no JSON; `invalid_argument` for an unknown name or a wrong type; `storage` for a file
-    ///   that cannot be read.
+    /// - Throws: `decoding` if the text is not JSON; `invalid_argument` for an unknown name or a wrong type; `storage`
+    ///   for a file that cannot be read.
     public convenience init(json: String) throws(NightjarError) {
         try self.init(option: JSONValue(parsing: json), "mock")
     }
@@ -15,7 +15,7 @@ extension Mock {
         self.init(try MockTable(option: value, path))
     }
 
-    /// - Parameter respond: answers for routes whose answer is `{function = NUMBER}`.
+    /// - Parameter respond: Responds for routes whose answer is `{function = NUMBER}`.
     public convenience init(
         json: UnsafeRawBufferPointer, respond: @escaping @Sendable (MockQuestion) -> Void
     ) throws(NightjarError) {
@@ -35,7 +35,9 @@ extension MockTable {
             for (index, route) in draft.routes.enumerated() {
                 guard case .responder = route.answers else { continue }
                 throw NightjarError(
-                    .invalidArgument, "option \(quoted("\(path)[\(index + 1)].answer.function")) is not for JSON")
+                    .invalidArgument,
+                    "option \(quoted("\(path)[\(index + 1)].answer.function")) is not allowed in "
+                        + "JSON")
             }
         }
         try self.init(draft.routes, passesUnmatched: draft.passesUnmatched)
@@ -55,7 +57,7 @@ extension MockTable {
         ])
 
         static func read(routes value: JSONValue, _ path: String) throws(NightjarError) -> [MockRoute] {
-            // An empty table of Lua's.
+            // An empty Lua table.
             if case .object(let members) = value, members.isEmpty { return [] }
             guard case .array(let items) = value else { throw .mismatch(path, wanted: "a list of routes", value) }
             var routes: [MockRoute] = []
@@ -73,7 +75,7 @@ extension MockRoute {
         try MockRoute.options.apply(value, at: path, to: &route)
         if case .sequence(let answers) = route.answers, answers.isEmpty {
             throw NightjarError(
-                .invalidArgument, "option \(quoted(path)) is a route without an answer; give it answer or answers")
+                .invalidArgument, "option \(quoted(path)) is a route without a response; set answer or answers")
         }
         self = route
     }
@@ -83,7 +85,10 @@ extension MockRoute {
         Option(name: "method") { value, path, route throws(NightjarError) in
             let name = try value.text(path)
             guard let method = Method(name) else {
-                throw NightjarError(.invalidArgument, "option \(quoted(path)) is \(quoted(name)), which is no method")
+                throw NightjarError(
+                    .invalidArgument,
+                    "option \(quoted(path)) is \(quoted(name)), which is not a "
+                        + "valid method")
             }
             route.pattern.method = method
         },
@@ -134,7 +139,7 @@ extension MockRoute {
 }
 
 extension MockAnswer {
-    /// `{status=, headers=, json= | body= | file=, delay=, rate=, pieces=, fault=}`, or a status alone.
+    /// `{status=, headers=, json= | body= | file=, delay=, rate=, pieces=, fault=}`, or only a status.
     public init(option value: JSONValue, _ path: String) throws(NightjarError) {
         self.init()
         if case .integer = value {
@@ -170,7 +175,7 @@ extension MockAnswer {
             },
             Option(name: "base64") { value, path, draft throws(NightjarError) in
                 guard let bytes = Base64.decode(try value.text(path).utf8) else {
-                    throw NightjarError(.invalidArgument, "option \(quoted(path)) is no base64")
+                    throw NightjarError(.invalidArgument, "option \(quoted(path)) is not valid base64")
                 }
                 draft.answer.body = ByteBuffer(bytes: bytes)
             },
@@ -199,7 +204,7 @@ extension MockAnswer {
 }
 
 extension MockFault {
-    /// Its kind, or `{kind=, after=}`.
+    /// The kind of the fault, or `{kind=, after=}`.
     fileprivate init(option value: JSONValue, _ path: String) throws(NightjarError) {
         self.init(.connectionLost)
         guard case .object = value else {
@@ -209,7 +214,9 @@ extension MockFault {
         try MockFault.options.apply(value, at: path, to: &self)
         if after != nil, isBeforeSending {
             throw NightjarError(
-                .invalidArgument, "option \(quoted(path)): \(quoted(kind.rawValue)) happens before any byte of a body")
+                .invalidArgument,
+                "option \(quoted(path)): \(quoted(kind.rawValue)) occurs before the body, so "
+                    + "after cannot be set")
         }
     }
 
@@ -229,8 +236,8 @@ extension MockFault.Kind {
             let hint = nearestName(to: name, among: names).map { "; did you mean \(quoted($0))?" }
             throw NightjarError(
                 .invalidArgument,
-                "option \(quoted(path)) is \(quoted(name)), which is no fault"
-                    + (hint ?? "; there are \(names.joined(separator: ", "))"))
+                "option \(quoted(path)) is \(quoted(name)), which is not a known fault"
+                    + (hint ?? "; known are \(names.joined(separator: ", "))"))
         }
         self = kind
     }
@@ -252,7 +259,7 @@ extension Headers {
 }
 
 extension JSONValue {
-    /// `{name = wanted, ...}`: a text or a number; a list of them; true for any; false for none.
+    /// `{name = expected, ...}`: a text or a number; a list of them; true for any value; false for no value.
     fileprivate func wantedItems(_ path: String) throws(NightjarError) -> [(
         name: String, wanted: RequestPattern.Wanted
     )] {
@@ -295,7 +302,7 @@ extension JSONValue {
 
     fileprivate func positiveSize(_ path: String) throws(NightjarError) -> Int {
         let size = try size(path)
-        guard size > 0 else { throw NightjarError(.invalidArgument, "option \(quoted(path)) must be more than 0") }
+        guard size > 0 else { throw NightjarError(.invalidArgument, "option \(quoted(path)) must be greater than 0") }
         return size
     }
 }

@@ -1,20 +1,20 @@
 import NightjarHTTP
 
 extension NetworkProfile {
-    /// A name, or `{profile=, latency=, jitter=, down=, up=, loss=, offline=, seed=}`: what is named in the place of what the
-    /// profile has.
+    /// A profile name, or `{profile=, latency=, jitter=, down=, up=, loss=, offline=, seed=}`. Explicit values override
+    /// those of the profile.
     init(option value: JSONValue, _ path: String) throws(NightjarError) {
         self.init()
         guard case .object = value else {
             self = try NetworkProfile.named(option: value, path)
             return
         }
-        // Whatever its place among the members.
+        // The profile is applied first, independent of the order of the members.
         if let profile = value["profile"] { self = try NetworkProfile.named(option: profile, path + ".profile") }
         try NetworkProfile.options.apply(value, at: path, to: &self)
     }
 
-    /// - Throws: `invalid_argument` for a name that is not known.
+    /// - Throws: `invalid_argument` for an unknown name.
     public init(_ name: String) throws(NightjarError) {
         self = try NetworkProfile.named(option: .string(name), "network")
     }
@@ -27,8 +27,8 @@ extension NetworkProfile {
             let hint = nearestName(to: name, among: names).map { "; did you mean \(quoted($0))?" }
             throw NightjarError(
                 .invalidArgument,
-                "option \(quoted(path)) is \(quoted(name)), which is no network profile"
-                    + (hint ?? "; there are \(names.joined(separator: ", "))"))
+                "option \(quoted(path)) is \(quoted(name)), which is not a known network profile"
+                    + (hint ?? "; known are \(names.joined(separator: ", "))"))
         }
         return profile
     }
@@ -55,7 +55,7 @@ extension NetworkProfile {
             default: throw .mismatch(path, wanted: "a number", value)
             }
             guard (0...1).contains(share) else {
-                throw NightjarError(.invalidArgument, "option \(quoted(path)) is \(share); it must be from 0 to 1")
+                throw NightjarError(.invalidArgument, "option \(quoted(path)) must be between 0 and 1, got \(share)")
             }
             profile.loss = share
         },
@@ -69,13 +69,13 @@ extension NetworkProfile {
 }
 
 extension JSONValue {
-    /// Bytes a second; null: without bound.
+    /// Reads a rate in bytes per second; null: unlimited.
     fileprivate func rate(_ path: String) throws(NightjarError) -> Int? {
         if case .null = self { return nil }
         let size = try size(path)
         guard size > 0 else {
             throw NightjarError(
-                .invalidArgument, "option \(quoted(path)) must be more than 0; a network without any is \"offline\"")
+                .invalidArgument, "option \(quoted(path)) must be greater than 0; for no network, set \"offline\"")
         }
         return size
     }

@@ -1,26 +1,26 @@
 import NightjarHTTP
 
-/// One option: its name, and how its value becomes part of a configuration or a request.
+/// One option: its name, and a closure that applies its value.
 struct Option<Target>: Sendable {
     let name: String
-    /// - Parameter path: the option's full name, for messages.
+    /// - Parameter path: The option's full name, for messages.
     let apply: @Sendable (_ value: JSONValue, _ path: String, _ target: inout Target) throws(NightjarError) -> Void
 }
 
-/// The options of one table, of which there may be one inside another.
+/// The options of one table. A table can contain further tables.
 struct OptionTable<Target>: Sendable {
     let options: [Option<Target>]
 
     init(_ options: [Option<Target>]) { self.options = options }
 
-    /// `target` with all that a document names; where it throws, nothing has changed.
+    /// Returns `target` with all options of a document applied. Throws without a partial result.
     func applied(_ document: JSONValue, at path: String = "", to target: Target) throws(NightjarError) -> Target {
         var changed = target
         try apply(document, at: path, to: &changed)
         return changed
     }
 
-    /// - Throws: `invalid_argument` for a name that is not known (with the nearest that is) or a value of a wrong type.
+    /// - Throws: `invalid_argument` for an unknown name (with the nearest known name) or a value of the wrong type.
     func apply(_ value: JSONValue, at path: String, to target: inout Target) throws(NightjarError) {
         guard case .object(let members) = value else { throw .mismatch(path, wanted: "a table of options", value) }
         for member in members {
@@ -32,7 +32,7 @@ struct OptionTable<Target>: Sendable {
         }
     }
 
-    /// The same options of a value that holds the target.
+    /// Returns the same options for a value that contains the target.
     func lifted<Outer>(to part: WritableKeyPath<Outer, Target> & Sendable) -> [Option<Outer>] {
         options.map { option in
             Option<Outer>(name: option.name) { value, path, outer throws(NightjarError) in
@@ -74,7 +74,7 @@ extension JSONValue {
         return flag
     }
 
-    /// A limit of time in seconds, ``Timeouts/none`` for 0 and false; nil for null, which is not set.
+    /// Reads a timeout in seconds. 0 and false mean unlimited; null means not set and returns nil.
     func limit(_ path: String) throws(NightjarError) -> Duration? {
         switch self {
         case .null: return nil
@@ -101,12 +101,22 @@ extension JSONValue {
         guard let count = Int(exactly: number), range.contains(count) else {
             throw NightjarError(
                 .invalidArgument,
-                "option \(quoted(path)) is \(number); it must be from \(range.lowerBound) to \(range.upperBound)")
+                "option \(quoted(path)) must be between \(range.lowerBound) and \(range.upperBound), got \(number)")
         }
         return count
     }
 
-    /// A number of bytes: 65536, or "64KB", "20MB", "1GB" with a factor of 1024.
+    /// Reads a number of bytes like ``size(_:)``, at most `largest`.
+    func size(_ path: String, atMost largest: Int) throws(NightjarError) -> Int {
+        let size = try size(path)
+        guard size <= largest else {
+            throw NightjarError(
+                .invalidArgument, "option \(quoted(path)) must be between 0 and \(largest) bytes, got \(size)")
+        }
+        return size
+    }
+
+    /// Reads a number of bytes: 65536, or "64KB", "20MB", "1GB" with a factor of 1024.
     func size(_ path: String) throws(NightjarError) -> Int {
         if case .integer = self { return try count(path, in: 0...Int.max) }
         guard case .string(let text) = self else { throw .mismatch(path, wanted: "a number of bytes", self) }
@@ -116,7 +126,8 @@ extension JSONValue {
         guard let shift, let number = Int(digits), number <= Int.max >> shift else {
             throw NightjarError(
                 .invalidArgument,
-                "option \(quoted(path)) is \(quoted(text)), which is no size; write 65536, \"64KB\", \"20MB\" or \"1GB\""
+                "option \(quoted(path)) is \(quoted(text)), which is not a valid size; write 65536, \"64KB\", "
+                    + "\"20MB\" or \"1GB\""
             )
         }
         return number << shift

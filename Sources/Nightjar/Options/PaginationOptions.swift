@@ -1,16 +1,16 @@
 import NightjarHTTP
 
 extension Pagination {
-    /// How a list goes on, as Lua, C and endpoints say it: the name of a style, `true` for one that is found out, or
-    /// `{style=, items=, next=, key=, param=, size_param=, size=, first=, header=, request_header=, more=, total=, prefetch=,
+    /// Reads the pagination options of Lua, C and endpoints: the name of a style, `true` to detect it, or `{style=,
+    /// items=, next=, key=, param=, size_param=, size=, first=, header=, request_header=, more=, total=, prefetch=,
     /// max_pages=, max_items=, allow_origins=}`. Items, next, key, more and total are JSON Pointers (RFC 6901).
     ///
-    /// - Throws: `invalid_argument` for an unknown name (with the nearest that is) or a wrong type.
+    /// - Throws: `invalid_argument` for an unknown name (with the nearest known name) or a wrong type.
     public init(options value: JSONValue) throws(NightjarError) { try self.init(value, "") }
 
-    /// Sets what a JSON object names; what it does not name stays.
+    /// Applies the options of a JSON object; other settings are kept.
     ///
-    /// - Throws: `decoding` when it is not JSON; otherwise as ``init(options:)``. Then nothing has changed.
+    /// - Throws: `decoding` if the text is not JSON; otherwise as ``init(options:)``. The settings are then unchanged.
     public mutating func merge(json: UnsafeRawBufferPointer) throws(NightjarError) {
         self = try Pagination.options.applied(JSONValue(parsing: json), to: self)
     }

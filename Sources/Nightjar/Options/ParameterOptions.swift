@@ -1,6 +1,6 @@
 import NightjarHTTP
 
-/// A parameter of an endpoint as an option table: its own words, and words of JSON Schema among them.
+/// The options of an endpoint's parameter, which include JSON Schema keywords.
 struct ParameterChoice {
     private var place: Parameter.Place?
     private var isRequired: Bool?
@@ -13,7 +13,7 @@ struct ParameterChoice {
     private var example: JSONValue?
     private var words: [JSONValue.Member] = []
 
-    /// - Parameter template: the path of the endpoint.
+    /// - Parameter template: The path of the endpoint.
     static func read(
         _ value: JSONValue, _ name: String, _ path: String, in template: String
     ) throws(NightjarError) -> Parameter {
@@ -31,7 +31,9 @@ struct ParameterChoice {
         let place = place ?? (isNamed ? .path : .query)
         if place == .path, !isNamed {
             throw NightjarError(
-                .invalidArgument, "option \(quoted(path)) is in the path, which has no {\(name)}: \(quoted(template))")
+                .invalidArgument,
+                "option \(quoted(path)) is a path parameter, but the path has no {\(name)}: "
+                    + "\(quoted(template))")
         }
         var parameter = Parameter(name, in: place, isRequired: isRequired ?? false)
         if !words.isEmpty {
@@ -62,7 +64,7 @@ struct ParameterChoice {
         return parameter
     }
 
-    /// Words of JSON Schema 2020-12 that go to it as they are.
+    /// JSON Schema 2020-12 keywords that are passed to the schema unchanged.
     private static let schemaWords = [
         "type", "format", "enum", "const", "nullable", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum",
         "multipleOf", "minLength", "maxLength", "pattern", "items", "prefixItems", "contains", "minItems", "maxItems",
@@ -77,7 +79,7 @@ struct ParameterChoice {
                     rawValue: try value.word(path, Parameter.Place.allCases.map(\.rawValue)))
             },
             Option(name: "required") { value, path, choice throws(NightjarError) in
-                // JSON Schema's word of this name lists members.
+                // JSON Schema's keyword of this name is a list of members.
                 if case .array = value { return choice.words.append(.init("required", value)) }
                 choice.isRequired = try value.flag(path)
             },

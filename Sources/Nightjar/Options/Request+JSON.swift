@@ -1,11 +1,11 @@
 import NightjarHTTP
 
 extension Request {
-    /// Sets what a JSON object names; what it does not name stays. The schema of the options of a call in Lua that are not
-    /// its parts (query, headers, body), and of C's `nj_request_merge_json`.
+    /// Applies the options of a JSON object; other settings are kept. The schema of a call's options in Lua, except
+    /// query, headers and body, and of C's `nj_request_merge_json`.
     ///
-    /// - Throws: `decoding` when it is not JSON; `invalid_argument` for an unknown name or a wrong type. Then nothing
-    ///   has changed.
+    /// - Throws: `decoding` if the text is not JSON; `invalid_argument` for an unknown name or a wrong type. The
+    ///   request is then unchanged.
     public mutating func merge(json: UnsafeRawBufferPointer) throws(NightjarError) {
         self = try Request.options.applied(JSONValue(parsing: json), to: self)
     }
@@ -33,7 +33,7 @@ extension Request {
                 try request.timeouts.read(value, path)
             },
             Option(name: "max_body") { value, path, request throws(NightjarError) in
-                request.maximumBody = try value.size(path)
+                request.maximumBody = try value.size(path, atMost: Configuration.largestBodyLimit)
             },
             Option(name: "schema") { value, path, request throws(NightjarError) in
                 do throws(NightjarError) {

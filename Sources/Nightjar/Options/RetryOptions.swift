@@ -1,7 +1,7 @@
 import NightjarHTTP
 
 extension RetryChanges {
-    /// Whether what fails is repeated, how many attempts are made, or `{attempts=, base=, cap=, max_wait=}`.
+    /// `true` or `false`, the number of attempts, or `{attempts=, base=, cap=, max_wait=}`.
     mutating func read(_ value: JSONValue, _ path: String) throws(NightjarError) {
         switch value {
         case .object: try RetryChanges.options.apply(value, at: path, to: &self)
@@ -34,7 +34,7 @@ extension RetryChanges {
 }
 
 extension Configuration {
-    /// As a call has it, and `{budget = {reserve=, successes_per_retry=}}`, which only a client can have.
+    /// The options of a call, and `{budget = {reserve=, successes_per_retry=}}`, which only a client has.
     mutating func readRetry(_ value: JSONValue, _ path: String) throws(NightjarError) {
         var choice = ClientRetryChoice(budget: retryBudget)
         if case .object = value {

@@ -1,13 +1,13 @@
 import NightjarHTTP
 
-// Which credentials a call carries, of a client that has them by scheme.
+// The choice of credentials for a call of a client with several security schemes.
 
 extension SecurityRequirement {
-    /// The name of a scheme, or a list of ways in: names, and objects of lists of scopes by name, whose schemes are needed
-    /// together, as in OpenAPI.
+    /// The name of a scheme, or a list of alternatives: names, and objects of scope lists by scheme name. The schemes
+    /// of one object are required together, as in OpenAPI.
     static func read(_ value: JSONValue, _ path: String) throws(NightjarError) -> [SecurityRequirement] {
         if case .string(let name) = value { return [SecurityRequirement(name)] }
-        // An empty table of Lua may be either.
+        // An empty Lua table may be either.
         guard value != .object([]) else { return [] }
         guard case .array(let elements) = value else {
             throw .mismatch(path, wanted: "the name of a security scheme or a list of them", value)
@@ -33,7 +33,7 @@ extension SecurityRequirement {
 }
 
 extension Request {
-    /// False: none of the client's; a name or a list of names: those, together.
+    /// `false` sends no credentials. A name or a list of names sends the credentials of these schemes together.
     mutating func readAuth(_ value: JSONValue, _ path: String) throws(NightjarError) {
         switch value {
         case .bool(let flag): (usesAuth, schemes) = (flag, [])

@@ -1,8 +1,8 @@
 import NightjarHTTP
 import NightjarStorage
 
-/// Where a login is kept: `"memory"`, `"file:PATH"`, `"sqlite:PATH"`, `"keyring:SERVICE"`, or a table
-/// `{file= | sqlite= | keyring=, account=, key_file= | key_env=}`.
+/// The credential store: `"memory"`, `"file:PATH"`, `"sqlite:PATH"`, `"keyring:SERVICE"`, or a table `{file= | sqlite=
+/// | keyring=, account=, key_file= | key_env=}`.
 struct StoreChoice {
     private enum Place {
         case memory
@@ -33,7 +33,7 @@ struct StoreChoice {
             throw NightjarError(
                 .invalidArgument,
                 "option \(quoted(path)) is \(quoted(text)); it must be \"memory\", or \"file:\", \"sqlite:\" or "
-                    + "\"keyring:\" with a path or a name behind it")
+                    + "\"keyring:\" followed by a path or a name")
         }
         return choice
     }
@@ -58,17 +58,27 @@ struct StoreChoice {
         },
     ])
 
-    /// - Parameter account: under which the login is kept where several may be, if none was chosen.
-    /// - Returns: nil for the memory of one client.
+    /// - Parameter account: The account if none was chosen, for stores that hold several logins.
+    /// - Returns: Nil for the memory of one client.
     func open(account standard: String) throws(NightjarError) -> (any TokenStore)? {
         switch place {
         case .memory:
-            guard key == nil else { throw NightjarError(.invalidArgument, "a login in memory is not encrypted") }
+            guard key == nil else {
+                throw NightjarError(
+                    .invalidArgument,
+                    "a memory store cannot be encrypted; "
+                        + "remove key_file and key_env")
+            }
             return nil
         case .file(let path): return FileTokenStore(path: path, key: key)
         case .sqlite(let path): return SQLiteTokenStore(path: path, account: account ?? standard, key: key)
         case .keyring(let service):
-            guard key == nil else { throw NightjarError(.invalidArgument, "the keyring encrypts by itself") }
+            guard key == nil else {
+                throw NightjarError(
+                    .invalidArgument,
+                    "the keyring encrypts its content "
+                        + "itself; remove key_file and key_env")
+            }
             return SecretServiceTokenStore(service: service, account: account ?? standard)
         }
     }

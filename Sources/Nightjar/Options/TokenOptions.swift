@@ -1,23 +1,26 @@
 import NightjarHTTP
 
 extension Token {
-    /// What a login has brought, as C and Lua hand it over: `{access_token=, refresh_token=, expires_in=, token_type=, scope=}`,
-    /// of which the first must be there.
+    /// Reads a token response from C or Lua: `{access_token=, refresh_token=, expires_in=, token_type=, scope=}`.
+    /// `access_token` is required.
     ///
-    /// - Throws: `decoding` when it is not JSON; `invalid_argument` for an unknown name, a wrong type, and a token that cannot
-    ///   stand in a header.
+    /// - Throws: `decoding` if the text is not JSON; `invalid_argument` for an unknown name, a wrong type, or a token
+    ///   with a character that is not allowed in a header.
     public init(json: UnsafeRawBufferPointer) throws(NightjarError) {
         let token = try Token.options.applied(JSONValue(parsing: json), to: Token(access: ""))
         guard !token.access.isEmpty else {
             throw NightjarError(.invalidArgument, "option \"access_token\" is missing or empty")
         }
         guard token.authorization != nil else {
-            throw NightjarError(.invalidArgument, "the token or its type has a character that cannot stand in a header")
+            throw NightjarError(
+                .invalidArgument,
+                "the token or its type contains a character that is not allowed "
+                    + "in a header")
         }
         self = token
     }
 
-    /// The same, which serves so long from now on.
+    /// Returns the token with an expiry of `lifetime` from now.
     public func lasting(_ lifetime: Duration) -> Token {
         var token = self
         token.expiry = WallClock.now().later(by: lifetime)

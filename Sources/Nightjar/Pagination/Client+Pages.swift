@@ -1,8 +1,8 @@
 import NightjarHTTP
 
 extension Client {
-    /// The pages of a list, one after the other, also those without items. Each iteration is a walk of its own; ending it early cancels what is in
-    /// flight.
+    /// The pages of a list in order, including pages without items. Each iteration starts from the beginning. Ending an
+    /// iteration early cancels the request in flight.
     public func pages(
         _ request: Request, _ pagination: Pagination = Pagination(), resuming state: String? = nil,
         timeout: Duration? = nil
@@ -10,7 +10,7 @@ extension Client {
         PageSequence(client: self, request: request, pagination: pagination, state: state, timeout: timeout)
     }
 
-    /// The items of a list, whatever pages they come in.
+    /// The items of all pages of a list.
     public func items(
         _ request: Request, _ pagination: Pagination = Pagination(), resuming state: String? = nil,
         timeout: Duration? = nil
@@ -20,7 +20,7 @@ extension Client {
         }
     }
 
-    /// The items of a list as a type. One that is not of it ends the iteration as `decoding`.
+    /// The items of a list, decoded as a type. An item that cannot be decoded ends the iteration with `decoding`.
     public func items<Item: Decodable & SendableMetatype>(
         _ request: Request, _ pagination: Pagination = Pagination(), as type: Item.Type,
         _ options: JSONDecodingOptions = .init(), resuming state: String? = nil, timeout: Duration? = nil
@@ -31,7 +31,7 @@ extension Client {
     }
 }
 
-/// The pages of a list, for `for try await`, or by ``makeBlockingIterator()`` on a thread that may wait.
+/// The pages of a list, for `for try await`, or for ``makeBlockingIterator()`` on a thread that may block.
 public struct PageSequence: AsyncSequence, Sendable {
     let client: Client
     let request: Request
@@ -41,7 +41,7 @@ public struct PageSequence: AsyncSequence, Sendable {
 
     public func makeAsyncIterator() -> Iterator { Iterator(self) }
 
-    /// The same on a thread that may wait.
+    /// Returns an iterator that blocks the thread.
     public func makeBlockingIterator() -> BlockingIterator { BlockingIterator(Iterator(self)) }
 
     public struct Iterator: AsyncIteratorProtocol {
@@ -79,7 +79,7 @@ public struct PageSequence: AsyncSequence, Sendable {
     }
 }
 
-/// The items of a list, for `for try await`, or by ``makeBlockingIterator()`` on a thread that may wait.
+/// The items of a list, for `for try await`, or for ``makeBlockingIterator()`` on a thread that may block.
 public struct ItemSequence<Item>: AsyncSequence, Sendable {
     public typealias Element = Item
     typealias Read = @Sendable (Page, Int) throws(NightjarError) -> Item
@@ -89,7 +89,7 @@ public struct ItemSequence<Item>: AsyncSequence, Sendable {
 
     public func makeAsyncIterator() -> Iterator { Iterator(pages.makeAsyncIterator(), read) }
 
-    /// The same on a thread that may wait.
+    /// Returns an iterator that blocks the thread.
     public func makeBlockingIterator() -> BlockingIterator {
         BlockingIterator(pages.makeBlockingIterator(), read)
     }
@@ -104,7 +104,7 @@ public struct ItemSequence<Item>: AsyncSequence, Sendable {
             self.read = read
         }
 
-        /// The position behind the item that was given last; nil before the first.
+        /// The position after the last item returned; nil before the first.
         public var state: String? { cursor.state }
         /// Nil before the first item.
         public var pager: Pager? { pages.pager }
@@ -136,7 +136,7 @@ public struct ItemSequence<Item>: AsyncSequence, Sendable {
             self.read = read
         }
 
-        /// The position behind the item that was given last; nil before the first.
+        /// The position after the last item returned; nil before the first.
         public var state: String? { cursor.state }
         /// Nil before the first item.
         public var pager: Pager? { pages.pager }
@@ -151,7 +151,7 @@ public struct ItemSequence<Item>: AsyncSequence, Sendable {
     }
 }
 
-/// Which item of which page is next.
+/// The position of the next item within its page.
 struct ItemCursor {
     private var page: Page?
     private var index = 0
@@ -163,7 +163,7 @@ struct ItemCursor {
 
     var state: String? { page?.state(consumed: index) }
 
-    /// Nil behind the last of the page. What cannot be read is passed over by the next call.
+    /// Returns nil after the last item of the page. An item that cannot be read is skipped by the next call.
     mutating func next<Item>(_ read: (Page, Int) throws(NightjarError) -> Item) throws(NightjarError) -> Item? {
         guard let page, index < page.count else { return nil }
         defer { index += 1 }

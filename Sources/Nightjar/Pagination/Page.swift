@@ -1,9 +1,9 @@
 import NIOCore
 import NightjarHTTP
 
-/// One page of a list: the answer, and where in its content the items are. Immutable: any thread may read it.
+/// One page of a list: the response, and the positions of the items in its body. Immutable: any thread may read it.
 public final class Page: Sendable {
-    /// The answer that it came in.
+    /// The response with this page.
     public let response: Response
     let walked: WalkedPage
 
@@ -12,16 +12,16 @@ public final class Page: Sendable {
         self.walked = walked
     }
 
-    /// Counts from 1; pages that had no items count too.
+    /// The number of the page, starting at 1. Pages without items count.
     public var number: Int { walked.number }
-    /// Items on this page, without those that were given before.
+    /// The number of items on this page, without those that were returned before.
     public var count: Int { walked.items.count }
-    /// Where in the bytes of the answer's content the items are.
+    /// The byte ranges of the items in the response body.
     public var items: [Range<Int>] { walked.items }
-    /// The place of each item in the answer's array.
+    /// The index of each item in the response's array.
     public var keptIndices: [Int] { walked.indices }
 
-    /// An item as the server wrote it: JSON. Empty beyond the last.
+    /// An item as the server wrote it, as JSON. Empty after the last item.
     public func text(_ index: Int) -> ByteBuffer {
         guard walked.items.indices.contains(index) else { return ByteBuffer() }
         let range = walked.items[index]
@@ -29,29 +29,30 @@ public final class Page: Sendable {
         return body.getSlice(at: body.readerIndex + range.lowerBound, length: range.count) ?? ByteBuffer()
     }
 
-    /// - Throws: `invalid_argument` beyond the last item.
+    /// - Throws: `invalid_argument` after the last item.
     public func json(_ index: Int) throws(NightjarError) -> JSONValue {
         guard walked.items.indices.contains(index) else {
-            throw NightjarError(.invalidArgument, "the page has \(count) items, and none at \(index)")
+            throw NightjarError(.invalidArgument, "the page has \(count) items; the index \(index) is out of range")
         }
         return try text(index).withUnsafeReadableBytes { bytes in
             Result { () throws(NightjarError) in try JSONValue(parsing: bytes) }
         }.get()
     }
 
-    /// An item as a type.
+    /// Decodes an item.
     ///
-    /// - Throws: `decoding` with the path within the item, what was expected and what was found.
+    /// - Throws: `decoding` with the path within the item, and the expected and actual values.
     public func decode<Item: Decodable>(
         _ type: Item.Type, _ index: Int, _ options: JSONDecodingOptions = .init()
     ) throws(NightjarError) -> Item {
         try json(index).decode(type, at: JSONPointer(), options)
     }
 
-    /// The position behind the first `consumed` items, for a ``Pager`` of another run; all of them: behind the page.
+    /// Returns the position after the first `consumed` items, for a ``Pager`` in a later run. All items: the position
+    /// after the page.
     ///
-    /// Within a page it is a count of places: the page is loaded again, and so many elements of it are passed over. Where
-    /// the server's page has changed meanwhile, an item deleted in front of the place shifts what is given: as many as
-    /// were deleted are missed, and as many as were inserted come again. A state at the page's end does not have this.
+    /// Within a page, the position is a count: the page is loaded again and that many elements are skipped. If items
+    /// before the position were deleted on the server meanwhile, as many items are missed; if items were inserted, as
+    /// many are repeated. A position at the end of a page does not have this problem.
     public func state(consumed: Int) -> String { walked.state(consumed: consumed) }
 }

@@ -1,7 +1,7 @@
 import NightjarHTTP
 import Synchronization
 
-/// One who waits for a page.
+/// A pending request for a page.
 final class PageAsk: Cancellable {
     typealias Outcome = Result<Page?, NightjarError>
 
@@ -19,16 +19,16 @@ final class PageAsk: Cancellable {
 
     var isCancelled: Bool { wasCancelled.load(ordering: .acquiring) }
 
-    /// Has it answered `cancelled`, unless it is answered already. Again, or later: nothing happens.
+    /// Ends the wait with `cancelled`. Has no effect if the result has been delivered or `cancel` was called before.
     func cancel() {
         guard !wasCancelled.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        // Refused: the client is closed, and who is to be told need not wait for its loop.
+        // If the message is rejected, the client is closed, and the result is delivered here.
         if !walker.submit({ $0.withdraw(self) }) { answer(.failure(PageWalker.cancelled)) }
     }
 
-    /// Answers, where the answer is wanted. The second time nothing happens.
+    /// Delivers the result on the queue. Has no effect the second time.
     ///
-    /// - Parameter before: runs there first.
+    /// - Parameter before: Runs there first.
     func answer(_ outcome: Outcome, before: @escaping @Sendable () -> Void = {}) {
         guard !isDone.exchange(true, ordering: .acquiringAndReleasing) else { return }
         guard let queue else {
@@ -45,7 +45,7 @@ final class PageAsk: Cancellable {
         queue.post(&events)
     }
 
-    /// Answers on this thread: nothing runs any more that could bring it elsewhere.
+    /// Delivers the result on this thread, because neither the queue nor the loop can.
     func answerHere(_ error: NightjarError) {
         guard !isDone.exchange(true, ordering: .acquiringAndReleasing) else { return }
         queue?.forget(self)

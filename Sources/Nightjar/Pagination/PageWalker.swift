@@ -2,17 +2,17 @@ import NIOCore
 import NightjarHTTP
 import Synchronization
 
-/// Carries out what a ``PageWalk`` decides: loads pages, waits where the server asks for that, answers who waits.
+/// Carries out the actions of a ``PageWalk``: loads pages, waits if the server requests it, and delivers results.
 ///
-/// What is not `submit` lives on the client's loop and is touched by nothing else.
+/// Members other than `submit` and the members for any thread are used on the client's loop only.
 final class PageWalker: @unchecked Sendable {
     private let client: Client
     private let loop: ClientLoop
     private let request: Request
     private let timeout: Duration?
-    /// Sends the requests of pages; nil: the client does.
+    /// Sends the requests of pages in place of the client, or nil.
     private let sender: (any RequestSender)?
-    /// Behind the page that was given last, and what was guessed: for any thread.
+    /// The position after the last page returned, and how the list was detected. Any thread.
     private let told: Mutex<Told>
 
     private struct Told: Sendable {
@@ -21,22 +21,22 @@ final class PageWalker: @unchecked Sendable {
         var walk = 0
     }
 
-    // On the loop:
+    // Used on the loop:
     private var walk: PageWalk
     private var asks: [PageAsk] = []
-    /// Gives up the load in flight.
+    /// Cancels the load in flight.
     private var giveUp: (@Sendable () -> Void)?
-    /// Where the program's own code of loads runs (hooks, token providers) that is not for the loop; nil: on the loop.
+    /// The queue for the client's callbacks during loads (hooks, token providers); nil: the loop.
     private var callbacks: CompletionQueue?
-    /// Of the load or wait in flight: what an older one brings is not heard.
+    /// The number of the load or wait in flight. Results of earlier ones are ignored.
     private var generation = 0
     private var deadline: NIODeadline?
     private var isOverdue = false
-    /// Begun so far: a limit of time, and what is still on its way to who asked, are of one of them.
+    /// The number of walks started so far. Timeouts and pending results belong to one walk.
     private var walks = 0
-    /// How long the page in flight was waited for, because the server asked for that.
+    /// How long the page in flight has been delayed because the server requested it.
     private var waited = Duration.zero
-    /// The caller's last decision could not be carried out.
+    /// Why the caller's last decision could not be carried out.
     private var decisionError: NightjarError?
 
     init(
@@ -46,7 +46,7 @@ final class PageWalker: @unchecked Sendable {
         guard request.body.isReplayable else {
             throw NightjarError(
                 .invalidRequest,
-                "the body of a list's request is sent with each page, and a stream is gone when it was sent")
+                "a list's request body is sent with each page, so it must be replayable; streamed bodies are not")
         }
         var request = request
         request.resolved = nil
@@ -61,7 +61,7 @@ final class PageWalker: @unchecked Sendable {
         told = Mutex(Told(position: walk.position))
     }
 
-    // MARK: From any thread
+    // MARK: Any thread
 
     var state: String { told.withLock { $0.position }.state }
     var explanation: String { told.withLock { $0.explanation } }
@@ -71,7 +71,7 @@ final class PageWalker: @unchecked Sendable {
         loop.submit(.run { body(self) })
     }
 
-    /// - Throws: `forked`; `closed` for the queue of the ask. Then it is never answered.
+    /// - Throws: `forked`; `closed` if the queue is closed. The request is then never completed.
     func begin(_ ask: PageAsk) throws(NightjarError) {
         guard !Fork.hasHappened(since: client.birth) else { throw Client.forked }
         if let queue = ask.queue, !queue.register(ask) { throw NightjarError(.closed, "the queue is closed") }
@@ -102,7 +102,7 @@ final class PageWalker: @unchecked Sendable {
         ask.answer(.failure(PageWalker.cancelled))
     }
 
-    /// Ends what is in flight: who waits hears of it. The place stays.
+    /// Ends the load in flight. All waiting requests fail. The position is kept.
     func cancel(_ error: NightjarError = PageWalker.cancelled) {
         let waiting = asks
         asks = []
@@ -156,14 +156,14 @@ final class PageWalker: @unchecked Sendable {
         }
     }
 
-    /// Runs where pages are given, perhaps behind a refresh.
+    /// Runs where pages are given, possibly behind a refresh.
     private func tell(_ position: SavedPosition, of number: Int) {
         told.withLock { if $0.walk == number { $0.position = position } }
     }
 
     private func next() -> PageAsk? { asks.isEmpty ? nil : asks.removeFirst() }
 
-    /// Answers of pages that are still to be given, by their numbers.
+    /// Responses of pages that are still to be returned, by page number.
     private var arrived: [Int: Response] = [:]
 
     // MARK: Loading
@@ -187,14 +187,14 @@ final class PageWalker: @unchecked Sendable {
                     })
                 giveUp = { task.cancel() }
             }
-            // Once the loop has ended, nobody submits to it.
+            // After the loop has ended, nothing can be submitted to it.
             if queue != nil || sender != nil {
                 loop.tellOfClose(self) { [weak self] in self?.cancel(PageWalker.closed) }
             }
         } catch {
-            // Not in the midst of what has begun this.
+            // Not inside the function that started the load.
             guard !submit({ $0.loaded(.failure(error), of: target, current) }), !loop.isClosing else { return }
-            // The client is being closed, and the loop has yet to come to it.
+            // The client is closing, but the loop has not handled that yet.
             loop.tellOfClose(self) { [weak self] in self?.cancel(PageWalker.closed) }
         }
     }
@@ -214,7 +214,7 @@ final class PageWalker: @unchecked Sendable {
             told.withLock { $0.explanation = explanation }
             carryOut(actions)
             if !walk.holds(place) { arrived[place] = nil }
-            // What others wait for is not loaded any more.
+            // Pages for other waiters are no longer loaded.
             if loop.isClosing { cancel(PageWalker.closed) }
         case .failure(let error):
             guard !loop.isClosing else { return cancel(error) }
@@ -241,7 +241,7 @@ final class PageWalker: @unchecked Sendable {
         guard case .none = request.body else {
             throw NightjarError(
                 .invalidRequest,
-                "the next page is of another origin, which is asked without a body alone: that could hold "
+                "the next page has another origin, and request bodies are not sent there because they could contain "
                     + "credentials")
         }
         client.removeCredentials(from: &sent.request)
@@ -251,7 +251,7 @@ final class PageWalker: @unchecked Sendable {
 
     // MARK: Waiting
 
-    /// How long to wait for a server that asks for it, beyond what the client's own retries do.
+    /// How long to wait if the server requests it, beyond the client's own retries.
     private func pause(after error: NightjarError) -> Duration? {
         guard request.respectsRetryAfter ?? client.respectsRetryAfter,
             error.kind == .rateLimited || error.status == 503, let asked = error.retryAfter
@@ -275,7 +275,7 @@ final class PageWalker: @unchecked Sendable {
         }
     }
 
-    /// The limit of the whole walk counts from the first page that is asked for.
+    /// The timeout of the whole list runs from the first requested page.
     private func watch() {
         guard deadline == nil, let timeout else { return }
         deadline = .now() + .nanoseconds(timeout.nanosecondsClamped)
@@ -289,15 +289,14 @@ final class PageWalker: @unchecked Sendable {
 
     private var overdue: NightjarError {
         NightjarError(
-            .timeout, "the list was not read to its end within \(timeout ?? .zero); it can be resumed where it was",
+            .timeout, "the list was not read completely within \(timeout ?? .zero); resume it with its state",
             phase: .total)
     }
 
     static let cancelled = NightjarError(.cancelled, "the list was cancelled")
     private static let closed = NightjarError(.closed, "the client is closed")
-    /// A server that says "now" and refuses again must not be asked in a circle.
+    /// Prevents a tight loop if a server returns Retry-After: 0 repeatedly.
     private static let shortestPause = Duration.milliseconds(100)
-    /// Where the walk has no limit of its own. Quotas are counted anew each minute, hour or day; who is told to come back
-    /// tomorrow should hear of it.
+    /// The limit without a timeout. Quotas are renewed each minute, hour or day; a longer wait is reported as an error.
     private static let longestWait = Duration.seconds(3600)
 }

@@ -1,8 +1,8 @@
 import NightjarCrypto
 import NightjarHTTP
 
-/// Answers the Digest challenges of the client's origin (RFC 7616): `DigestAuthentication` computes. A nonce that is known
-/// is used unasked, so that only the first call is sent twice.
+/// Responds to Digest challenges of the client's origin (RFC 7616), as computed by `DigestAuthentication`. A known
+/// nonce is sent preemptively, so that only the first call is sent twice.
 final class AnswerChallenge: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.outgoing, .incoming, .answered, .failed] }
     private let states = CallStateKey<Progress>()
@@ -10,7 +10,7 @@ final class AnswerChallenge: Stage, @unchecked Sendable {
     private let login: Int
     private var machine: DigestAuthentication
 
-    /// - Parameter login: its number among the client's.
+    /// - Parameter login: The number of the login.
     init(_ origin: Origin, login: Int, user: String, password: String) {
         self.origin = origin
         self.login = login
@@ -19,10 +19,10 @@ final class AnswerChallenge: Stage, @unchecked Sendable {
             hashes: [.sha512_256: Digest.sha512_256, .sha256: Digest.sha256, .md5: Digest.md5])
     }
 
-    /// How often a call was challenged.
+    /// The challenges of one call.
     private final class Progress: CallState {
         var answers = 0
-        /// The challenges of the response that is being received.
+        /// The challenges of the response in progress.
         var challenges: [Challenge]?
         /// Whether the next attempt responds to a challenge.
         var isAsked = false
@@ -53,11 +53,11 @@ final class AnswerChallenge: Stage, @unchecked Sendable {
 
     override func incoming(_ head: inout ResponseHead, _ call: Call) -> Verdict {
         guard call.options.login == login, let progress = call.states[states] else { return .proceed }
-        // Of an attempt that went on to fail.
+        // From an earlier attempt that failed.
         progress.challenges = nil
         guard call.request.origin == origin, !call.credentialsAreDropped else { return .proceed }
         guard head.status == 401 else {
-            // What the cache kept of it was for another request.
+            // A cached field belongs to another request.
             guard progress.isSigned, !call.isReplaying, let answer = call.request.fields["Authorization"],
                 !machine.accepted(head.headers["Authentication-Info"], to: answer, from: origin)
             else { return .proceed }
@@ -76,7 +76,7 @@ final class AnswerChallenge: Stage, @unchecked Sendable {
         }
     }
 
-    /// The challenge has broken off, or does not end: it has said what matters.
+    /// The rest of the challenge's response is not needed.
     override func failed(_ error: NightjarError, _ call: Call) -> Verdict { refused(call) ?? .proceed }
 
     private func refused(_ call: Call) -> Verdict? {
@@ -96,7 +96,7 @@ final class AnswerChallenge: Stage, @unchecked Sendable {
         case .answer: because = RetryPolicy.Reason.bodyIsGone.description
         case .stop(let reason): because = reason.error.message
         }
-        call.decide(.notRetried(cause: "the server asked for a login (401)", because: because))
+        call.decide(.notRetried(cause: "the server requires authentication (401)", because: because))
         return .proceed
     }
 }

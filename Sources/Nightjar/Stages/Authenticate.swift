@@ -1,9 +1,9 @@
 import NightjarHTTP
 
-/// Sends the token of the call's login to the origin it is for; where that refuses it (401), waits for a new one and
-/// sends the call again, once.
+/// Attaches the token of the call's login for the login's origin. After a 401 response, waits for a refreshed token and
+/// repeats the call once.
 ///
-/// A call with an Authorization of its own, or none by its own wish, is left alone.
+/// A call with its own Authorization field, or with authentication disabled, is not changed.
 final class Authenticate: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.outgoing, .incoming, .answered, .failed, .ended] }
     private let origin: Origin
@@ -18,7 +18,8 @@ final class Authenticate: Stage, @unchecked Sendable {
         guard let keeper = sessions[call.options.login], call.request.origin == origin,
             !call.credentialsAreDropped
         else { return .proceed }
-        // What is stored may do, also where no new token can be had; a server that is asked after all refuses the old one.
+        // A cached response may be sufficient even if no new token can be obtained. If the server is asked after all,
+        // it rejects the expired token.
         if call.options.cache?.ignoresAge == true, !keeper.concerns(call), let verdict = keeper.attachHeld(call) {
             return verdict
         }
@@ -39,13 +40,13 @@ final class Authenticate: Stage, @unchecked Sendable {
         return verdict
     }
 
-    /// The refusal has broken off, or does not end: it has said what matters.
+    /// The rest of the 401 response is not needed.
     override func failed(_ error: NightjarError, _ call: Call) -> Verdict { refused(call) ?? .proceed }
 
     private func refused(_ call: Call) -> Verdict? {
         guard let keeper = sessions[call.options.login], keeper.takeRefusal(call) else { return nil }
         guard call.bodyIsReplayable else {
-            let cause = "the server refused the token (401)"
+            let cause = "the server rejected the token (401)"
             call.decide(.notRetried(cause: cause, because: RetryPolicy.Reason.bodyIsGone.description))
             keeper.refusedForGood(call)
             return .proceed

@@ -1,31 +1,31 @@
 import NIOCore
 import NightjarHTTP
 
-/// Lets calls that ask the same at the same time share one exchange and one body in memory. Not a cache: what has been
-/// answered is forgotten.
+/// Lets identical concurrent calls share one exchange and one body in memory. It is not a cache: completed responses
+/// are forgotten.
 ///
-/// Alike are safe calls without a body whose heads agree in every byte, credentials among them, and that would be carried
-/// out alike. The exchange is a call of the client's own, which belongs to none of them: each leaves when it likes, and the
-/// last one ends it.
+/// Calls are identical if they are safe, have no body, have byte-identical heads including credentials, and have
+/// equivalent options. The exchange is an internal call that belongs to none of them: a call can leave at any time, and
+/// the last one to leave cancels the exchange.
 ///
-/// An exchange takes no more calls
-/// - when one of its calls has timed out, because the server may never respond to it;
-/// - when a write to its origin has ended, or when the writer has received the head of its response: the response of
+/// No further calls join an exchange
+/// - after one of its calls has timed out, because the server may never respond;
+/// - after a write to its origin has ended, or after the writer has received the head of its response: the response of
 ///   the exchange may show the state before that write. RFC 9111 section 4.4 invalidates stored responses for the same
-///   reason and names single URLs. A write to a member also changes its collection, and another exchange costs little,
+///   reason but names single URLs. A write to a member also changes its collection, and another exchange costs little,
 ///   so the rule applies to all exchanges of the origin.
 final class Coalesce: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.outgoing, .incoming, .expired, .ended] }
     private let sessions: TokenSessions
     private let places = CallStateKey<Place>()
     private var exchanges: [Key: Shared] = [:]
-    /// The one that was joined last: who comes next is often like who came before.
+    /// The exchange that was joined last, checked first.
     private var latest: Shared?
 
     private struct Key: Hashable {
         let request: PreparedRequest
         let options: CallOptions
-        /// Which login the exchange is made with: its token is not in the head yet.
+        /// The login and its generation, because the token is not yet in the head.
         let login: UInt64
 
         static func == (a: Key, b: Key) -> Bool {
@@ -37,11 +37,11 @@ final class Coalesce: Stage, @unchecked Sendable {
 
     private final class Shared {
         let key: Key
-        /// Of the call that joined last, which is often the next one's.
+        /// Those of the call that joined last, which the next call often repeats.
         var request: PreparedRequest
         var options: CallOptions
         var exchange: Call?
-        /// Nil: has left.
+        /// Nil for a call that has left.
         var waiters: [Call?] = []
         var present = 0
         /// The timeout of a call that has left; nil: none has timed out.
@@ -58,7 +58,8 @@ final class Coalesce: Stage, @unchecked Sendable {
             key.request.origin == origin || exchange?.request.origin == origin
         }
 
-        /// Ends the exchange, for which no call waits any more. A timeout is passed on, so that the circuit breaker counts it.
+        /// Ends the exchange, for which no call waits any more. A timeout is passed on, so that the circuit breaker
+        /// counts it.
         func end() {
             guard let timeout else { return exchange?.cancel() ?? () }
             exchange?.finish(.failure(timeout))
@@ -136,7 +137,7 @@ final class Coalesce: Stage, @unchecked Sendable {
 
     /// Ends the call's wait for its exchange.
     ///
-    /// - Parameter error: the reason, if the call has failed or its timeout has expired; otherwise nil.
+    /// - Parameter error: The reason, if the call has failed or its timeout has expired; otherwise nil.
     private func leave(_ call: Call, _ error: NightjarError?) {
         guard let place = call.states[places].take() else { return }
         call.sharedExchange = nil
@@ -154,7 +155,7 @@ final class Coalesce: Stage, @unchecked Sendable {
         shared.end()
     }
 
-    /// Has calls that come from now on begin exchanges of their own where the ended call has written.
+    /// Retires the exchanges of the origins to which the call has written.
     private func retireBefore(_ call: Call) {
         guard call.attempts > 0, !call.task.request.method.isSafe || !call.request.method.isSafe else { return }
         for shared in exchanges.values
@@ -182,7 +183,7 @@ final class Coalesce: Stage, @unchecked Sendable {
         case .failure(let error): verdict = .fail(error)
         }
         for index in waiters.indices {
-            // Taken out, so that each ends with its turn and not with the last's.
+            // Moved out, so that each call is released after its turn and not after the last one.
             guard let waiter = waiters[index].take() else { continue }
             waiter.states[places] = nil
             waiter.sharedExchange = nil
@@ -202,7 +203,7 @@ extension Response {
 }
 
 extension CallOptions {
-    /// Whether two calls would be carried out alike, but for who waits how long and for what.
+    /// Whether two calls can share an exchange. Total timeouts and callbacks may differ.
     fileprivate func isAlike(_ other: CallOptions) -> Bool {
         if self === other { return true }
         return maximumBody == other.maximumBody && decompresses == other.decompresses
@@ -212,7 +213,7 @@ extension CallOptions {
             && other.planted == nil
             && timeouts.connect == other.timeouts.connect && timeouts.idle == other.timeouts.idle
             && respectsRetryAfter == other.respectsRetryAfter
-            // Another status may be an answer to one and a reason to repeat to the other.
+            // One call may accept a status that another one retries.
             && expectedStatuses == other.expectedStatuses && confinement === other.confinement
     }
 }

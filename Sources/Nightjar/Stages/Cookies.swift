@@ -1,9 +1,9 @@
 import NightjarHTTP
 
-/// Keeps what servers set and sends it back (RFC 6265bis): for each hop of a redirect anew.
+/// Stores and sends cookies (RFC 6265bis), separately for each redirect.
 ///
-/// A call with a Cookie field of the caller's is left alone, in both directions. Cookies of the call itself, an endpoint's or
-/// an API key, go beside the jar's.
+/// A call whose caller sets the Cookie field is not changed and stores no cookies. Cookies of the request itself, of an
+/// endpoint or an API key, are sent in addition to the jar's.
 final class Cookies: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.outgoing, .incoming] }
     private let storage: CookieStorage
@@ -27,17 +27,17 @@ final class Cookies: Stage, @unchecked Sendable {
     }
 
     override func incoming(_ head: inout ResponseHead, _ call: Call) -> Verdict {
-        // What was stored with an answer of the cache was kept when it came.
+        // Cookies of a cached response were stored when it was received.
         guard call.usesCookies, !call.isReplaying, head.headers.firstIndex(of: "Set-Cookie") != nil else {
             return .proceed
         }
         for refusal in storage.store(head.headers, from: call.request.url, firstParty: firstParty(of: call)) {
-            call.note(.debug, "a cookie of \(call.request.url.origin) was refused: \(refusal)")
+            call.note(.debug, "a cookie of \(call.request.url.origin) was rejected: \(refusal)")
         }
         return .proceed
     }
 
-    /// The site that the program called, where a redirect has led elsewhere.
+    /// The called origin, if a redirect has led elsewhere.
     private func firstParty(of call: Call) -> Origin? {
         call.redirects.isEmpty ? nil : call.task.request.origin
     }

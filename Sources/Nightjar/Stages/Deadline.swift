@@ -1,7 +1,7 @@
 import NIOCore
 import NightjarHTTP
 
-/// The limits of time of a call: total for all attempts, idle while bytes should move.
+/// The timeouts of a call: total for all attempts, idle while data should move.
 final class Deadline: Stage, @unchecked Sendable {
     override var hooks: StageHooks { .outgoing }
 

@@ -2,7 +2,8 @@ import NIOCore
 import NightjarCoding
 import NightjarHTTP
 
-/// Takes the content codings off an answer's body (RFC 9110 section 8.4) while it comes in. The headers stay as they came.
+/// Decodes the content codings of a response body (RFC 9110 section 8.4) as it arrives. The header fields are not
+/// changed.
 final class Decode: Stage, @unchecked Sendable {
     override var hooks: StageHooks { .incoming }
 

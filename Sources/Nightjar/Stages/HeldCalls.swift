@@ -1,8 +1,8 @@
 import NIOCore
 import NightjarHTTP
 
-/// The calls that wait for the end of the pause that a server asked for (Retry-After) for one resource. `ResourcePauses`
-/// decides; ``Limit`` asks before it lets a call in. On the loop.
+/// The calls that wait for the end of a pause that a server requested for one resource with Retry-After.
+/// `ResourcePauses` decides; ``Limit`` asks before it admits a call. Used on the loop.
 final class HeldCalls: @unchecked Sendable {
     private let places = CallStateKey<Place>()
     private let longestWait: Duration
@@ -12,7 +12,7 @@ final class HeldCalls: @unchecked Sendable {
     private var calls: [ResourcePauses.Resource: [Held]] = [:]
     private var lastID: UInt64 = 0
 
-    /// The place of one call that waits.
+    /// The place of one waiting call.
     private final class Place: CallState {
         let resource: ResourcePauses.Resource
         let id: UInt64
@@ -32,20 +32,20 @@ final class HeldCalls: @unchecked Sendable {
     }
 
     /// - Parameters:
-    ///   - longestWait: calls that would have to wait longer fail at once.
-    ///   - maximumCount: calls that may wait for one resource; more fail at once.
+    ///   - longestWait: Calls that would have to wait longer fail at once.
+    ///   - maximumCount: The maximum number of calls that wait for one resource. Further calls fail at once.
     init(longestWait: Duration, maximumCount: Int) {
         self.longestWait = longestWait
         self.maximumCount = maximumCount
     }
 
-    /// No server has asked for a pause.
+    /// Whether no server has requested a pause.
     var isEmpty: Bool { pauses.isEmpty }
 
-    /// Holds a call back that is about to begin.
+    /// Holds back a call that is about to begin.
     ///
-    /// - Parameter enter: what happens when the pause is over.
-    /// - Returns: nil if there is no pause for its resource, or if the call ignores pauses.
+    /// - Parameter enter: Called when the pause is over.
+    /// - Returns: Nil if there is no pause for its resource, or if the call ignores pauses.
     func hold(_ call: Call, _ enter: @escaping (Call) -> Verdict) -> Verdict? {
         guard call.options.respectsRetryAfter else { return nil }
         let resource = ResourcePauses.Resource(call.request.url)
@@ -70,15 +70,15 @@ final class HeldCalls: @unchecked Sendable {
         return .wait
     }
 
-    /// A call has ended, or another of its attempts begins.
+    /// Called when a call has ended or another of its attempts begins.
     func leave(_ call: Call) {
         guard let place = call.states[places].take() else { return }
         _ = remove(place.resource, place.id)
     }
 
-    /// A response arrived that may ask for a pause.
+    /// Handles a response that may request a pause.
     ///
-    /// - Returns: whose pause it is; nil: it asks for none. The origin's is kept by its gate.
+    /// - Returns: The scope of the pause; nil: none is requested. The origin's gate keeps a pause of the origin.
     func received(_ head: ResponseHead, _ call: Call) -> PauseScope? {
         guard let wait = RetryAfter.duration(head.headers, now: WallClock.secondsSince1970()), wait > .zero,
             let scope = PauseScope(status: head.status, wait: wait, longestWait: longestWait)
@@ -98,13 +98,13 @@ final class HeldCalls: @unchecked Sendable {
 
     private func release(_ held: Held) {
         let call = held.call
-        // It has left since, by what those before it did.
+        // The call may have left because of calls resumed before it.
         guard call.states[places]?.id == held.id else { return }
         call.states[places] = nil
         let wait = Duration.nanoseconds((call.loop.clock.now - held.since).nanoseconds)
         let name = call.request.url.redacted
-        call.decide(.waited(wait, for: "the pause of \(name) that the server asked for (Retry-After)"))
-        // Another response may have asked for a longer one meanwhile.
+        call.decide(.waited(wait, for: "the pause of \(name) requested by the server (Retry-After)"))
+        // Another response may have requested a longer pause meanwhile.
         call.goOn(hold(call, held.enter) ?? held.enter(call))
     }
 
@@ -118,11 +118,12 @@ final class HeldCalls: @unchecked Sendable {
     private static func paused(_ name: String, _ wait: Duration) -> NightjarError {
         NightjarError(
             .rateLimited,
-            "the server asked to pause calls for \(name) (Retry-After), and another \(wait.rounded) s is longer than calls "
-                + "wait; call again then, raise retry.max_wait, or set respect_retry_after to false", retryAfter: wait)
+            "the server requested a pause for \(name) (Retry-After), and the remaining \(wait.rounded) s exceed the "
+                + "maximum wait; call again later, raise retry.max_wait, or set respect_retry_after to "
+                + "false", retryAfter: wait)
     }
 
-    /// The pauses in force, sorted by name.
+    /// The current pauses, sorted by name.
     func states(now: UInt64) -> [LimitState] {
         pauses.all(now: now).map { name, resource, wait in
             LimitState(

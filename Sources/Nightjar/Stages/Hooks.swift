@@ -1,6 +1,6 @@
 import NightjarHTTP
 
-/// Runs the caller's code before each call, which may change or refuse it, and after.
+/// Runs the program's hooks before each call, which may change or reject it, and after it.
 final class Hooks: Stage, @unchecked Sendable {
     override var hooks: StageHooks {
         var hooks: StageHooks = []

@@ -2,29 +2,29 @@ import DequeModule
 import NIOCore
 import NightjarHTTP
 
-/// Holds an exchange back until rate, concurrency and circuit of its origin, or of the group that it names, let it begin:
-/// `LimitGate` decides. A pause that a response asks for (429 or 503 with Retry-After) holds back the calls of the origin or
-/// of the resource: see ``PauseScope``.
+/// Applies the rate limit, the concurrency limit and the circuit breaker of an origin or a group, as decided by
+/// `LimitGate`. A pause that a response requests (429 or 503 with Retry-After) holds back the calls of the origin or of
+/// the resource: see ``PauseScope``.
 ///
-/// Without a limit and while no server has asked for anything there is no gate, and nothing to ask.
+/// Without limits and without requested pauses there is no gate, and the stage costs nothing.
 final class Limit: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.outgoing, .incoming, .answered, .failed, .abandoned, .expired, .ended] }
     private let progressKey = CallStateKey<Progress>()
     private let settings: LimitSettings
     private let groups: ExactDictionary<LimitSettings>
     private let longestWait: Duration
-    /// The calls for resources whose servers asked for a pause.
+    /// The calls for resources whose servers requested a pause.
     private let pauses: HeldCalls
-    /// Nobody has set a limit; there may be gates all the same, of servers that asked for something.
+    /// Whether no limits are configured. Gates may exist all the same, for servers that requested a pause.
     private let isUnlimited: Bool
     private var gates: [Scope: Gate] = [:]
-    /// Most calls of a client are for one origin.
+    /// The last used gate. Most calls of a client go to one origin.
     private var last: Gate?
-    /// How many gates there are when they are looked through next.
+    /// The number of gates at which unused ones are removed next.
     private var nextSweep = Limit.fewGates
     private var lastID: LimitGate.ID = 0
 
-    /// - Parameter longestWait: what a server asks for beyond it fails at once.
+    /// - Parameter longestWait: Longer waits requested by a server fail at once.
     init(_ settings: LimitSettings, groups: ExactDictionary<LimitSettings>, longestWait: Duration) {
         self.settings = settings
         self.groups = groups
@@ -47,16 +47,16 @@ final class Limit: Stage, @unchecked Sendable {
 
     fileprivate final class Gate {
         let scope: Scope
-        /// Nil: it is of a group.
+        /// Nil for a group.
         let origin: Origin?
         var machine: LimitGate
         var waiting: [LimitGate.ID: Call] = [:]
         /// Releases that are still to be carried out.
         var due = Deque<LimitGate.Release>()
         var isReleasing = false
-        /// When its timer goes off.
+        /// When the gate's timer fires.
         var alarm: UInt64?
-        /// Made for what a server has asked for: nobody has set a limit.
+        /// Whether the gate exists only because a server requested a pause.
         let isForServer: Bool
 
         init(_ scope: Scope, _ settings: LimitGate.Settings, isForServer: Bool) {
@@ -67,15 +67,15 @@ final class Limit: Stage, @unchecked Sendable {
         }
     }
 
-    /// Where a call's present exchange stands.
+    /// The state of a call's current exchange.
     private final class Progress: CallState {
         let gate: Gate
         let id: LimitGate.ID
         var pass: LimitGate.Pass?
         var waitsSince: NIODeadline?
-        /// The status of the response that has begun; nil: none has.
+        /// The status of the response in progress; nil: none.
         var status: Int?
-        /// The total timeout expired during the exchange.
+        /// Whether the total timeout expired during the exchange.
         var hasTimedOut = false
 
         init(_ gate: Gate, _ id: LimitGate.ID) {
@@ -83,7 +83,7 @@ final class Limit: Stage, @unchecked Sendable {
             self.id = id
         }
 
-        /// The verdict on the server of an exchange that is not read to its end.
+        /// The result for the circuit breaker if the exchange is not read to its end.
         var ending: CircuitBreaker.Ending {
             hasTimedOut ? .failed : status.map(Limit.ending) ?? .withoutVerdict
         }
@@ -151,7 +151,7 @@ final class Limit: Stage, @unchecked Sendable {
         return .proceed
     }
 
-    /// Before the next attempt waits for anything: another call may hold what it waits for, and wait for this pass.
+    /// Before the next attempt waits: another call may hold what it waits for, and wait for this pass.
     override func abandoned(_ call: Call) {
         if let progress = call.states[progressKey] { leave(call, progress.ending) }
     }
@@ -167,7 +167,7 @@ final class Limit: Stage, @unchecked Sendable {
         return .proceed
     }
 
-    /// A call that has timed out on a connection found a server that does not respond.
+    /// A call that timed out on a connection counts as a server failure.
     override func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
         pauses.leave(call)
         guard let progress = call.states[progressKey] else { return }
@@ -184,13 +184,13 @@ final class Limit: Stage, @unchecked Sendable {
         let gate = progress.gate
         if let pass = progress.pass {
             let (releases, circuit) = gate.machine.leftTelling(pass, ending, now: now)
-            if let circuit { call.note(.warning, "the circuit of \(gate.scope.name) is \(circuit.name) now") }
+            if let circuit { call.note(.warning, "the circuit of \(gate.scope.name) is now \(circuit.name)") }
             carryOut(releases, gate, call.loop)
         } else {
             gate.waiting[progress.id] = nil
             carryOut(gate.machine.gaveUp(progress.id, now: now), gate, call.loop)
         }
-        // What the server had asked for is over.
+        // The pause that the server requested is over.
         if gate.isForServer, gate.machine.isIdle(now: now) { forget(gate) }
     }
 
@@ -200,7 +200,7 @@ final class Limit: Stage, @unchecked Sendable {
         call.options.limitGroup.map { .group(ExactText($0)) } ?? .origin(call.request.origin)
     }
 
-    /// Nil where nothing is limited and nothing was asked for.
+    /// Nil if there are no limits and no requested pauses.
     private func gate(for call: Call) -> Gate? {
         if let last, call.options.limitGroup == nil, last.origin == call.request.origin { return last }
         let scope = scope(of: call)
@@ -225,11 +225,11 @@ final class Limit: Stage, @unchecked Sendable {
         }
     }
 
-    /// Forgets the gates of which new ones would say the same.
+    /// Removes the gates whose state equals that of new ones.
     private func sweep() {
         let now = NIODeadline.now().uptimeNanoseconds
         for gate in gates.values where gate.machine.isIdle(now: now) { forget(gate) }
-        // Of very many that ask for long pauses, those whom nobody waits for are asked again.
+        // If very many gates have long pauses, those without calls are removed, and their servers are asked again.
         if gates.count >= Limit.mostGates {
             for gate in gates.values where gate.machine.inside == 0 && gate.machine.waiting == 0 { forget(gate) }
         }
@@ -241,7 +241,7 @@ final class Limit: Stage, @unchecked Sendable {
         if last === gate { last = nil }
     }
 
-    /// What is released may end at once and release others: one after the other, or a long line would need a deep stack.
+    /// A released call may end at once and release others. A loop avoids a deep stack for a long queue.
     private func carryOut(_ releases: [LimitGate.Release], _ gate: Gate, _ loop: ClientLoop) {
         gate.due.append(contentsOf: releases)
         guard !gate.isReleasing else { return }
@@ -255,7 +255,7 @@ final class Limit: Stage, @unchecked Sendable {
         switch release {
         case .enter(let id, let pass, let hold):
             guard let call = gate.waiting.removeValue(forKey: id) else {
-                // It has left since it was let in.
+                // The call has left since it was admitted.
                 let now = loop.clock.now.uptimeNanoseconds
                 gate.due.append(contentsOf: gate.machine.left(pass, .withoutVerdict, now: now))
                 return
@@ -290,7 +290,7 @@ final class Limit: Stage, @unchecked Sendable {
         carryOut(gate.machine.timerFired(now: loop.clock.now.uptimeNanoseconds), gate, loop)
     }
 
-    // MARK: What is to be seen
+    // MARK: State
 
     func states() -> [LimitState] {
         let now = NIODeadline.now().uptimeNanoseconds
@@ -302,21 +302,22 @@ final class Limit: Stage, @unchecked Sendable {
         }.sorted { $0.name < $1.name } + pauses.states(now: now)
     }
 
-    /// Origins that are remembered before it is looked through which of them there is something to know of.
+    /// The number of gates below which unused ones are not removed.
     private static let fewGates = 256
     private static let mostGates = 4096
 }
 
-/// What may be under way at once, how often, and how long a server that fails is left alone.
+/// The limits of an origin or a group: rate, concurrency and circuit breaker.
 public struct LimitSettings: Sendable, Equatable {
-    /// Nil: as often as there are calls.
+    /// Nil: unlimited.
     public var rate: RateLimiter.Rate?
-    /// Whether what answers say of their server's limits is heeded before it refuses; a Retry-After always is.
+    /// Whether rate limit fields of responses are applied before the server rejects calls. Retry-After is always
+    /// respected.
     public var learns = false
-    /// Exchanges under way at once; nil: as many as there are connections for.
+    /// The maximum number of concurrent exchanges. Nil: limited by the number of connections.
     public var concurrency: Int?
     public var breaker: CircuitBreaker.Settings?
-    /// Calls that may wait; more fail at once.
+    /// The maximum number of waiting calls. Further calls fail at once.
     public var maximumWaiting = 1000
 
     public init() {}
@@ -331,20 +332,20 @@ public struct LimitSettings: Sendable, Equatable {
     }
 }
 
-/// How an origin or a group stands with its limits.
+/// The state of the limits of an origin or a group.
 public struct LimitState: Sendable, Equatable {
     public let name: String
-    /// Exchanges under way.
+    /// Exchanges in progress.
     public let inside: Int
     public let waiting: Int
     public let circuit: CircuitBreaker.Visible
-    /// For how long the server has asked to be left alone; nil: it has not.
+    /// The remaining pause that the server requested; nil: none.
     public let pause: Duration?
 }
 
-/// As data, for C and Lua.
+/// The JSON form for C and Lua.
 extension LimitState {
-    /// An object of `name`, `inside`, `waiting`, `circuit` and, where the server has asked for one, `pause` (seconds).
+    /// An object with `name`, `inside`, `waiting`, `circuit` and, if the server requested one, `pause` in seconds.
     public var json: JSONValue {
         var members: [JSONValue.Member] = [
             .init("name", .string(name)), .init("inside", .integer(Int64(inside))),
@@ -366,7 +367,7 @@ extension CircuitBreaker.Visible {
 }
 
 extension LimitGate {
-    /// An exchange has ended; `circuit` says how it stands where that has changed by it.
+    /// Handles the end of an exchange. `circuit` is the new state if the state has changed.
     fileprivate mutating func leftTelling(
         _ pass: Pass, _ ending: CircuitBreaker.Ending, now: UInt64
     ) -> (releases: [Release], circuit: CircuitBreaker.Visible?) {
@@ -381,15 +382,15 @@ extension LimitGate.Hold {
         switch self {
         case .concurrency: "the concurrency limit"
         case .rate(.ownRate): "the rate limit"
-        case .rate(.serverCount): "the rate limit that the server tells"
-        case .rate(.serverPause): "the pause that the server asked for (Retry-After)"
+        case .rate(.serverCount): "the server's rate limit"
+        case .rate(.serverPause): "the pause requested by the server (Retry-After)"
         case .probe: "the probe of the circuit"
         }
     }
 }
 
 extension NightjarError {
-    /// The kinds by which a circuit learns that its server does not work.
+    /// Whether the error counts as a server failure for the circuit breaker.
     fileprivate var isServersFault: Bool {
         switch kind {
         case .dns, .connect, .tls, .connectionLost, .timeout, .protocol: true

@@ -1,6 +1,6 @@
 import NightjarHTTP
 
-/// Tells the log what happens, with secrets removed here and nowhere else.
+/// Writes log lines. Secrets are masked here and nowhere else.
 final class Observe: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.outgoing, .ended] }
     private let sink: LogSink

@@ -1,11 +1,11 @@
 import NIOCore
 import NightjarHTTP
 
-/// Follows redirects (RFC 9110 section 15.4): what is asked next, and what goes along, `RedirectPolicy` decides, and the
-/// caller where ``TaskHandlers/redirect`` is set.
+/// Follows redirects (RFC 9110 section 15.4). `RedirectPolicy` decides the next request and its fields; the caller
+/// decides if ``TaskHandlers/redirect`` is set.
 ///
-/// The answer that redirects is read to its end where that is near, so that its connection can be used again; and
-/// wherever the caller may want it.
+/// The body of the redirect response is read if it is short, so that its connection can be reused, and if the caller
+/// decides.
 final class Redirect: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.incoming, .answered, .failed] }
     private let states = CallStateKey<Progress>()
@@ -16,10 +16,10 @@ final class Redirect: Stage, @unchecked Sendable {
     private let forwarded: ForwardedFields
 
     /// - Parameters:
-    ///   - keepsCookies: the client does; see ``RedirectSettings/keepsCookies``.
-    ///   - longestWait: see ``RedirectSettings/longestWait``.
-    ///   - sensitive: names of fields that go to no other origin.
-    ///   - forwarded: the fields that are also sent to another origin.
+    ///   - keepsCookies: Whether the client has a cookie jar; see ``RedirectSettings/keepsCookies``.
+    ///   - longestWait: See ``RedirectSettings/longestWait``.
+    ///   - sensitive: Names of fields that are sent to no other origin.
+    ///   - forwarded: The fields that are also sent to another origin.
     init(
         _ settings: RedirectSettings, keepsCookies: Bool, longestWait: Duration, sensitive: [String],
         forwarded: ForwardedFields
@@ -34,7 +34,7 @@ final class Redirect: Stage, @unchecked Sendable {
     /// The redirects of one call.
     private final class Progress: CallState {
         var policy: RedirectPolicy
-        /// The redirect of the response that is being received.
+        /// The redirect of the response in progress.
         var hop: RedirectHop?
 
         init(_ policy: RedirectPolicy) { self.policy = policy }
@@ -76,7 +76,7 @@ final class Redirect: Stage, @unchecked Sendable {
         return ask(hop, progress, response, call)
     }
 
-    /// The answer that redirects has broken off: it has said what matters.
+    /// The rest of the redirect response is not needed.
     override func failed(_ error: NightjarError, _ call: Call) -> Verdict {
         guard let progress = call.states[states], error.kind == .connectionLost || error.kind == .protocol,
             let hop = progress.hop.take()
@@ -112,13 +112,13 @@ final class Redirect: Stage, @unchecked Sendable {
         case .stop:
             progress.policy.declined()
             call.redirects = progress.policy.history
-            // Without an answer there is the failure that was on its way.
+            // Without a complete response, the failure is passed on.
             return response.map { .answer(call.settle($0)) } ?? .proceed
         case .refuse(let message):
             let why = message.map { ": \($0)" } ?? ""
             return .fail(
                 NightjarError(
-                    .cancelled, "the caller refused the redirect (\(hop.status)) to \(hop.url.redacted)\(why)",
+                    .cancelled, "the caller rejected the redirect (\(hop.status)) to \(hop.url.redacted)\(why)",
                     phase: .receive, requestMayHaveBeenProcessed: true))
         case .later: return .wait
         }
@@ -142,15 +142,16 @@ final class Redirect: Stage, @unchecked Sendable {
         }
     }
 
-    /// The wait that the redirect asks for ends after the call's deadline.
+    /// The wait that the redirect requests ends after the call's deadline.
     private static func outlasting(_ hop: RedirectHop) -> NightjarError {
         NightjarError(
             .timeout,
-            "the redirect (\(hop.status)) to \(hop.url.redacted) asks to wait \(hop.wait.inSeconds) s first (Retry-After), "
-                + "and the total timeout ends before; raise timeout.total, or set respect_retry_after to false",
+            "the redirect (\(hop.status)) to \(hop.url.redacted) requests a wait of \(hop.wait.inSeconds) s "
+                + "(Retry-After), "
+                + "but the total timeout expires earlier; raise timeout.total, or set respect_retry_after to false",
             phase: .total, requestMayHaveBeenProcessed: true, retryAfter: hop.wait)
     }
 
-    /// Bytes of a redirecting answer's content that are read to keep the connection; beyond, a new one costs less.
+    /// The maximum number of body bytes that are read to reuse the connection. For more, a new connection costs less.
     private static let largestDrained = 64 * 1024
 }

@@ -1,9 +1,9 @@
 import NIOCore
 import NightjarHTTP
 
-/// Repeats what has failed for a while: `RetryPolicy` decides, and the caller where ``TaskHandlers/retry`` is set.
+/// Retries transient failures, as decided by `RetryPolicy`, or by the caller if ``TaskHandlers/retry`` is set.
 ///
-/// Only attempts that were made are judged. What a stage below refuses to send is a decision and not a failure.
+/// Only attempts that were sent are retried. A rejection by a stage below is a decision and not a failure.
 final class Retry: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.answered, .failed, .ended] }
     private let states = CallStateKey<Progress>()
@@ -23,7 +23,7 @@ final class Retry: Stage, @unchecked Sendable {
         var judged = 0
         /// The number of retries that the budget was charged for.
         var charged = 0
-        /// Whether the last charged retry has yet to begin.
+        /// Whether the last charged retry has not begun yet.
         var isPending = false
 
         init(_ policy: RetryPolicy) { self.policy = policy }
@@ -48,7 +48,7 @@ final class Retry: Stage, @unchecked Sendable {
         return judge(error, .init(error), call)
     }
 
-    /// A call may end while its caller decides, while it waits, or before its turn has come.
+    /// A call may end while its caller decides, while it waits, or before its retry begins.
     override func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
         guard let progress = call.states[states], progress.isPending, call.attempts == progress.judged else { return }
         refund(progress)
@@ -77,7 +77,7 @@ final class Retry: Stage, @unchecked Sendable {
         let question = RetryQuestion(
             error: error.of(call.request, attempts: call.attempts), attempt: call.attempts, verdict: verdict)
         call.wasTurnedAway = !outcome.mayHaveBeenProcessed
-        // Twice half an answer is never right, whatever the caller says.
+        // A partly delivered response is never followed by another one, whatever the caller decides.
         guard let handler = call.task.handlers.retry, !call.answerIsGone else { return act(question, .asDecided, call) }
         return call.request(
             DecisionRequestOf { task in
@@ -110,9 +110,9 @@ final class Retry: Stage, @unchecked Sendable {
         case (.asDecided, .again(let wait)):
             return again(question, cause, after: wait, call)
         case (.again, _): call.decide(.notRetried(cause: cause, because: RetryPolicy.Reason.bodyIsGone.description))
-        case (.stop, .again): call.decide(.notRetried(cause: cause, because: "not tried again: the caller said so"))
+        case (.stop, .again): call.decide(.notRetried(cause: cause, because: "not retried: the caller decided so"))
         case (.asDecided, .stop(let reason)), (.stop, .stop(let reason)), (.later, .stop(let reason)):
-            // An answer that another attempt would get again speaks for itself.
+            // A failure that is not transient needs no explanation.
             if reason != .notTransient { call.decide(.notRetried(cause: cause, because: reason.description)) }
         case (.later, .again): return .wait
         }
@@ -129,7 +129,7 @@ final class Retry: Stage, @unchecked Sendable {
     private func again(_ question: RetryQuestion, _ cause: String, after wait: Duration, _ call: Call) -> Verdict {
         call.failures.append(question.error.withoutBody)
         call.decide(.retried(cause: cause, after: wait))
-        call.note(.info, "\(call.request.method) \(call.request.url.redacted) is tried again: \(cause)")
+        call.note(.info, "\(call.request.method) \(call.request.url.redacted) is retried: \(cause)")
         return .again(after: wait)
     }
 }

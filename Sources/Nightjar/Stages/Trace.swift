@@ -2,7 +2,7 @@ import NIOCore
 import NightjarHTTP
 import Synchronization
 
-/// Tells observers of each call and of each exchange. The lowest stage: what it sees is what the wire saw.
+/// Reports calls and exchanges to observers. It is the lowest stage, so it sees what is sent and received.
 final class Trace: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.outgoing, .incoming, .answered, .failed, .ended] }
     private let states = CallStateKey<Progress>()
@@ -33,7 +33,7 @@ final class Trace: Stage, @unchecked Sendable {
 
     override func outgoing(_ call: Call) -> Verdict {
         let progress = progress(of: call)
-        // A redirect whose content nobody waited for, or an attempt that was given up.
+        // Ends the report of a redirect whose body was not read, or of an abandoned attempt.
         end(progress, call)
         progress.exchange = Progress.Exchange(
             request: call.bringsTokens ? call.request.withoutBody : call.request, attempt: call.attempts + 1,
@@ -62,7 +62,7 @@ final class Trace: Stage, @unchecked Sendable {
         var error: NightjarError?
         if case .failure(let failure) = result { error = failure }
         end(progress, call, error: error)
-        // What several share, each of them tells the end of.
+        // Each call that shares an exchange reports its own end.
         if call.branchedFrom == nil { tell(.ended(progress.report, result), call) }
     }
 
@@ -105,9 +105,9 @@ final class Trace: Stage, @unchecked Sendable {
 
 extension ExchangeReport.Phases {
     /// - Parameters:
-    ///   - timing: of the call, whose moments are since its start like the other two.
-    ///   - start: when the exchange began.
-    ///   - end: when it ended.
+    ///   - timing: The timing of the call. All times count from the start of the call.
+    ///   - start: When the exchange began.
+    ///   - end: When it ended.
     init(_ timing: Timing, from start: Duration, to end: Duration) {
         self.init()
         guard let sent = timing.sent, sent >= start else {
@@ -115,7 +115,7 @@ extension ExchangeReport.Phases {
             return
         }
         let opening = [timing.dns, timing.connect, timing.tls].reduce(Duration.zero) { $0 + ($1 ?? .zero) }
-        // A connection that was begun for another call may have been on its way for long.
+        // A connection that was opened for another call may have been in progress for longer.
         if opening <= sent - start { (dns, connect, tls) = (timing.dns, timing.connect, timing.tls) }
         blocked = sent - start - (dns ?? .zero) - (connect ?? .zero) - (tls ?? .zero)
         guard let head = timing.firstByte, head >= sent else {
@@ -128,6 +128,6 @@ extension ExchangeReport.Phases {
 }
 
 extension Call {
-    /// The client's own, for its login: what it sends and gets is secret, whatever its names and its form.
+    /// Whether this is an internal call for a token. Its request and response are secret as a whole.
     fileprivate var bringsTokens: Bool { isInner && branchedFrom == nil }
 }

@@ -1,18 +1,18 @@
 import NightjarHTTP
 
-/// Decides, once for every response, whether its status is an answer or an error (DESIGN section 4), and whether its
-/// content is what the caller's schema says, and what its endpoint does. Of much content a thread finds that out.
+/// Decides for every response whether its status is a success or an error (DESIGN section 4), and validates its body
+/// against the caller's schema and the endpoint's description. Large bodies are validated on a thread.
 final class Validate: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.incoming, .answered] }
-    /// For calls whose endpoint does not say it.
+    /// The setting for calls whose endpoint has none.
     private let validation: ResponseValidation
-    /// Names of deprecated endpoints that the log has told of.
+    /// The deprecated endpoints that have been logged.
     private var warned: Set<String> = []
 
     init(_ validation: ResponseValidation) { self.validation = validation }
 
     override func incoming(_ head: inout ResponseHead, _ call: Call) -> Verdict {
-        // The body of an error belongs to the error, also when the caller streams.
+        // The body of an error belongs to the error, even if the caller streams.
         if !call.options.expectedStatuses.expects(head.status) { call.collectsBody = true }
         return .proceed
     }
@@ -31,7 +31,7 @@ final class Validate: Stage, @unchecked Sendable {
         return check.map { carryOut($0, mode, call) } ?? .proceed
     }
 
-    /// What takes longer than a moment, a thread does; whatever ends the call meanwhile ends it.
+    /// A long check runs on a thread. The call can end meanwhile.
     private func carryOut(_ check: AnswerCheck, _ mode: ResponseValidation, _ call: Call) -> Verdict {
         var check = check
         if let problems = check.short() { return verdict(problems, mode, call) }
@@ -58,7 +58,7 @@ final class Validate: Stage, @unchecked Sendable {
         return problems.wanted.map(Verdict.fail) ?? .proceed
     }
 
-    /// Once for each endpoint.
+    /// Logs a warning once for each endpoint.
     private func warnOnce(_ contract: ResponseContract, _ call: Call) {
         guard contract.isDeprecated, warned.count < Validate.maximumWarnings,
             warned.insert(contract.endpoint).inserted
@@ -66,6 +66,6 @@ final class Validate: Stage, @unchecked Sendable {
         call.note(.warning, "endpoint \(quoted(contract.endpoint)) is deprecated")
     }
 
-    /// Names remembered: more endpoints than any known API has deprecated.
+    /// The maximum number of remembered names, more than any known API has deprecated endpoints.
     private static let maximumWarnings = 10_000
 }

@@ -12,8 +12,9 @@ final class WarnOfTLS: Stage, @unchecked Sendable {
         if !hasWarned.exchange(true, ordering: .relaxed) {
             call.note(
                 .warning,
-                "TLS certificates are not verified (tls.verify is false): whoever is in between reads and changes what goes to "
-                    + "\(call.request.origin); use tls.ca_file for a private authority")
+                "TLS certificates are not verified (tls.verify is false), so an attacker can read and change the "
+                    + "traffic with "
+                    + "\(call.request.origin); set tls.ca_file for a private certificate authority")
         }
         return .proceed
     }

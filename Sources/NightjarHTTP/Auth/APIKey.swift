@@ -1,17 +1,18 @@
-/// A key that goes with each request, in a field, in the query or in a cookie.
+/// An API key that is sent with each request, in a header field, in the query or in a cookie.
 public struct APIKey: Sendable, CustomStringConvertible, CustomReflectable {
     public enum Place: Sendable, Equatable {
         case header(String)
         case query(String)
-        /// Beside those of the client's jar, of which one of that name gives way.
+        /// A cookie. Replaces a cookie of the same name from the client's jar.
         case cookie(String)
     }
 
     public let place: Place
     private let value: String
 
-    /// - Parameter prefix: what a field's value has before the key, for instance `Token` and a space.
-    /// - Throws: `invalid_argument` for a name or a value that its place cannot hold. The key is not quoted.
+    /// - Parameter prefix: text before the key in a field value, such as `Token` and a space.
+    /// - Throws: `invalid_argument` if the name or the key contains characters that are not allowed in that place. The
+    ///   message does not quote the key.
     public init(_ key: String, in place: Place, prefix: String = "") throws(NightjarError) {
         guard !key.isEmpty else { throw NightjarError(.invalidArgument, "the API key is empty") }
         switch place {
@@ -25,36 +26,39 @@ public struct APIKey: Sendable, CustomStringConvertible, CustomReflectable {
                 throw NightjarError(
                     .invalidArgument, "the API key cannot be sent in header \(quoted(name)): \(reason)")
             }
-            // A key from a file often has the end of its line with it.
+            // A key read from a file often ends with a line break.
             guard (prefix + key).utf8.allSatisfy({ 0x20...0x7E ~= $0 }), key.utf8.last != 0x20 else {
                 throw NightjarError(
-                    .invalidArgument, "the API key holds white space at its end, or what is not visible ASCII")
+                    .invalidArgument,
+                    "the API key contains characters other than visible ASCII, or white space at its end")
             }
             value = prefix + key
         case .query(let name):
             guard !name.isEmpty else { throw NightjarError(.invalidArgument, "the API key's query name is empty") }
             guard prefix.isEmpty else {
-                throw NightjarError(.invalidArgument, "an API key in the query has no prefix")
+                throw NightjarError(.invalidArgument, "an API key in the query cannot have a prefix")
             }
             value = key
         case .cookie(let name):
             guard FieldSyntax.isToken(name.utf8) else {
                 throw NightjarError(.invalidArgument, "the API key's cookie name \(quoted(name)) is not a token")
             }
-            guard prefix.isEmpty else { throw NightjarError(.invalidArgument, "an API key in a cookie has no prefix") }
+            guard prefix.isEmpty else {
+                throw NightjarError(.invalidArgument, "an API key in a cookie cannot have a prefix")
+            }
             guard key.utf8.allSatisfy(CookieField.isValueByte) else {
                 throw NightjarError(
                     .invalidArgument,
-                    "the API key holds white space, a comma, a semicolon, or what is not visible ASCII, which no cookie has "
-                        + "(RFC 6265 section 4.1.1)")
+                    "the API key contains white space, a comma, a semicolon or a non-ASCII character, which a "
+                        + "cookie cannot have (RFC 6265 section 4.1.1)")
             }
             value = key
         }
         self.place = place
     }
 
-    /// To be among the sensitive names of the client's ``RequestTemplate``, so that a value that somebody else puts there
-    /// is masked as well.
+    /// The name for the sensitive names of the client's ``RequestTemplate``, so that a value set there by the caller is
+    /// masked as well.
     public var sensitiveName: String {
         switch place {
         case .header(let name), .query(let name): name
@@ -62,7 +66,7 @@ public struct APIKey: Sendable, CustomStringConvertible, CustomReflectable {
         }
     }
 
-    /// What a header carries; nil for a key in the query or in a cookie.
+    /// The header field that carries the key. Nil if the key is sent in the query or in a cookie.
     public var field: (name: String, value: String)? {
         guard case .header(let name) = place else { return nil }
         return (name, value)
@@ -71,10 +75,11 @@ public struct APIKey: Sendable, CustomStringConvertible, CustomReflectable {
     public var description: String { "API key ***" }
     public var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// The request with the key. One that has something in that place already stays as it is: a call may bring its own, and
-    /// a redirect may keep ours in its query. The caller answers for the origin.
+    /// Returns the request with the key. If the request already has a value in that place, it is returned unchanged: a
+    /// call may set its own key, and a redirect may keep the client's key in its query. The caller must check that the
+    /// origin may receive the key.
     ///
-    /// - Throws: `invalid_url` when the target becomes too long.
+    /// - Throws: `invalid_url` if the target becomes too long.
     public func attached(to request: PreparedRequest) throws(NightjarError) -> PreparedRequest {
         switch place {
         case .header(let name):

@@ -1,17 +1,17 @@
 import NIOCore
 
-/// Waits for the user's browser to bring a code to a port of this machine. RFC 6749 section 4.1 with RFC 7636, RFC 8252
-/// section 7.3 and RFC 9207.
+/// Receives an authorization code from the user's browser on a loopback port. RFC 6749 section 4.1 with RFC 7636, RFC
+/// 8252 section 7.3 and RFC 9207.
 ///
 ///     waiting ──code──▶ ended
 ///        ├────error, another issuer──▶ ended
 ///        └────anything else──▶ waiting
 ///
-/// Any page that the user visits can send requests to that port. What does not carry our state is not from our server: it
-/// is answered, and neither ends the login nor is taken for its end.
+/// Any web page that the user visits can send requests to that port. A request without the login's state parameter did
+/// not originate from the authorization server. It gets an error response and does not end the login.
 public struct AuthorizationCode: Sendable, CustomStringConvertible, CustomReflectable {
     public enum Outcome: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
-        /// For ``exchange(_:client:)``.
+        /// The code, for ``exchange(_:client:)``.
         case code(String)
         case failed(Reason)
 
@@ -26,18 +26,20 @@ public struct AuthorizationCode: Sendable, CustomStringConvertible, CustomReflec
 
     public enum Reason: Sendable, Equatable {
         case refused(TokenResponse.Refusal)
-        /// The answer is of another server, which would be given the code of this one, or does not say of which it is.
+        /// The issuer in the redirect is another server or is missing. Its code must not be sent to this login's
+        /// server.
         case wrongIssuer
     }
 
     public struct Answer: Sendable {
-        /// What the browser gets, after which the connection is closed.
+        /// The response for the browser. The connection is closed after it.
         public let reply: BrowserReply
-        /// Nil: the browser is still awaited.
+        /// The result of the login. Nil while the login is still waiting.
         public let outcome: Outcome?
     }
 
-    /// As many as the verifier's: what RFC 6749 section 10.10 asks for is less.
+    /// The number of random bytes for the state: as many as for the proof key, more than RFC 6749 section 10.10
+    /// requires.
     public static let randomByteCount = 32
 
     public let redirect: String
@@ -50,9 +52,9 @@ public struct AuthorizationCode: Sendable, CustomStringConvertible, CustomReflec
     private var hasEnded = false
 
     /// - Parameters:
-    ///   - port: of 127.0.0.1, where something listens already.
-    ///   - random: ``randomByteCount`` bytes that cannot be guessed.
-    ///   - issuer: what the server calls itself, if it is known to say so in its answers; see RFC 9207.
+    ///   - port: the port on 127.0.0.1 on which the caller is already listening.
+    ///   - random: ``randomByteCount`` unpredictable bytes.
+    ///   - issuer: the server's issuer identifier, if the server is known to include it in redirects. See RFC 9207.
     public init(
         clientID: String, scope: String? = nil, port: Int, path: String = "/callback", random: [UInt8],
         proof: ProofKey, issuer: String? = nil
@@ -63,17 +65,17 @@ public struct AuthorizationCode: Sendable, CustomStringConvertible, CustomReflec
         self.proof = proof
         self.issuer = issuer
         state = ProofKey.base64URL(random)
-        // Not "localhost", which may be somebody else's. RFC 8252 section 8.3.
+        // Not "localhost", which may resolve to another host. RFC 8252 section 8.3.
         redirect = "http://127.0.0.1:\(port)\(path)"
     }
 
     public var description: String { "login at \(redirect)" }
     public var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// Where the user goes.
+    /// The URL to open in the user's browser.
     ///
-    /// - Parameter endpoint: of the server; what it has for a query stays.
-    /// - Throws: `invalid_url` for an endpoint that is no URL.
+    /// - Parameter endpoint: the server's authorization endpoint. Its query is kept.
+    /// - Throws: `invalid_url` if `endpoint` is not a valid URL.
     public func page(at endpoint: String) throws(NightjarError) -> String {
         let url = try RequestURL(endpoint)
         let query = OAuthRequest.authorizationQuery(
@@ -81,14 +83,14 @@ public struct AuthorizationCode: Sendable, CustomStringConvertible, CustomReflec
         return url.origin.description + url.target + (url.query == nil ? "?" : "&") + query
     }
 
-    /// The request that makes a token of the code.
+    /// The request that exchanges the code for a token.
     public func exchange(_ code: String, client: OAuthRequest.ClientAuthentication) -> OAuthRequest {
         .authorizationCode(code, redirect: redirect, verifier: proof, client: client)
     }
 
-    /// A request came to the port.
+    /// Handles a request that arrived on the port.
     ///
-    /// - Parameter target: path and query, from the request line.
+    /// - Parameter target: path and query from the request line.
     public mutating func requested(_ method: Method, _ target: String) -> Answer {
         let parts = target.utf8.split(separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
         guard !hasEnded, let place = parts.first, place.elementsEqual(path.utf8) else {
@@ -100,11 +102,12 @@ public struct AuthorizationCode: Sendable, CustomStringConvertible, CustomReflec
         let query = RedirectQuery(parts.dropFirst().first ?? "".utf8[...])
         guard let given = query["state"], AuthorizationCode.isSame(given, state) else {
             return Answer(
-                reply: BrowserReply(400, "This is not the login that was begun here. Go back to it, or begin anew."),
+                reply: BrowserReply(
+                    400, "This request does not belong to the login in progress. Go back to it, or start again."),
                 outcome: nil)
         }
         if let issuer, !(query["iss"] ?? "").utf8.elementsEqual(issuer.utf8) {
-            return end("This answer is from another server than the one asked. You are not signed in.", .wrongIssuer)
+            return end("This response is from a different server. You are not signed in.", .wrongIssuer)
         }
         if let code = query["error"] {
             return end(
@@ -127,7 +130,7 @@ public struct AuthorizationCode: Sendable, CustomStringConvertible, CustomReflec
         return Answer(reply: BrowserReply(200, text), outcome: .failed(reason))
     }
 
-    /// In a time that tells nothing of where they differ.
+    /// Compares in time that does not depend on where the strings differ.
     private static func isSame(_ given: String, _ own: String) -> Bool {
         guard given.utf8.count == own.utf8.count else { return false }
         return zip(given.utf8, own.utf8).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
@@ -140,12 +143,12 @@ extension AuthorizationCode.Reason {
         case .refused(let refusal): refusal.error
         case .wrongIssuer:
             NightjarError(
-                .unauthorized, "the login was answered by another server than was asked, so its code is not used")
+                .unauthorized, "the login failed: the redirect came from a different server, so its code was not used")
         }
     }
 }
 
-/// The items of a query, each of which may be there once. RFC 6749 section 3.1.
+/// The items of a query. Each name may occur only once. RFC 6749 section 3.1.
 private struct RedirectQuery {
     private var items: [String: String?] = [:]
 
@@ -153,7 +156,7 @@ private struct RedirectQuery {
         for item in text.split(separator: UInt8(ascii: "&")).prefix(64) {
             let name = item.prefix { $0 != UInt8(ascii: "=") }
             let key = RedirectQuery.decoded(name)
-            // One that is there twice is none.
+            // A name that occurs more than once has no value.
             let isFirst = items[key] == nil
             items[key] = .some(isFirst ? RedirectQuery.decoded(item[name.endIndex...].dropFirst()) : nil)
         }

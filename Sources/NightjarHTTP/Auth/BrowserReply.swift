@@ -1,11 +1,11 @@
 import NIOCore
 
-/// What a browser is shown that comes to our port: one sentence, which loads and runs nothing.
+/// The response for a browser that connects to the login port: one sentence in a page that loads and runs nothing.
 public struct BrowserReply: Sendable {
     public let status: Int
     public let text: String
 
-    /// - Parameter text: escaped where it is put into the page.
+    /// - Parameter text: plain text. It is escaped when the page is built.
     init(_ status: Int, _ text: String) {
         self.status = status
         self.text = text
@@ -16,7 +16,8 @@ public struct BrowserReply: Sendable {
             + "<p>\(BrowserReply.escaped(text))</p></html>\n"
     }
 
-    /// The whole answer of HTTP/1.1. The page's address holds the code: it is neither kept nor told to others.
+    /// The complete HTTP/1.1 response. Its headers prevent caching and the Referer field, because the page's URL
+    /// contains the code.
     public var bytes: ByteBuffer {
         let page = page
         let reason =

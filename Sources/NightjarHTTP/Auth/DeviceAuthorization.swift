@@ -1,49 +1,50 @@
-/// The answer of a device authorization endpoint: what the user is shown, and what we ask with. RFC 8628 section 3.2.
+/// The response of a device authorization endpoint. RFC 8628 section 3.2.
 public struct DeviceAuthorization: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
-    /// For ``OAuthRequest/deviceCode(_:client:)``, and nobody else.
+    /// The device code, for ``OAuthRequest/deviceCode(_:client:)``. Must not be shown.
     public let deviceCode: String
-    /// What the user enters at ``page``.
+    /// The code that the user enters on ``page``.
     public let userCode: String
     public let page: String
-    /// The page with the code filled in, for a QR code or a browser that is opened.
+    /// The URL of the page with the code filled in, for a QR code or for opening in a browser.
     public let completePage: String?
     public let lifetime: Duration
     public let interval: Duration
 
-    /// Where the server names none. RFC 8628 section 3.2.
+    /// The polling interval if the server specifies none. RFC 8628 section 3.2.
     private static let defaultInterval = Duration.seconds(5)
-    /// A server has to name it; for one that does not, what most of them have.
+    /// The lifetime if the server specifies none, although the RFC requires it. A common value.
     private static let defaultLifetime = Duration.seconds(900)
     private static let longest = Duration.seconds(86_400)
-    /// Fractions are against the RFC and of use in tests; nothing is not.
+    /// The minimum interval. Fractions of a second violate the RFC but are useful in tests.
     private static let shortestInterval = Duration.milliseconds(50)
 
     public var description: String { "device authorization ***" }
     public var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// - Throws: `unauthorized` when the server refuses, `decoding` for an answer that is none. What is shown to the user
-    ///   holds no control characters, and its pages are of http or https: they are opened and printed.
+    /// - Throws: `unauthorized` if the server refuses, `decoding` if the response is invalid. Values shown to the user
+    ///   must not contain control characters, and page URLs must be http or https, because they are printed and opened.
     public init(status: Int, body: UnsafeRawBufferPointer) throws(NightjarError) {
         guard body.count <= TokenResponse.largestBody else {
-            throw NightjarError(.tooLarge, "the device authorization endpoint's answer is larger than 1 MiB")
+            throw NightjarError(.tooLarge, "the response of the device authorization endpoint is larger than 1 MiB")
         }
         let json: JSONValue
         do {
             json = try JSONValue(parsing: body)
         } catch {
-            throw NightjarError(.decoding, "the device authorization endpoint answered \(status) with no JSON")
+            throw NightjarError(.decoding, "the device authorization endpoint responded \(status) without JSON")
         }
         if let code = json["error"]?.nonEmptyText {
-            throw NightjarError(.unauthorized, "the server gives no device code: \(quoted(code))")
+            throw NightjarError(.unauthorized, "the server refused to issue a device code: \(quoted(code))")
         }
         guard 200..<300 ~= status else {
-            throw NightjarError(.decoding, "the device authorization endpoint answered \(status) without an \"error\"")
+            throw NightjarError(.decoding, "the device authorization endpoint responded \(status) without an \"error\"")
         }
         func member(_ names: String...) throws(NightjarError) -> String {
             guard let text = names.lazy.compactMap({ json[$0]?.nonEmptyText }).first, FieldSyntax.isValue(text.utf8)
             else {
                 throw NightjarError(
-                    .decoding, "the device authorization endpoint's answer has no proper \"\(names.first ?? "")\"")
+                    .decoding, "the response of the device authorization endpoint has no valid \"\(names.first ?? "")\""
+                )
             }
             return text
         }
@@ -55,7 +56,8 @@ public struct DeviceAuthorization: Sendable, Equatable, CustomStringConvertible,
             do throws(NightjarError) {
                 _ = try RequestURL(address)
             } catch {
-                throw NightjarError(.decoding, "the server sends the user to what is no page: \(error.message)")
+                throw NightjarError(
+                    .decoding, "the verification page of the server is not a valid URL: \(error.message)")
             }
         }
         completePage = complete

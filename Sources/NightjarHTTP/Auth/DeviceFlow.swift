@@ -1,17 +1,17 @@
-/// Asks a server again and again whether the user, at another device, has let us in. RFC 8628 section 3.5.
+/// Polls the token endpoint until the user, on another device, has granted or denied access. RFC 8628 section 3.5.
 ///
 ///     idle ──begin──▶ resting ──timer──▶ asking ──token──▶ ended
 ///                        ▲◀──pending, slow_down, network──┤
 ///                        └──code expired──▶ ended ◀───────┴──refused
 ///
-/// Moments are nanoseconds of a clock that does not jump.
+/// Times are nanoseconds of a monotonic clock.
 public struct DeviceFlow: Sendable {
     public enum Action: Sendable, Equatable {
-        /// To the user.
+        /// Show the code and the page to the user.
         case show(userCode: String, page: String, completePage: String?)
-        /// Tell ``timerFired(now:)`` after so long.
+        /// Start a timer and call ``timerFired(now:)`` when it expires.
         case startTimer(Duration)
-        /// Send ``OAuthRequest/deviceCode(_:client:)``, and tell ``answered(_:now:)``.
+        /// Send ``OAuthRequest/deviceCode(_:client:)`` and report its result to ``answered(_:now:)``.
         case ask(deviceCode: String)
         case done(Token)
         case fail(Reason)
@@ -19,10 +19,10 @@ public struct DeviceFlow: Sendable {
 
     public enum Reason: Sendable, Equatable {
         case denied
-        /// The user took too long.
+        /// The user did not enter the code in time.
         case expired
         case refused(TokenResponse.Refusal)
-        /// An error that asking again would meet again.
+        /// A permanent error.
         case failed(ErrorKind, String)
     }
 
@@ -31,13 +31,13 @@ public struct DeviceFlow: Sendable {
     private let authorization: DeviceAuthorization
     private var state = State.idle
     private var interval: Duration
-    /// In a row, for want of an answer.
+    /// The number of consecutive polls without a response.
     private var failures = 0
     private var expiry: UInt64 = 0
 
-    /// RFC 8628 section 3.5, `slow_down`.
+    /// The increase of the interval after `slow_down`. RFC 8628 section 3.5.
     private static let slowdown = Duration.seconds(5)
-    /// As often the interval is doubled, at most.
+    /// The maximum number of times the interval is doubled.
     private static let mostDoublings = 6
 
     public init(_ authorization: DeviceAuthorization) {
@@ -45,7 +45,7 @@ public struct DeviceFlow: Sendable {
         interval = authorization.interval
     }
 
-    /// The authorization came just now.
+    /// Starts the flow. The authorization response must have just arrived.
     public mutating func begin(now: UInt64) -> [Action] {
         guard case .idle = state else { return [] }
         expiry = now.later(by: authorization.lifetime)
@@ -62,7 +62,7 @@ public struct DeviceFlow: Sendable {
         return [.ask(deviceCode: authorization.deviceCode)]
     }
 
-    /// - Parameter answer: of the token endpoint. An error that time may mend is asked past, at half the pace each time.
+    /// Handles the response of the token endpoint. After a temporary error the interval is doubled.
     public mutating func answered(_ answer: Result<TokenResponse, NightjarError>, now: UInt64) -> [Action] {
         guard case .asking = state else { return [] }
         switch answer {
@@ -85,7 +85,7 @@ public struct DeviceFlow: Sendable {
         }
     }
 
-    /// What is left of the code's life is waited out: the user may be about to enter it.
+    /// Waits, but not beyond the expiry of the code, so that the user can enter it until then.
     private mutating func rest(_ wait: Duration, _ now: UInt64) -> [Action] {
         state = .resting
         return [.startTimer(min(wait, now.wait(until: expiry)))]
@@ -98,7 +98,7 @@ public struct DeviceFlow: Sendable {
 }
 
 extension DeviceFlow.Action: CustomStringConvertible, CustomReflectable {
-    /// Without what is between us and the server.
+    /// Does not contain secrets shared with the server.
     public var description: String {
         switch self {
         case .show(let code, let page, _): "show \(code) for \(page)"
@@ -115,10 +115,11 @@ extension DeviceFlow.Action: CustomStringConvertible, CustomReflectable {
 extension DeviceFlow.Reason {
     public var error: NightjarError {
         switch self {
-        case .denied: NightjarError(.unauthorized, "the user did not let this program in")
-        case .expired: NightjarError(.unauthorized, "the code ran out before the user entered it: log in again")
+        case .denied: NightjarError(.unauthorized, "the login failed: the user denied access")
+        case .expired:
+            NightjarError(.unauthorized, "the login failed: the code expired before the user entered it; log in again")
         case .refused(let refusal): refusal.error
-        case .failed(let kind, let message): NightjarError(kind, "the login's token was not received: \(message)")
+        case .failed(let kind, let message): NightjarError(kind, "the login failed: no token was received: \(message)")
         }
     }
 }

@@ -1,18 +1,18 @@
 import NIOCore
 
-/// The Authorization of one request. RFC 7616 section 3.4.
+/// Computes the Authorization field of one request. RFC 7616 section 3.4.
 struct DigestAnswer {
     let challenge: DigestChallenge
-    /// That of the challenge, or one that came after it.
+    /// The nonce of the challenge, or one that replaced it.
     let nonce: String
     let count: UInt32
     let clientNonce: String
     let user: String
-    /// H(A1) in hexadecimal digits.
+    /// H(A1) as hexadecimal digits.
     let key: String
     let hash: ([UInt8]) -> [UInt8]
 
-    /// - Returns: nil where something of the server's would not be one value of a field.
+    /// - Returns: nil if a parameter of the server is not valid in a field value.
     func value(method: Method, target: String, body: [UInt8]) -> String? {
         var text = "Digest \(userParameter), realm=\(quotedString(challenge.realm)), uri=\(quotedString(target))"
         if let name = challenge.algorithmName { text += ", algorithm=\(name)" }
@@ -26,10 +26,10 @@ struct DigestAnswer {
         return FieldSyntax.isValue(text.utf8) ? text : nil
     }
 
-    /// What the server proves with that it knows the password, without the body (auth). Section 3.5.
+    /// The value by which the server proves that it has the password, without the body (auth). Section 3.5.
     func proof(target: String) -> String { response("", target: target, body: []) }
 
-    /// Section 3.4.1.
+    /// The response digest. Section 3.4.1.
     private func response(_ method: String, target: String, body: [UInt8]) -> String {
         var request = "\(method):\(target)"
         if challenge.protection == .body { request += ":" + hexadecimal(hash(body)) }
@@ -39,7 +39,7 @@ struct DigestAnswer {
             "\(key):\(nonce):\(counter):\(clientNonce):\(protection.rawValue):\(what)", hash)
     }
 
-    /// Section 3.4.2.
+    /// H(A1). Section 3.4.2.
     static func key(
         _ challenge: DigestChallenge, user: String, password: String, clientNonce: String,
         hash: ([UInt8]) -> [UInt8]
@@ -52,7 +52,7 @@ struct DigestAnswer {
         hexadecimal(hash(Array(text.utf8)))
     }
 
-    /// Section 3.4.4, or RFC 8187 for a name that is not ASCII.
+    /// The user name, hashed as in section 3.4.4, or encoded as in RFC 8187 if it is not ASCII.
     private var userParameter: String {
         if challenge.hashesUser {
             return "username=\"\(DigestAnswer.digest("\(user):\(challenge.realm)", hash))\""
@@ -68,7 +68,7 @@ struct DigestAnswer {
 }
 
 extension PercentEncoding {
-    /// The unreserved characters of a URL are all allowed by RFC 8187 as well, `~` and `-` among them.
+    /// RFC 8187 allows all unreserved characters of a URL unencoded, including `~` and `-`.
     fileprivate static func component(_ text: String) -> String {
         var buffer = ByteBuffer()
         writeComponent(text, into: &buffer)
@@ -76,7 +76,7 @@ extension PercentEncoding {
     }
 }
 
-/// RFC 9110 section 5.6.4.
+/// Quotes a string. RFC 9110 section 5.6.4.
 private func quotedString(_ text: String) -> String {
     var bytes = [UInt8(ascii: "\"")]
     for byte in text.utf8 {

@@ -1,11 +1,11 @@
-/// Proves that we know a password without sending it. RFC 7616. One for a login and the origin it belongs to.
+/// Digest authentication for one login and its origin. Proves knowledge of the password without sending it. RFC 7616.
 ///
-///     nothing known ──challenge──▶ a nonce, for this call and for later ones ──refused──▶ nothing known
-///                                        └──stale, or a next nonce──▶ another nonce
+///     no session ──challenge──▶ a nonce, for this call and later ones ──refused──▶ no session
+///                                     └──stale nonce or nextnonce──▶ a new nonce
 public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomReflectable {
     public typealias Hash = @Sendable ([UInt8]) -> [UInt8]
 
-    /// From the strongest on.
+    /// The algorithms, strongest first.
     public enum Algorithm: String, Sendable, CaseIterable {
         case sha512_256 = "sha-512-256"
         case sha256 = "sha-256"
@@ -13,34 +13,34 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
     }
 
     public enum Verdict: Sendable, Equatable {
-        /// Send again, with ``authorization(_:_:body:random:)``.
+        /// Send the request again with ``authorization(_:_:body:random:)``.
         case answer
         case stop(Reason)
     }
 
     public enum Reason: Sendable, Equatable {
-        /// No Digest among what the server offers.
+        /// The server offers no Digest challenge.
         case notOffered
-        /// None of a kind that we know.
+        /// The server offers only algorithms or protections that are not supported.
         case notSupported
-        /// The server wants the body to be part of the proof (auth-int), and it is read only while it is sent.
+        /// The server requires the body in the digest (auth-int), but the body is read only while it is sent.
         case bodyIsNotInMemory
-        /// The server knows another password, or no such user.
+        /// The server rejected the user name or the password.
         case refused
     }
 
     private struct Session: Sendable {
         let challenge: DigestChallenge
         let origin: Origin
-        /// What request targets begin with that the answer is good for; nil: all of the origin.
+        /// The prefixes of request targets for which the challenge is valid. Nil: the whole origin.
         let space: [String]?
         var nonce: String
         var count: UInt32 = 0
-        /// H(A1), for algorithms that keep it for a session, and the client's nonce that is in it.
+        /// H(A1) for algorithms that keep it for a session, and the client nonce that it contains.
         var key: (value: String, clientNonce: String)?
     }
 
-    /// As many as RFC 7616's own examples have.
+    /// The number of random bytes for a client nonce, as in the examples of RFC 7616.
     public static let randomByteCount = 33
 
     private let user: String
@@ -48,7 +48,8 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
     private let hashes: [Algorithm: Hash]
     private var session: Session?
 
-    /// - Parameter hashes: this module has no cryptography. A challenge whose algorithm is not among them is not answered.
+    /// - Parameter hashes: the hash functions, because this module contains no cryptography. Challenges for other
+    ///   algorithms are not supported.
     public init(user: String, password: String, hashes: [Algorithm: Hash]) {
         self.user = user
         self.password = password
@@ -58,10 +59,10 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
     public var description: String { "digest login ***" }
     public var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// A request was answered with 401.
+    /// Handles a 401 response.
     ///
-    /// - Parameter answered: how often its call was sent again for this before. What was sent ``unasked(_:_:body:random:)``
-    ///   does not count: its nonce may just be too old, and not every server says so.
+    /// - Parameter answered: how often the call was already sent again after a challenge. A request sent with
+    ///   ``unasked(_:_:body:random:)`` does not count: its nonce may have expired, and not every server reports that.
     public mutating func challenged(
         _ challenges: [Challenge], for url: RequestURL, body: RequestBody, answered: Int
     ) -> Verdict {
@@ -71,7 +72,7 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
         guard let best = strongest.first(where: { $0.admits(body) }) else {
             return .stop(known.isEmpty ? .notSupported : .bodyIsNotInMemory)
         }
-        // Of a stale nonce the server says that the password was right; once, or it would go on forever.
+        // `stale=true` means that the password was correct. It is accepted once per call, to prevent an endless loop.
         guard answered == 0 || answered == 1 && best.isStale else {
             session = nil
             return .stop(.refused)
@@ -82,10 +83,10 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
         return .answer
     }
 
-    /// The value of Authorization behind a challenge.
+    /// The Authorization value for a request that was challenged.
     ///
-    /// - Parameter random: ``randomByteCount`` bytes that cannot be guessed.
-    /// - Returns: nil without a challenge of this origin that this body can be sent for.
+    /// - Parameter random: ``randomByteCount`` unpredictable bytes.
+    /// - Returns: nil if there is no challenge for this origin, or if it cannot be used with this body.
     public mutating func authorization(
         _ method: Method, _ url: RequestURL, body: RequestBody, random: [UInt8]
     ) -> String? {
@@ -93,7 +94,7 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
             session.challenge.admits(body), let hash = hashes[session.challenge.algorithm]
         else { return nil }
         session.count += 1
-        // A session's key holds the nonce it began with; with another beside it no server could tell.
+        // The session key contains the client nonce of its first request, so later requests must send the same one.
         let clientNonce = session.key?.clientNonce ?? Base64.encode(random)
         let key =
             session.key?.value
@@ -107,9 +108,9 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
         return answer.value(method: method, target: url.target, body: body.inMemory ?? [])
     }
 
-    /// The value of Authorization for a request that nobody has refused yet, which saves asking twice.
+    /// The Authorization value for a request that was not challenged, which saves a round trip.
     ///
-    /// - Returns: nil where the server has not said that the last challenge holds there.
+    /// - Returns: nil if the last challenge is not known to apply to this URL.
     public mutating func unasked(
         _ method: Method, _ url: RequestURL, body: RequestBody, random: [UInt8]
     ) -> String? {
@@ -117,12 +118,13 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
         return authorization(method, url, body: body, random: random)
     }
 
-    /// A request with our answer was accepted. RFC 7616 section 3.5.
+    /// Handles a response to a request that was sent with digest credentials. RFC 7616 section 3.5.
     ///
     /// - Parameters:
     ///   - info: the value of Authentication-Info.
-    ///   - answer: the value of Authorization that it was sent with.
-    /// - Returns: false where the server's own proof is wrong: it does not know the password, and nothing that it says counts.
+    ///   - answer: the Authorization value of the request.
+    /// - Returns: false if the server's proof is invalid. The server then does not have the password, and its response
+    ///   must not be trusted.
     public mutating func accepted(_ info: String?, to answer: String, from origin: Origin) -> Bool {
         guard let info, let info = Challenge.parse(["Digest " + info]).first else { return true }
         guard isProof(info, for: answer) else { return false }
@@ -134,8 +136,8 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
         return true
     }
 
-    /// Also where there is nothing to check: a server need not prove anything, one of before RFC 2617 cannot, and with auth-int
-    /// it does so by the body, of which nothing has come yet.
+    /// Checks the server's proof. True also if it cannot be checked: a server need not send one, servers older than RFC
+    /// 2617 cannot, and with auth-int the proof covers the body, which has not arrived yet.
     private func isProof(_ info: Challenge, for answer: String) -> Bool {
         guard let proof = info["rspauth"], let protection = info["qop"],
             ASCII.equalIgnoringCase(protection.utf8, DigestChallenge.Protection.auth.rawValue.utf8),
@@ -145,7 +147,7 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
         else { return true }
         let key: String
         if challenge.isSession {
-            // Of another session by now.
+            // The response belongs to an earlier session.
             guard let known = session?.key, known.clientNonce == clientNonce else { return true }
             key = known.value
         } else {
@@ -158,13 +160,13 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
         return ASCII.equalIgnoringCase(proof.utf8, right.utf8)
     }
 
-    /// For a server that has not shown that it knows the password, though it meant to.
+    /// The error for a server whose proof (rspauth) is invalid.
     public static let unproven = NightjarError(
         .protocol,
-        "the server does not know the password: the proof in its Authentication-Info (rspauth) is wrong",
+        "the server does not know the password: the proof in its Authentication-Info field (rspauth) is invalid",
         requestMayHaveBeenProcessed: true)
 
-    /// Section 3.3: URLs, of which those of other origins are not ours to believe.
+    /// Converts the URLs of a domain parameter to target prefixes. URLs of other origins are ignored. Section 3.3.
     private static func space(_ domain: [Substring], _ origin: Origin) -> [String]? {
         guard !domain.isEmpty else { return nil }
         return domain.compactMap { entry in
@@ -178,13 +180,16 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
 extension DigestAuthentication.Reason {
     public var error: NightjarError {
         switch self {
-        case .notOffered: NightjarError(.unauthorized, "the server offers no Digest: use the scheme that it names")
+        case .notOffered:
+            NightjarError(.unauthorized, "the server does not offer Digest authentication; use a scheme that it offers")
         case .notSupported:
-            NightjarError(.unauthorized, "the server offers Digest with algorithms or protections that are not known")
+            NightjarError(
+                .unauthorized, "the server offers Digest authentication only with unsupported algorithms or protections"
+            )
         case .bodyIsNotInMemory:
             NightjarError(
-                .unauthorized, "the server wants the body to be part of the Digest (auth-int); give it as bytes")
-        case .refused: NightjarError(.unauthorized, "the server refused user name or password")
+                .unauthorized, "the server requires the body in the digest (auth-int); set the body as bytes")
+        case .refused: NightjarError(.unauthorized, "the server rejected the user name or password")
         }
     }
 }

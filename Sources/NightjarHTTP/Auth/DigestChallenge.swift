@@ -1,9 +1,9 @@
-/// What a server asks for with `WWW-Authenticate: Digest`, as far as we can answer it. RFC 7616 section 3.3.
+/// A supported `WWW-Authenticate: Digest` challenge. RFC 7616 section 3.3.
 struct DigestChallenge: Sendable, Equatable {
     enum Protection: String, Sendable {
-        /// Method and target.
+        /// The digest covers method and target.
         case auth
-        /// The body as well.
+        /// The digest covers the body as well.
         case body = "auth-int"
     }
 
@@ -11,17 +11,17 @@ struct DigestChallenge: Sendable, Equatable {
     let nonce: String
     let opaque: String?
     let algorithm: DigestAuthentication.Algorithm
-    /// As the server wrote it; nil: it wrote none, and means MD5.
+    /// The algorithm name as the server wrote it. Nil if it wrote none, which means MD5.
     let algorithmName: String?
     let isSession: Bool
-    /// Nil for a server of before RFC 2617, which knows neither counter nor nonce of the client.
+    /// Nil for servers older than RFC 2617, which support neither a counter nor a client nonce.
     let protection: Protection?
     let isStale: Bool
     let hashesUser: Bool
-    /// Where else the answer is good for, as written; empty: the whole origin.
+    /// The URLs for which the credentials are valid, as written. Empty: the whole origin.
     let domain: [Substring]
 
-    /// - Returns: nil for another scheme, and for what nobody can answer.
+    /// - Returns: nil for another scheme and for an unsupported challenge.
     init?(_ challenge: Challenge) {
         guard challenge.scheme == "digest", let realm = challenge["realm"], let nonce = challenge["nonce"] else {
             return nil
@@ -43,7 +43,7 @@ struct DigestChallenge: Sendable, Equatable {
             guard let best = [Protection.auth, .body].first(where: isOffered) else { return nil }
             protection = best
         } else {
-            // The key of a session needs the client's nonce, and SHA came after qop.
+            // A session key requires a client nonce, and the SHA algorithms require qop.
             guard algorithm == .md5, !isSession else { return nil }
             protection = nil
         }
@@ -52,7 +52,7 @@ struct DigestChallenge: Sendable, Equatable {
         domain = (challenge["domain"] ?? "").split(separator: " ")
     }
 
-    /// Whether a request can be answered for: its body has to be read before it is sent where the server wants it so.
+    /// True if credentials can be computed for this body. auth-int requires a body in memory.
     func admits(_ body: RequestBody) -> Bool { protection != .body || body.inMemory != nil }
 }
 
@@ -63,7 +63,7 @@ extension Challenge {
 }
 
 extension RequestBody {
-    /// Nil for what is read while it is sent.
+    /// The bytes of the body. Nil if it is read while it is sent.
     var inMemory: [UInt8]? {
         switch self {
         case .none: []

@@ -1,8 +1,8 @@
-/// A login that the user describes: which call it is, and where in the answer the tokens are.
+/// A login call configured by the caller: the request, and the locations of the tokens in its response.
 public struct LoginCall: Sendable, CustomStringConvertible, CustomReflectable {
     public enum Body: Sendable, CustomStringConvertible, CustomReflectable {
         case json(JSONValue)
-        /// In its order.
+        /// Form items in order.
         case form([(name: String, value: String)])
 
         public var description: String { "login ***" }
@@ -10,9 +10,9 @@ public struct LoginCall: Sendable, CustomStringConvertible, CustomReflectable {
     }
 
     public var method = Method.post
-    /// A path behind the base URL, or a URL.
+    /// A path relative to the base URL, or an absolute URL.
     public var target: String
-    /// With user name and password, or whatever the server takes for them.
+    /// The request body with the credentials.
     public var body: Body
     public var places = TokenPlaces()
 
@@ -24,17 +24,18 @@ public struct LoginCall: Sendable, CustomStringConvertible, CustomReflectable {
     public var description: String { "\(method) login ***" }
     public var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// - Throws: `invalid_request` for JSON that has no text, such as one with an infinite number.
+    /// - Throws: `invalid_request` if the JSON cannot be encoded, such as an infinite number.
     public func request() throws(NightjarError) -> Request { try body.request(method, target) }
 }
 
-/// A refresh that the user describes.
+/// A refresh call configured by the caller.
 public struct RefreshCall: Sendable, CustomStringConvertible, CustomReflectable {
     public var method = Method.post
     public var target: String
-    /// Without the token.
+    /// The request body without the refresh token.
     public var body: LoginCall.Body
-    /// Where the token is put: into the JSON, in the place of what is there; of a form, the name.
+    /// Where the refresh token is inserted. In JSON it replaces the value at that location. In a form the pointer names
+    /// an item.
     public var tokenPlace = JSONPointer(tokens: ["refresh_token"])
     public var places = TokenPlaces()
 
@@ -46,7 +47,7 @@ public struct RefreshCall: Sendable, CustomStringConvertible, CustomReflectable 
     public var description: String { "\(method) refresh ***" }
     public var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// - Throws: `invalid_argument` where the body has no such place.
+    /// - Throws: `invalid_argument` if the body has no such location.
     public func request(refreshToken: String) throws(NightjarError) -> Request {
         switch body {
         case .json(let template):
@@ -56,7 +57,7 @@ public struct RefreshCall: Sendable, CustomStringConvertible, CustomReflectable 
             guard tokenPlace.tokens.count == 1, let name = tokenPlace.tokens.first else {
                 throw NightjarError(
                     .invalidArgument,
-                    "a form has no place \(quoted(tokenPlace.description)); name one of its items, as in "
+                    "a form has no location \(quoted(tokenPlace.description)); use the name of an item, such as "
                         + "\"/refresh_token\"")
             }
             let index = pairs.firstIndex { $0.name.isExactly(name) } ?? pairs.endIndex
@@ -84,9 +85,9 @@ extension LoginCall.Body {
 }
 
 extension JSONPointer {
-    /// The document with `value` where this points to. Members that are not there are made, on the way as well.
+    /// Returns the document with `value` at the location of this pointer. Missing members are created.
     ///
-    /// - Throws: `invalid_argument` where a number or a text is in the way, or an array has no such element.
+    /// - Throws: `invalid_argument` if a scalar is in the way, or an array has no such element.
     func setting(_ value: JSONValue, in document: JSONValue) throws(NightjarError) -> JSONValue {
         guard let token = tokens.first else { return value }
         let rest = JSONPointer(tokens: Array(tokens.dropFirst()))
@@ -102,13 +103,13 @@ extension JSONPointer {
             guard let index = Int(token), elements.indices.contains(index) else { throw noPlace(token) }
             elements[index] = try rest.setting(value, in: elements[index])
             return .array(elements)
-        // What a template leaves open.
+        // `null` is a placeholder in a template.
         case .null: return try setting(value, in: .object([]))
         case .bool, .integer, .unsigned, .number, .string: throw noPlace(token)
         }
     }
 
     private func noPlace(_ token: String) -> NightjarError {
-        NightjarError(.invalidArgument, "the body has no place \(quoted("/" + token)) for the token")
+        NightjarError(.invalidArgument, "the body has no location \(quoted("/" + token)) for the token")
     }
 }

@@ -1,19 +1,20 @@
 extension LoginRenewal {
-    /// A request for a token.
+    /// A token request.
     struct Exchange {
         var token: Token?
-        /// Nil: spends nothing.
+        /// The idempotency key. Nil if the request does not spend a refresh token.
         var key: String?
         /// The record in the store.
         var over: StoredLogin?
         var lineage: UInt64
-        /// The intent is of a process that is gone: whatever comes of this try, nobody knows what came of the first.
+        /// The intent was recorded by a process that has ended. Whatever the result of this attempt, the result of the
+        /// first one is unknown.
         var takesOver: Bool
         /// The origin of a token that is used without the store; nil: the store is used.
         var separate: UnsavedLogin.Origin?
         var configured: UInt64?
 
-        /// Of a token that cannot be saved. One whose lineage is in the store continues that login.
+        /// The origin of a token that cannot be saved. If its lineage is in the store, it continues that login.
         var origin: UnsavedLogin.Origin {
             over?.lineage == lineage
                 ? .refresh(key: key, base: over?.version) : .login(before: .version(over?.version), mayBeStored: false)
@@ -23,9 +24,9 @@ extension LoginRenewal {
     /// The credentials with which a new token is requested.
     struct Basis {
         var token: Token?
-        /// Nil: what comes of it is a new login.
+        /// Nil: the result is a new login.
         var lineage: UInt64?
-        /// Of an earlier exchange of the token, which may have reached the server.
+        /// The key of an earlier exchange of this token that may have reached the server.
         var key: String?
         var separate: UnsavedLogin.Origin?
         var configured: UInt64?
@@ -52,9 +53,9 @@ extension LoginRenewal {
         case exchanging(Exchange)
         case savingToken(StoredLogin, UnsavedLogin.Origin)
         case savingEnd(StoredLogin)
-        /// The server has refused the login; then the other ways to a token are tried.
+        /// The server has refused the login. The other ways to obtain a token are tried after the save.
         case savingRefusal(Exchange, StoredLogin)
-        /// Takes back an intent that came to nothing.
+        /// Withdraws an intent that was not carried out.
         case settling(TokenRefresh.Failure)
     }
 }

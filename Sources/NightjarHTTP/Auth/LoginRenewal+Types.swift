@@ -2,11 +2,11 @@ extension LoginRenewal {
     public indirect enum Purpose: Sendable, Equatable {
         /// A call needs another token.
         case renew
-        /// The session has ended: adopts a login that somebody else has made since.
+        /// The session has ended. Adopts a login that another client has made since.
         case look(Former)
-        /// The caller logs in, in the way of a call that needs a token; also after a logout.
+        /// The caller logs in without a person, also after a logout.
         case logIn
-        /// A login has brought this token.
+        /// A login has returned this token.
         case keep(Token)
         case logOut
 
@@ -21,15 +21,15 @@ extension LoginRenewal {
     /// The login that an ended session had.
     public enum Former: Sendable, Equatable {
         case none
-        /// Logins of these lineages are not new ones: the one that the client had, and the one that its logout has found in
-        /// the store. `mustEnd`: the logout did not reach the store and is saved now.
+        /// The lineages of earlier logins, which must not be adopted: the client's own, and the one that its logout
+        /// found in the store. `mustEnd`: the logout did not reach the store and must be saved.
         case lineages([UInt64], mustEnd: Bool)
-        /// The user logged out while the store could not be read: the login that it holds now is not taken for a new one. Those
-        /// that the client had are ended there.
+        /// The user logged out while the store could not be read. The login that it holds must not be adopted. The
+        /// client's earlier logins are ended there.
         case unknown([UInt64])
     }
 
-    /// How the client can get a token without a person.
+    /// How the client can obtain a token without a person.
     public struct Abilities: Sendable {
         /// With a refresh token.
         public var refreshes: Bool
@@ -47,11 +47,11 @@ extension LoginRenewal {
         case load
         /// Take the lock and keep it until the end. Report with ``locked()`` or ``lockFailed(_:)``.
         case lock
-        /// Compare-and-swap. Report with ``saved(at:using:)``, ``conflicted(afterFailure:)`` or ``saveFailed()``; `isCritical`: try again
-        /// before a failure is reported, because what is not saved is lost.
+        /// Compare-and-swap. Report with ``saved(at:using:)``, ``conflicted(afterFailure:)`` or ``saveFailed()``.
+        /// `isCritical`: retry before reporting a failure, because an unsaved token is lost.
         case save(StoredLogin, replacing: LoginVersion?, isCritical: Bool)
-        /// Request a token with this one, or with the client's own credentials where it has no refresh token. Report with
-        /// ``exchanged(_:at:using:)``. A key says that the refresh token is spent.
+        /// Request a token with this refresh token, or with the client's own credentials if there is none. Report with
+        /// ``exchanged(_:at:using:)``. A key means that the exchange spends the refresh token.
         case exchange(Token?, key: String?)
         case end(Outcome)
     }
@@ -71,9 +71,9 @@ extension LoginRenewal {
     public enum Result: Sendable, Equatable {
         case token(Token)
         case invalidGrant
-        /// Another refusal, which spends nothing.
+        /// Another refusal, which does not spend the refresh token.
         case refused
-        /// The server cannot have seen the request.
+        /// The server cannot have received the request.
         case notSent
         /// It is unknown whether the server has spent the token.
         case unknown(TokenRefresh.Failure)

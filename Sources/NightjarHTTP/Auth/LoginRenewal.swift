@@ -8,9 +8,10 @@
 ///     keep, logOut:
 ///       load ─▶ save ─▶ renewed, unsaved or ended
 ///
-/// A save is a compare-and-swap on the version of the record. When another process has saved since, the renewal loads again
-/// and decides again, so that an older login never replaces a later one. The lock only keeps two processes from spending the
-/// same refresh token. A login and a logout need no lock, and the holder of the lock notices them when it saves.
+/// A save is a compare-and-swap on the version of the record. If another process has saved since, the renewal loads
+/// again and decides again, so that an older login never replaces a later one. The lock only prevents two processes
+/// from spending the same refresh token. A login and a logout need no lock, and the holder of the lock notices them
+/// when it saves.
 ///
 /// The intent is on disk before the refresh token is spent, with the idempotency key by which a server returns the same
 /// response to a process that takes over. The new token is on disk before it is used.
@@ -26,20 +27,20 @@ public struct LoginRenewal: Sendable {
     /// The last known record of the store.
     public private(set) var seen: SeenLogin
     private(set) var hasLoaded = false
-    /// Whether the server was asked.
+    /// True if a token was requested from the server.
     public private(set) var wasExchanged = false
     private var state = State.idle
     private var isLocked = false
     public private(set) var isAbandoned = false
     private var rounds = 0
-    /// A save of the new login failed, and may have taken place.
+    /// A save of the new login was reported as failed but may have succeeded.
     private var mayBeStored = false
     private var triedConfigured = false
     private var triedItself = false
 
     /// - Parameters:
-    ///   - held: the token in use, which expires or was refused; nil: none.
-    ///   - seen: what the client knows of the store.
+    ///   - held: the token in use, which is expiring or was refused. Nil: none.
+    ///   - seen: the last known record of the store.
     public init(
         _ purpose: Purpose, held: Token?, configured: ConfiguredToken?, seen: SeenLogin, _ abilities: Abilities
     ) {
@@ -50,7 +51,7 @@ public struct LoginRenewal: Sendable {
         self.abilities = abilities
     }
 
-    /// Whether something would be lost if the client ended now.
+    /// True if a cancellation now would lose a token, a login or a logout.
     public var mustNotBeCut: Bool {
         switch state {
         case .ended: false
@@ -61,16 +62,16 @@ public struct LoginRenewal: Sendable {
 
     // MARK: Events
 
-    /// - Parameter unsaved: what the client holds and its store lacks, as of now.
+    /// - Parameter unsaved: the login that the client currently holds and its store lacks.
     public mutating func begin(unsaved: UnsavedLogin?) -> Action {
         self.unsaved = unsaved
         return load()
     }
 
-    /// Ends without having done anything.
+    /// Ends without any effect.
     public mutating func drop() -> Action { end(.failed(.storage)) }
 
-    /// The client closes, or somebody has logged in or out: an exchange that has not begun does not begin.
+    /// The client is closing, or a login or logout has started. An exchange that has not started is skipped.
     public mutating func abandon() { isAbandoned = true }
 
     public mutating func loaded(
@@ -91,7 +92,7 @@ public struct LoginRenewal: Sendable {
             let hasLogin = stored?.token != nil
             func isStored(_ lineages: [UInt64]) -> Bool { stored.map { lineages.contains($0.lineage) } ?? false }
             switch former {
-            // A logout that could not be saved is saved now, unless somebody has logged in meanwhile.
+            // A logout that could not be saved is saved now, unless another login has been saved since.
             case .lineages(let lineages, mustEnd: true) where !hasLogin || isStored(lineages):
                 return end(stored, of: isStored(lineages) ? stored?.lineage : lineages.first, using: &random)
             case .unknown(let lineages):
@@ -123,7 +124,7 @@ public struct LoginRenewal: Sendable {
         case .savingIntent(var exchange, let intent):
             seen = .version(intent.version)
             exchange.over = intent
-            // From now on the store has its token.
+            // From now on the store contains its token.
             unsaved = nil
             return send(exchange)
         case .savingToken(let login, _):
@@ -140,9 +141,9 @@ public struct LoginRenewal: Sendable {
         }
     }
 
-    /// Another process has saved since.
+    /// Reports that another process has saved since.
     ///
-    /// - Parameter afterFailure: an earlier try of this save failed. It may have taken place, and been replaced.
+    /// - Parameter afterFailure: an earlier attempt at this save failed. It may have taken place and been replaced.
     public mutating func conflicted(afterFailure: Bool) -> Action {
         if afterFailure {
             mayBeStored = true
@@ -187,7 +188,7 @@ public struct LoginRenewal: Sendable {
             token.lineage = exchange.lineage
             return end(.unsaved(UnsavedLogin(token: token, origin: origin, configured: exchange.configured)))
         case .invalidGrant:
-            // The client's own credentials were refused, and the store has no login that has ended with them.
+            // The client's own credentials were refused. If the store holds a login, it has not ended with them.
             guard exchange.separate == nil, let over = exchange.over, over.token != nil else { return end(.ended) }
             let tombstone = StoredLogin(
                 .refused, lineage: over.lineage, generation: StoredLogin.generation(after: over),
@@ -244,15 +245,15 @@ public struct LoginRenewal: Sendable {
             origin: .login(before: .version(stored?.version), mayBeStored: false))
     }
 
-    /// The configured token, unless a client has put it into the store before: its refresh token is spent by now.
+    /// The configured token, unless a client has already stored it; its refresh token has then been spent.
     private func usable(over stored: StoredLogin?) -> ConfiguredToken? {
         guard let configured, !triedConfigured else { return nil }
-        // A store that has lost the login of a client: somebody has removed it.
+        // An empty store although this client holds a login: someone has deleted the record.
         guard let stored else { return held == nil ? configured : nil }
         return stored.configured == configured.identity ? nil : configured
     }
 
-    /// Whether a token serves where the one that is held does not.
+    /// True if the token can be used in place of the held one.
     private func serves(_ token: Token, at now: Timestamp) -> Bool {
         if held != nil, token.access == held?.access { return false }
         return token.expiry.map { $0 > now } ?? true
@@ -263,7 +264,7 @@ public struct LoginRenewal: Sendable {
         after refused: Exchange, over tombstone: StoredLogin, at now: Timestamp,
         using random: inout some RandomNumberGenerator
     ) -> Action {
-        // A logout in this client stands, though another process has logged in since.
+        // A logout in this client stands, even if another process has logged in since.
         if case .look = purpose { return end(.ended) }
         if let configured = usable(over: tombstone), configured.token.refresh != refused.token?.refresh,
             configured.token.refresh != held?.refresh
@@ -294,7 +295,7 @@ public struct LoginRenewal: Sendable {
         guard !isAbandoned else { return end(.failed(.network)) }
         let spends = basis.token?.refresh != nil && abilities.refreshes
         guard spends || abilities.logsInByItself else { return end(.ended) }
-        // The refresh token may have reached the server already: with another key it would be spent twice.
+        // The refresh token may have reached the server already. With another key it would be spent twice.
         let taken = basis.key.flatMap { IdempotencyKey($0) }
         let key = spends ? (taken ?? IdempotencyKey(using: &random)).text : nil
         let exchange = Exchange(
@@ -328,7 +329,8 @@ public struct LoginRenewal: Sendable {
     private mutating func end(
         _ stored: StoredLogin?, of lineage: UInt64?, using random: inout some RandomNumberGenerator
     ) -> Action {
-        // Also over another tombstone: a login that was not saved and came before this logout must not replace it.
+        // Also replaces another tombstone: a login that was not saved and preceded this logout must not replace it
+        // later.
         let tombstone = StoredLogin(
             .loggedOut, lineage: lineage ?? random.next(), generation: StoredLogin.generation(after: stored),
             configured: stored?.configured)
@@ -336,7 +338,7 @@ public struct LoginRenewal: Sendable {
         return .save(tombstone, replacing: stored?.version, isCritical: true)
     }
 
-    /// Takes back an intent that has spent nothing, unless another process may have spent something with it.
+    /// Withdraws an intent that has spent nothing, unless another process may have spent the token with it.
     private mutating func settle(_ exchange: Exchange, _ failure: TokenRefresh.Failure) -> Action {
         if !exchange.takesOver { unsaved?.key = nil }
         guard exchange.key != nil, exchange.separate == nil, !exchange.takesOver, var login = exchange.over else {
@@ -349,7 +351,7 @@ public struct LoginRenewal: Sendable {
         return .save(login, replacing: exchange.over?.version, isCritical: true)
     }
 
-    /// The store cannot be read or written: a new login is used without it.
+    /// The store cannot be read or written. A new login is used without it.
     private mutating func storeFailed() -> Action {
         guard case .keep(let token) = purpose else { return end(.failed(.storage)) }
         return end(.unsaved(UnsavedLogin(token: token, origin: .login(before: seen, mayBeStored: mayBeStored))))
@@ -365,6 +367,7 @@ public struct LoginRenewal: Sendable {
         return end(.failed(.storage))
     }
 
-    /// Conflicts after which a renewal gives up: each means that another process has logged in or out.
+    /// The number of conflicts after which a renewal fails. Each conflict means that another process has logged in or
+    /// out.
     private static let mostRounds = 16
 }

@@ -1,22 +1,22 @@
-/// What is sent to an OAuth 2.0 server: a form, and for some clients a field beside it.
+/// A request to an OAuth 2.0 server: a form, and for some clients an Authorization field.
 public struct OAuthRequest: Sendable, CustomStringConvertible, CustomReflectable {
-    /// How a client proves who it is. RFC 6749 section 2.3.1.
+    /// How the client authenticates. RFC 6749 section 2.3.1.
     public enum ClientAuthentication: Sendable, CustomStringConvertible, CustomReflectable {
-        /// Servers that know their users alone.
+        /// No client identification, for servers that identify users only.
         case unnamed
-        /// An app on a device, which can keep no secret: its name only.
+        /// A public client, which cannot keep a secret: only its identifier is sent.
         case none(id: String)
         case basic(id: String, secret: String)
-        /// In the form.
+        /// Identifier and secret as form items.
         case post(id: String, secret: String)
 
         public var description: String { "client ***" }
         public var customMirror: Mirror { Mirror(self, children: []) }
     }
 
-    /// In their order; for ``FormEncoding/encode(_:)``.
+    /// The form items in order, for ``FormEncoding/encode(_:)``.
     public let form: [(name: String, value: String)]
-    /// The value of Authorization, if there is to be one.
+    /// The value of the Authorization field, if any.
     public let authorization: String?
 
     public var description: String { "OAuth request ***" }
@@ -33,37 +33,37 @@ public struct OAuthRequest: Sendable, CustomStringConvertible, CustomReflectable
             form += [("client_id", id), ("client_secret", secret)]
             authorization = nil
         case .basic(let id, let secret):
-            // Encoded as a form before they are joined: an id may hold a colon. RFC 6749 section 2.3.1.
+            // Form-encoded before they are joined, because an identifier may contain a colon. RFC 6749 section 2.3.1.
             let login = OAuthRequest.encoded(id) + ":" + OAuthRequest.encoded(secret)
             authorization = "Basic " + Base64.encode(login.utf8)
         }
         self.form = form
     }
 
-    /// RFC 6749 section 6.
+    /// Refreshes a token. RFC 6749 section 6.
     public static func refresh(_ token: String, scope: String? = nil, client: ClientAuthentication) -> OAuthRequest {
         OAuthRequest([("grant_type", "refresh_token"), ("refresh_token", token), ("scope", scope)], client)
     }
 
-    /// RFC 6749 section 4.4.
+    /// Requests a token with the client's own credentials. RFC 6749 section 4.4.
     public static func clientCredentials(scope: String? = nil, client: ClientAuthentication) -> OAuthRequest {
         OAuthRequest([("grant_type", "client_credentials"), ("scope", scope)], client)
     }
 
-    /// To the device authorization endpoint. RFC 8628 section 3.1.
+    /// Requests a device code from the device authorization endpoint. RFC 8628 section 3.1.
     public static func deviceAuthorization(scope: String? = nil, client: ClientAuthentication) -> OAuthRequest {
         OAuthRequest([("scope", scope)], client)
     }
 
-    /// To the token endpoint, until the user has decided. RFC 8628 section 3.4.
+    /// Polls the token endpoint with a device code. RFC 8628 section 3.4.
     public static func deviceCode(_ code: String, client: ClientAuthentication) -> OAuthRequest {
         OAuthRequest(
             [("grant_type", "urn:ietf:params:oauth:grant-type:device_code"), ("device_code", code)], client)
     }
 
-    /// RFC 6749 section 4.1.3 with RFC 7636 section 4.5.
+    /// Exchanges an authorization code for a token. RFC 6749 section 4.1.3 with RFC 7636 section 4.5.
     ///
-    /// - Parameter redirect: the same as in the authorization request.
+    /// - Parameter redirect: the same redirect URI as in the authorization request.
     public static func authorizationCode(
         _ code: String, redirect: String, verifier: ProofKey, client: ClientAuthentication
     ) -> OAuthRequest {
@@ -74,9 +74,9 @@ public struct OAuthRequest: Sendable, CustomStringConvertible, CustomReflectable
             ], client)
     }
 
-    /// The query of the page that the user is sent to. RFC 6749 section 4.1.1 with RFC 7636 section 4.3.
+    /// The query of the authorization URL that the user opens. RFC 6749 section 4.1.1 with RFC 7636 section 4.3.
     ///
-    /// - Parameter state: comes back with the code, and has to be compared: it must not be guessable.
+    /// - Parameter state: an unpredictable value that is returned with the code and must be compared.
     public static func authorizationQuery(
         clientID: String, redirect: String, scope: String? = nil, state: String, proof: ProofKey
     ) -> String {

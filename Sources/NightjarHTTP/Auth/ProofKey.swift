@@ -1,17 +1,18 @@
-/// Proof that who redeems a code is who has asked for it (PKCE), by S256. RFC 7636.
+/// A PKCE proof key with the S256 method: proves that the client that redeems a code is the one that requested it. RFC
+/// 7636.
 public struct ProofKey: Sendable, CustomStringConvertible, CustomReflectable {
-    /// Kept until the code is redeemed, and shown to nobody.
+    /// The secret verifier, kept until the code is redeemed.
     public let verifier: String
-    /// Goes with the user to the server.
+    /// The challenge, sent in the authorization URL.
     public let challenge: String
 
-    /// As many as RFC 7636 section 4.1 recommends.
+    /// The number of random bytes that RFC 7636 section 4.1 recommends.
     public static let randomByteCount = 32
 
     /// - Parameters:
-    ///   - random: ``randomByteCount`` bytes that cannot be guessed.
-    ///   - sha256: the digest, 32 bytes: this module has no cryptography.
-    /// - Returns: nil for another number of bytes.
+    ///   - random: ``randomByteCount`` unpredictable bytes.
+    ///   - sha256: computes the 32-byte digest, because this module contains no cryptography.
+    /// - Returns: nil if `random` has another length.
     public init?(random: [UInt8], sha256: ([UInt8]) -> [UInt8]) {
         guard random.count == ProofKey.randomByteCount else { return nil }
         let verifier = ProofKey.base64URL(random)
@@ -24,7 +25,7 @@ public struct ProofKey: Sendable, CustomStringConvertible, CustomReflectable {
     public var description: String { "proof key ***" }
     public var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// RFC 4648 section 5, without padding.
+    /// Encodes as base64url without padding. RFC 4648 section 5.
     static func base64URL(_ bytes: [UInt8]) -> String {
         let text = Base64.encode(bytes).utf8.compactMap { byte -> UInt8? in
             switch byte {

@@ -1,7 +1,8 @@
-/// The order in which one client uses its credential store.
+/// Orders the uses of the credential store by one client.
 ///
-/// Logins and logouts take effect in their order and wait for nothing else: an exchange with the server may take a minute.
-/// A renewal waits for the logins and logouts before it, whose outcome it must find in the store, and for the renewal
+/// Logins and logouts take effect in order and do not wait for renewals, because an exchange with the server may take a
+/// minute. A renewal waits for the logins and logouts before it, whose result it must find in the store, and for the
+/// renewal before it, whose token it may have to save.
 /// before it, whose token it may have to save.
 public struct RenewalQueue: Sendable {
     public typealias ID = UInt64
@@ -12,7 +13,7 @@ public struct RenewalQueue: Sendable {
         var isRunning = false
     }
 
-    /// Running and waiting, in the order in which they came.
+    /// Running and waiting entries in order of arrival.
     private var entries: [Entry] = []
     private var lastID: ID = 0
 
@@ -26,7 +27,8 @@ public struct RenewalQueue: Sendable {
         return lastID
     }
 
-    /// - Returns: the next that begins now. It may end at once, so ask again after that.
+    /// - Returns: the next entry that can start now. It may end immediately, so call `next()` again until it returns
+    ///   nil.
     public mutating func next() -> ID? {
         var (isChanging, isRenewing) = (false, false)
         for index in entries.indices {

@@ -1,11 +1,11 @@
-/// Which record a credential store holds. Two records of one store never have the same version.
+/// The version of a record in a credential store. Two records of one store never have the same version.
 public struct LoginVersion: Sendable, Hashable, CustomStringConvertible {
-    /// The login: a random number drawn when somebody logs in and kept by every refresh.
+    /// The login: a random number that is drawn at login and kept by every refresh.
     public var lineage: UInt64
-    /// One more with each save, across logins and logouts: the number never restarts.
+    /// Incremented by each save, across logins and logouts.
     public var generation: UInt64
-    /// Whether the record is a tombstone. Generations restart when somebody deletes the store: a client that has loaded the
-    /// login before must not take the tombstone that another client saves after that for the login.
+    /// True if the record is a tombstone. Generations restart when the store is deleted. A client that loaded the login
+    /// before must not mistake a tombstone that is saved later for that login.
     public var hasEnded: Bool
 
     public init(lineage: UInt64, generation: UInt64, hasEnded: Bool = false) {
@@ -17,33 +17,35 @@ public struct LoginVersion: Sendable, Hashable, CustomStringConvertible {
     public var description: String { "\(generation) of login \(String(lineage, radix: 16))" }
 }
 
-/// The record of a credential store: a login, or the tombstone of one that has ended. Its description shows no secrets.
+/// The record of a credential store: a login, or the tombstone of a login that has ended. Its description contains no
+/// secrets.
 ///
-/// A tombstone stays in the store so that a client with an older token cannot bring the login back, and so that a store
-/// whose user has logged out differs from one that nobody has used.
+/// A tombstone stays in the store so that a client with an older token cannot restore the login, and so that a store
+/// after a logout differs from one that was never used.
 public struct StoredLogin: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
     /// Why a login has ended.
     public enum Ending: UInt8, Sendable {
-        /// The user logged out. Only another login starts a session again.
+        /// The user logged out. Only a new login starts a session again.
         case loggedOut = 1
-        /// The server no longer accepts the login (`invalid_grant`). A client that can log in by itself may do so.
+        /// The server no longer accepts the login (`invalid_grant`). A client that can log in without a person may do
+        /// so.
         case refused = 2
     }
 
     public private(set) var version: LoginVersion
     /// Nil once the login has ended.
     public private(set) var token: Token?
-    /// Nil while the login lasts.
+    /// Nil unless the login has ended.
     public private(set) var ending: Ending?
-    /// An exchange of the refresh token that was started and is not known to have ended.
+    /// An exchange of the refresh token that was started and whose end is unknown.
     public var pending: PendingExchange?
-    /// Identifies the configured token (``ConfiguredToken``) that a client has put into the store last; nil: none.
+    /// Identifies the configured token (``ConfiguredToken``) that was last stored. Nil: none.
     public var configured: UInt64?
 
     public var lineage: UInt64 { version.lineage }
     public var generation: UInt64 { version.generation }
 
-    /// - Parameter lineage: nil takes that of the token, or 0.
+    /// - Parameter lineage: nil uses the lineage of the token, or 0.
     public init(
         token: Token, lineage: UInt64? = nil, generation: UInt64, pending: PendingExchange? = nil,
         configured: UInt64? = nil
@@ -62,11 +64,12 @@ public struct StoredLogin: Sendable, Equatable, CustomStringConvertible, CustomR
         self.configured = configured
     }
 
-    /// The generation of a record that replaces `stored`. Versions are compared for equality, so that the number may wrap.
+    /// The generation of a record that replaces `stored`. The number may wrap, because versions are only compared for
+    /// equality.
     public static func generation(after stored: StoredLogin?) -> UInt64 { (stored?.generation ?? 0) &+ 1 }
 
-    /// Whether this may be saved over `stored` by a client that replaces `version`. A record that is there already was saved
-    /// by a call that failed after that, such as one whose fsync failed: it is written again, to be durable.
+    /// True if this record may be saved over `stored` by a client that replaces `version`. A record equal to this one
+    /// was saved by a call that failed later, such as in fsync. It is written again to make it durable.
     public func mayReplace(_ stored: StoredLogin?, of version: LoginVersion?) -> Bool {
         stored?.version == version || stored == self
     }
@@ -81,9 +84,9 @@ public struct StoredLogin: Sendable, Equatable, CustomStringConvertible, CustomR
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// A refresh token on its way to the server. A client that finds one of a process that died cannot know whether it arrived.
+/// A refresh token that was sent to the server. If its process has died, it is unknown whether the server received it.
 public struct PendingExchange: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
-    /// The idempotency key, with which the same exchange can be requested again.
+    /// The idempotency key with which the same exchange can be requested again.
     public var key: String
     public var began: Timestamp
 
@@ -96,10 +99,10 @@ public struct PendingExchange: Sendable, Equatable, CustomStringConvertible, Cus
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// The token of a client's configuration, with which an unused store begins.
+/// The token in a client's configuration. Used if the store has never been used.
 public struct ConfiguredToken: Sendable, Equatable {
     public var token: Token
-    /// A digest of the token, by which a store remembers that the token was used up.
+    /// A digest of the token, by which a store records that the token was used.
     public var identity: UInt64
 
     public init(token: Token, identity: UInt64) {

@@ -1,13 +1,14 @@
-/// An access token and what came with it. RFC 6749 section 5.1. Shows its secrets to nobody.
+/// An access token and its metadata. RFC 6749 section 5.1. Its description contains no secrets.
 public struct Token: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     public var access: String
     public var refresh: String?
-    /// As the server wrote it, mostly `Bearer`.
+    /// The token type as the server wrote it, usually `Bearer`.
     public var type: String
-    /// By our clock; nil when the server named no end.
+    /// The expiry by the local clock. Nil if the server specified none.
     public var expiry: Timestamp?
     public var scope: String?
-    /// The login that it comes of: a number made up when somebody logs in, which each renewal hands on. Nil: not known.
+    /// The login that the token comes from: a random number that is drawn at login and kept by each refresh. Nil if
+    /// unknown.
     public var lineage: UInt64?
 
     public init(
@@ -22,9 +23,10 @@ public struct Token: Sendable, Equatable, CustomStringConvertible, CustomDebugSt
         self.lineage = lineage
     }
 
-    /// The value of Authorization. RFC 6750 section 2.1 writes `Bearer` so, and servers exist that insist on it.
+    /// The value of the Authorization field. The scheme is written as `Bearer` (RFC 6750 section 2.1), because some
+    /// servers compare it by case.
     ///
-    /// - Returns: nil for a token or a type that would not be one value of a field.
+    /// - Returns: nil if the token or its type is not valid in a field value.
     public var authorization: String? {
         let scheme = ASCII.equalIgnoringCase(type.utf8, "bearer".utf8) ? "Bearer" : type
         guard FieldSyntax.isToken(scheme.utf8), !access.isEmpty,

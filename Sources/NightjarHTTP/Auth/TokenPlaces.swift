@@ -1,39 +1,40 @@
-/// Where the tokens are in the answer of a server that is no OAuth server, or not quite.
+/// The locations of the tokens in a response that is not, or not fully, an OAuth response.
 public struct TokenPlaces: Sendable, Equatable {
     public enum Expiry: Sendable, Equatable {
-        /// Seconds from the answer on.
+        /// The lifetime in seconds, counted from the response.
         case lifetime(JSONPointer)
-        /// A moment: text as ISO 8601 has it, or seconds or milliseconds since 1970.
+        /// A timestamp: ISO 8601 text, or seconds or milliseconds since 1970.
         case moment(JSONPointer)
     }
 
     public var access = JSONPointer(tokens: ["access_token"])
     public var refresh = JSONPointer(tokens: ["refresh_token"])
     public var expiry = Expiry.lifetime(JSONPointer(tokens: ["expires_in"]))
-    /// The scheme of Authorization under which the server expects the token; Bearer where its response names none.
+    /// The Authorization scheme for the token. Bearer if the response contains none.
     public var type = JSONPointer(tokens: ["token_type"])
     public var scope = JSONPointer(tokens: ["scope"])
 
     public init() {}
 
     /// - Parameters:
-    ///   - old: the token that was refreshed: what the answer leaves out stays as it was.
-    ///   - now: when the request was sent.
-    /// - Throws: `decoding` for an answer without a token where one should be; an error of the status for one that is about
-    ///   the moment (429, 5xx and the like). Without a word of the answer: it may hold secrets.
+    ///   - old: the token that was refreshed. Members missing in the response keep its values.
+    ///   - now: the time at which the request was sent.
+    /// - Throws: `decoding` if a successful response contains no token; an error of the status for a temporary
+    ///   condition (429, 5xx and similar). Messages do not quote the response, which may contain secrets.
     public func read(
         status: Int, body: UnsafeRawBufferPointer, replacing old: Token? = nil, at now: Timestamp
     ) throws(NightjarError) -> TokenResponse {
         guard body.count <= TokenResponse.largestBody else {
-            throw NightjarError(.tooLarge, "the login's answer is larger than 1 MiB")
+            throw NightjarError(.tooLarge, "the login response is larger than 1 MiB")
         }
         let json = try? JSONValue(parsing: body)
         guard 200..<300 ~= status else { return .refused(try refusal(status, json)) }
-        guard let json else { throw NightjarError(.decoding, "the login was answered \(status) with no JSON") }
+        guard let json else { throw NightjarError(.decoding, "the login response has status \(status) but no JSON") }
         guard let token = access.value(in: json)?.nonEmptyText else {
             if let code = json["error"]?.nonEmptyText { return .refused(TokenPlaces.refusal(code, json)) }
             throw NightjarError(
-                .decoding, "the login's answer has no text at \(quoted(access.description)), where its token should be")
+                .decoding,
+                "the login response has no string at \(quoted(access.description)), where the token is expected")
         }
         return .token(
             Token(
@@ -45,16 +46,16 @@ public struct TokenPlaces: Sendable, Equatable {
     private func refusal(_ status: Int, _ json: JSONValue?) throws(NightjarError) -> TokenResponse.Refusal {
         switch status {
         case 401: return TokenPlaces.refusal("invalid_grant", json)
-        // Without JSON it may be of something between us and the server, and ends no login.
+        // A 403 without JSON may come from an intermediary, so it does not end the login.
         case 403: return TokenPlaces.refusal(json == nil ? "forbidden" : "invalid_grant", json)
         case 408, 425, 429, 500...:
             throw NightjarError(
                 status == 429 ? .rateLimited : status >= 500 ? .server : .connectionLost,
-                "the login was answered \(status)")
+                "the login response has status \(status)")
         case 400..<500:
-            // Of another status nobody knows whether it is about the login or about how we ask.
+            // Other statuses may refer to the login or to the form of the request.
             return TokenPlaces.refusal(json?["error"]?.nonEmptyText ?? "invalid_request", json)
-        default: throw NightjarError(.protocol, "the login was answered \(status)")
+        default: throw NightjarError(.protocol, "the login response has status \(status)")
         }
     }
 
@@ -79,7 +80,7 @@ public struct TokenPlaces: Sendable, Equatable {
         }
     }
 
-    /// As milliseconds the year 1973, as seconds 5138.
+    /// The threshold between seconds and milliseconds: the year 1973 in milliseconds, 5138 in seconds.
     private static let firstMilliseconds: Int64 = 100_000_000_000
 
     private static func moment(_ number: Int64) -> Timestamp? {

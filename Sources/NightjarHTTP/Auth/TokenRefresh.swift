@@ -1,20 +1,20 @@
-/// One refresh for any number of calls with a token that has run out or was refused.
+/// Shares one token refresh among any number of calls whose token has expired or was refused.
 ///
-///     signed out ──signedIn──▶ held ──401, expiry, a failure before──▶ refreshing ──succeeded──▶ held, one version on
+///     signed out ──signedIn──▶ held ──401, expiry, an earlier failure──▶ refreshing ──succeeded──▶ held, next version
 ///                                                                          ├──invalid_grant──▶ signed out
 ///                                                                          └──other failure──▶ held, version failed
 ///
-/// Knows versions of tokens and no token. The actions are carried out in their order. Each may be completed at once, from
-/// inside of the loop over them: the state is final before they are returned, and what calls the outside comes last. The
-/// refresh itself must not ask this machine, or it would wait for itself.
+/// The machine handles versions of tokens, not tokens. Actions must be carried out in order. An action may complete
+/// synchronously while the caller iterates over the actions: the state is final before they are returned, and actions
+/// that call external code come last. The refresh itself must not use this machine, or it would wait for itself.
 public struct TokenRefresh: Sendable {
     public typealias Call = UInt64
     public typealias Version = UInt64
 
-    /// One moment on two clocks: that of the calendar, for a token outlives the process, and one that does not jump.
+    /// One point in time on two clocks: the wall clock, because a token outlives the process, and a monotonic clock.
     public struct Moment: Sendable, Equatable {
         public var wall: Timestamp
-        /// In nanoseconds.
+        /// Nanoseconds of the monotonic clock.
         public var steady: UInt64
 
         public init(wall: Timestamp, steady: UInt64) {
@@ -30,18 +30,18 @@ public struct TokenRefresh: Sendable {
     }
 
     public enum Failure: Sendable, Equatable {
-        /// The server no longer knows the login. RFC 6749 section 5.2.
+        /// The server no longer accepts the login. RFC 6749 section 5.2.
         case invalidGrant
-        /// Any other refusal, for instance a server error: says nothing about the login.
+        /// Any other refusal, such as a server error. The login is unaffected.
         case refused
         case network
         case timedOut
-        /// Where the token is kept cannot be read, written or locked.
+        /// The credential store cannot be read, written or locked.
         case storage
     }
 
     public enum Reason: Sendable, Equatable {
-        /// 401 also with the token it was sent with the second time.
+        /// The server responded 401 again after the call was sent with another token.
         case unauthorized
         case loginRequired
         case refreshFailed(Failure)
@@ -51,19 +51,21 @@ public struct TokenRefresh: Sendable {
     public enum Action: Sendable, Equatable {
         case attach(Call, Version)
         case wait(Call)
-        /// Tell ``succeeded(_:expiry:canRefresh:wasExchanged:at:)`` or ``failed(_:_:wasExchanged:)`` with the same refresh.
+        /// Start a refresh and report its result with ``succeeded(_:expiry:canRefresh:wasExchanged:at:)`` or
+        /// ``failed(_:_:wasExchanged:)``.
         case startRefresh(Refresh)
         case replay(Call, Version)
         case fail(Call, Reason)
-        /// Forget the tokens, in every store.
+        /// Delete the tokens in every store.
         case clear
         case callLoginRequired
     }
 
     public struct Settings: Sendable {
-        /// How long before its end a token is taken for expired; at most a quarter of what remained when it came.
+        /// How long before its expiry a token is treated as expired. At most a quarter of its lifetime when it was
+        /// received.
         public var skew = Duration.seconds(30)
-        /// For one refresh, whatever the timeouts of the calls that wait for it. Zero: no limit.
+        /// The timeout of one refresh, whatever the timeouts of the calls that wait for it. Zero: unlimited.
         public var timeout = Duration.seconds(30)
         public var refreshLimit = 5
         public var refreshWindow = Duration.seconds(30)
@@ -76,10 +78,10 @@ public struct TokenRefresh: Sendable {
         @usableFromInline var version: Version
         @usableFromInline var refreshesFrom: Timestamp?
         @usableFromInline var canRefresh: Bool
-        /// Whether it may do beyond the time that is known of it: false for one that had run out when it came and is none of a
-        /// refresh.
+        /// Whether the token may be used after its known expiry. False for a token that had already expired when it was
+        /// received and does not come from a refresh.
         @usableFromInline var mayServe: Bool
-        /// Set from the first failure of its refresh on, for good: it is not sent any more.
+        /// The result of the first failed refresh of this token. The token is not sent any more.
         @usableFromInline var failure: Reason?
     }
 
@@ -95,39 +97,39 @@ public struct TokenRefresh: Sendable {
     @usableFromInline private(set) var running: Running?
     private var lastVersion: Version = 0
     private var lastNumber: UInt64 = 0
-    /// Outcomes of refreshes up to this one come too late.
+    /// Results of refreshes up to this number are ignored.
     private var settledNumber: UInt64 = 0
-    /// Within the window, on the steady clock; no more than the limit.
+    /// The start times within the window, on the monotonic clock. At most as many as the limit.
     private var starts: [UInt64] = []
     private var queue: [Call] = []
-    /// Whether the call was sent before. Calls that have left are still in `queue`.
+    /// Maps each waiting call to whether it was sent before. Calls that have been removed may still be in `queue`.
     private var waiting: [Call: Bool] = [:]
     private var replayed: Set<Call> = []
 
-    /// - Parameter isShared: others may put a new token where it is kept: a refresh looks there, also for one that cannot be
-    ///   refreshed, once it is refused.
+    /// - Parameter isShared: other clients may put a new token into the store. A refresh then reads the store, even for
+    ///   a token that cannot be refreshed, once it is refused.
     public init(_ settings: Settings = Settings(), isShared: Bool = false) {
         self.settings = settings
         self.isShared = isShared
     }
 
-    /// The token that calls are sent with; nil when signed out.
+    /// The version of the token with which calls are sent. Nil without a login.
     public var version: Version? { held?.version }
     public var isRefreshing: Bool { running != nil }
     public var waiterCount: Int { waiting.count }
-    /// When ``timerFired(at:)`` has to be told next, on the steady clock.
+    /// The time, on the monotonic clock, at which ``timerFired(at:)`` must be called next.
     public var deadline: UInt64? { running?.deadline }
 
     // MARK: The login
 
-    /// A token came from a login, a store or another process. Outcomes of refreshes that run now are void.
+    /// A login, a store or another process has supplied a token. The results of running refreshes are ignored.
     public mutating func signedIn(expiry: Timestamp?, canRefresh: Bool, at now: Moment) -> [Action] {
         settledNumber = lastNumber
         return hold(
             expiry: expiry, canRefresh: canRefresh, mayServe: expiry.map { $0 > now.wall } ?? true, at: now)
     }
 
-    /// The user signed out.
+    /// The user logged out.
     public mutating func signedOut() -> [Action] {
         guard held != nil else { return [] }
         return forget()
@@ -135,8 +137,8 @@ public struct TokenRefresh: Sendable {
 
     // MARK: Calls
 
-    /// The version to send a call with, where nothing has to be asked or remembered for it: what ``wants(_:at:)`` would
-    /// answer for most, without its array. Inlined, or who holds this machine in a class would copy it to ask.
+    /// The version to send a call with, if no refresh is due. A fast path for ``wants(_:at:)`` that allocates no array.
+    /// Inlined, because otherwise an owner that holds this machine in a class would copy it for the call.
     @inlinable
     public func versionAtHand(at now: Timestamp) -> Version? {
         guard let held, running == nil, held.failure == nil else { return nil }
@@ -150,12 +152,13 @@ public struct TokenRefresh: Sendable {
         if running != nil { return [join(call, wasSent: false)] }
         let isDue = held.canRefresh && held.refreshesFrom.map { $0 <= now.wall } ?? false
         guard held.failure != nil || isDue else { return [.attach(call, held.version)] }
-        // A server that gives tokens of short life: the one there is may do, and says so itself where it does not.
+        // The server issues tokens with a short lifetime and the refresh limit is reached. The current token is sent;
+        // if it has expired, the server responds with 401.
         if held.failure == nil, held.mayServe, pause(at: now) != nil { return [.attach(call, held.version)] }
         return [join(call, wasSent: false)] + start(at: now)
     }
 
-    /// A call was answered with 401.
+    /// A call received a 401 response.
     public mutating func refused(_ call: Call, sentWith version: Version, at now: Moment) -> [Action] {
         assert(version <= lastVersion, "a version that was never attached")
         guard !replayed.contains(call) else { return [.fail(call, .unauthorized)] }
@@ -169,9 +172,9 @@ public struct TokenRefresh: Sendable {
         return [join(call, wasSent: true)] + start(at: now)
     }
 
-    /// A call was answered, has failed or was cancelled. The refresh it may have waited for goes on.
+    /// A call has completed, failed or was cancelled. A refresh that it was waiting for continues.
     public mutating func ended(_ call: Call) {
-        // Most calls wait for nothing, and end here.
+        // The fast path: most calls wait for nothing.
         if !replayed.isEmpty { replayed.remove(call) }
         guard !waiting.isEmpty, waiting.removeValue(forKey: call) != nil else { return }
         if queue.count > 2 * waiting.count + 16 { queue.removeAll { waiting[$0] == nil } }
@@ -179,20 +182,22 @@ public struct TokenRefresh: Sendable {
 
     // MARK: The refresh
 
-    /// The new token is safe in its store.
+    /// The new token is in its store.
     ///
-    /// - Parameter wasExchanged: false where it was found there, which the limit of refreshes is not for.
+    /// - Parameter wasExchanged: false if the token was found in the store. It does not count towards the limit of
+    ///   refreshes.
     public mutating func succeeded(
         _ refresh: Refresh, expiry: Timestamp?, canRefresh: Bool, wasExchanged: Bool = true, at now: Moment
     ) -> [Action] {
         if !wasExchanged, running?.refresh == refresh { _ = starts.popLast() }
-        // One that timed out may still end, and has then replaced the token; of two the later is right.
+        // A refresh that timed out may still complete, and has then replaced the token. The later one wins.
         guard held != nil, refresh.number > settledNumber else { return [] }
         settledNumber = refresh.number
         return hold(expiry: expiry, canRefresh: canRefresh, mayServe: true, at: now)
     }
 
-    /// - Parameter wasExchanged: false where the server was not asked, which the limit of refreshes is not for.
+    /// - Parameter wasExchanged: false if no request was sent to the server. It does not count towards the limit of
+    ///   refreshes.
     public mutating func failed(_ refresh: Refresh, _ failure: Failure, wasExchanged: Bool = true) -> [Action] {
         if !wasExchanged, running?.refresh == refresh { _ = starts.popLast() }
         guard let held, refresh.number > settledNumber, refresh.version == held.version else { return [] }
@@ -202,7 +207,7 @@ public struct TokenRefresh: Sendable {
         return giveUp(.refreshFailed(failure))
     }
 
-    /// Time has passed.
+    /// The timer expired.
     public mutating func timerFired(at now: Moment) -> [Action] {
         guard let running, running.deadline <= now.steady else { return [] }
         return failed(running.refresh, .timedOut)
@@ -223,7 +228,7 @@ public struct TokenRefresh: Sendable {
         return [.startRefresh(refresh)]
     }
 
-    /// How long none may start, for there were too many; nil: one may.
+    /// How long no refresh may start because the limit is reached. Nil if one may start.
     private mutating func pause(at now: Moment) -> Duration? {
         let window = TokenRefresh.nanoseconds(settings.refreshWindow)
         starts.removeAll { now.steady >= $0 && now.steady - $0 >= window }
@@ -270,7 +275,7 @@ public struct TokenRefresh: Sendable {
     }
 
     private func refreshTime(expiry: Timestamp, now: Timestamp) -> Timestamp? {
-        // Both are seconds of the years 0 to 9999.
+        // Both values are seconds in the years 0 to 9999, so the difference does not overflow.
         let skew = min(settings.skew.inSeconds, Double(max(expiry.seconds - now.seconds, 0)) / 4)
         return Timestamp(secondsSince1970: expiry.seconds - Int64(max(skew, 0)), nanoseconds: expiry.nanoseconds)
     }
@@ -281,21 +286,22 @@ public struct TokenRefresh: Sendable {
 extension TokenRefresh.Reason {
     public var error: NightjarError {
         switch self {
-        case .unauthorized: NightjarError(.unauthorized, "the server refused the call also with a new token")
-        case .loginRequired: NightjarError(.unauthorized, "there is no login, or the server has ended it: log in again")
+        case .unauthorized: NightjarError(.unauthorized, "the server rejected the call even with a new token")
+        case .loginRequired: NightjarError(.unauthorized, "there is no login, or the server has ended it; log in again")
         case .refreshFailed(.invalidGrant):
             NightjarError(.unauthorized, "the server has ended the login (invalid_grant)")
         case .refreshFailed(.refused):
-            NightjarError(.unauthorized, "the server did not refresh the token; the login is kept")
+            NightjarError(.unauthorized, "token refresh failed: the server refused; the login is kept")
         case .refreshFailed(.network):
-            NightjarError(.connectionLost, "the token could not be refreshed for the network; the login is kept")
+            NightjarError(.connectionLost, "token refresh failed: the server could not be reached; the login is kept")
         case .refreshFailed(.timedOut):
-            NightjarError(.timeout, "the token was not refreshed in time; the login is kept", phase: .total)
+            NightjarError(.timeout, "token refresh failed: it timed out; the login is kept", phase: .total)
         case .refreshFailed(.storage):
-            NightjarError(.storage, "the token could not be refreshed for where it is kept; the login stands")
+            NightjarError(.storage, "token refresh failed: the credential store could not be used; the login is kept")
         case .tooManyRefreshes(let wait):
             NightjarError(
-                .unauthorized, "too many token refreshes in a short time: the server refuses tokens it has just issued",
+                .unauthorized,
+                "too many token refreshes in a short time: the server rejects the tokens that it has just issued",
                 retryAfter: wait)
         }
     }

@@ -1,10 +1,10 @@
-/// The answer of a token endpoint. RFC 6749 sections 5.1 and 5.2.
+/// The response of a token endpoint. RFC 6749 sections 5.1 and 5.2.
 public enum TokenResponse: Sendable, Equatable {
     case token(Token)
     case refused(Refusal)
 
     public struct Refusal: Sendable, Equatable {
-        /// `invalid_grant`, `authorization_pending` and so on.
+        /// The error code: `invalid_grant`, `authorization_pending` and so on.
         public var code: String
         public var description: String?
         public var uri: String?
@@ -18,27 +18,28 @@ public enum TokenResponse: Sendable, Equatable {
         public var isInvalidGrant: Bool { code == "invalid_grant" }
     }
 
-    /// An answer beyond this many bytes is no token.
+    /// The maximum size of a response body in bytes.
     public static let largestBody = 1 << 20
 
     /// - Parameters:
-    ///   - old: the token that was refreshed: what the answer leaves out stays as it was.
-    ///   - now: when the request was sent; the token's life is counted from before the server's answer was under way.
-    /// - Throws: `decoding`, without a word of the answer: it may hold secrets. Also for a token of another type than Bearer,
-    ///   which the client would have to understand to use it.
+    ///   - old: the token that was refreshed. Members missing in the response keep its values.
+    ///   - now: the time at which the request was sent. The lifetime is counted from it, so the token never appears to
+    ///     live longer than it does.
+    /// - Throws: `decoding` if the response is invalid or the token type is neither Bearer nor that of `old`. Messages
+    ///   do not quote the response, which may contain secrets.
     public init(
         status: Int, body: UnsafeRawBufferPointer, replacing old: Token? = nil, at now: Timestamp
     ) throws(NightjarError) {
         guard body.count <= TokenResponse.largestBody else {
-            throw NightjarError(.tooLarge, "the token endpoint's answer is larger than 1 MiB")
+            throw NightjarError(.tooLarge, "the response of the token endpoint is larger than 1 MiB")
         }
         let json: JSONValue
         do {
             json = try JSONValue(parsing: body)
         } catch {
-            throw NightjarError(.decoding, "the token endpoint answered \(status) with no JSON")
+            throw NightjarError(.decoding, "the token endpoint responded \(status) without JSON")
         }
-        // Some servers refuse with 200.
+        // Some servers report a refusal with status 200.
         if let code = json["error"]?.nonEmptyText {
             self = .refused(
                 Refusal(
@@ -47,18 +48,18 @@ public enum TokenResponse: Sendable, Equatable {
             return
         }
         guard 200..<300 ~= status else {
-            throw NightjarError(.decoding, "the token endpoint answered \(status) without an \"error\"")
+            throw NightjarError(.decoding, "the token endpoint responded \(status) without an \"error\"")
         }
         guard let access = json["access_token"]?.nonEmptyText else {
-            throw NightjarError(.decoding, "the token endpoint's answer has no \"access_token\"")
+            throw NightjarError(.decoding, "the response of the token endpoint has no \"access_token\"")
         }
         let type = try json["token_type"].tokenType(or: old?.type)
-        // RFC 6749 section 7.1: a token whose type the client does not understand is not used.
+        // RFC 6749 section 7.1: a client must not use a token whose type it does not support.
         guard ASCII.equalIgnoringCase(type.utf8, (old?.type ?? "bearer").utf8) || type.isBearer else {
             throw NightjarError(
                 .decoding,
-                "the token endpoint's token is of the type \(quoted(type, limit: 40)), which this client does not support; "
-                    + "it supports Bearer")
+                "the token type \(quoted(type, limit: 40)) of the token endpoint is not supported; "
+                    + "only Bearer is")
         }
         self = .token(
             Token(
@@ -69,24 +70,24 @@ public enum TokenResponse: Sendable, Equatable {
 }
 
 extension TokenResponse.Refusal {
-    /// Of a login, that is: what the server says is quoted.
+    /// The error for a refused login. The server's description is quoted.
     public var error: NightjarError {
         NightjarError(
             .unauthorized,
-            "the server refused the login: \(quoted(code))"
+            "the login failed: the server refused it: \(quoted(code))"
                 + (description.map { ", \(quoted($0, limit: 200))" } ?? ""))
     }
 }
 
 extension JSONValue? {
-    /// The type of a token, or that of the token before it; RFC 6750's where a server names none.
+    /// The token type. If the response has none, the type of the previous token, or RFC 6750's Bearer.
     ///
-    /// - Throws: `decoding` for a type that is not text: it is unknown, and must not be taken for Bearer.
+    /// - Throws: `decoding` if the type is not a string, because an unknown type must not be treated as Bearer.
     func tokenType(or old: String?) throws(NightjarError) -> String {
         switch self {
         case nil, .null?: return old ?? "Bearer"
         case .string(let text)?: return text.isEmpty ? old ?? "Bearer" : text
-        default: throw NightjarError(.decoding, "the token's type in the server's response is not text")
+        default: throw NightjarError(.decoding, "the token type in the response is not a string")
         }
     }
 }
@@ -101,7 +102,7 @@ extension JSONValue {
         return text
     }
 
-    /// Seconds, as a number or, against the RFC, as its digits. What is below zero is over, and 30 millennia are enough.
+    /// A lifetime in seconds: a number or, contrary to the RFC, a string of digits. Clamped to 0 ... 30,000 years.
     var lifetime: Duration? {
         let seconds: Double
         switch self {

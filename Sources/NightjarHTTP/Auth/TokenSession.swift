@@ -1,10 +1,10 @@
-/// The login of one client as its store's other clients see it: the token in use, what of it is not saved, and whether the
-/// login has ended. Decides what each use of the store is for, and what its outcome means.
+/// The login of one client that shares its credential store with others: the token in use, the part of it that is not
+/// saved, and whether the login has ended. Decides the purpose of each use of the store and handles its result.
 public struct TokenSession: Sendable {
     public private(set) var token: Token?
-    /// The login has ended. A token can come from ``signIn(_:using:)``, ``logIn()`` or a login in another process.
+    /// The login has ended. A new token can come from ``signIn(_:using:)``, ``logIn()`` or a login in another process.
     public private(set) var hasEnded = false
-    /// Counts logins and logouts: the outcome of a renewal that began before the last one is void.
+    /// The number of logins and logouts. The result of a renewal that started before the last one is ignored.
     public private(set) var changes: UInt64 = 0
     private var former = LoginRenewal.Former.none
     private var unsaved: UnsavedLogin?
@@ -19,19 +19,19 @@ public struct TokenSession: Sendable {
 
     // MARK: Uses of the store
 
-    /// For a call that needs another token.
+    /// The renewal for a call that needs another token.
     public func renewal() -> LoginRenewal {
         LoginRenewal(
             hasEnded ? .look(former) : .renew, held: token, configured: hasEnded ? nil : configured, seen: seen,
             abilities)
     }
 
-    /// For a caller that logs in without a person.
+    /// The renewal for a login without a person.
     public func logIn() -> LoginRenewal {
         LoginRenewal(.logIn, held: token, configured: hasEnded ? nil : configured, seen: seen, abilities)
     }
 
-    /// A new login, whose token is used from now on.
+    /// Starts to use the token of a new login.
     public mutating func signIn(_ token: Token, using random: inout some RandomNumberGenerator) -> LoginRenewal {
         var token = token
         token.lineage = random.next()
@@ -49,9 +49,10 @@ public struct TokenSession: Sendable {
         return LoginRenewal(.logOut, held: held, configured: nil, seen: seen, abilities)
     }
 
-    /// The first action of a renewal, as things are now.
+    /// The first action of a renewal in the current state.
     ///
-    /// - Parameter changes: ``changes`` when the renewal was made. One that a login or logout has overtaken ends at once.
+    /// - Parameter changes: ``changes`` when the renewal was created. A renewal that a login or logout has overtaken
+    ///   ends immediately.
     public func begin(_ renewal: inout LoginRenewal, since changes: UInt64) -> LoginRenewal.Action {
         guard changes == self.changes || renewal.purpose.changesLogin else { return renewal.drop() }
         return renewal.begin(unsaved: unsaved)
@@ -59,8 +60,10 @@ public struct TokenSession: Sendable {
 
     // MARK: Outcomes
 
-    /// - Parameter changes: ``changes`` when the renewal was made.
-    /// - Returns: whether its outcome is still wanted.
+    /// Handles the result of a renewal.
+    ///
+    /// - Parameter changes: ``changes`` when the renewal was created.
+    /// - Returns: true if the result is still needed.
     public mutating func concluded(
         _ renewal: LoginRenewal, _ outcome: LoginRenewal.Outcome, since changes: UInt64
     ) -> Bool {
@@ -84,7 +87,7 @@ public struct TokenSession: Sendable {
                 learnFormer()
             }
         case (_, .unsaved(let login)): unsaved = login
-        // With the key of an exchange whose response was lost.
+        // Keeps the key of an exchange whose response was lost.
         case (_, .failed): unsaved = renewal.unsaved
         case (_, .adopted), (_, .renewed), (_, .ended): unsaved = nil
         }
@@ -97,7 +100,7 @@ public struct TokenSession: Sendable {
         former = lineages.isEmpty ? .none : .lineages(lineages, mustEnd: false)
     }
 
-    /// The lineages of logins that have ended for this client, the last one first.
+    /// The lineages of logins that have ended for this client, most recent first.
     private func formerLineages(after lineage: UInt64? = nil) -> [UInt64] {
         let earlier: [UInt64] =
             switch former {
@@ -108,12 +111,12 @@ public struct TokenSession: Sendable {
         return Array(([lineage] + earlier.filter { $0 != lineage }).prefix(TokenSession.mostFormer))
     }
 
-    /// Each failed logout adds two at most.
+    /// Each failed logout adds at most two.
     private static let mostFormer = 8
 
-    /// Uses the token of an outcome.
+    /// Starts to use the token of a result.
     ///
-    /// - Returns: nil for an outcome without one.
+    /// - Returns: nil if the result has no token.
     public mutating func take(_ outcome: LoginRenewal.Outcome) -> Token? {
         switch outcome {
         case .adopted(let token), .renewed(let token):
@@ -126,22 +129,22 @@ public struct TokenSession: Sendable {
         }
     }
 
-    /// Uses a token that is not of the store.
+    /// Starts to use a token that does not come from the store.
     public mutating func hold(_ token: Token) {
         self.token = token
         hasEnded = false
     }
 
-    /// The login has ended: its token is not used any more.
+    /// The login has ended. Its token is no longer used.
     public mutating func forget() {
         if let lineage = token?.lineage { former = .lineages(formerLineages(after: lineage), mustEnd: false) }
         token = nil
         unsaved = nil
     }
 
-    /// Somebody has to log in.
+    /// A person must log in.
     ///
-    /// - Returns: whether that is news.
+    /// - Returns: true the first time.
     public mutating func end() -> Bool {
         defer { hasEnded = true }
         return !hasEnded

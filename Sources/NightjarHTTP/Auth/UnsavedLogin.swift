@@ -1,17 +1,18 @@
-/// The client's knowledge of the record in its credential store.
+/// What the client knows about the record in its credential store.
 public enum SeenLogin: Sendable, Equatable {
     /// The store has not been read.
     case unknown
-    /// The version that was read or saved last; nil: the store was unused.
+    /// The version that was last read or saved. Nil: the store was unused.
     case version(LoginVersion?)
 }
 
 /// A token that a client uses and could not save.
 public struct UnsavedLogin: Sendable, Equatable {
     enum Origin: Sendable, Equatable {
-        /// Somebody logged in; `before` is what the store held then. `mayBeStored`: a save has failed, and took place or not.
+        /// A login. `before` is what the store held at that time. `mayBeStored`: a save was reported as failed but may
+        /// have taken place.
         case login(before: SeenLogin, mayBeStored: Bool)
-        /// A refresh of the stored login: `key` is that of the intent, `base` the version that the token replaces.
+        /// A refresh of the stored login. `key` is the key of the intent, `base` the version that the token replaces.
         case refresh(key: String?, base: LoginVersion?)
 
         var afterFailedSave: Origin {
@@ -19,24 +20,24 @@ public struct UnsavedLogin: Sendable, Equatable {
         }
     }
 
-    /// Decides what to do with the token, given the present record of the store.
+    /// How the token relates to the current record of the store.
     enum Standing: Sendable, Equatable {
-        /// The store still lacks it: it replaces the record.
+        /// The store does not contain it: it replaces the record.
         case missing
-        /// The store has a later state: the token is dropped.
+        /// The store has a later state: the token is discarded.
         case superseded
-        /// The store holds a login that this client has not seen before its own. Which of the two is later cannot be known:
-        /// neither replaces the other, and the client uses its own without the store.
+        /// The store holds a login that this client had not seen before its own login. It is unknown which of the two
+        /// is later. Neither replaces the other, and the client uses its own login without the store.
         case separate
     }
 
     public let token: Token
     let origin: Origin
-    /// Of the record that could not be saved (``StoredLogin/configured``): without it, another client would spend the configured
-    /// token again.
+    /// The identity in the record that could not be saved (``StoredLogin/configured``). Without it, another client
+    /// would spend the configured token again.
     var configured: UInt64?
-    /// The idempotency key of an exchange without the store whose response was lost: with another key the refresh token would
-    /// be spent twice.
+    /// The idempotency key of an exchange without the store whose response was lost. With another key the refresh token
+    /// would be spent twice.
     var key: String?
 
     var lineage: UInt64 { token.lineage ?? 0 }
@@ -48,21 +49,21 @@ public struct UnsavedLogin: Sendable, Equatable {
     func standing(over stored: StoredLogin?) -> Standing {
         switch origin {
         case .refresh(let key, let base):
-            // A store without the login: somebody has removed it.
+            // The login is missing in the store: someone has deleted it.
             guard let stored, stored.lineage == lineage, stored.token != nil else { return .superseded }
-            // The intent may have been taken over by another process, whose exchange has not succeeded either.
+            // Another process may have taken over the intent. Its exchange has not succeeded either.
             if let key { return stored.pending?.key == key ? .missing : .superseded }
             return stored.version == base ? .missing : .superseded
         case .login(let before, let mayBeStored):
             guard let stored else { return .missing }
-            // The save was reported as failed and took place.
+            // The save was reported as failed but took place.
             if stored.lineage == lineage { return .superseded }
             if case .version(let version?) = before {
-                // A refresh of the login that this one replaces is no later login; a logout may be.
+                // A refresh of the login that this one replaces is not a later login. A logout may be.
                 let isPredecessor = stored.lineage == version.lineage && stored.token != nil
                 if stored.version == version || isPredecessor { return .missing }
             }
-            // A login that was in the store for a while may have been refreshed by another client.
+            // A login that was in the store for some time may have been refreshed by another client.
             return mayBeStored ? .superseded : .separate
         }
     }

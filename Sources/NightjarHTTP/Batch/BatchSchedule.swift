@@ -1,23 +1,24 @@
-/// Which calls of a batch are started when, and what the end of one means for the others.
+/// Decides when each call of a batch starts, and how the end of one call affects the others.
 ///
-///     open ──a failure that ends the batch, or a cancel──▶ closing
-///       └──────────────── all have ended ──────────────────┴──▶ over
+///     open ──a fatal failure or a cancellation──▶ closing
+///       └──────── all calls have ended ───────────┴──▶ over
 ///
-/// Each call is started at most once, in order, and no more than so many are under way together. Once it is closing
-/// nothing is started any more; what is under way is still waited for, so that nothing runs on behind the caller's back.
+/// Each call starts at most once, in order, and a limited number of calls run concurrently. In the closing state no
+/// call is started, but calls in flight are still awaited, so that nothing keeps running after the batch has completed.
 public struct BatchSchedule: Sendable {
     public enum Step: Equatable, Sendable {
-        /// The call of this index, whose end has to be told, also when it could not be started.
+        /// Start the call with this index. Its end must be reported with ``ended(_:failed:)``, even if it could not be
+        /// started.
         case start(Int)
-        /// Until another has ended.
+        /// Wait until another call has ended.
         case wait
-        /// Nothing is under way and nothing will be started. Said once.
+        /// No call is in flight and none will be started. Returned once.
         case finish
     }
 
     private enum State { case open, closing, over }
 
-    /// Calls under way together where nobody says otherwise: what browsers open to one host.
+    /// The default number of concurrent calls: the number of connections that browsers open to one host.
     public static let usualConcurrency = 6
 
     private let count: Int
@@ -27,12 +28,12 @@ public struct BatchSchedule: Sendable {
     private var started = 0
     private var underWay = 0
 
-    /// The call whose failure ended the batch; nil: none did.
+    /// The index of the call whose failure ended the batch. Nil if no failure did.
     public private(set) var decisive: Int?
     public private(set) var wasCancelled = false
 
-    /// - Parameter stopsAtFailure: the first failure ends the batch. Otherwise each call has its own end.
-    /// - Throws: `invalid_argument` for a concurrency below 1, with which nothing would ever be started.
+    /// - Parameter stopsAtFailure: the first failure ends the batch. Otherwise the calls are independent.
+    /// - Throws: `invalid_argument` if `concurrency` is below 1.
     public init(count: Int, concurrency: Int, stopsAtFailure: Bool) throws(NightjarError) {
         guard concurrency >= 1 else {
             throw NightjarError(.invalidArgument, "the concurrency of a batch must be 1 or more, got \(concurrency)")
@@ -42,7 +43,7 @@ public struct BatchSchedule: Sendable {
         self.stopsAtFailure = stopsAtFailure
     }
 
-    /// Asked at the beginning, after each call that was started, and after each end.
+    /// Returns the next step. Call it at the beginning, after each started call and after each ended call.
     public mutating func next() -> Step {
         if state == .open, started < count, underWay < concurrency {
             defer { started += 1 }
@@ -54,9 +55,9 @@ public struct BatchSchedule: Sendable {
         return .finish
     }
 
-    /// A call has ended.
+    /// Reports that a call has ended.
     ///
-    /// - Returns: whether those under way are to be cancelled; each of their ends is still told.
+    /// - Returns: true if the calls in flight must be cancelled. The end of each must still be reported.
     public mutating func ended(_ index: Int, failed: Bool) -> Bool {
         guard underWay > 0 else { return false }
         underWay -= 1
@@ -66,9 +67,9 @@ public struct BatchSchedule: Sendable {
         return true
     }
 
-    /// The caller gives up. Again, or later: nothing happens.
+    /// Cancels the batch. Has no effect if the batch is closing or over.
     ///
-    /// - Returns: whether those under way are to be cancelled; each of their ends is still told.
+    /// - Returns: true if the calls in flight must be cancelled. The end of each must still be reported.
     public mutating func cancel() -> Bool {
         guard state == .open else { return false }
         state = .closing
@@ -76,9 +77,9 @@ public struct BatchSchedule: Sendable {
         return true
     }
 
-    /// Whether a call whose start is on its way has to be cancelled too.
+    /// True if a call that is about to start must be cancelled too.
     public var isClosing: Bool { state != .open }
 
-    /// Those that were never started; once it is over.
+    /// The indices of the calls that were never started, valid once the batch is over.
     public var unstarted: Range<Int> { started..<count }
 }

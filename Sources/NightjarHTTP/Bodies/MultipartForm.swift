@@ -160,7 +160,7 @@ extension MultipartForm {
             default:
                 throw NightjarError(
                     .invalidRequest,
-                    "its \(role) holds the control character 0x\(String(byte, radix: 16)); remove it")
+                    "its \(role) contains the control character 0x\(String(byte, radix: 16)); remove it")
             }
         }
     }

@@ -1,9 +1,9 @@
-/// The part of the content that a request asks for. RFC 9110 section 14.1.2.
+/// The single byte range that a request asks for. RFC 9110 section 14.1.2.
 enum ByteRange: Equatable {
     case from(Int, through: Int)
     case fromUntilEnd(Int)
     case last(Int)
-    /// Several, of another unit, or not understood: for the server.
+    /// Several ranges, another unit, or invalid syntax. Only the server can handle it.
     case other
 
     init(_ bytes: UnsafeRawBufferPointer) {
@@ -25,7 +25,7 @@ enum ByteRange: Equatable {
         return .from(first, through: last)
     }
 
-    /// One that does not fit is the largest that does.
+    /// Parses a decimal number. A number that does not fit is clamped to the maximum.
     static func number(_ bytes: UnsafeRawBufferPointer) -> Int? {
         guard !bytes.isEmpty else { return nil }
         var number = 0
@@ -38,9 +38,9 @@ enum ByteRange: Equatable {
         return number
     }
 
-    /// What of so many bytes it means.
+    /// The part of a representation of `length` bytes.
     ///
-    /// - Returns: nil: none of them.
+    /// - Returns: nil if the range contains none of its bytes.
     func part(of length: Int) -> Range<Int>? {
         switch self {
         case .from(let first, let last): first < length ? first..<(min(last, length - 1) + 1) : nil
@@ -52,7 +52,7 @@ enum ByteRange: Equatable {
 
     /// The requested bytes as positions in the representation, if `stored` contains all of them. RFC 9111 section 3.3.
     ///
-    /// - Returns: nil also if the complete length is unknown and the request counts from the end.
+    /// - Returns: nil also if the range counts from the end and the complete length is unknown.
     func part(within stored: ContentRange) -> Range<Int>? {
         let wanted: Range<Int>?
         if let length = stored.completeLength {
@@ -68,14 +68,14 @@ enum ByteRange: Equatable {
     }
 }
 
-/// The value of a Content-Range field of a response with a single part. RFC 9110 section 14.4.
+/// The value of the Content-Range field of a single-part response. RFC 9110 section 14.4.
 struct ContentRange: Equatable {
     /// Positions in the complete representation.
     let bytes: Range<Int>
-    /// Nil if the server does not know the length (`*`).
+    /// Nil if the complete length is unknown (`*`).
     let completeLength: Int?
 
-    /// - Returns: nil for another unit, an unsatisfied range and a value that section 14.4 calls invalid.
+    /// - Returns: nil for another unit, an unsatisfied range, and a value that section 14.4 declares invalid.
     init?(_ value: UnsafeRawBufferPointer) {
         let text = EntityTag.trimmed(value)
         guard let space = text.firstIndex(of: 0x20), let dash = text.firstIndex(of: UInt8(ascii: "-")),
@@ -97,7 +97,7 @@ struct ContentRange: Equatable {
 }
 
 extension Headers {
-    /// The part that these fields describe; nil if there is no Content-Range, more than one, or an invalid one.
+    /// The part that these fields describe. Nil if there is not exactly one valid Content-Range field.
     var contentRange: ContentRange? {
         var found: ContentRange?
         var count = 0
@@ -110,6 +110,6 @@ extension Headers {
 }
 
 extension StoredResponse {
-    /// The part of the representation that a stored 206 response holds; nil for a complete response.
+    /// The part of the representation that a stored 206 response contains. Nil for a complete response.
     var part: ContentRange? { status == 206 ? headers.contentRange : nil }
 }

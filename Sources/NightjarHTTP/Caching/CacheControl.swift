@@ -1,12 +1,12 @@
-/// What the Cache-Control fields of an answer say, for a private cache: s-maxage, proxy-revalidate and private do not concern
-/// it. RFC 9111 section 5.2.2, RFC 5861, RFC 8246.
+/// The Cache-Control directives of a response that apply to a private cache. s-maxage, proxy-revalidate and private do
+/// not. RFC 9111 section 5.2.2, RFC 5861, RFC 8246.
 struct ResponseDirectives: Sendable, Equatable {
     struct Flags: OptionSet, Sendable {
         let rawValue: UInt16
         static let noStore = Flags(rawValue: 1)
-        /// For the whole answer.
+        /// no-cache for the whole response.
         static let noCache = Flags(rawValue: 2)
-        /// For fields that it names.
+        /// no-cache for named fields.
         static let noCacheOfFields = Flags(rawValue: 4)
         static let isPrivate = Flags(rawValue: 8)
         static let isPublic = Flags(rawValue: 16)
@@ -16,28 +16,28 @@ struct ResponseDirectives: Sendable, Equatable {
     }
 
     var flags: Flags = []
-    /// Zero where it is not understood: what has no valid freshness is stale. Section 4.2.1.
+    /// Zero if the value is invalid, because a response with invalid freshness information is stale. Section 4.2.1.
     var maxAge: Int64?
     var staleWhileRevalidate: Int64?
     var staleIfError: Int64?
-    /// There was such a field.
+    /// True if there was a Cache-Control field.
     var isPresent = false
 
     var noStore: Bool { flags.contains(.noStore) }
     var noCache: Bool { flags.contains(.noCache) }
-    /// Nothing stale may be answered. Section 4.2.4.
+    /// True if the response must not be served stale. Section 4.2.4.
     var forbidsStale: Bool { !flags.isDisjoint(with: [.noCache, .mustRevalidate]) }
 
     mutating func add(_ line: UnsafeRawBufferPointer) {
         isPresent = true
-        // The most common line, without the work of the parser.
+        // A fast path for the most common line.
         guard !ASCII.isCaseless(line, "no-store") else {
             flags.insert(.noStore)
             return
         }
         var directives = Directives(line)
         while let directive = directives.next() {
-            // By their lengths first, for most are no match.
+            // The length is compared first, because most names do not match.
             switch directive.name.count {
             case 6 where directive.named("public"):
                 if directive.isWellFormed { flags.insert(.isPublic) }
@@ -63,7 +63,8 @@ struct ResponseDirectives: Sendable, Equatable {
         if directives.isBroken { maxAge = 0 }
     }
 
-    /// Of several the least: never more than the first, which section 4.2.1 has a cache take, nor than any that was meant.
+    /// Stores the smallest of several values. It is never greater than the first one, which section 4.2.1 prescribes,
+    /// nor than any other that the server may have meant.
     static func lower(_ number: inout Int64?, _ directive: Directives.Directive, unreadable: Int64) {
         let read = directive.isWellFormed ? directive.value.flatMap(DeltaSeconds.read) : nil
         number = min(number ?? .max, read ?? unreadable)
@@ -72,19 +73,19 @@ struct ResponseDirectives: Sendable, Equatable {
 
 private func isBlankOrComma(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == UInt8(ascii: ",") }
 
-/// What the Cache-Control fields of a request say. RFC 9111 section 5.2.1.
+/// The Cache-Control directives of a request. RFC 9111 section 5.2.1.
 struct RequestDirectives: Sendable, Equatable {
     var noCache = false
     var noStore = false
     var onlyIfCached = false
     var maxAge: Int64?
     var minFresh: Int64?
-    /// ``DeltaSeconds/largest`` and more: however stale.
+    /// Seconds. ``DeltaSeconds/largest`` or more accepts any staleness.
     var maxStale: Int64?
     var staleIfError: Int64?
     var isPresent = false
 
-    /// Says nothing that would change an answer.
+    /// True if the directives do not affect the response.
     var isEmpty: Bool { self == RequestDirectives() || !isPresent }
 
     mutating func add(_ line: UnsafeRawBufferPointer) {

@@ -1,68 +1,69 @@
-/// What becomes of a request at the cache.
+/// What the cache does with a request.
 public enum CacheDecision: Sendable, Equatable {
-    /// From what is stored.
+    /// Serve a stored response.
     case answer(CacheAnswer)
-    /// The same, and what is stored is fetched anew, with nobody waiting for it.
+    /// Serve a stored response and revalidate it in the background.
     case answerAndRefresh(CacheAnswer, CacheFetch)
-    /// The server is asked whether the stored answer still holds.
+    /// Ask the server whether the stored response is still valid.
     case validate(CacheFetch)
     case fetch(CacheFetch)
-    /// The server is not to be asked, and nothing that is stored will do: `cache_miss`.
+    /// Fail with `cache_miss`: the server must not be contacted and no stored response can be used.
     case refuse(Refusal)
 
     public enum Refusal: Sendable, Equatable {
         case nothingStored
-        /// What is stored is for requests with other fields (Vary), or kept in another form.
+        /// Stored responses are for requests with other field values (Vary), or in a form that this request cannot use.
         case nothingForSuchRequest
-        /// What is stored would have to be validated.
+        /// The stored response must be validated first.
         case stale
-        /// If-Match and If-Unmodified-Since are the server's to decide.
+        /// Only the server can evaluate If-Match and If-Unmodified-Since.
         case precondition
 
-        /// For the message of the error.
+        /// The reason, for the error message.
         public var sentence: String {
             switch self {
-            case .nothingStored: "nothing is stored under this URL"
-            case .nothingForSuchRequest: "what is stored under this URL is for requests with other fields"
-            case .stale: "what is stored has to be validated by the server first"
-            case .precondition: "If-Match and If-Unmodified-Since are for the server to decide"
+            case .nothingStored: "no response is stored for this URL"
+            case .nothingForSuchRequest: "the stored responses for this URL belong to requests with other field values"
+            case .stale: "the stored response must be validated by the server first"
+            case .precondition: "only the server can evaluate If-Match and If-Unmodified-Since"
             }
         }
     }
 }
 
-/// An answer out of the store.
+/// A response from the cache.
 public struct CacheAnswer: Sendable, Equatable {
     public enum Reason: Sendable, Equatable {
         case fresh
-        /// The request takes it so: max-stale.
+        /// Stale, but the request's max-stale allows it.
         case maxStale
-        /// Within stale-while-revalidate of the answer. RFC 5861 section 3.
+        /// Stale, but within the response's stale-while-revalidate. RFC 5861 section 3.
         case staleWhileRevalidate
-        /// Within stale-if-error of answer or request, the server having failed. RFC 5861 section 4.
+        /// The server has failed, and the entry is within stale-if-error of the response or the request. RFC 5861
+        /// section 4.
         case staleIfError
-        /// The policy takes any age.
+        /// The cache policy allows any age.
         case anyAge
-        /// The server has just said that it holds.
+        /// The server has just confirmed it.
         case validated
     }
 
     public enum Form: Sendable, Equatable {
-        /// As it is stored: without its content for HEAD.
+        /// The stored response. For HEAD, without its body.
         case whole
-        /// 304: the request's own condition says that its caller has it.
+        /// 304, because the request's own condition matches: the caller has this version.
         case notModified
-        /// 206: these bytes of the stored content.
+        /// 206 with these bytes of the stored body.
         case part(Range<Int>)
-        /// 416: the content has no such bytes.
+        /// 416, because the stored body does not contain the range.
         case unsatisfiable
     }
 
-    /// Of the candidates.
+    /// The index of the stored response among the candidates.
     public var index: Int
-    /// In seconds.
+    /// The age in seconds.
     public var age: Int64
-    /// Seconds until it is stale; zero or less: since when it is. RFC 9211 section 2.3.
+    /// Seconds until the response becomes stale; zero or less if it is stale. RFC 9211 section 2.3.
     public var timeToLive: Int64
     public var because: Reason
     public var form: Form
@@ -70,7 +71,7 @@ public struct CacheAnswer: Sendable, Equatable {
     public var isStale: Bool { timeToLive <= 0 && because != .validated }
 }
 
-/// A request to the server, and what it is for.
+/// A request to the server, and its relation to stored responses.
 public struct CacheFetch: Sendable, Equatable {
     public struct Field: Sendable, Equatable {
         public let name: String
@@ -78,28 +79,28 @@ public struct CacheFetch: Sendable, Equatable {
     }
 
     public let because: CacheStatus.ForwardReason
-    /// The candidate that a 304 would be for; nil: a 304 is the caller's.
+    /// The index of the candidate that a 304 confirms. Nil if a 304 is passed to the caller.
     public var validating: Int?
-    /// In place of the request's own of these names.
+    /// Fields that replace the request's fields of the same names.
     public var sets: [Field] = []
-    /// Fields that do not go along: those that are the caller's affair, where the request is the cache's own.
+    /// Fields to remove, because the cache asks for its own purposes and not for the caller.
     public var removes: [String] = []
-    /// What may be answered where the server cannot.
+    /// The stored response to serve if the server fails.
     public var fallback: Fallback?
 
-    /// The request to the server differs from the caller's.
+    /// True if the request sent to the server differs from the caller's.
     public var changesRequest: Bool { !sets.isEmpty || !removes.isEmpty }
 
     public init(because: CacheStatus.ForwardReason) { self.because = because }
 
-    /// For no connection, and for 500, 502, 503 and 504. RFC 5861 section 4.
+    /// A stored response for connection failures and for 500, 502, 503 and 504. RFC 5861 section 4.
     public struct Fallback: Sendable, Equatable {
-        /// Of the candidates.
+        /// The index of the stored response among the candidates.
         public let index: Int
-        /// Not at this moment or later.
+        /// The first moment at which it must not be served any more.
         public let until: Timestamp
     }
 
-    /// A failure of the server that a stale answer may stand in for.
+    /// True for statuses that a stale response may replace.
     public static func isFailure(status: Int) -> Bool { status == 500 || 502...504 ~= status }
 }

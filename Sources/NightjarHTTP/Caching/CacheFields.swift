@@ -1,7 +1,8 @@
-/// The fields of an answer that concern a cache, found in one pass. What takes time to read is read when it is asked for.
+/// The fields of a response that are relevant to a cache, located in one pass. Values that are expensive to parse are
+/// parsed on access.
 struct CacheFields {
     var directives = ResponseDirectives()
-    /// Where the first of each is; nil: there is none.
+    /// The index of the first field of each name. Nil if there is none.
     var age: Int?
     var date: Int?
     var expires: Int?
@@ -9,14 +10,15 @@ struct CacheFields {
     var entityTag: Int?
     var vary: Int?
     var connection: Int?
-    /// Pragma says no-cache. Section 5.4 knows it in requests alone; who sends it here does not want guesses.
+    /// Pragma contains no-cache. Section 5.4 defines it for requests only; in a response it disables heuristic
+    /// freshness.
     var hasPragmaNoCache = false
 
     init(_ headers: Headers) {
         headers.forEachField(ofLengths: CacheFields.lengths) { index, name, value in note(index, name, value) }
     }
 
-    /// The lengths of the names that ``note(_:_:_:)`` knows, a bit for each.
+    /// The lengths of the names that ``note(_:_:_:)`` handles, one bit per length.
     private static let lengths: UInt32 = 1 << 3 | 1 << 4 | 1 << 6 | 1 << 7 | 1 << 10 | 1 << 13
 
     @inline(__always)
@@ -46,13 +48,13 @@ struct CacheFields {
 }
 
 extension Headers {
-    /// The date that the field at `index` has, in seconds since 1970.
+    /// The date in the field at `index`, in seconds since 1970.
     func date(at index: Int?, received: Timestamp) -> Int64? {
         guard let index else { return nil }
         return withBytes(at: index) { _, value in HTTPDate.parse(value, received: received.seconds) }
     }
 
-    /// The values of all fields of a name that is given in lower case.
+    /// Calls `body` with the values of all fields of a name. `name` must be in lower case.
     func forEach(_ name: StaticString, _ body: (UnsafeRawBufferPointer) -> Void) {
         assert(name.utf8CodeUnitCount < 32)
         forEachField(ofLengths: 1 << UInt32(name.utf8CodeUnitCount)) { _, found, value in

@@ -1,9 +1,10 @@
-/// Under what answers are stored: the URL that was asked, and whose they are. RFC 9111 section 2.
+/// The key of stored responses: the requested URL and the owner's partition. RFC 9111 section 2.
 public struct CacheKey: Hashable, Sendable {
-    /// Absolute, as it was asked for, without user info and fragment. Its query may hold a secret: not to be shown.
+    /// The absolute URL as requested, without user info and fragment. Its query may contain secrets, so it must not be
+    /// shown.
     public let url: String
     public let partition: CachePartition
-    /// Tables are asked for one key more than once.
+    /// Cached, because a key is looked up in several tables.
     private let hash: Int
 
     public init(url: String, partition: CachePartition = .common) {
@@ -22,9 +23,10 @@ public struct CacheKey: Hashable, Sendable {
     public func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 }
 
-/// Whose answers: those that were asked for with one credential are never given to who comes with another, or with none.
+/// The owner of stored responses. A response to a request with one credential is never served to a request with another
+/// credential or with none.
 public struct CachePartition: Hashable, Sendable {
-    /// Made of the credential, so that it does not give it away; both zero for none.
+    /// A hash of the credential, which does not reveal it. Both numbers are zero without a credential.
     public let high: UInt64
     public let low: UInt64
 
@@ -33,9 +35,14 @@ public struct CachePartition: Hashable, Sendable {
         self.low = low
     }
 
-    /// Of a login, whatever its token is by now. See ``Token/lineage``.
+    /// The partition of a login, independent of its current token. See ``Token/lineage``.
     public init(lineage: UInt64) { self.init(high: lineage, low: 1) }
 
-    /// Of requests without a credential.
+    /// The partition of requests without credentials.
     public static let common = CachePartition(high: 0, low: 0)
+}
+
+extension RequestURL {
+    /// The URL in the form of ``CacheKey/url``.
+    public var cacheAddress: String { origin.description + target }
 }

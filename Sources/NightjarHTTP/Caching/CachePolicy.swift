@@ -1,20 +1,20 @@
-/// What a caller wants of the cache. The names are those of C and Lua.
+/// How a call uses the cache. The names are those of C and Lua.
 public enum CachePolicy: String, CaseIterable, Sendable {
-    /// RFC 9111: what is fresh is answered, what is stale is validated.
+    /// RFC 9111: fresh responses are served, stale responses are validated.
     case `protocol` = "protocol"
-    /// Nothing that is stored is answered; what comes is stored.
+    /// Stored responses are not served. The response is stored.
     case reload = "reload"
-    /// What is stored is answered once the server has said that it still holds. What is fresh and said to be immutable is
-    /// not asked for: RFC 8246.
+    /// Stored responses are served only after the server has confirmed them. Fresh responses marked immutable (RFC
+    /// 8246) are served without validation.
     case revalidate = "revalidate"
-    /// What is stored is answered whatever its age, also where the server wants it validated: the caller knows better.
-    /// Where nothing is, the server is asked. Errors are answered while they are fresh.
+    /// Stored responses of any age are served, even if the server requires validation. If nothing is stored, the server
+    /// is contacted. Errors are served only while they are fresh.
     case cacheElseLoad = "cache_else_load"
-    /// The same, and where nothing is stored the call fails: `cache_miss`. The server is never asked.
+    /// Like `cacheElseLoad`, but the call fails with `cache_miss` if nothing is stored. The server is never contacted.
     case cacheOnly = "cache_only"
-    /// What is stored is answered at once, and fetched anew meanwhile where it is stale.
+    /// Stored responses of any age are served immediately. Stale ones are revalidated in the background.
     case offlineFirst = "offline_first"
 
-    /// Stored answers of any age will do.
+    /// True if stored responses of any age are served.
     public var ignoresAge: Bool { self == .cacheElseLoad || self == .cacheOnly || self == .offlineFirst }
 }

@@ -1,7 +1,7 @@
-/// The form in which a stored answer is given.
+/// Determines the form in which a stored response is served.
 extension CacheRequest {
-    /// What this request gets of a stored answer that it may be answered with: one that was just validated, or a stale one
-    /// where the server has failed.
+    /// The response to this request from a stored response that is known to be usable: one that was just validated, or
+    /// a stale one after a failure of the server.
     public func answer(
         with stored: StoredResponse, index: Int, at now: Timestamp, because reason: CacheAnswer.Reason
     ) -> CacheAnswer {
@@ -17,7 +17,7 @@ extension CacheRequest {
             index: index, age: age, timeToLive: freshness.lifetime - age, because: reason, form: form(of: stored))
     }
 
-    /// RFC 9111 section 4.3.2, RFC 9110 section 13.2.2: conditions before ranges.
+    /// Conditions take precedence over ranges. RFC 9111 section 4.3.2, RFC 9110 section 13.2.2.
     private func form(of stored: StoredResponse) -> CacheAnswer.Form {
         guard !traits.isEmpty, 200..<300 ~= stored.status else { return .whole }
         if isUnchanged(stored) { return .notModified }
@@ -31,18 +31,18 @@ extension CacheRequest {
         guard let range, range != .other, stored.status == 200, !stored.isDecoded, rangeHolds(stored) else {
             return .whole
         }
-        // There is no way to write a range of nothing.
+        // A Content-Range field cannot describe an empty range.
         if case .last(let count) = range, count > 0, stored.contentLength == 0 { return .whole }
         return range.part(of: stored.contentLength).map { .part($0) } ?? .unsatisfiable
     }
 
-    /// Whether a stored 206 response contains all bytes that this request asks for. RFC 9111 section 3.3.
+    /// True if a stored 206 response contains all bytes that this request asks for. RFC 9111 section 3.3.
     func hasPart(_ stored: StoredResponse) -> Bool {
         guard let range, let part = stored.part else { return false }
         return range.part(within: part) != nil && rangeHolds(stored)
     }
 
-    /// The caller has it already, as its own condition says.
+    /// True if the request's own condition says that the caller already has this version.
     private func isUnchanged(_ stored: StoredResponse) -> Bool {
         if traits.contains(.noneMatch) {
             var isListed = false
@@ -65,7 +65,8 @@ extension CacheRequest {
         return changed <= since
     }
 
-    /// RFC 9110 section 13.1.5: a strong tag, or the very date, which is strong where it is older than the answer.
+    /// Evaluates If-Range: a strong tag, or the exact date if it is strong, that is, older than the response. RFC 9110
+    /// section 13.1.5.
     private func rangeHolds(_ stored: StoredResponse) -> Bool {
         guard traits.contains(.ifRange), let index = fields.firstIndex(of: "if-range") else { return true }
         return fields.withBytes(at: index) { _, condition in

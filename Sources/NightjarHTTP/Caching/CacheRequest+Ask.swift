@@ -1,18 +1,19 @@
-/// The requests that the cache makes, or makes conditional.
+/// Builds the requests that the cache sends or makes conditional.
 extension CacheRequest {
-    /// Tags of one request, and bytes of each: what is beyond is asked for as if it had none.
+    /// The limits of the tags in one request. Stored responses beyond them are requested without a condition.
     private static let largestTagCount = 8
     private static let longestTag = 512
     private static let ownConditions = ["If-None-Match", "If-Modified-Since", "Range", "If-Range"]
 
-    /// The caches on the way are to leave it alone as well, where the request does not say.
+    /// A request for a new response. Tells the caches on the path to revalidate too, unless the request has directives
+    /// of its own.
     func reloading() -> CacheFetch {
         var fetch = CacheFetch(because: .request)
         if !directives.isPresent { fetch.sets = [CacheFetch.Field(name: "Cache-Control", value: "no-cache")] }
         return fetch
     }
 
-    /// With nobody waiting: the caller's conditions are answered already, and the whole is wanted.
+    /// A background request. The caller's conditions do not apply, and the complete representation is requested.
     func refreshing(_ stored: StoredResponse, _ index: Int) -> CacheFetch {
         var fetch = CacheFetch(because: .stale)
         let validators = Validators(stored)
@@ -30,7 +31,7 @@ extension CacheRequest {
         return fetch
     }
 
-    /// Section 4.3.1.
+    /// Builds the request that validates a stored response. Section 4.3.1.
     func ask(
         _ candidates: [StoredResponse], _ index: Int, _ freshness: Freshness, at now: Timestamp,
         because reason: CacheStatus.ForwardReason
@@ -42,7 +43,7 @@ extension CacheRequest {
             guard let list = tags(candidates, first: tag) else { return .fetch(fetch) }
             fetch.sets.append(CacheFetch.Field(name: "If-None-Match", value: list))
         } else if traits.contains(.noneMatch) {
-            // A date beside the caller's own tags would count for nothing.
+            // If-Modified-Since would be ignored next to the caller's If-None-Match.
             return .fetch(fetch)
         }
         if let date = validators.modified, !traits.contains(.noneMatch) {
@@ -56,9 +57,9 @@ extension CacheRequest {
         return .validate(fetch)
     }
 
-    /// The tags of all candidates that would do, and the caller's own. Section 4.3.2.
+    /// The entity tags of all usable candidates, and the caller's own. Section 4.3.2.
     ///
-    /// - Returns: nil where the caller's stand for any version, so that a 304 would not tell which.
+    /// - Returns: nil if the caller's list matches any version, because a 304 would then not identify a candidate.
     private func tags(_ candidates: [StoredResponse], first: String) -> String? {
         var tags = [first]
         for candidate in candidates where tags.count < CacheRequest.largestTagCount {
@@ -79,7 +80,7 @@ extension CacheRequest {
         return isAny ? nil : tags.joined(separator: ", ")
     }
 
-    /// RFC 5861 section 4. Not for who asks that the server be asked.
+    /// The stale response to serve on failure. RFC 5861 section 4. Nil if the request demands validation.
     private func fallback(_ index: Int, _ freshness: Freshness, at now: Timestamp) -> CacheFetch.Fallback? {
         guard !directives.noCache, directives.maxAge != 0, policy != .revalidate, !freshness.isInvalidated,
             !freshness.directives.forbidsStale, !freshness.isFromFuture(now.milliseconds),
@@ -90,7 +91,7 @@ extension CacheRequest {
         return CacheFetch.Fallback(index: index, until: until)
     }
 
-    /// What a server knows a stored answer by, as the fields of a request have it.
+    /// The validators of a stored response, as field values.
     private struct Validators {
         let tag: String?
         let modified: String?
@@ -103,7 +104,7 @@ extension CacheRequest {
 }
 
 extension Headers {
-    /// The first value of that name; nil also where a `String` would not have its bytes.
+    /// The first value of this name. Nil if a `String` could not represent its bytes.
     fileprivate func text(_ name: StaticString, longest: Int) -> String? {
         var found: String?
         forEach(name) { value in

@@ -1,7 +1,7 @@
 extension CacheRequest {
-    /// Whether and with which of the stored answers this request is answered. RFC 9111 section 4.
+    /// Decides whether a stored response is served, and which one. RFC 9111 section 4.
     ///
-    /// - Parameter candidates: all that is stored under its key.
+    /// - Parameter candidates: all responses that are stored under the request's key.
     public func decide(among candidates: [StoredResponse], at now: Timestamp) -> CacheDecision {
         guard isLookedUp else { return .fetch(CacheFetch(because: .method)) }
         if directives.noStore, !staysHere { return .fetch(CacheFetch(because: .request)) }
@@ -43,10 +43,10 @@ extension CacheRequest {
     }
 
     private func use(_ freshness: Freshness, _ status: Int, at now: Int64) -> Use {
-        // What was changed by a call of our own is shown by no policy.
+        // A response that was invalidated by a call of this client is not served under any policy.
         guard !freshness.isInvalidated else { return .ask(.stale) }
         let use = useByProtocol(freshness, at: now)
-        // An error that was stored once is no more than the server has said: it would never go away.
+        // A stored error is served only as long as the protocol allows; otherwise it would never disappear.
         guard policy.ignoresAge, status < 400, case .ask = use else { return use }
         return policy == .offlineFirst ? .answerAndRefresh(.anyAge) : .answer(.anyAge)
     }
@@ -61,7 +61,7 @@ extension CacheRequest {
         if policy == .revalidate, !(isFresh && freshness.directives.flags.contains(.immutable)) {
             return .ask(isFresh ? .request : .stale)
         }
-        // Zero is how a validation is asked for, whatever the age.
+        // max-age=0 requests validation whatever the age.
         if let maxAge = directives.maxAge, maxAge == 0 || age > maxAge * 1000 {
             return .ask(isFresh ? .request : .stale)
         }
@@ -79,7 +79,7 @@ extension CacheRequest {
         return .ask(.stale)
     }
 
-    /// The most recent of those that were selected by such fields and are kept in a form that is of use. Sections 4 and 4.1.
+    /// The most recent candidate whose selecting fields match and whose form is usable. Sections 4 and 4.1.
     private func newest(
         of candidates: [StoredResponse], _ range: ByteRange?
     ) -> (Int, Freshness)? {

@@ -1,35 +1,35 @@
-/// What an answer without content tells about those that are stored. RFC 9111 sections 3.2, 4.3.3 to 4.3.5.
+/// What a 304 response means for the stored responses. RFC 9111 sections 3.2, 4.3.3 to 4.3.5.
 public enum NotModifiedMeaning: Sendable, Equatable {
-    /// This one of the candidates holds.
+    /// This candidate is still valid.
     case stored(Int)
-    /// It was the condition of the caller that was met, with a version that is not stored: 304 is the caller's answer.
+    /// The caller's own condition matched a version that is not stored. The caller receives the 304.
     case callers
-    /// It is for none that is stored: the request has to be sent again without conditions of the cache.
+    /// No stored response matches. The request must be sent again without the cache's conditions.
     case none
 }
 
-/// A stored answer whose fields were brought up to date.
+/// A stored response with updated fields.
 public struct CacheUpdate: Sendable, Equatable {
     public let response: StoredResponse
-    /// False: it may be answered now, and is to be removed, for the server no longer allows to keep it.
+    /// If false, the response may be served now but must be removed, because the server no longer permits storing it.
     public let isKept: Bool
 }
 
-/// What an answer to HEAD does to a stored one.
+/// What a response to HEAD means for a stored response.
 public enum HeadMeaning: Sendable, Equatable {
     case updated(CacheUpdate)
-    /// The content has changed: the stored answer is not to be used before it is validated.
+    /// The representation has changed. The stored response must be validated before it is used.
     case invalidated
-    /// It says nothing about it.
+    /// The response does not affect the stored response.
     case unaffected
 }
 
 extension CacheRequest {
-    /// Which of the candidates a 304 is for, that came for a request with conditions of the cache. Section 4.3.4.
+    /// Finds the candidate that a 304 response confirms. Section 4.3.4.
     ///
     /// - Parameters:
-    ///   - candidates: those that the decision was made among, in their order.
-    ///   - validating: the one that was asked about.
+    ///   - candidates: the candidates of the decision, in the same order.
+    ///   - validating: the index of the candidate that was validated.
     public func meaning(
         ofNotModified head: ResponseHead, among candidates: [StoredResponse], validating: Int
     ) -> NotModifiedMeaning {
@@ -45,21 +45,21 @@ extension CacheRequest {
                     candidates.indices.contains($0) && isOfUse(candidates[$0]) && candidates[$0].tag(isSame)
                 }
             }
-            // A server that packs its answers weakens the tag of what it packs, and not that of a 304. To have the request
-            // sent anew for that would be to have none of its answers validated.
+            // A server that compresses responses weakens their entity tags, but not the tag of a 304. Sending the
+            // request again for that reason would prevent any validation with such a server.
             if let found = find(tag.isStronglySame) ?? find(tag.isWeaklySame) { return .stored(found) }
             return isOwnTag(tag) ? .callers : .none
         }
     }
 
-    /// By the date of the last change, or, where there is none either, the one that was asked about.
+    /// Matches by Last-Modified. Without a date, the validated candidate is confirmed.
     private func meaning(
         ofUntagged headers: Headers, among candidates: [StoredResponse], validating: Int
     ) -> NotModifiedMeaning {
         guard candidates.indices.contains(validating) else { return .none }
         let stored = candidates[validating]
         guard let index = headers.firstIndex(of: "last-modified") else {
-            // With tags of the caller in the list nobody knows which of them it was.
+            // The list contained the caller's tags too, so it is unknown which tag matched.
             return traits.contains(.noneMatch) ? .none : .stored(validating)
         }
         let isSame = headers.withBytes(at: index) { _, value in
@@ -67,7 +67,7 @@ extension CacheRequest {
                 stored.headers.withBytes(at: other) { $1.elementsEqual(value) }
             }
         }
-        // One that is stored without a date was asked about by its tag.
+        // A candidate without a date was validated by its tag.
         return isSame ?? !traits.contains(.noneMatch) ? .stored(validating) : .none
     }
 
@@ -82,20 +82,20 @@ extension CacheRequest {
         return isListed
     }
 
-    /// `stored` with the fields of a 304 that was for it.
+    /// Returns `stored` with the fields of a 304 that confirmed it.
     public func updated(
         _ stored: StoredResponse, byNotModified head: ResponseHead, requested: Timestamp, received: Timestamp
     ) -> CacheUpdate {
         update(stored, head.headers, requested, received)
     }
 
-    /// What the answer to this request, which is a HEAD, says about one of the candidates. Section 4.3.5.
+    /// What a response to this HEAD request means for a stored response. Section 4.3.5.
     public func meaning(
         ofHead head: ResponseHead, for stored: StoredResponse, requested: Timestamp, received: Timestamp
     ) -> HeadMeaning {
         guard head.status == 200, stored.status == 200, method == .head, isSelected(stored) else { return .unaffected }
         guard !head.headers.contradicts(stored) else { return .invalidated }
-        // Alike is not the same: what our own call has changed is validated all the same.
+        // Equal validators do not prove equality: a response that a call of this client invalidated is still validated.
         return .updated(update(stored, head.headers, requested, received, isInvalidated: stored.isInvalidated))
     }
 
@@ -113,7 +113,7 @@ extension CacheRequest {
         copy.requested = requested
         copy.received = received
         copy.isInvalidated = isInvalidated
-        // Each response may bring new field names: without a bound a server could let the stored fields grow forever.
+        // Each response may add field names. Without a limit a server could make the stored fields grow indefinitely.
         var isKept = !directives.noStore && !found.directives.noStore && copy.headers.fitsResponse
         if found.vary != nil {
             if let fields = Selecting.fields(named: copy.headers, of: fields, fingerprint: fingerprint) {
@@ -133,8 +133,9 @@ extension StoredResponse {
 }
 
 extension Headers {
-    /// Section 3.2: each field of `newer` in the place of all of its name, but for what the kept content hangs on. Of a tag
-    /// that is but the strong form of a weak one the weak is kept, for what is kept was no more than alike.
+    /// Section 3.2: fields of `newer` replace those of the same name, except fields that describe the stored body. If
+    /// `newer` has the strong form of a stored weak tag, the weak tag is kept, because the stored body is only known to
+    /// be equivalent.
     fileprivate func updated(by newer: Headers, _ found: CacheFields, received: Timestamp) -> Headers {
         var result = Headers(reservingFields: count + newer.count, bytes: end + newer.end + 48)
         let dropped = DroppedFields(newer, found)
@@ -143,9 +144,9 @@ extension Headers {
         }
         for index in 0..<count {
             withBytes(at: index) { name, value in
-                // They told of the answer that came before.
+                // These fields described the earlier message.
                 if Headers.isOfMessage(name) || (newer.firstIndex(of: name) != nil && isTaken(name)) { return }
-                // What the newer one wants unnamed until it is validated is not kept either.
+                // Fields that the newer response excludes from storage are removed.
                 if !dropped.contains(name) { result.append(name: name, value: value) }
             }
         }
@@ -169,13 +170,13 @@ extension Headers {
         }
     }
 
-    /// Whether a response may have these fields: the limits are those for fields from the network.
+    /// True if the fields are within the limits for fields from the network.
     fileprivate var fitsResponse: Bool {
         let limits = HTTP1ResponseDecoder.Limits()
         return count <= limits.maximumFields && end <= limits.maximumHead
     }
 
-    /// Tell of the content as it came, which a 304 does not bring.
+    /// True for fields that describe the transferred body, which a 304 does not contain.
     private static func isOfContent(_ name: UnsafeRawBufferPointer) -> Bool {
         switch name.count {
         case 13: ASCII.isCaseless(name, "content-range")
@@ -194,7 +195,7 @@ extension Headers {
         }
     }
 
-    /// Whether a validator differs from that of `stored`, if both have it.
+    /// True if a validator that both have differs from that of `stored`.
     func hasOtherValidator(than stored: StoredResponse) -> Bool {
         for name in ["etag", "last-modified"] {
             if let mine = firstIndex(of: name), let other = stored.headers.firstIndex(of: name),
@@ -206,7 +207,7 @@ extension Headers {
         return false
     }
 
-    /// A validator or the length is another than that of `stored`, where both are known.
+    /// True if a validator or the length, where both are known, differs from that of `stored`.
     fileprivate func contradicts(_ stored: StoredResponse) -> Bool {
         if hasOtherValidator(than: stored) { return true }
         guard let index = firstIndex(of: "content-length") else { return false }

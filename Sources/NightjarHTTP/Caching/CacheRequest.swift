@@ -1,19 +1,19 @@
-/// A request as the cache sees it: what its fields say is read once. RFC 9111 section 5.2.1.
+/// The cache's view of a request. Its fields are parsed once. RFC 9111 section 5.2.1.
 public final class CacheRequest: Sendable {
-    /// Makes of a credential what tells it from others without giving it away.
+    /// Converts a credential to a fingerprint that distinguishes it from others without revealing it.
     public typealias Fingerprint = @Sendable (UnsafeRawBufferPointer) -> String
 
     public let method: Method
     public let policy: CachePolicy
-    /// Whoever asks takes content without its codings.
+    /// The caller wants the body without its content codings.
     public let wantsDecoded: Bool
-    /// Has a credential of its own.
+    /// The request has its own Authorization field.
     public let hasAuthorization: Bool
     let fields: Headers
     let directives: RequestDirectives
     let isLookedUp: Bool
-    /// A GET request without cache directives, conditions and ranges of its own, under the policy `protocol`: if nothing is
-    /// stored for it, it goes to the server as it is.
+    /// A GET request under the policy `protocol` without cache directives, conditions or ranges. If nothing is stored
+    /// for it, it is sent unchanged.
     public let isPlainLookup: Bool
     let fingerprint: Fingerprint?
     let traits: Traits
@@ -23,15 +23,16 @@ public final class CacheRequest: Sendable {
         /// If-None-Match.
         static let noneMatch = Traits(rawValue: 1)
         static let modifiedSince = Traits(rawValue: 2)
-        /// Conditions that a server alone decides: If-Match, If-Unmodified-Since.
+        /// Conditions that only the server can evaluate: If-Match, If-Unmodified-Since.
         static let forServer = Traits(rawValue: 4)
         static let range = Traits(rawValue: 8)
         static let ifRange = Traits(rawValue: 16)
     }
 
     /// - Parameters:
-    ///   - fields: as they would go to the server.
-    ///   - fingerprint: for answers that are told apart by a credential (Vary: Cookie); without it such are not stored.
+    ///   - fields: the fields as they would be sent to the server.
+    ///   - fingerprint: for responses that vary by a credential (Vary: Cookie). Without it such responses are not
+    ///     stored.
     public init(
         _ method: Method, _ fields: Headers, policy: CachePolicy = .protocol, wantsDecoded: Bool = true,
         fingerprint: Fingerprint? = nil
@@ -84,28 +85,31 @@ public final class CacheRequest: Sendable {
         isPlainLookup = method == .get && policy == .protocol && traits.isEmpty && directives == RequestDirectives()
     }
 
-    /// The same under another policy.
+    /// A copy with another policy.
     func asking(_ policy: CachePolicy, wantsDecoded: Bool) -> CacheRequest {
         policy == self.policy && wantsDecoded == self.wantsDecoded
             ? self : CacheRequest(self, policy, wantsDecoded: wantsDecoded)
     }
 
-    /// Stored answers are looked at for it, or it may fail without one. The others go by the cache on their way.
+    /// True if stored responses are looked up for the request, or it may fail without one. Other requests bypass the
+    /// cache.
     public var concernsCache: Bool { isLookedUp && (!directives.noStore || staysHere) }
 
-    /// The answer may be stored, as far as this request goes. Answers to HEAD have no content, and update what is stored.
+    /// True if the request permits storing the response. A response to HEAD has no body and only updates stored
+    /// responses.
     public var mayBeStored: Bool { method == .get && !directives.noStore }
 
-    /// The request limits the age of the response itself, so a stored response may become unusable before it is stale.
+    /// True if the request limits the age of the response, so that a stored response may become unusable before it is
+    /// stale.
     public var limitsAge: Bool { directives.maxAge != nil || directives.minFresh != nil }
 
-    /// The server is never asked: `cache_only`, or only-if-cached.
+    /// True if the server must not be contacted: `cache_only` or only-if-cached.
     public var staysHere: Bool { policy == .cacheOnly || directives.onlyIfCached }
 
-    /// The request asks for a part of the content, so a response to it is of no use to most others.
+    /// True if the request asks for a range, so that its response is useless to most others.
     public var wantsPart: Bool { range != nil }
 
-    /// What a range is asked of; nil: the whole. Ranges are of GET alone: RFC 9110 section 14.2.
+    /// The requested range. Nil: the complete representation. Only GET has ranges (RFC 9110 section 14.2).
     var range: ByteRange? {
         guard traits.contains(.range), method == .get else { return nil }
         var found: ByteRange?

@@ -1,34 +1,34 @@
-/// What the cache did for one answer, as the field Cache-Status tells it: `nightjar; hit; ttl=30`. RFC 9211.
+/// What the cache did for a response, as a Cache-Status value: `nightjar; hit; ttl=30`. RFC 9211.
 public struct CacheStatus: Sendable, Equatable {
-    /// Why a request went to the server. Section 2.2.
+    /// Why a request was sent to the server. Section 2.2.
     public enum ForwardReason: String, Sendable {
-        /// The cache is not to look.
+        /// The cache was bypassed.
         case bypass
         case method
-        /// Nothing is stored under that URL.
+        /// No response is stored for the URL.
         case uriMiss = "uri-miss"
-        /// Nothing of that URL is for such a request.
+        /// The stored responses for the URL do not match the request's fields.
         case varyMiss = "vary-miss"
-        /// What is stored cannot be used.
+        /// The stored response cannot be used.
         case miss
-        /// There was a fresh one, and the request did not want it.
+        /// A fresh response was stored, but the request did not accept it.
         case request
         case stale
         case partial
     }
 
-    /// Answered from the store.
+    /// The response was served from the cache.
     public var isHit = false
     public var forwarded: ForwardReason?
-    /// The server's answer to that, where it is not the status of this one.
+    /// The status of the server's response if it differs from that of this response.
     public var forwardedStatus: Int?
-    /// Seconds until it is stale; less than zero: since when it is.
+    /// Seconds until the response becomes stale; negative if it is stale.
     public var timeToLive: Int64?
-    /// What came was stored.
+    /// The response was stored.
     public var isStored = false
-    /// Shared the request of another.
+    /// The request was coalesced with another one.
     public var isCollapsed = false
-    /// A token, for who wants to know more.
+    /// A token with additional information.
     public var detail: String?
 
     public init() {}
@@ -47,7 +47,7 @@ public struct CacheStatus: Sendable, Equatable {
 
     public init(_ fetch: CacheFetch) { forwarded = fetch.because }
 
-    /// The value of the field.
+    /// The value of the Cache-Status field.
     public var text: String {
         var text = "nightjar"
         if isHit { text += "; hit" }
@@ -68,7 +68,7 @@ public struct CacheStatus: Sendable, Equatable {
 }
 
 extension Headers {
-    /// With what this cache did, behind what those nearer to the server have done. Section 2.
+    /// A copy with the status of this cache, appended after those of caches closer to the server. Section 2.
     public func adding(_ status: CacheStatus) -> Headers {
         var copy = self
         copy.append("Cache-Status", status.text)
@@ -77,9 +77,10 @@ extension Headers {
 }
 
 extension StoredResponse {
-    /// The head of an answer out of the store: its age, what the cache did, and for a part which. RFC 9111 section 5.1.
+    /// The head of a response from the cache, with Age, Cache-Status and, for a part, Content-Range. RFC 9111 section
+    /// 5.1.
     ///
-    /// The same for all answers of one second: to be kept where it is asked often.
+    /// The same for all responses within one second, so it can be reused.
     public func head(for answer: CacheAnswer, _ cacheStatus: CacheStatus) -> ResponseHead {
         var result = Headers(reservingFields: headers.count + 3, bytes: headers.end + 128)
         for index in 0..<headers.count {
@@ -113,7 +114,8 @@ extension StoredResponse {
 }
 
 extension CacheAnswer.Form {
-    /// Age is told anew; what tells of the content goes where there is none, or another.
+    /// True for fields that are not copied: Age, which is computed, and fields about the body if the response has none
+    /// or another one.
     fileprivate func omits(_ name: UnsafeRawBufferPointer) -> Bool {
         if name.count == 3 { return ASCII.isCaseless(name, "age") }
         guard self != .whole, name.count >= 12, ASCII.lowercase(name[0]) == UInt8(ascii: "c") else { return false }

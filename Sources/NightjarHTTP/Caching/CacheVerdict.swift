@@ -1,11 +1,11 @@
-/// What the cache decided for a call, to be told. See ``Decision``.
+/// A decision of the cache, for the explanation of a call. See ``Decision``.
 public enum CacheVerdict: Sendable, Equatable {
     case answered(CacheAnswer.Reason, age: Int64)
-    /// The server was asked.
+    /// The request was sent to the server.
     case asked(CacheStatus.ForwardReason, isConditional: Bool)
     case notStored(Storability.Refusal)
 
-    /// As data has it.
+    /// The machine-readable name.
     public var name: String {
         switch self {
         case .answered(let reason, _):
@@ -27,18 +27,18 @@ public enum CacheVerdict: Sendable, Equatable {
         switch self {
         case .answered(let reason, let age):
             switch reason {
-            case .fresh: "answered from the cache: fresh, \(age) s old"
-            case .maxStale: "answered from the cache: \(age) s old and stale, which the request allows (max-stale)"
+            case .fresh: "served from the cache: fresh, \(age) s old"
+            case .maxStale: "served from the cache: \(age) s old and stale, which the request allows (max-stale)"
             case .staleWhileRevalidate:
-                "answered from the cache: \(age) s old and stale, and fetched anew meanwhile (stale-while-revalidate)"
+                "served from the cache: \(age) s old and stale, revalidated in the background (stale-while-revalidate)"
             case .staleIfError:
-                "answered from the cache: \(age) s old and stale, the server having failed (stale-if-error)"
-            case .anyAge: "answered from the cache: \(age) s old, which the policy allows"
-            case .validated: "answered from the cache: the server says that it still holds (304)"
+                "served from the cache: \(age) s old and stale, because the server failed (stale-if-error)"
+            case .anyAge: "served from the cache: \(age) s old, which the policy allows"
+            case .validated: "served from the cache: the server confirmed it (304)"
             }
         case .asked(let reason, let isConditional):
-            reason.sentence + (isConditional ? ": the server was asked whether it holds" : ": the server was asked")
-        case .notStored(let refusal): "not kept in the cache: " + refusal.sentence
+            reason.sentence + (isConditional ? ": validated with the server" : ": requested from the server")
+        case .notStored(let refusal): "not stored in the cache: " + refusal.sentence
         }
     }
 }
@@ -46,29 +46,29 @@ public enum CacheVerdict: Sendable, Equatable {
 extension CacheStatus.ForwardReason {
     fileprivate var sentence: String {
         switch self {
-        case .bypass: "the cache was not to look"
-        case .method: "the method is none that is cached"
-        case .uriMiss: "nothing was stored under the URL"
-        case .varyMiss: "what was stored under the URL is for requests with other fields"
-        case .miss: "what was stored could not be used"
-        case .request: "the request did not want what was stored"
-        case .stale: "what was stored was stale"
-        case .partial: "a part only was stored"
+        case .bypass: "the cache was bypassed"
+        case .method: "the method is not cacheable"
+        case .uriMiss: "no response was stored for the URL"
+        case .varyMiss: "the stored responses for the URL belong to requests with other field values"
+        case .miss: "the stored response could not be used"
+        case .request: "the request did not accept the stored response"
+        case .stale: "the stored response was stale"
+        case .partial: "only a part was stored"
         }
     }
 }
 
 extension Storability.Refusal {
-    /// For messages: it goes behind a colon.
+    /// The reason, for messages. It follows a colon.
     public var sentence: String {
         switch self {
-        case .method: "answers to GET alone are"
+        case .method: "only responses to GET are"
         case .request: "the request says no-store"
-        case .noStore: "the answer says no-store"
-        case .status: "its status is none that is"
-        case .vary: "it is for this request alone (Vary)"
-        case .notAllowed: "the answer does not say how long it is good for"
-        case .useless: "it is never fresh and has nothing to be validated by"
+        case .noStore: "the response says no-store"
+        case .status: "its status is not cacheable"
+        case .vary: "it applies to this request only (Vary)"
+        case .notAllowed: "the response has no lifetime"
+        case .useless: "it is never fresh and has no validator"
         case .keepsStored: "the stored response is complete and not outdated by it"
         }
     }

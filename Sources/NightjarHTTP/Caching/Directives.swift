@@ -1,12 +1,13 @@
-/// The directives of one Cache-Control line, over the bytes as they came. RFC 9111 section 5.2.
+/// Parses the directives of one Cache-Control line. RFC 9111 section 5.2.
 ///
-/// A line that breaks the grammar is read on at the next comma, so that what forbids is seen behind what is broken.
+/// After invalid syntax parsing continues at the next comma, so that a restrictive directive after an invalid one takes
+/// effect.
 struct Directives {
     struct Directive {
         let name: UnsafeRawBufferPointer
-        /// Without its quotes; nil: there is none.
+        /// The value without quotes. Nil if there is none.
         let value: UnsafeRawBufferPointer?
-        /// False: something else stands there, so that what it would allow is not to be relied on.
+        /// False if the syntax is invalid. Permissions granted by such a directive must be ignored.
         let isWellFormed: Bool
 
         @inline(__always)
@@ -15,7 +16,7 @@ struct Directives {
 
     private let bytes: UnsafeRawBufferPointer
     private var at = 0
-    /// A quote is not closed: nobody knows what is inside of it.
+    /// A quoted string is not closed, so the rest of the line is ambiguous.
     private(set) var isBroken = false
 
     init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
@@ -40,7 +41,8 @@ struct Directives {
         return Directive(name: name, value: value, isWellFormed: endElement() && !value.isEmpty && !name.isEmpty)
     }
 
-    /// Where the closing quote is; nil: there is none. That is looked for once, or a hostile line would take its square.
+    /// The position of the closing quote. Nil if there is none; the search is not repeated, because a hostile line
+    /// would make the total cost quadratic.
     private mutating func endOfQuoted(from start: Int) -> Int? {
         guard !isBroken else { return nil }
         var at = start
@@ -52,7 +54,7 @@ struct Directives {
         return nil
     }
 
-    /// Goes to the next comma. False: something was on the way.
+    /// Advances to the next comma. Returns false if there were other characters before it.
     private mutating func endElement() -> Bool {
         var isClean = true
         while at < bytes.count, bytes[at] != UInt8(ascii: ",") {
@@ -70,18 +72,18 @@ struct Directives {
     }
 }
 
-/// A length of time in whole seconds, as fields have it. RFC 9111 section 1.2.2.
+/// A duration in whole seconds, as in field values. RFC 9111 section 1.2.2.
 enum DeltaSeconds {
-    /// What is longer counts as this long.
+    /// The maximum. Longer durations are clamped to it.
     static let largest: Int64 = 1 << 31
 
-    /// - Returns: nil for anything but digits.
+    /// - Returns: nil if `bytes` is not a sequence of digits.
     static func read(_ bytes: UnsafeRawBufferPointer) -> Int64? {
         guard !bytes.isEmpty else { return nil }
         var number: Int64 = 0
         for byte in bytes {
             guard ASCII.isDigit(byte) else { return nil }
-            // Ten times the largest is far from the end of 64 bits.
+            // Ten times the maximum fits 64 bits.
             number = min(number * 10 + Int64(byte & 0xF), largest)
         }
         return number

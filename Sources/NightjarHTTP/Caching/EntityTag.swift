@@ -1,9 +1,9 @@
-/// What tells versions of a representation apart, over the bytes of the field. RFC 9110 section 8.8.3.
+/// An entity tag, as bytes of a field value. RFC 9110 section 8.8.3.
 ///
-/// One that breaks the grammar (without quotes) is kept as it is, and is the same as nothing but itself.
+/// An invalid tag (without quotes) is kept and equals only itself.
 struct EntityTag {
     let isWeak: Bool
-    /// With its quotes.
+    /// The opaque tag with its quotes.
     let opaque: UnsafeRawBufferPointer
 
     init(_ bytes: UnsafeRawBufferPointer) {
@@ -22,7 +22,7 @@ struct EntityTag {
     func isWeaklySame(_ other: EntityTag) -> Bool { !opaque.isEmpty && opaque.elementsEqual(other.opaque) }
     func isStronglySame(_ other: EntityTag) -> Bool { isStrong && other.isStrong && isWeaklySame(other) }
 
-    /// Whether a list of If-None-Match has it, or is `*`. Section 13.1.2: the comparison is the weak one.
+    /// True if an If-None-Match list contains this tag or is `*`. Uses weak comparison, section 13.1.2.
     func isListed(in list: UnsafeRawBufferPointer) -> Bool {
         var isFound = false
         EntityTag.forEach(in: list) { element in
@@ -33,13 +33,14 @@ struct EntityTag {
 
     static func isAny(_ bytes: UnsafeRawBufferPointer) -> Bool { bytes.count == 1 && bytes[0] == UInt8(ascii: "*") }
 
-    /// The elements of a list, between commas that are in no quotes, without blanks around them and without the empty.
+    /// Calls `body` for each non-empty list element, without surrounding blanks. Commas inside quotes do not separate
+    /// elements.
     static func forEach(in list: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Void) {
         var start = 0
         while start < list.count {
             var end = start
             var isQuoted = false
-            // There is no escape in the quotes of a tag.
+            // Quotes in a tag have no escapes.
             while end < list.count, isQuoted || list[end] != UInt8(ascii: ",") {
                 if list[end] == UInt8(ascii: "\"") { isQuoted.toggle() }
                 end += 1

@@ -1,25 +1,25 @@
-/// How long a stored answer is good for, and how old it is. RFC 9111 section 4.2.
+/// The freshness lifetime and the age of a stored response. RFC 9111 section 4.2.
 public struct Freshness: Sendable, Equatable {
-    /// In seconds, from when the answer was made.
+    /// Seconds, counted from when the response was generated.
     public let lifetime: Int64
-    /// The server did not say; it was guessed from Last-Modified.
+    /// True if the lifetime was estimated from Last-Modified, because the server did not specify one.
     public let isHeuristic: Bool
     let directives: ResponseDirectives
     let isInvalidated: Bool
-    /// The age that it came with, in milliseconds. Section 4.2.3.
+    /// The age of the response when it arrived, in milliseconds. Section 4.2.3.
     let initialAge: Int64
-    /// In milliseconds since 1970.
+    /// When the response arrived, in milliseconds since 1970.
     let received: Int64
-    /// When it was made, in seconds since 1970: tells which of several is the newest.
+    /// When the response was generated, in seconds since 1970. Used to find the most recent response.
     let date: Int64
 
-    /// The part of the time since the last change that a document is taken to stay as it is.
+    /// The heuristic lifetime is the time since the last change divided by this number.
     static let heuristicFraction: Int64 = 10
-    /// A week, in seconds. A date of 1970, which stands for "not known" at many servers, would make five years of it; a week is
-    /// what browsers that have a bound take.
+    /// The longest heuristic lifetime: a week, in seconds. Many servers send a date in 1970 for "unknown", which would
+    /// yield five years. A week is the limit in browsers that have one.
     static let longestGuess: Int64 = 7 * 86_400
-    /// Two readings of the clock, one of them of a coarse one, may be as much apart; what is received later than this from now
-    /// has come before the clock went back, and nobody knows how old it is. In milliseconds.
+    /// The tolerated difference between two clock readings, in milliseconds, because one may come from a coarse clock.
+    /// If a response appears to have arrived later than this from now, the clock was set back and its age is unknown.
     static let clockTolerance: Int64 = 1000
 
     public init(_ stored: StoredResponse) {
@@ -53,8 +53,8 @@ public struct Freshness: Sendable, Equatable {
         }
     }
 
-    /// The first member of the first field, without what somebody has put behind a semicolon; one that is no number of seconds
-    /// says nothing. Section 5.1.
+    /// The value of the first member of the first Age field, without anything after a semicolon. An invalid value is
+    /// ignored. Section 5.1.
     private static func age(_ headers: Headers, _ fields: CacheFields) -> Int64 {
         guard let index = fields.age else { return 0 }
         return headers.withBytes(at: index) { _, value in
@@ -63,7 +63,7 @@ public struct Freshness: Sendable, Equatable {
         }
     }
 
-    /// The earliest of the dates; nil where one is none, which has to count as past. Section 5.3.
+    /// The earliest Expires date. Nil if one of them is invalid, which counts as expired. Section 5.3.
     private static func expiry(_ headers: Headers, received: Timestamp) -> Int64? {
         var earliest: Int64? = .max
         headers.forEach("expires") { value in
@@ -76,7 +76,7 @@ public struct Freshness: Sendable, Equatable {
         return earliest
     }
 
-    /// Section 4.2.2.
+    /// The heuristic lifetime. Section 4.2.2.
     private static func guess(
         _ headers: Headers, _ fields: CacheFields, status: Int, date: Int64, received: Timestamp
     ) -> Int64 {
@@ -87,32 +87,32 @@ public struct Freshness: Sendable, Equatable {
         return min((date - changed) / heuristicFraction, longestGuess)
     }
 
-    /// In milliseconds.
+    /// The current age in milliseconds.
     func age(atMilliseconds now: Int64) -> Int64 {
         min(initialAge + max(0, now - received), DeltaSeconds.largest * 1000)
     }
 
-    /// In whole seconds, as the Age field has it; zero or more, whatever the clock does.
+    /// The current age in whole seconds, as in the Age field. Never negative.
     public func age(at now: Timestamp) -> Int64 { age(atMilliseconds: now.milliseconds) / 1000 }
 
-    /// Came later than now: its age is not known.
+    /// True if the response appears to have arrived in the future, so that its age is unknown.
     func isFromFuture(_ now: Int64) -> Bool { received > now + Freshness.clockTolerance }
 
-    /// By its lifetime alone: what else the answer or a request says is not looked at.
+    /// True if the lifetime has not passed. Ignores all other directives of the response and the request.
     public func isFresh(at now: Timestamp) -> Bool {
         let now = now.milliseconds
         return lifetime * 1000 > age(atMilliseconds: now) && !isFromFuture(now)
     }
 
-    /// The server itself says that the response may be reused for a while, without asking first.
+    /// True if the server explicitly permits reusing the response for some time without validation.
     public var isExplicitlyReusable: Bool { !isHeuristic && lifetime > 0 && !directives.noCache }
 
-    /// The first moment at which it is stale; nil: never, as far as moments go.
+    /// The time at which the response becomes stale. Nil if that is after the year 9999.
     public var freshUntil: Timestamp? {
         Timestamp(millisecondsSince1970: received).flatMap { $0.later(by: .milliseconds(lifetime * 1000 - initialAge)) }
     }
 
-    /// Whether it is stale by no more than so many seconds. Not, where its age is not known.
+    /// True if the response is stale by at most `seconds`. False if its age is unknown.
     func isStale(within seconds: Int64?, _ now: Int64) -> Bool {
         guard let seconds, !isFromFuture(now) else { return false }
         return age(atMilliseconds: now) - lifetime * 1000 <= min(seconds, DeltaSeconds.largest) * 1000
@@ -120,11 +120,6 @@ public struct Freshness: Sendable, Equatable {
 }
 
 extension StoredResponse {
-    /// Reads its fields: to be kept beside it where it is asked often.
+    /// Parses the freshness from the fields. Store the result if it is needed often.
     public var freshness: Freshness { Freshness(self) }
-}
-
-extension Timestamp {
-    /// Rounded down. The years 0 to 9999 fit many times over.
-    var milliseconds: Int64 { seconds * 1000 + Int64(nanoseconds / 1_000_000) }
 }

@@ -1,9 +1,9 @@
-/// What an answer makes of what is stored, beside its own place. RFC 9111 section 4.4.
+/// The stored responses that a response to an unsafe request invalidates. RFC 9111 section 4.4.
 public enum Invalidation {
-    /// The URLs whose stored answers no longer hold behind an answer to a method that may have changed something: that of the
-    /// request, and those of its origin that Location and Content-Location name.
+    /// The URLs whose stored responses are invalidated: the request's URL, and the URLs of the same origin in Location
+    /// and Content-Location.
     ///
-    /// - Returns: nothing for a safe method, and for an answer that is an error.
+    /// - Returns: an empty list for a safe method or an error response.
     public static func urls(_ method: Method, _ url: RequestURL, _ head: ResponseHead) -> [RequestURL] {
         guard !method.isSafe, 200..<400 ~= head.status else { return [] }
         var urls = [url.withoutUserInfo]
@@ -21,10 +21,11 @@ public enum Invalidation {
         return urls
     }
 
-    /// Of one answer.
+    /// The maximum number of URLs per response.
     private static let largestCount = 8
 
-    /// Everything of the origin is to go: `Clear-Site-Data: "cache"`, or `"*"`. Clear Site Data section 3.1.
+    /// True if the response clears the cache of the origin: `Clear-Site-Data: "cache"` or `"*"`. Clear Site Data
+    /// section 3.1.
     public static func clearsOrigin(_ head: ResponseHead) -> Bool {
         var isCleared = false
         head.headers.forEach("clear-site-data") { value in
@@ -37,8 +38,8 @@ public enum Invalidation {
 }
 
 extension ResponseHead {
-    /// Whether a single Content-Location field names the target URL of the request, so that the content is the
-    /// representation that a GET would receive. RFC 9110 section 8.7.
+    /// True if a single Content-Location field names the URL of the request. The body is then the representation that a
+    /// GET would return. RFC 9110 section 8.7.
     func isRepresentation(of url: RequestURL) -> Bool {
         var isSame = true
         var count = 0

@@ -1,19 +1,19 @@
-/// The cookies that identify a login, for the cache: responses to requests with different login cookies are stored apart.
+/// The cookies that identify a login. Responses to requests with different login cookies are stored separately.
 public enum LoginCookies: Sendable, Equatable {
-    /// All cookies except those that load balancers, bot filters and analytics are known to set. A cookie that a reusable
+    /// All cookies except those known to be set by load balancers, bot filters and analytics. A cookie that a reusable
     /// response replaces identifies the same login as before: see ``CookieSuccession``.
     case automatic
     /// All cookies, each by its value.
     case all
-    /// The cookies with these names. No name: no cookie identifies a login.
+    /// The cookies with these names. If empty, no cookie identifies a login.
     case named([String])
 
-    /// As C and Lua have it: `*` stands for all names.
+    /// Creates the value from the C and Lua option. `*` means all cookies.
     public init(names: [String]) { self = names.contains("*") ? .all : .named(names) }
 
-    /// Adds the login cookies of a Cookie field to what a partition is made of, in an order of their own.
+    /// Appends the login cookies of a Cookie field, sorted, to the input of a partition hash.
     ///
-    /// - Parameter own: cookies of the request itself, `name=value`. Each is a credential.
+    /// - Parameter own: cookies of the request itself, as `name=value`. Each of them is a credential.
     func append(_ field: UnsafeRawBufferPointer, own: [String], to found: inout [UInt8]) {
         var cookies = LoginCookies.pairs(of: field).filter { pair in
             identifiesLogin(LoginCookies.name(of: pair)) || own.contains { $0.utf8.elementsEqual(pair) }
@@ -38,7 +38,7 @@ public enum LoginCookies: Sendable, Equatable {
         }
     }
 
-    /// The cookies of a Cookie field, each `name=value`.
+    /// The cookies of a Cookie field, each as `name=value`.
     static func pairs(of field: UnsafeRawBufferPointer) -> [[UInt8]] {
         field.split(separator: UInt8(ascii: ";")).compactMap { part in
             let pair = EntityTag.trimmed(UnsafeRawBufferPointer(rebasing: part))
@@ -50,33 +50,34 @@ public enum LoginCookies: Sendable, Equatable {
         pair[..<(pair.firstIndex(of: UInt8(ascii: "=")) ?? 0)]
     }
 
-    /// Documented by their makers: AWS, Azure, Google Cloud, Cloudflare, Akamai, DataDome and Google Analytics. Some of them
-    /// change with each response.
+    /// Cookies documented by AWS, Azure, Google Cloud, Cloudflare, Akamai, DataDome and Google Analytics. Some of them
+    /// change with every response.
     private static let others = [
         "AWSALB", "AWSALBCORS", "AWSALBTG", "AWSALBTGCORS", "AWSELB", "AWSELBCORS", "ARRAffinity",
         "ARRAffinitySameSite", "GCLB", "__cf_bm", "_cfuvid", "__cflb", "cf_clearance", "ak_bmsc", "bm_sv", "bm_sz",
         "_abck", "datadome", "_ga", "_gid", "_gat",
     ]
-    /// F5 BIG-IP, Imperva and Google Analytics.
+    /// Prefixes of cookies of F5 BIG-IP, Imperva and Google Analytics.
     private static let otherPrefixes = ["BIGipServer", "incap_ses_", "visid_incap_", "nlbi_", "_ga_"]
 }
 
-/// The effect of a response's cookies on the cookies that its request carried.
+/// How the cookies of a response change the cookies that its request carried.
 ///
-/// A response that may be reused for a while sets its cookies only once: a reused response sets none. A server that relies on
-/// its cookies to change the login does not allow that. So the cookies that such a response replaces belong to the login of
-/// the request. Cookies that it adds may become a login later, so they belong to nobody yet.
+/// A reusable response sets its cookies only once, because a response from the cache sets none. A server that uses
+/// cookies to switch the login therefore does not make the response reusable. So cookies that a reusable response
+/// replaces belong to the login of the request. Cookies that it adds may become a login later, so they do not belong to
+/// a login yet.
 public enum CookieSuccession: Sendable, Equatable {
     /// The response sets no cookie, or deletes one.
     case none
-    /// The response replaces cookies of the request, and adds none. The Cookie field that follows.
+    /// The response replaces cookies of the request and adds none. The value is the resulting Cookie field.
     case replaced(String)
-    /// The response adds cookies. The Cookie field that follows.
+    /// The response adds cookies. The value is the resulting Cookie field.
     case added(String)
 
     /// - Parameters:
-    ///   - field: the Cookie field of the request; nil if there is none.
-    ///   - headers: those of the response.
+    ///   - field: the Cookie field of the request. Nil if there is none.
+    ///   - headers: the fields of the response.
     public init(of field: String?, by headers: Headers, at now: Timestamp) {
         var pairs = field.map { field in Array(field.utf8).withUnsafeBytes(LoginCookies.pairs) } ?? []
         var (sets, adds, deletes) = (false, false, false)

@@ -1,13 +1,14 @@
-/// What of a request tells answers of one URL apart: the fields that the answer names in Vary. RFC 9111 section 4.1.
+/// The request fields by which a stored response is selected: those that it names in Vary. RFC 9111 section 4.1.
 ///
-/// A value is kept in the form that ``SelectingValue`` gives it. What of it is a credential is kept as a fingerprint alone.
+/// Values are stored in the normalized form of ``SelectingValue``. Credentials are stored as fingerprints only.
 struct Selecting {
-    /// Names in one answer. More is no selection any more.
+    /// The maximum number of names per response. A response with more is not stored.
     static let largestCount = 32
-    /// Stands before fingerprints; no value of a field begins so.
+    /// Precedes a fingerprint. No field value begins with this byte.
     private static let mark: UInt8 = 1
 
-    /// - Returns: nil where nothing can be selected by them: `*`, too many of them, or a credential without a way to hide it.
+    /// - Returns: nil if the response cannot be selected: `*`, too many names, or a credential without a fingerprint
+    ///   function.
     static func fields(
         named headers: Headers, of request: Headers, fingerprint: CacheRequest.Fingerprint?
     ) -> [StoredResponse.SelectingField]? {
@@ -36,12 +37,12 @@ struct Selecting {
             return fingerprint.map { String(Unicode.Scalar(mark)) + $0(bytes) }
         }
         guard let value else { return StoredResponse.SelectingField(text, nil) }
-        // There is one, and it cannot be hidden.
+        // The field is a credential and there is no fingerprint function.
         guard let value else { return nil }
         return StoredResponse.SelectingField(text, value)
     }
 
-    /// What nearly all answers name is none, and need not be searched.
+    /// A fast path for the names that most responses use, none of which is a credential.
     private static func isCredential(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool {
         switch name.count {
         case 6 where ASCII.isCaseless(name, "accept") || ASCII.isCaseless(name, "origin"): false
@@ -51,7 +52,7 @@ struct Selecting {
         }
     }
 
-    /// Whether a request may be answered with what was selected by these.
+    /// True if a request matches these selecting fields.
     static func matches(
         _ fields: [StoredResponse.SelectingField], _ request: Headers, fingerprint: CacheRequest.Fingerprint?
     ) -> Bool {
@@ -69,10 +70,10 @@ struct Selecting {
     }
 }
 
-/// The value of a field in a form that all spellings of the same have: lines joined, no blanks at commas, no letter case where it
-/// means nothing, and of codings not even their order.
+/// The normalized value of a field: lines are joined, blanks around commas are removed, case is folded where it is
+/// insignificant, and content codings are sorted.
 enum SelectingValue {
-    /// - Returns: nil: the request has no such field.
+    /// - Returns: nil if the request does not have the field.
     static func read<Result>(
         _ name: UnsafeRawBufferPointer, of request: Headers, _ body: (UnsafeRawBufferPointer) -> Result
     ) -> Result? {
@@ -90,7 +91,7 @@ enum SelectingValue {
             var end = 0
             forEachLine(name, request) { line in
                 EntityTag.forEach(in: line) { element in
-                    // Each is as long as its line allows, with a comma before it, so that they fit.
+                    // The buffer has room for every line and a comma before it.
                     if end > 0 {
                         buffer[end] = UInt8(ascii: ",")
                         end += 1
@@ -117,8 +118,8 @@ enum SelectingValue {
         }
     }
 
-    /// Moves the last element before those that are to stand behind it. The work is bounded: codings are few, and of more than
-    /// ``largestSorted`` bytes the order stays.
+    /// Moves the last element before the elements that sort after it. The work is bounded: lists of codings are short,
+    /// and beyond ``largestSorted`` bytes the order is kept.
     private static func sink(_ last: Range<Int>, in buffer: UnsafeMutableRawBufferPointer) {
         guard last.upperBound <= largestSorted else { return }
         var element = last
@@ -129,7 +130,7 @@ enum SelectingValue {
             guard buffer[element].lexicographicallyPrecedes(buffer[start..<comma]) else { return }
             let length = element.count
             rotate(start..<element.upperBound, by: element.lowerBound - start, in: buffer)
-            // Where the comma went to.
+            // The position to which the comma has moved.
             rotate((start + length)..<element.upperBound, by: comma - start, in: buffer)
             element = start..<(start + length)
         }
@@ -137,7 +138,7 @@ enum SelectingValue {
 
     private static let largestSorted = 256
 
-    /// Puts what is behind the first `count` bytes of a part before them.
+    /// Rotates a part left by `count` bytes.
     private static func rotate(_ part: Range<Int>, by count: Int, in buffer: UnsafeMutableRawBufferPointer) {
         reverse(part.lowerBound..<(part.lowerBound + count), in: buffer)
         reverse((part.lowerBound + count)..<part.upperBound, in: buffer)

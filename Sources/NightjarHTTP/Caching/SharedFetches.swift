@@ -1,28 +1,28 @@
 import DequeModule
 
-/// Lets the requests that miss the same answer at the same time share one fetch of it. RFC 9111 section 4.
+/// Coalesces concurrent requests that miss the same cache entry into one fetch. RFC 9111 section 4.
 ///
-///     nobody ──wants──▶ led ──stored──▶ those who wait look again
-///                        ├──not to be stored, or failed──▶ those who wait go on, each for itself
-///                        └──leader leaves──▶ the next leads, the others wait on
+///     nobody ──wants──▶ led ──stored──▶ waiters look up the cache again
+///                        ├──not storable, or failed──▶ each waiter fetches for itself
+///                        └──leader leaves──▶ the next waiter leads
 ///
-/// An answer that cannot be stored is good for one alone, and to have waited for its head was in vain: of such keys it is
-/// known for a while, and nobody waits.
+/// A response that cannot be stored serves only one request, so waiting for it was useless. Keys with such responses
+/// are remembered for a while, and requests for them do not wait.
 public struct SharedFetches: Sendable {
-    /// One who wants an answer; numbered by the caller, never twice.
+    /// A request that wants a response. The caller assigns the numbers and never reuses one.
     public typealias Member = UInt64
 
     public enum Place: Equatable, Sendable {
-        /// Fetches for all.
+        /// The request fetches the response for all waiters.
         case leads
         case waits
-        /// Fetches for itself, and nobody waits for it.
+        /// The request fetches the response for itself only, and no request waits for it.
         case isAlone
     }
 
     private struct Line {
         var leader: Member
-        /// In the order in which they came, those who have left among them.
+        /// Waiters in order of arrival, including those that have left.
         var waiting: Deque<Member> = []
         var present: Set<Member> = []
 
@@ -35,12 +35,12 @@ public struct SharedFetches: Sendable {
     }
 
     private var lines: [CacheKey: Line] = [:]
-    /// Whose last answer could not be stored.
+    /// The keys whose last response could not be stored.
     private var shunned: Set<CacheKey> = []
 
     public init() {}
 
-    /// A miss, or an answer that has to be validated.
+    /// A request missed the cache, or found a response that must be validated.
     public mutating func wants(_ key: CacheKey, _ member: Member) -> Place {
         if isKnownNotStorable(key) { return .isAlone }
         guard var line = lines.removeValue(forKey: key) else {
@@ -54,20 +54,20 @@ public struct SharedFetches: Sendable {
         return .waits
     }
 
-    /// Whether the last response of the key could not be stored.
+    /// True if the last response for the key could not be stored.
     public func isKnownNotStorable(_ key: CacheKey) -> Bool { !shunned.isEmpty && shunned.contains(key) }
 
-    /// The leader's answer is there.
+    /// The leader's response was stored.
     ///
-    /// - Returns: those who look again.
+    /// - Returns: the waiters, which look up the cache again.
     public mutating func stored(_ key: CacheKey, by member: Member) -> [Member] {
         shunned.remove(key)
         return end(key, member)
     }
 
-    /// The leader's answer is for it alone.
+    /// The leader's response cannot be stored.
     ///
-    /// - Returns: those who go on, each for itself.
+    /// - Returns: the waiters, each of which fetches for itself.
     public mutating func notStorable(_ key: CacheKey, by member: Member) -> [Member] {
         if shunned.contains(key) { return [] }
         if shunned.count >= SharedFetches.mostShunned { shunned.removeAll() }
@@ -75,14 +75,14 @@ public struct SharedFetches: Sendable {
         return end(key, member)
     }
 
-    /// The leader has no answer. To fail one after the other would take the last too long.
+    /// The leader failed. The waiters fetch in parallel, because failing one after the other would take too long.
     ///
-    /// - Returns: those who go on, each for itself.
+    /// - Returns: the waiters, each of which fetches for itself.
     public mutating func failed(_ key: CacheKey, by member: Member) -> [Member] { end(key, member) }
 
-    /// It wants no answer any more, or has one.
+    /// A request no longer wants the response, or has one.
     ///
-    /// - Returns: who leads from now on, where somebody has to.
+    /// - Returns: the waiter that becomes the leader, if there is one.
     public mutating func left(_ key: CacheKey, _ member: Member) -> Member? {
         guard var line = lines.removeValue(forKey: key) else { return nil }
         guard line.leader == member else {
@@ -96,7 +96,7 @@ public struct SharedFetches: Sendable {
         return next
     }
 
-    /// Fetches that go on.
+    /// The number of fetches in progress.
     public var count: Int { lines.count }
 
     private mutating func end(_ key: CacheKey, _ member: Member) -> [Member] {
@@ -105,6 +105,7 @@ public struct SharedFetches: Sendable {
         return line.waiting.filter(line.present.contains)
     }
 
-    /// Keys take a hundred bytes or so; to forget one costs a wait for a head.
+    /// The maximum number of remembered keys, each about a hundred bytes. A forgotten key costs one wait for a response
+    /// head.
     private static let mostShunned = 1024
 }

@@ -1,36 +1,36 @@
-/// Whether an answer is kept. RFC 9111 section 3.
+/// Whether a response is stored. RFC 9111 section 3.
 public enum Storability: Sendable, Equatable {
-    /// What is to be kept of it; its content has yet to come: ``StoredResponse/completed(contentLength:trailers:)``.
+    /// Store this response once its body is complete: ``StoredResponse/completed(contentLength:trailers:)``.
     case store(StoredResponse)
     case refuse(Refusal)
 
     public enum Refusal: Sendable, Equatable {
-        /// Of another method than GET, and not a POST whose response represents its URL.
+        /// The method is not GET, and it is not a POST whose response represents its URL.
         case method
         /// The request says no-store.
         case request
-        /// The answer says no-store.
+        /// The response says no-store.
         case noStore
-        /// Of a status that is never stored, or that a must-understand is not understood of.
+        /// The status is never stored, or must-understand applies and the status is not understood.
         case status
-        /// Vary names `*`, or a credential that could not be hidden.
+        /// Vary contains `*`, or a credential for which there is no fingerprint function.
         case vary
-        /// Nothing says how long it is good for, and its status is none that allows a guess.
+        /// The response has no explicit lifetime, and its status does not permit a heuristic one.
         case notAllowed
-        /// Never fresh, and with nothing to validate it by.
+        /// The response is never fresh and has no validator.
         case useless
-        /// It would replace a stored response that is worth more. See ``CacheRequest/mayReplace(_:with:received:)``.
+        /// It would replace a stored response that is more useful. See ``CacheRequest/mayReplace(_:with:received:)``.
         case keepsStored
     }
 }
 
 extension CacheRequest {
-    /// Whether the answer to this request is kept, and as what. Takes no memory where it is not.
+    /// Decides whether the response to this request is stored, and in what form. Allocates no memory if it is not.
     ///
     /// - Parameters:
-    ///   - isDecoded: the content will be kept without its codings.
-    ///   - requested: when the request was put on the wire.
-    ///   - received: when the head had come.
+    ///   - isDecoded: the body will be stored without its content codings.
+    ///   - requested: when the request was sent.
+    ///   - received: when the response head was complete.
     public func storability(
         of head: ResponseHead, isDecoded: Bool = false, requested: Timestamp, received: Timestamp
     ) -> Storability {
@@ -38,8 +38,8 @@ extension CacheRequest {
         return storability(ofRepresentation: head, isDecoded: isDecoded, requested: requested, received: received)
     }
 
-    /// Whether the response to this POST request is stored as the response to later GET and HEAD requests: it has an
-    /// explicit lifetime, and its Content-Location is the target URL. RFC 9110 section 9.3.3.
+    /// Decides whether the response to this POST request is stored as the response to later GET and HEAD requests. This
+    /// requires an explicit lifetime and a Content-Location equal to the target URL. RFC 9110 section 9.3.3.
     public func storability(
         ofPosted head: ResponseHead, to url: RequestURL, isDecoded: Bool = false, requested: Timestamp,
         received: Timestamp
@@ -86,21 +86,21 @@ extension CacheRequest {
                 selecting: selecting, isDecoded: isDecoded))
     }
 
-    /// Whether the response to a GET request says no-store, and no must-understand directive overrides it. Most responses that
-    /// are never stored say so, and no other field needs to be read.
+    /// True if the response to a GET request says no-store without must-understand. A fast path: most responses that
+    /// are never stored say so, and no other field needs to be parsed.
     public static func forbidsStoring(_ head: ResponseHead) -> Bool {
         var directives = ResponseDirectives()
         head.headers.forEach("cache-control") { directives.add($0) }
         return directives.noStore && !directives.flags.contains(.mustUnderstand)
     }
 
-    /// A 206 response that contains one part as it is on the server, and nothing else. RFC 9111 section 3.3.
+    /// True if a 206 response contains a single unencoded part. RFC 9111 section 3.3.
     private func isPart(_ head: ResponseHead, isDecoded: Bool) -> Bool {
         guard let range, range != .other, !isDecoded else { return false }
         return head.headers.contentRange != nil
     }
 
-    /// Fresh for a while, or of use while it is stale.
+    /// True if the response will be fresh for some time, or usable while stale.
     private func mayBeUsed(_ found: CacheFields, _ head: ResponseHead, _ received: Timestamp) -> Bool {
         let said = found.directives
         if said.staleWhileRevalidate ?? 0 > 0 || said.staleIfError ?? 0 > 0 { return true }
@@ -113,10 +113,11 @@ extension CacheRequest {
 }
 
 extension CacheRequest {
-    /// Whether a response that may be stored may also replace the stored responses to this request.
+    /// Decides whether a storable response may replace the stored responses to this request.
     ///
-    /// A response whose status is not about the resource itself replaces nothing, with two exceptions: a redirect or client
-    /// error that is explicitly fresh, and a 206 response whose validator proves that the stored response is outdated.
+    /// A response whose status does not describe the resource replaces nothing, with two exceptions: a redirect or
+    /// client error with explicit freshness, and a 206 response whose validator proves that the stored response is
+    /// outdated.
     public func mayReplace(_ candidates: [StoredResponse], with head: ResponseHead, received: Timestamp) -> Bool {
         guard !StatusRules.supersedesStored(head.status) else { return true }
         let isPart = head.status == 206
@@ -132,32 +133,32 @@ extension CacheRequest {
         return Freshness(found, head.headers, status: head.status, requested: received, received: received).lifetime > 0
     }
 
-    /// Whether a response that may be stored may also replace stored responses that nobody has looked up.
+    /// Decides whether a storable response may replace stored responses that have not been looked up.
     public static func mayReplaceUnknown(with head: ResponseHead) -> Bool {
         StatusRules.supersedesStored(head.status)
     }
 
-    /// Whether a response to this request, which is not stored, means that `stored` no longer holds.
+    /// True if a response to this request that is not stored supersedes `stored`.
     public func isSuperseded(_ stored: StoredResponse, by head: ResponseHead) -> Bool {
         isSuperseding(head) && isSelected(stored)
     }
 
-    /// Whether it may mean that for any stored response.
+    /// True if a response may supersede stored responses.
     ///
-    /// A 200 with no-store does, also as the response to a refresh of `offline_first`: nothing tells a portal's page from a
-    /// resource that must no longer be stored, and the policy would give the old response forever, since no later one could
-    /// replace it. A portal can only do this to resources that are requested without TLS.
+    /// This includes a 200 with no-store as the result of a background refresh under `offline_first`. A captive
+    /// portal's page cannot be distinguished from a resource that must no longer be stored, and otherwise the policy
+    /// would serve the old response forever. A portal can do this only to resources that are requested without TLS.
     public func isSuperseding(_ head: ResponseHead) -> Bool { StatusRules.supersedesStored(head.status) }
 }
 
 extension StoredResponse {
-    /// With what is known when the content has come whole.
+    /// Completes a stored response after its body has arrived.
     ///
-    /// A part whose content ends before its Content-Range does is stored as a shorter part: the positions of the bytes that
-    /// have come are known. Section 3.3.
+    /// If the body of a part is shorter than its Content-Range, it is stored as a shorter part, because the positions
+    /// of the received bytes are known. Section 3.3.
     ///
-    /// - Parameter contentLength: bytes as they are kept.
-    /// - Returns: nil where they are not as many as the answer had promised: an incomplete answer is not stored.
+    /// - Parameter contentLength: the number of stored bytes.
+    /// - Returns: nil if the body is incomplete, because incomplete responses are not stored.
     public func completed(contentLength: Int, trailers: Headers = Headers()) -> StoredResponse? {
         var copy = self
         if status == 206 {

@@ -1,6 +1,6 @@
-/// Which fields of an answer are kept. RFC 9111 section 3.1.
+/// Selects the fields of a response that are stored. RFC 9111 section 3.1.
 extension Headers {
-    /// Those that may be stored, with a Date if there was none: RFC 9110 section 6.6.1.
+    /// The fields that may be stored. Adds a Date field if there is none (RFC 9110 section 6.6.1).
     func stored(_ found: CacheFields, received: Timestamp) -> Headers {
         var kept = Headers(reservingFields: count + 1, bytes: end + 48)
         let dropped = DroppedFields(self, found)
@@ -13,7 +13,7 @@ extension Headers {
         return kept
     }
 
-    /// Of ours, whose syntax is known to be right.
+    /// Appends a field that this library generates, so its syntax is valid.
     mutating func append(_ name: StaticString, _ value: String) {
         var value = value
         value.withUTF8 {
@@ -24,11 +24,11 @@ extension Headers {
     }
 }
 
-/// The fields of one connection, of proxies, and those that the answer itself takes out: by Connection, and by a no-cache that
-/// names them. private with names is said to caches that are shared.
+/// The fields that are not stored: connection and proxy fields, those named by Connection, and those named by a
+/// no-cache directive. Field names in a private directive apply to shared caches only.
 struct DroppedFields {
     private var named: [[UInt8]] = []
-    /// In one answer; who names more gets the first of them.
+    /// The maximum number of names per response. Further names are ignored.
     private static let largestCount = 64
 
     init(_ headers: Headers, _ found: CacheFields) {
@@ -39,7 +39,8 @@ struct DroppedFields {
             }
         }
         if found.connection != nil { headers.forEach("connection", add) }
-        // Who names those does not mean the connection, and without them the rest would mean something else.
+        // Essential fields are kept even if Connection names them, because the others would change their meaning
+        // without them.
         names.removeAll { DroppedFields.isEssential($0) }
         if found.directives.flags.contains(.noCacheOfFields) {
             headers.forEach("cache-control") { line in

@@ -1,21 +1,22 @@
-/// What is kept of an answer beside its content, and what of its request tells who else it is for. RFC 9111 section 3.
+/// The metadata of a stored response, and the request fields that select it. RFC 9111 section 3.
 public struct StoredResponse: Sendable, Equatable {
     public var status: Int
     public var reason: String
     public var minorVersion: Int
-    /// Without those of the connection. Section 3.1.
+    /// The fields without connection fields. Section 3.1.
     public var headers: Headers
     public var trailers: Headers
-    /// When the request was put on the wire, and when the head of the answer had come: for its age. Section 4.2.3.
+    /// When the request was sent and when the response head was complete. Used to compute the age. Section 4.2.3.
     public var requested: Timestamp
     public var received: Timestamp
-    /// The fields of the request that the answer names in Vary, normalised. Section 4.1.
+    /// The request fields named in Vary, normalized. Section 4.1.
     public var selecting: [SelectingField]
-    /// The content is kept without the codings that the headers tell of: good for who would have it decoded, and for no range.
+    /// True if the body is stored without the content codings that the headers declare. It is then used only for
+    /// requests that want decoded bodies, and not for ranges.
     public var isDecoded: Bool
-    /// Not to be used before the server has said that it still holds. Section 4.4.
+    /// True if the response must be validated before it is used. Section 4.4.
     public var isInvalidated: Bool
-    /// Bytes of content, as it is kept.
+    /// The length of the stored body in bytes.
     public var contentLength: Int
 
     public init(
@@ -36,11 +37,11 @@ public struct StoredResponse: Sendable, Equatable {
         self.contentLength = contentLength
     }
 
-    /// A field of a request, as answers are told apart by it.
+    /// A request field by which responses are selected.
     public struct SelectingField: Sendable, Hashable {
-        /// In lower case.
+        /// The name in lower case.
         public let name: String
-        /// Nil: the request had none of that name.
+        /// The normalized value. Nil if the request did not have the field.
         public let value: String?
 
         public init(_ name: String, _ value: String?) {

@@ -1,23 +1,23 @@
-/// A cookie as it is kept. RFC 6265bis section 5.7.
+/// A stored cookie. RFC 6265bis section 5.7.
 ///
-/// Times are seconds since 1970 as `Double`, and not as whole seconds: the several cookies of one answer arrive in the
-/// same second, yet the order in which they were made decides how they are sent, and which of two programs changed a
-/// cookie last decides a merge. A `Double` tells moments of this century apart to a quarter of a microsecond. Every
-/// moment here is within ``timeRange``, so it is neither NaN nor infinite and fits an integer.
+/// Times are seconds since 1970 as `Double`, because whole seconds are too coarse: cookies of one response arrive in
+/// the same second, but their creation order decides the order in which they are sent, and the order of changes by two
+/// programs decides a merge. A `Double` resolves times of this century to a quarter of a microsecond. All times are
+/// within ``timeRange``, so they are finite and convert to integers.
 public struct Cookie: Equatable, Sendable, CustomStringConvertible, CustomReflectable {
-    /// With requests that another site caused, is it sent? Section 5.6.7.
+    /// Whether the cookie is sent with requests that another site initiated. Section 5.6.7.
     public enum SameSite: String, Sendable, CaseIterable {
-        /// Also then.
+        /// Sent with all requests.
         case none
-        /// Only when the method is safe.
+        /// Sent only with safe methods.
         case lax
-        /// Never.
+        /// Not sent.
         case strict
-        /// The server said nothing or nothing known: as lax.
+        /// Not specified or unknown; treated as lax.
         case unspecified
     }
 
-    /// What makes two cookies the same, so that the later takes the place of the earlier.
+    /// The key of a cookie: a new cookie replaces the stored one with the same identity.
     public struct Identity: Hashable, Sendable {
         public let name: String
         public let domain: String
@@ -31,7 +31,7 @@ public struct Cookie: Equatable, Sendable, CustomStringConvertible, CustomReflec
             self.path = path
         }
 
-        /// By their bytes, and not as text, for which two spellings of é are equal.
+        /// Compares bytes, because String comparison treats canonically equivalent names as equal.
         public static func == (a: Identity, b: Identity) -> Bool {
             a.isHostOnly == b.isHostOnly && a.domain == b.domain && isSame(a.name, b.name) && isSame(a.path, b.path)
         }
@@ -39,7 +39,7 @@ public struct Cookie: Equatable, Sendable, CustomStringConvertible, CustomReflec
         static func isSame(_ a: String, _ b: String) -> Bool { a.isExactly(b) }
     }
 
-    /// What does not change while the cookie is kept. Shared by copies, which a sort of three thousand makes many of.
+    /// The immutable part of a cookie. Shared by copies, because sorting 3000 cookies copies each many times.
     private final class Content: Sendable {
         let identity: Identity
         let value: String
@@ -61,37 +61,38 @@ public struct Cookie: Equatable, Sendable, CustomStringConvertible, CustomReflec
     }
 
     private let content: Content
-    /// When a cookie of this identity was first stored; no two of one jar are equal.
+    /// When a cookie of this identity was first stored. Unique within a jar.
     public internal(set) var created: Double
-    /// When it was last stored or sent.
+    /// When the cookie was last stored or sent.
     public internal(set) var lastAccess: Double
-    /// When it was last stored, by a clock that never stands still or goes back (``CookieJar/merge(_:at:)``).
+    /// When the cookie was last stored, on a strictly monotonic clock (``CookieJar/merge(_:at:)``).
     public internal(set) var modified: Double
 
     public var identity: Identity { content.identity }
-    /// Empty for a cookie that is a value alone.
+    /// The name. Empty for a cookie that consists of a value only.
     public var name: String { content.identity.name }
     public var value: String { content.value }
-    /// In lower case, without a dot in front; an IPv6 address without brackets.
+    /// The domain in lower case, without a leading dot. IPv6 addresses have no brackets.
     public var domain: String { content.identity.domain }
-    /// Sent to the host of that name alone, and not to those below it.
+    /// Sent only to exactly this host, not to its subdomains.
     public var isHostOnly: Bool { content.identity.isHostOnly }
-    /// Begins with a slash.
+    /// The path. Begins with a slash.
     public var path: String { content.identity.path }
-    /// Nil for a session cookie, which lives as long as its jar.
+    /// The expiry time. Nil for a session cookie, which lasts as long as its jar.
     public var expires: Double? { content.expires }
-    /// Sent by https alone.
+    /// Sent only over https.
     public var isSecure: Bool { content.isSecure }
-    /// Not for scripts in pages. Of no meaning here; kept for those to whom the cookie is exported.
+    /// Not accessible to scripts in web pages. Has no effect here; kept for export.
     public var isHTTPOnly: Bool { content.isHTTPOnly }
     public var sameSite: SameSite { content.sameSite }
 
-    /// A cookie from somewhere else than a Set-Cookie field: a program, a file, a database.
+    /// Creates a cookie that does not come from a Set-Cookie field, for example from a program or a file.
     ///
     /// - Parameters:
-    ///   - domain: a host name or address; a dot in front is dropped.
-    ///   - created, lastAccess, modified: of a cookie that was in a jar before; a new one gets them there.
-    /// - Throws: what a jar would refuse in it whoever had sent it.
+    ///   - domain: a host name or address. A leading dot is removed.
+    ///   - created, lastAccess, modified: the times of a cookie that was in a jar before. The jar sets those of a new
+    ///     cookie.
+    /// - Throws: the reason if no jar would accept the cookie from any server.
     public init(
         name: String, value: String, domain: String, isHostOnly: Bool = true, path: String = "/",
         expires: Double? = nil, isSecure: Bool = false, isHTTPOnly: Bool = false, sameSite: SameSite = .unspecified,
@@ -120,7 +121,7 @@ public struct Cookie: Equatable, Sendable, CustomStringConvertible, CustomReflec
         self.modified = Cookie.stamp(modified)
     }
 
-    /// What ``CookieJar/store(setCookie:from:at:firstParty:)`` has judged.
+    /// Creates the cookie that ``CookieJar/store(setCookie:from:at:firstParty:)`` has accepted.
     init(judged set: SetCookie, domain: String, isHostOnly: Bool, path: String, expires: Double?) {
         content = Content(
             Identity(name: set.name, domain: domain, isHostOnly: isHostOnly, path: path), value: set.value,
@@ -145,7 +146,7 @@ public struct Cookie: Equatable, Sendable, CustomStringConvertible, CustomReflec
                 && a.isSecure == b.isSecure && a.isHTTPOnly == b.isHTTPOnly && a.sameSite == b.sameSite
     }
 
-    /// Never the value: it is a secret more often than not.
+    /// The cookie without its value, which is usually a secret.
     public var description: String {
         var text = "\(quoted(name)) of \(isHostOnly ? "" : ".")\(domain)\(path)"
         if isSecure { text += ", secure" }
@@ -158,29 +159,30 @@ public struct Cookie: Equatable, Sendable, CustomStringConvertible, CustomReflec
 
     // MARK: Bounds
 
-    /// Bytes of name and value together. Section 5.6.
+    /// The maximum length of name and value together, in bytes. Section 5.6.
     public static let maximumPair = 4096
-    /// Bytes of an attribute's value. Section 5.6.
+    /// The maximum length of an attribute value, in bytes. Section 5.6.
     public static let maximumAttribute = 1024
-    /// Seconds: 400 days, from which on a person's consent is thought to have run out. Section 5.5.
+    /// The maximum lifetime in seconds: 400 days. Section 5.5.
     public static let maximumAge: Int64 = 400 * 86400
-    /// 1970 to the end of the year 9999.
+    /// 1970 to the end of the year 9999, in seconds.
     public static let timeRange = 0.0...253_402_300_799.0
 
-    /// The nearest moment within ``timeRange``; its beginning for what is no number.
+    /// Clamps a time to ``timeRange``. NaN becomes its lower bound.
     static func moment(_ seconds: Double) -> Double {
         guard seconds > timeRange.lowerBound else { return timeRange.lowerBound }
         return min(seconds, timeRange.upperBound)
     }
 
-    /// The time of a change, from outside. What cannot be one counts as the oldest: nonsense wins over nothing.
+    /// Validates a modification time from outside. An invalid time becomes the oldest one, so that it replaces nothing
+    /// but an absent cookie.
     static func stamp(_ seconds: Double) -> Double {
         timeRange.contains(seconds) ? seconds : timeRange.lowerBound
     }
 }
 
 extension Cookie.SameSite {
-    /// Section 5.6.7.
+    /// Parses the SameSite attribute. Section 5.6.7.
     init(attribute: UnsafeRawBufferPointer) {
         if ASCII.isCaseless(attribute, "none") {
             self = .none

@@ -1,24 +1,24 @@
-/// What a jar remembers of cookies that it no longer has, so that an older copy of one does not come back with a merge.
+/// Records the cookies that a jar has deleted, so that a merge does not restore an older copy.
 ///
-/// Bounded like the cookies themselves. What is forgotten for want of room leaves ``horizon``: of cookies unknown here,
-/// none that old is taken any more. A login may have to be repeated for it; a logout is never undone.
+/// The number of records is bounded. When records are dropped, ``horizon`` rises: unknown cookies that are older than
+/// the horizon are rejected. A login may then have to be repeated, but a logout is never undone.
 struct CookieDeletions: Sendable {
     static let maximumCount = CookieTable.maximumCount
 
-    /// When each was deleted, by ``Cookie/modified``'s clock. For one that expired or was evicted, its own last change:
-    /// a later one is welcome.
+    /// When each cookie was deleted, on the clock of ``Cookie/modified``. For an expired or evicted cookie this is the
+    /// time of its own last change, so that any later copy is accepted.
     private(set) var stamps: [Cookie.Identity: Double] = [:]
-    /// Everything up to this moment was deleted.
+    /// All cookies up to this time were deleted.
     private(set) var cleared = 0.0
-    /// Deletions up to this moment may have been forgotten.
+    /// Records of deletions up to this time may have been dropped.
     private(set) var horizon = 0.0
 
-    /// Whether a cookie that is not in the jar was deleted after it was changed.
+    /// True if a cookie that is not in the jar was deleted after its last change.
     func covers(_ cookie: Cookie) -> Bool {
         cookie.modified <= max(cleared, horizon) || stamps[cookie.identity].map { cookie.modified <= $0 } ?? false
     }
 
-    /// - Returns: whether that was news.
+    /// - Returns: true if this changed the records.
     @discardableResult
     mutating func note(_ identity: Cookie.Identity, at stamp: Double) -> Bool {
         guard stamp > max(cleared, horizon, stamps[identity] ?? 0) else { return false }
@@ -27,14 +27,14 @@ struct CookieDeletions: Sendable {
         return true
     }
 
-    /// A tenth at once, for it takes a sort of all.
+    /// Drops a tenth of the records at once, because it requires sorting all of them.
     private mutating func forgetOldest() {
         let oldest = stamps.values.sorted().prefix(CookieDeletions.maximumCount / 10)
         horizon = max(horizon, oldest.last ?? horizon)
         stamps = stamps.filter { $0.value > horizon }
     }
 
-    /// - Returns: whether that was news.
+    /// - Returns: true if this changed the records.
     mutating func raiseHorizon(to stamp: Double) -> Bool {
         guard stamp > horizon else { return false }
         horizon = stamp

@@ -1,9 +1,9 @@
-/// The Cookie field of a call that brings cookies of its own beside those of the jar. RFC 6265 section 5.4: there is one, and
-/// no name is in it twice by us.
+/// Builds the Cookie field of a call that has cookies of its own besides those of the jar. RFC 6265 section 5.4 allows
+/// one field; the client sends no name twice.
 public enum CookieField {
     /// - Parameters:
-    ///   - kept: what the jar sends; nil: nothing.
-    ///   - own: of the call, `name=value`. What the jar has of these names stays behind.
+    ///   - kept: the jar's cookies. Nil: none.
+    ///   - own: the call's cookies, as `name=value`. They replace the jar's cookies of the same names.
     public static func text(kept: String?, own: [String]) -> String? {
         guard !own.isEmpty else { return kept }
         guard let kept else { return own.joined(separator: "; ") }
@@ -18,7 +18,7 @@ public enum CookieField {
         return cookies.joined(separator: "; ")
     }
 
-    /// What stands before the `=`; nothing where there is none.
+    /// The bytes before the `=`. Empty if there is none.
     static func name(of cookie: some StringProtocol) -> Substring.UTF8View {
         let text = Substring(cookie).utf8
         return text[..<(text.firstIndex(of: UInt8(ascii: "=")) ?? text.startIndex)]
@@ -28,8 +28,8 @@ public enum CookieField {
         field.count == 6 && ASCII.isCaseless(field, "cookie")
     }
 
-    /// What a value may hold: `cookie-octet` of RFC 6265 section 4.1.1, and the quotation mark and the backslash, which
-    /// servers take.
+    /// True for the bytes of a value: `cookie-octet` of RFC 6265 section 4.1.1, plus the quotation mark and the
+    /// backslash, which servers accept.
     static func isValueByte(_ byte: UInt8) -> Bool {
         0x21...0x7E ~= byte && byte != UInt8(ascii: ",") && byte != UInt8(ascii: ";")
     }

@@ -1,22 +1,22 @@
 /// The cookies of a client. RFC 6265bis sections 5.6 to 5.8.
 ///
-/// A value without clock or lock: whoever owns it passes the time in, as seconds since 1970 (see ``Cookie``). Everything
-/// that a server can make it keep is bounded (``CookieTable``), and so is the work for one field.
+/// A value without clock or lock: the owner passes the time in, as seconds since 1970 (see ``Cookie``). The memory that
+/// a server can make it use is bounded (``CookieTable``), and so is the work for one field.
 ///
-/// An API client shows no pages, so each call counts as a navigation that its program began: the site of the call's
-/// first URL is the first party, and only a redirect to another site is one that another site caused.
+/// An API client shows no web pages, so each call counts as a top-level navigation. The site of the call's first URL is
+/// the first party. Only a redirect to another site makes a request cross-site.
 public struct CookieJar: Sendable {
     public enum Policy: String, Sendable, CaseIterable {
-        /// Every site's cookies are stored and sent.
+        /// Cookies of all sites are stored and sent.
         case all
-        /// Only those of the site that the program called, and not of sites that it was redirected to.
+        /// Only cookies of the site that the program called, not of sites it was redirected to.
         case firstParty
         case none
     }
 
     public enum Outcome: Equatable, Sendable {
         case stored
-        /// It had expired already, which is how a server deletes the one of before.
+        /// The cookie had already expired. Servers delete cookies this way.
         case deleted
         case refused(CookieRefusal)
     }
@@ -26,29 +26,29 @@ public struct CookieJar: Sendable {
     var table = CookieTable()
     var deletions = CookieDeletions()
     private var lastMoment = 0.0
-    /// The latest that ``Cookie/modified`` has been, here or in what was merged.
+    /// The latest value of ``Cookie/modified`` in this jar or in merged content.
     var lastStamp = 0.0
-    /// Counts the changes of what ``snapshot()`` returns; that a cookie was sent is none.
+    /// Incremented by each change of ``snapshot()``. Sending a cookie is not a change.
     public internal(set) var revision: UInt64 = 0
 
-    /// - Parameter isPublicSuffix: whether names below this one are of different owners, as those below `com` and `co.uk`
-    ///   are. It is asked for host names in lower case without a final dot, and never for addresses. Without a list, every
-    ///   name of one label counts.
+    /// - Parameter isPublicSuffix: returns true if the names below the given name belong to different owners, as for
+    ///   `com` and `co.uk`. It is called with host names in lower case without a final dot, never with addresses. The
+    ///   default treats every single-label name as a public suffix.
     public init(policy: Policy = .all, isPublicSuffix: @escaping @Sendable (String) -> Bool = CookieJar.isSingleLabel) {
         self.policy = policy
         publicSuffix = isPublicSuffix
     }
 
-    /// The rule of the public suffix list for names that it does not know.
+    /// The public suffix list's rule for names that are not in it.
     @Sendable public static func isSingleLabel(_ name: String) -> Bool { !name.utf8.contains(UInt8(ascii: ".")) }
 
     // MARK: Storing
 
-    /// Takes the value of a Set-Cookie field. Section 5.7.
+    /// Stores the value of a Set-Cookie field. Section 5.7.
     ///
     /// - Parameters:
-    ///   - url: whose answer it came with.
-    ///   - firstParty: the site that the program called, when `url` may be another; nil when it is `url`'s own.
+    ///   - url: the URL of the response.
+    ///   - firstParty: the site that the program called. Nil if it is that of `url`.
     @discardableResult
     public mutating func store(
         setCookie: UnsafeRawBufferPointer, from url: RequestURL, at now: Double, firstParty: Origin? = nil
@@ -68,7 +68,7 @@ public struct CookieJar: Sendable {
         }
     }
 
-    /// The same, of text.
+    /// Stores a Set-Cookie value given as text.
     @discardableResult
     public mutating func store(
         setCookie: String, from url: RequestURL, at now: Double, firstParty: Origin? = nil
@@ -79,9 +79,9 @@ public struct CookieJar: Sendable {
         }
     }
 
-    /// Takes every Set-Cookie field of an answer.
+    /// Stores all Set-Cookie fields of a response.
     ///
-    /// - Returns: why each was refused that was, in order.
+    /// - Returns: the reasons of all rejections, in order.
     @discardableResult
     public mutating func store(
         from headers: Headers, of url: RequestURL, at now: Double, firstParty: Origin? = nil
@@ -97,13 +97,14 @@ public struct CookieJar: Sendable {
         return refusals
     }
 
-    /// What the field makes of itself at this URL, by the steps of section 5.7 that need no other cookie.
+    /// Applies the steps of section 5.7 that do not depend on other cookies.
     private func judge(_ set: SetCookie, from url: RequestURL, at now: Double) throws(CookieRefusal) -> Cookie {
         let host = url.origin.host
         var domain = set.domain
         if let named = domain {
             if named == host || named == "[\(host)]" {
-                // A suffix that is a host itself, such as github.io, has cookies for itself alone; so has an address.
+                // A public suffix that is itself a host, such as github.io, or an address can only set host-only
+                // cookies.
                 if CookieScope.isAddress(host) || isPublicSuffix(host) { domain = nil }
             } else {
                 guard CookieScope.matches(host: host, domain: named) else { throw .domainMismatch }
@@ -124,18 +125,18 @@ public struct CookieJar: Sendable {
 
     private func defaultPath(of url: RequestURL) throws(CookieRefusal) -> String {
         let path = CookieScope.defaultPath(CookieScope.path(of: url.target))
-        // A URL may be of 64 KiB, and each cookie would keep its own copy.
+        // A URL may have 64 KiB, and each cookie would store its own copy of the path.
         guard path.utf8.count <= Cookie.maximumAttribute else { throw .pathTooLong }
         return String(path)
     }
 
-    /// Max-Age before Expires, and neither beyond 400 days.
+    /// The expiry. Max-Age takes precedence over Expires, and both are limited to 400 days.
     private func expiry(_ set: SetCookie, at now: Double) -> Double? {
         if let age = set.maxAge { return age > 0 ? Cookie.moment(now + Double(age)) : Cookie.timeRange.lowerBound }
         return set.expires.map { Cookie.moment(min(Double($0), now + Double(Cookie.maximumAge))) }
     }
 
-    /// Puts a cookie that nothing speaks against into its place, or takes the one there away if this one has expired.
+    /// Stores an accepted cookie, or deletes the stored one if this one has expired.
     private mutating func keep(_ cookie: Cookie, at now: Double) throws(CookieRefusal) -> Outcome {
         let moment = tick(now)
         let stamp = stamp(moment)
@@ -165,11 +166,11 @@ public struct CookieJar: Sendable {
 
     // MARK: Sending
 
-    /// The value of the Cookie field for a request; nil when no cookie goes with it. Section 5.8.3.
+    /// Returns the value of the Cookie field for a request. Nil if there are no cookies for it. Section 5.8.3.
     ///
     /// - Parameters:
-    ///   - isSafeMethod: GET, HEAD, OPTIONS, TRACE. Asked only where `firstParty` is another site.
-    ///   - firstParty: the site that the program called, when `url` may be another; nil when it is `url`'s own.
+    ///   - isSafeMethod: true for GET, HEAD, OPTIONS and TRACE. Used only if `firstParty` is another site.
+    ///   - firstParty: the site that the program called. Nil if it is that of `url`.
     public mutating func retrieve(
         for url: RequestURL, at now: Double, isSafeMethod: Bool, firstParty: Origin? = nil
     ) -> String? {
@@ -202,33 +203,33 @@ public struct CookieJar: Sendable {
         return field
     }
 
-    /// The more special path first, then the older cookie.
+    /// Orders cookies by path length, longest first, then by age, oldest first.
     private static func isSentBefore(_ a: Cookie, _ b: Cookie) -> Bool {
         let (aLength, bLength) = (a.path.utf8.count, b.path.utf8.count)
         return aLength != bLength ? aLength > bLength : a.created < b.created
     }
 
-    // MARK: By hand
+    // MARK: Manual changes
 
-    /// The cookies that have not expired, by domain, path and name.
+    /// The cookies that have not expired, sorted by domain, path and name.
     public func list(at now: Double) -> [Cookie] {
         table.all.filter { !$0.isExpired(at: Cookie.moment(now)) }
             .sorted { ($0.domain, $0.path, $0.name, $0.created) < ($1.domain, $1.path, $1.name, $1.created) }
     }
 
-    /// Stores a cookie that no server sent, whatever the policy. It may take the place of a secure one; it may not be of
-    /// a public suffix.
+    /// Stores a cookie that no server sent, regardless of the policy. It may replace a secure cookie. Its domain must
+    /// not be a public suffix.
     ///
-    /// Its times of creation, access and change are set anew.
+    /// Its creation, access and modification times are set to the current time.
     @discardableResult
     public mutating func add(_ cookie: Cookie, at now: Double) throws(CookieRefusal) -> Outcome {
         guard isAllowed(cookie) else { throw .publicSuffix }
         return try keep(cookie, at: Cookie.moment(now))
     }
 
-    /// Deletes the cookies that match all that is given; a domain matches itself alone.
+    /// Deletes the cookies that match all given values. A domain matches exactly.
     ///
-    /// - Returns: how many were there.
+    /// - Returns: the number of deleted cookies.
     @discardableResult
     public mutating func delete(
         name: String? = nil, domain: String? = nil, path: String? = nil, at now: Double
@@ -241,7 +242,7 @@ public struct CookieJar: Sendable {
             }, at: now)
     }
 
-    /// Deletes the cookies for which `isDoomed` is true: all session cookies, say.
+    /// Deletes the cookies for which `isDoomed` returns true.
     @discardableResult
     public mutating func delete(at now: Double, where isDoomed: (Cookie) -> Bool) -> Int {
         delete(table.all.filter(isDoomed), at: now)
@@ -256,7 +257,7 @@ public struct CookieJar: Sendable {
         return doomed.count
     }
 
-    /// Deletes all cookies, also those that a merge may bring of before this moment.
+    /// Deletes all cookies. Later merges do not restore cookies from before this time.
     public mutating func clear(at now: Double) {
         deletions.clear(at: stamp(tick(now)))
         table = CookieTable()
@@ -265,7 +266,7 @@ public struct CookieJar: Sendable {
 
     // MARK: Sites
 
-    /// Whether it is not for all owners below a public suffix, whoever says so.
+    /// True unless the cookie's domain is a public suffix, regardless of who set it.
     func isAllowed(_ cookie: Cookie) -> Bool { cookie.isHostOnly || !isPublicSuffix(cookie.domain) }
 
     private func isPublicSuffix(_ name: String) -> Bool {
@@ -273,7 +274,8 @@ public struct CookieJar: Sendable {
         return publicSuffix(name.utf8.last == UInt8(ascii: ".") ? String(name.dropLast()) : name)
     }
 
-    /// RFC 6265bis section 5.2: a site is a scheme and a registrable domain, whatever the port.
+    /// True if both are of one site: the same scheme and registrable domain, whatever the port. RFC 6265bis section
+    /// 5.2.
     private func isSameSite(_ origin: Origin, _ firstParty: Origin?) -> Bool {
         guard let firstParty, firstParty != origin else { return true }
         guard origin.isTLS == firstParty.isTLS else { return false }
@@ -284,14 +286,14 @@ public struct CookieJar: Sendable {
 
     // MARK: Time
 
-    /// A moment later than every one before, so that what happens at the same `now` keeps its order.
+    /// A time later than all earlier ones, so that events at the same `now` keep their order.
     private mutating func tick(_ now: Double) -> Double {
         lastMoment = max(Cookie.moment(now), lastMoment.nextUp)
         return lastMoment
     }
 
-    /// A stamp later than every one that this jar has given or seen in a merge: what follows on something is later than
-    /// it, also where the clocks of two programs differ.
+    /// A modification time later than all that this jar has issued or merged. A change is thus later than the state
+    /// that it follows, even if the clocks of two programs differ.
     private mutating func stamp(_ moment: Double) -> Double {
         lastStamp = max(moment, lastStamp.nextUp)
         return lastStamp
@@ -299,7 +301,7 @@ public struct CookieJar: Sendable {
 }
 
 extension Cookie.SameSite {
-    /// Whether it goes with a request that another site caused by a redirect. Section 5.8.3.
+    /// True if the cookie is sent with a request that another site caused by a redirect. Section 5.8.3.
     func allowsCrossSite(isSafeMethod: Bool) -> Bool {
         switch self {
         case .none: true

@@ -1,13 +1,13 @@
 extension CookieJar {
-    /// All that a jar knows, for a store or another jar.
+    /// The complete content of a jar, for a store or another jar.
     public struct Snapshot: Sendable, Equatable {
         public var cookies: [Cookie]
-        /// What was deleted, and when.
+        /// The deleted cookies and the times of deletion.
         public var deletions: [Cookie.Identity: Double]
-        /// Everything up to this moment was deleted.
+        /// All cookies up to this time were deleted.
         public var cleared: Double
-        /// Deletions up to this moment may have been forgotten: what is that old and not among the cookies is not taken
-        /// from anywhere else.
+        /// Records of deletions up to this time may have been dropped. Cookies that are older and not among `cookies`
+        /// must not be accepted from elsewhere.
         public var horizon: Double
 
         public init(
@@ -21,19 +21,19 @@ extension CookieJar {
         }
     }
 
-    /// In no order.
+    /// The content of the jar, in no particular order.
     public func snapshot() -> Snapshot {
         Snapshot(
             cookies: Array(table.all), deletions: deletions.stamps, cleared: deletions.cleared,
             horizon: deletions.horizon)
     }
 
-    /// Takes from `other` what is newer there, cookie by cookie. Jars that merge each other's snapshots, in whatever
-    /// order and how often, come to hold the same.
+    /// Merges the newer cookies and deletions of `other`. Jars that merge each other's snapshots converge to the same
+    /// content, in whatever order and however often they merge.
     ///
-    /// The last change wins: an older copy replaces nothing, and does not bring back what was deleted later. At the same
-    /// moment a deletion wins over a cookie. A cookie that was in no jar yet has no time of change and is not taken: that
-    /// is for ``add(_:at:)``.
+    /// The last change wins: an older copy replaces nothing and does not undo a later deletion. If times are equal, a
+    /// deletion wins over a cookie. A cookie that was never in a jar has no modification time and is not merged; use
+    /// ``add(_:at:)`` for it.
     public mutating func merge(_ other: Snapshot, at now: Double) {
         let now = Cookie.moment(now)
         merge(clearedAt: Cookie.stamp(other.cleared))
@@ -41,7 +41,7 @@ extension CookieJar {
         var grown: Set<String> = []
         for cookie in other.cookies {
             if cookie.isExpired(at: now) {
-                // The end of the copy here too, if it is an older one that would live on.
+                // An expired cookie also deletes an older copy in this jar.
                 merge(deletionOf: cookie.identity, at: cookie.modified)
             } else if merge(cookie) {
                 grown.insert(cookie.domain)
@@ -49,7 +49,7 @@ extension CookieJar {
         }
         for domain in grown { note(removed: table.evict(from: domain, at: now)) }
         note(removed: table.purge(at: now))
-        // Last: the cookies there were known where it comes from.
+        // Done last, because the cookies merged above were known to the other jar.
         if deletions.raiseHorizon(to: Cookie.stamp(other.horizon)) { revision &+= 1 }
     }
 
@@ -71,7 +71,7 @@ extension CookieJar {
         if deletions.note(identity, at: stamp) { revision &+= 1 }
     }
 
-    /// - Returns: whether the jar holds one more for it.
+    /// - Returns: true if the number of cookies has increased.
     private mutating func merge(_ cookie: Cookie) -> Bool {
         lastStamp = max(lastStamp, cookie.modified)
         guard let mine = table.find(cookie.identity) else {
@@ -89,8 +89,7 @@ extension CookieJar {
         return false
     }
 
-    /// By the time of the change. Two changes at the very same moment are told apart by what they say, so that all
-    /// jars choose the same.
+    /// Compares modification times. If they are equal, the content decides, so that all jars choose the same cookie.
     private static func isOlder(_ a: Cookie, _ b: Cookie) -> Bool {
         let (aExpires, bExpires) = (a.expires ?? .infinity, b.expires ?? .infinity)
         return (a.modified, a.value, aExpires, a.created) < (b.modified, b.value, bExpires, b.created)

@@ -1,9 +1,9 @@
-/// Why a cookie was not taken. RFC 6265bis sections 5.6 and 5.7 have the server never told; a log may be.
+/// Why a cookie was rejected. RFC 6265bis sections 5.6 and 5.7. Servers are not informed; the reason is for logs.
 public enum CookieRefusal: Error, Hashable, Sendable, CaseIterable, CustomStringConvertible {
     case controlCharacter
-    /// A semicolon, or an equals sign in the name, which would end it.
+    /// A semicolon, or an equals sign in the name, which would end the name or value.
     case separator
-    /// Bytes that could not be sent back as they came, for names and values are text here.
+    /// The name or value is not UTF-8 and could not be sent back unchanged.
     case notUTF8
     /// Neither a name nor a value.
     case empty
@@ -11,44 +11,44 @@ public enum CookieRefusal: Error, Hashable, Sendable, CaseIterable, CustomString
     case tooLarge
     /// The path, or the one that follows from the URL, exceeds ``Cookie/maximumAttribute`` bytes.
     case pathTooLong
-    /// No path begins so: it must begin with a slash.
+    /// The path does not begin with a slash.
     case invalidPath
-    /// The domain is neither the host's own name nor above it.
+    /// The domain is neither the host nor one of its parent domains.
     case domainMismatch
-    /// Nobody may set a cookie for all of `com` or `co.uk`.
+    /// The domain is a public suffix such as `com` or `co.uk`.
     case publicSuffix
-    /// Secure, from a server that was not reached by https.
+    /// A Secure cookie from a server that was not accessed over https.
     case secureFromPlain
-    /// A secure cookie of that name is there, and https did not bring this one.
+    /// A Secure cookie of this name exists, and this one was not received over https.
     case overwritesSecure
-    /// The name promises more than the attributes keep (`__Secure-`, `__Host-`).
+    /// The attributes required by the name's prefix (`__Secure-`, `__Host-`) are missing.
     case prefix
     /// SameSite=None without Secure.
     case crossSiteNotSecure
-    /// The policy takes cookies only of the site that the program called.
+    /// The policy accepts only cookies of the site that the program called.
     case thirdParty
-    /// The policy takes none.
+    /// The policy accepts no cookies.
     case disabled
-    /// Everything that there is room for is worth more: the domain's cookies are all secure, and this one is not.
+    /// The limit is reached and all stored cookies have priority: the domain's cookies are all secure, this one is not.
     case noRoom
 
     public var description: String {
         switch self {
-        case .controlCharacter: "a control character is in it"
-        case .separator: "a semicolon is in it, or an equals sign in its name"
+        case .controlCharacter: "it contains a control character"
+        case .separator: "it contains a semicolon, or its name contains an equals sign"
         case .notUTF8: "it is not UTF-8"
-        case .empty: "it has neither name nor value"
-        case .tooLarge: "name and value are larger than \(Cookie.maximumPair) bytes"
+        case .empty: "it has neither a name nor a value"
+        case .tooLarge: "its name and value are longer than \(Cookie.maximumPair) bytes"
         case .pathTooLong: "its path is longer than \(Cookie.maximumAttribute) bytes"
         case .invalidPath: "its path does not begin with a slash"
-        case .domainMismatch: "its domain is not the host's or above it"
+        case .domainMismatch: "its domain is neither the host nor a parent domain"
         case .publicSuffix: "its domain is a public suffix"
-        case .secureFromPlain: "it is Secure and did not come by https"
-        case .overwritesSecure: "it would overlay a Secure cookie and did not come by https"
-        case .prefix: "its attributes do not keep what the prefix of its name promises"
-        case .crossSiteNotSecure: "it is SameSite=None and not Secure"
-        case .thirdParty: "it is of a third party"
-        case .disabled: "cookies are switched off"
+        case .secureFromPlain: "it is Secure but was not received over https"
+        case .overwritesSecure: "it would shadow a Secure cookie but was not received over https"
+        case .prefix: "it lacks the attributes that the prefix of its name requires"
+        case .crossSiteNotSecure: "it is SameSite=None but not Secure"
+        case .thirdParty: "it comes from a third party"
+        case .disabled: "cookies are disabled"
         case .noRoom: "its domain has no room for a cookie that is not Secure"
         }
     }

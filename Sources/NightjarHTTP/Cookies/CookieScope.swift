@@ -1,13 +1,13 @@
-/// For whom a cookie is: hosts, paths and sites. RFC 6265bis sections 5.1.2 to 5.1.4 and 5.2.
+/// Matches cookies with hosts, paths and sites. RFC 6265bis sections 5.1.2 to 5.1.4 and 5.2.
 ///
-/// Hosts are in the form of ``Origin/host``.
+/// Hosts have the form of ``Origin/host``.
 enum CookieScope {
-    /// Section 5.1.3: the same name, or one below it. An address has nothing below it.
+    /// Section 5.1.3: true for the domain itself and its subdomains. An address has no subdomains.
     static func matches(host: String, domain: String) -> Bool {
         host == domain || isBelow(Substring(host), Substring(domain)) && !isAddress(host)
     }
 
-    /// Whether `name` ends in a dot and `domain`.
+    /// True if `name` ends in a dot followed by `domain`.
     static func isBelow(_ name: Substring, _ domain: Substring) -> Bool {
         let (name, domain) = (name.utf8, domain.utf8)
         let difference = name.count - domain.count
@@ -16,7 +16,7 @@ enum CookieScope {
         return tail.first == UInt8(ascii: ".") && tail.dropFirst().elementsEqual(domain)
     }
 
-    /// Section 5.1.4: the same path, or one below it.
+    /// Section 5.1.4: true for the path itself and the paths below it.
     static func matches(path: Substring, cookiePath: String) -> Bool {
         let (path, prefix) = (path.utf8, cookiePath.utf8)
         guard path.starts(with: prefix) else { return false }
@@ -29,20 +29,21 @@ enum CookieScope {
         target.utf8.firstIndex(of: UInt8(ascii: "?")).map { target[..<$0] } ?? target[...]
     }
 
-    /// The path of a cookie without a Path attribute: that of the URL up to its last slash.
+    /// The path of a cookie without a Path attribute: the URL's path up to its last slash.
     static func defaultPath(_ path: Substring) -> Substring {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")), slash > path.startIndex else { return "/" }
         return path[..<slash]
     }
 
-    /// The host that a program or a file names, as ``Origin/host`` has it; nil when it is none.
+    /// Converts a host name from a program or file to the form of ``Origin/host``. Nil if it is invalid.
     static func host(named text: String) -> String? {
         let name = text.utf8.first == UInt8(ascii: ".") ? String(text.dropFirst()) : text
         let written = name.utf8.contains(UInt8(ascii: ":")) ? "[\(name)]" : name
         return try? written.withRawBytes(HostSyntax.canonical)
     }
 
-    /// A host that ends in a number is an IPv4 address (``HostSyntax``), and only an IPv6 address holds a colon.
+    /// True for an IP address. A host that ends in a number is an IPv4 address (``HostSyntax``), and only IPv6
+    /// addresses contain a colon.
     static func isAddress(_ host: String) -> Bool {
         let host = host.utf8
         return host.last.map(ASCII.isDigit) ?? false
@@ -50,7 +51,7 @@ enum CookieScope {
             || host.contains(UInt8(ascii: ":"))
     }
 
-    /// The name and every name above it, from the longest to the last label; an address alone.
+    /// The name and its parent domains, down to the last label. An address has no parents.
     static func ancestry(of host: String) -> some Sequence<Substring> {
         let isAddress = isAddress(host)
         return sequence(first: Substring(host)) { name in
@@ -60,7 +61,7 @@ enum CookieScope {
         }
     }
 
-    /// What belongs to one owner: the name below the longest public suffix of `host`, or the host where there is none.
+    /// The registrable domain: one label below the longest public suffix of `host`, or `host` itself.
     static func site(of host: String, isPublicSuffix: (String) -> Bool) -> Substring {
         guard !isAddress(host) else { return Substring(host) }
         var below = Substring(host)

@@ -1,19 +1,20 @@
-/// The cookies of a jar by the domain that they are of, within the limits of RFC 6265bis section 6.1.
+/// The cookies of a jar, indexed by domain, within the limits of RFC 6265bis section 6.1.
 ///
-/// What is looked at for one cookie stored or sent is a domain's cookies (at most ``maximumPerDomain``) for each name
-/// above the host, never the whole jar; ``visited`` counts it.
+/// To store or send a cookie, at most ``maximumPerDomain`` cookies are examined for each parent domain of the host,
+/// never the whole jar. ``visited`` counts them.
 struct CookieTable: Sendable {
-    /// What a domain with ``Cookie/isHostOnly`` and without has together.
+    /// The maximum number of cookies of one domain, host-only or not.
     static let maximumPerDomain = 50
     static let maximumCount = 3000
-    /// What goes at once when the table is full: the whole table is sorted for it, so this makes it rare.
+    /// The number of cookies evicted at once when the table is full. Eviction sorts the whole table, so it should be
+    /// rare.
     static let purged = maximumCount / 10
 
-    /// The keys are slices so that the names above a host are looked up without a copy of each.
+    /// The keys are slices so that parent domains can be looked up without copying.
     private var domains: [Substring: [Cookie]] = [:]
     private var secureNames = SecureNames()
     private(set) var count = 0
-    /// Cookies compared so far.
+    /// The number of cookies examined so far.
     private(set) var visited = 0
 
     var isEmpty: Bool { count == 0 }
@@ -27,7 +28,7 @@ struct CookieTable: Sendable {
 
     // MARK: Changing
 
-    /// Puts a cookie in, in the place of the one of its identity.
+    /// Inserts a cookie, replacing the one with the same identity.
     mutating func insert(_ cookie: Cookie) {
         let identity = cookie.identity
         let domain = Substring(cookie.domain)
@@ -59,10 +60,10 @@ struct CookieTable: Sendable {
         return cookie
     }
 
-    // MARK: Asking
+    // MARK: Looking up
 
-    /// Takes up each cookie whose domain, path and security let it go to `host`; host-only ones of other hosts are left
-    /// out.
+    /// Calls `body` for each cookie that may be sent to `host` by domain, path and security. Host-only cookies of other
+    /// hosts are skipped.
     mutating func forEach(
         sentTo host: String, path: Substring, isSecure: Bool, _ body: (inout Cookie) -> Void
     ) {
@@ -82,8 +83,8 @@ struct CookieTable: Sendable {
         }
     }
 
-    /// Whether a secure cookie of the same name, on the domain, above or below it, and on the path or above it, would be
-    /// sent along with this one or hidden by it. Section 5.7, the step "leave secure cookies alone".
+    /// True if a secure cookie of the same name, whose domain is equal, a parent or a subdomain and whose path is equal
+    /// or a parent, would be shadowed by this one. Section 5.7, the step "leave secure cookies alone".
     mutating func hasSecureCookie(overlaidBy cookie: Cookie, at now: Double) -> Bool {
         for domain in CookieScope.ancestry(of: cookie.domain) where hasSecureCookie(of: domain, cookie, now) {
             return true
@@ -107,22 +108,22 @@ struct CookieTable: Sendable {
 
     // MARK: Limits
 
-    /// Removes what is over the limit of one domain: expired cookies, then those that are not secure, then the others;
-    /// the longest unused first.
+    /// Evicts the cookies that exceed the limit of one domain: expired ones, then non-secure ones, then the others;
+    /// least recently used first.
     mutating func evict(from domain: String, at now: Double) -> [Cookie] {
         let doomed = leastWorth(of: Substring(domain), at: now)
         for cookie in doomed { remove(cookie.identity) }
         return doomed
     }
 
-    /// A function of its own, so that nobody else holds the array when it is changed, which would copy it.
+    /// A separate function, so that no other reference to the array exists when it is changed, which would copy it.
     private mutating func leastWorth(of domain: Substring, at now: Double) -> [Cookie] {
         guard let cookies = domains[domain], cookies.count > CookieTable.maximumPerDomain else { return [] }
         visited &+= cookies.count
         let excess = cookies.count - CookieTable.maximumPerDomain
         let expired = cookies.filter { $0.isExpired(at: now) }
         guard expired.count < excess else { return expired }
-        // What every store into a full domain comes to: no need to sort for it.
+        // The usual case, a full domain with one cookie too many. No sorting is needed.
         if excess == 1 { return cookies.min(by: CookieTable.isLessWorth).map { [$0] } ?? [] }
         let living = cookies.filter { !$0.isExpired(at: now) }
         return expired + living.sorted(by: CookieTable.isLessWorth).prefix(excess - expired.count)
@@ -132,7 +133,8 @@ struct CookieTable: Sendable {
         a.isSecure == b.isSecure ? isLongerUnused(a, b) : b.isSecure
     }
 
-    /// Makes room when the table is over its limit: what has expired goes, then the longest unused until a tenth is free.
+    /// Evicts cookies when the table exceeds its limit: expired ones, then the least recently used until a tenth is
+    /// free.
     mutating func purge(at now: Double) -> [Cookie] {
         guard count > CookieTable.maximumCount else { return [] }
         visited &+= count
@@ -150,7 +152,7 @@ struct CookieTable: Sendable {
         return expired
     }
 
-    /// Of those last used at the same moment, the one made first.
+    /// Orders by last access, then by creation.
     private static func isLongerUnused(_ a: Cookie, _ b: Cookie) -> Bool {
         (a.lastAccess, a.created) < (b.lastAccess, b.created)
     }

@@ -1,39 +1,39 @@
-/// The cookies.txt of Netscape's browser, which curl, wget and browser extensions read and write: a cookie a line, seven
-/// fields between tabs. What the format has no place for (SameSite, times) is lost.
+/// Netscape's cookies.txt format, which curl, wget and browser extensions read and write. Each line is a cookie with
+/// seven tab-separated fields. SameSite and the creation time cannot be represented and are lost.
 ///
-///     #HttpOnly_.example.com  TRUE  /  TRUE  1767225600  name  value
-///     domain                  below  path  secure  expires  name  value
+///     #HttpOnly_.example.com  TRUE        /     TRUE    1767225600  name  value
+///     domain                  subdomains  path  secure  expires     name  value
 public enum CookiesText {
-    /// A line that is no cookie, and why.
+    /// A line that is not a valid cookie, and the reason.
     public struct Problem: Equatable, Sendable, CustomStringConvertible {
-        /// From 1.
+        /// The line number, from 1.
         public let line: Int
-        /// Quotes nothing of the line: there may be a secret in it.
+        /// The reason. Quotes nothing of the line, which may contain a secret.
         public let reason: String
 
         public var description: String { "line \(line): \(reason)" }
     }
 
-    /// What reading a file came to.
+    /// The result of reading a file.
     public struct Report: Equatable, Sendable {
-        /// Cookies stored.
+        /// The number of cookies stored.
         public internal(set) var stored = 0
-        /// Cookies left out because they had expired.
+        /// The number of cookies skipped because they had expired.
         public internal(set) var expired = 0
-        /// Lines left out because they are no cookies.
+        /// The number of invalid lines.
         public internal(set) var skipped = 0
-        /// The first ``maximumProblems`` of those skipped.
+        /// The first ``maximumProblems`` invalid lines.
         public internal(set) var problems: [Problem] = []
     }
 
-    /// A file of another kind has as many problems as lines.
+    /// Bounds the list for a file that is in another format.
     public static let maximumProblems = 100
 
     // MARK: Writing
 
-    /// The file for `cookies`, in their order.
+    /// Writes `cookies` in order.
     ///
-    /// - Returns: the text, and the cookies that the format cannot hold: those without a name or with a tab in it.
+    /// - Returns: the text, and the cookies that the format cannot represent: those without a name or with a tab.
     public static func format(_ cookies: some Sequence<Cookie>) -> (text: String, omitted: [Cookie]) {
         var text = header
         var omitted: [Cookie] = []
@@ -49,14 +49,14 @@ public enum CookiesText {
             text += cookie.isHostOnly ? "\tFALSE\t" : "\tTRUE\t"
             text += cookie.path
             text += cookie.isSecure ? "\tTRUE\t" : "\tFALSE\t"
-            // Rounded up: zero means a session cookie. Within Cookie.timeRange, so it fits.
+            // Rounded up, because zero means a session cookie. Within Cookie.timeRange, so it fits.
             text += String(Int64(cookie.expires.map { max($0.rounded(.up), 1) } ?? 0))
             text += "\t\(cookie.name)\t\(cookie.value)\n"
         }
         return (text, omitted)
     }
 
-    /// Programs know the format by the first line.
+    /// Programs recognize the format by its first line.
     private static let header = """
         # Netscape HTTP Cookie File
         # https://curl.se/docs/http-cookies.html
@@ -69,7 +69,7 @@ public enum CookiesText {
 
     // MARK: Reading
 
-    /// Adds the cookies of a file to `jar`, line by line; the later of two with one identity stays.
+    /// Adds the cookies of a file to `jar`. If two lines have the same identity, the later one is used.
     public static func read(_ file: UnsafeRawBufferPointer, into jar: inout CookieJar, at now: Double) -> Report {
         var report = Report()
         var number = 0
@@ -97,7 +97,7 @@ public enum CookiesText {
         return report
     }
 
-    /// The same, of text.
+    /// Reads a file given as text.
     public static func read(_ file: String, into jar: inout CookieJar, at now: Double) -> Report {
         var text = file
         return text.withUTF8 { read(UnsafeRawBufferPointer($0), into: &jar, at: now) }
@@ -122,9 +122,9 @@ public enum CookiesText {
         guard !line.allSatisfy({ $0 == 0x20 || $0 == tab }), line.first != UInt8(ascii: "#") else { return nil }
         guard line.count <= maximumLine else { throw Fault(reason: "it is longer than \(maximumLine) bytes") }
         var fields = line.split(separator: tab, omittingEmptySubsequences: false)
-        // Editors that cut blanks at the end of a line cut an empty value.
+        // Editors that strip trailing blanks also strip an empty value.
         if fields.count == 6 { fields.append(line[line.endIndex...]) }
-        guard fields.count == 7 else { throw Fault(reason: "it has \(fields.count) fields between tabs and not 7") }
+        guard fields.count == 7 else { throw Fault(reason: "it has \(fields.count) tab-separated fields instead of 7") }
         guard let isForBelow = boolean(fields[1]) else { throw Fault(reason: "the second field is not TRUE or FALSE") }
         guard let isSecure = boolean(fields[3]) else { throw Fault(reason: "the fourth field is not TRUE or FALSE") }
         guard let seconds = number(fields[4]) else {
@@ -143,7 +143,7 @@ public enum CookiesText {
         }
     }
 
-    /// Bytes. No cookie within its limits has a longer line.
+    /// The maximum length of a line in bytes. No cookie within its limits has a longer line.
     private static let maximumLine = Cookie.maximumPair + Cookie.maximumAttribute + 512
 
     private static func boolean(_ field: Slice<UnsafeRawBufferPointer>) -> Bool? {
@@ -152,7 +152,7 @@ public enum CookiesText {
         return ASCII.isCaseless(bytes, "false") ? false : nil
     }
 
-    /// Digits, counted no further than the last moment there is; what is before 1970 has expired, whenever it was.
+    /// Parses digits, clamped to the end of the time range. A negative number has always expired.
     private static func number(_ field: Slice<UnsafeRawBufferPointer>) -> Int64? {
         let isNegative = field.first == UInt8(ascii: "-")
         let digits = isNegative ? field.dropFirst() : field

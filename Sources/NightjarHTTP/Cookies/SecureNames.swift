@@ -1,20 +1,20 @@
-/// On which domains there are secure cookies of a name, so that the ones below a domain are found without a look at all
-/// others: ``CookieTable/hasSecureCookie(overlaidBy:at:)``.
+/// Indexes the domains that have secure cookies of a given name, so that the subdomains of a domain can be found
+/// without examining all others. See ``CookieTable/hasSecureCookie(overlaidBy:at:)``.
 struct SecureNames: Sendable {
     private struct Place: Sendable {
-        /// The domain's bytes from the last to the first: whatever is below a domain lies behind it, in one run.
+        /// The domain's bytes in reverse order. All subdomains of a domain thus follow it in one run.
         let reversed: String
         let domain: Substring
         var count: Int
     }
 
-    /// By name, each in the order of ``Place/reversed``.
+    /// Per name, sorted by ``Place/reversed``.
     private var places = ExactDictionary<[Place]>()
 
     mutating func insert(name: String, domain: String) {
         let reversed = SecureNames.reversed(domain)
         let index = SecureNames.firstIndex(in: places[name], from: reversed)
-        // Asked without holding the array, which would be copied when it is changed.
+        // Checked without keeping a reference to the array, which would cause a copy when it is changed.
         if places[name]?.dropFirst(index).first?.reversed == reversed {
             places[name]?[index].count += 1
         } else {
@@ -38,7 +38,7 @@ struct SecureNames: Sendable {
         }
     }
 
-    /// The domains below `domain`, and not itself, that have a secure cookie of that name.
+    /// The proper subdomains of `domain` that have a secure cookie of this name.
     func domains(below domain: String, name: String) -> some Sequence<Substring> {
         let prefix = SecureNames.reversed(domain) + "."
         let all = places[name] ?? []
@@ -48,7 +48,7 @@ struct SecureNames: Sendable {
 
     private static func reversed(_ domain: String) -> String { String(decoding: domain.utf8.reversed(), as: UTF8.self) }
 
-    /// Where the first place that does not come before `reversed` is.
+    /// The index of the first place that does not sort before `reversed`.
     private static func firstIndex(in places: [Place]?, from reversed: String) -> Int {
         guard let places else { return 0 }
         var range = places.indices

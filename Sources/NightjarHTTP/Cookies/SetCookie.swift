@@ -1,21 +1,20 @@
-/// The value of one Set-Cookie field, taken apart and not yet judged. RFC 6265bis section 5.6.
+/// A parsed Set-Cookie field that has not been validated. RFC 6265bis section 5.6.
 ///
-/// Reads what servers send, not only what the grammar for servers allows: any order and case of attributes, unknown
-/// ones skipped, the last of each name decides. What a judge may refuse is in ``CookieRefusal``.
+/// Accepts what servers send, beyond the grammar: attributes in any order and case, unknown attributes (ignored), and
+/// repeated attributes (the last one is used). See ``CookieRefusal`` for reasons of rejection.
 struct SetCookie: Equatable {
-    /// Empty for a cookie that is a value alone.
+    /// The name. Empty for a cookie that consists of a value only.
     private(set) var name: String
     private(set) var value: String
-    /// Seconds, at most ``Cookie/maximumAge``; zero and below mean at once.
+    /// Seconds, at most ``Cookie/maximumAge``. Zero or less deletes the cookie.
     private(set) var maxAge: Int64?
     /// Seconds since 1970.
     private(set) var expires: Int64?
-    /// In lower case, without the dot that it may have begun with; nil when there is none or an empty one, both of which
-    /// mean the host alone.
+    /// The domain in lower case without a leading dot. Nil if the attribute is missing or empty, which means host-only.
     private(set) var domain: String?
-    /// Begins with a slash; nil when the default path of the URL holds.
+    /// The path, beginning with a slash. Nil if the default path of the URL applies.
     private(set) var path: String?
-    /// Whether there was a Path attribute at all.
+    /// True if there was a Path attribute.
     private(set) var hasPath = false
     private(set) var isSecure = false
     private(set) var isHTTPOnly = false
@@ -51,7 +50,7 @@ struct SetCookie: Equatable {
         let value = SetCookie.trimmed(attribute[equals...].dropFirst())
         guard value.count <= Cookie.maximumAttribute else { return }
         if ASCII.isCaseless(name, "expires") {
-            // A date that is none leaves an earlier one in force.
+            // An invalid date does not replace an earlier one.
             if let date = CookieDate.parse(UnsafeRawBufferPointer(rebasing: value)) { expires = date }
         } else if ASCII.isCaseless(name, "max-age") {
             if let seconds = SetCookie.seconds(value) { maxAge = seconds }
@@ -69,8 +68,8 @@ struct SetCookie: Equatable {
         }
     }
 
-    /// Max-Age, section 5.6.2: digits, or a minus and digits. Counts no further than a cookie may live, so no number of
-    /// digits overflows.
+    /// Parses Max-Age: digits, or a minus sign and digits. Section 5.6.2. Clamped to the maximum lifetime, so that any
+    /// number of digits is accepted.
     private static func seconds(_ text: Slice<UnsafeRawBufferPointer>) -> Int64? {
         let isNegative = text.first == UInt8(ascii: "-")
         let digits = isNegative ? text.dropFirst() : text
@@ -79,7 +78,8 @@ struct SetCookie: Equatable {
         return digits.reduce(0) { min($0 * 10 + Int64($1 & 0xF), Cookie.maximumAge) }
     }
 
-    /// Section 5.6.3. Whether it is a name at all shows when it is compared with that of the host.
+    /// Parses the Domain attribute. Section 5.6.3. Whether it is a valid name follows from the comparison with the
+    /// host.
     private static func domain(_ text: Slice<UnsafeRawBufferPointer>) throws(CookieRefusal) -> String? {
         let name = text.first == UInt8(ascii: ".") ? text.dropFirst() : text
         guard name.allSatisfy({ $0 < 0x80 }) else { throw .domainMismatch }
@@ -91,7 +91,7 @@ struct SetCookie: Equatable {
         return text
     }
 
-    /// Without space and tab at both ends.
+    /// Removes spaces and tabs at both ends.
     private static func trimmed(_ bytes: Slice<UnsafeRawBufferPointer>) -> Slice<UnsafeRawBufferPointer> {
         var rest = bytes
         while let first = rest.first, isBlank(first) { rest = rest.dropFirst() }

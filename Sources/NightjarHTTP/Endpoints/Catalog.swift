@@ -9,7 +9,7 @@ public struct Catalog: Sendable {
     public var security: [SecurityScheme] = []
     /// Names of groups, in the order of the document, and what they are.
     public var tags: [(name: String, documentation: String?)] = []
-    /// What was passed over while it was read: "paths./users.get: callbacks are not called".
+    /// What was passed over while it was read: "paths./users.get: callbacks are not supported".
     public var notes: [String] = []
 
     public private(set) var operations: [Operation] = []

@@ -86,14 +86,3 @@ public struct RequestContent: Sendable {
         self.isRequired = isRequired
     }
 }
-
-/// What an operation answers with some statuses.
-public struct AnswerDescription: Sendable {
-    /// Nil: those that no other description of the operation is of (`default`).
-    public var statuses: StatusRange?
-    /// By media type or range, `application/json`. A nil schema: nothing is known of its content.
-    public var schemas: [(mediaType: String, schema: DeferredSchema?)] = []
-    public var documentation: String?
-
-    public init(_ statuses: StatusRange?) { self.statuses = statuses }
-}

@@ -85,10 +85,10 @@ struct PathTemplate {
             }
             if let first {
                 if text.isEmpty {
-                    throw Flaw(name: first, problem: "is empty, which leaves out a segment of the path")
+                    throw Flaw(name: first, problem: "is empty, which would remove a segment of the path")
                 }
                 if PathTemplate.isDots(text) {
-                    throw Flaw(name: first, problem: "makes a segment of the path . or .., which is another path")
+                    throw Flaw(name: first, problem: "makes a path segment . or .., which would select another path")
                 }
             }
             path += text

@@ -1,36 +1,36 @@
-/// What went wrong, in the one taxonomy that Swift, C and Lua share (DESIGN section 4).
+/// The kind of a failure. Swift, C and Lua share this taxonomy (DESIGN section 5).
 ///
 /// The raw value is the `nj_status` of nightjar.h and never changes.
 public enum ErrorKind: Int32, Sendable, CaseIterable {
     /// An argument breaks its documented bounds: NULL, bad UTF-8, a number out of range.
     case invalidArgument = 1
-    /// The handle belongs to the parent of this forked process.
+    /// The handle was created before a fork and is used in the child process.
     case forked = 2
     /// The client was closed before or during the call.
     case closed = 3
     /// The call was made from inside a callback of the object it would wait for.
     case reentrant = 4
-    /// The system has no memory for content of this size: a body, a JSON document, a file.
+    /// Memory for content of this size could not be allocated: a body, a JSON document, a file.
     case noMemory = 5
 
-    /// The caller cancelled. Has no message for the user.
+    /// The caller cancelled the call. There is no message for the user.
     case cancelled = 10
-    /// A limit of time ran out; ``NightjarError/phase`` says which: connect, idle or total.
+    /// A time limit expired. ``NightjarError/phase`` says which: connect, idle or total.
     case timeout = 11
     case invalidURL = 12
     case invalidRequest = 13
-    /// No network is there at all.
+    /// The machine has no network connection.
     case offline = 14
     case dns = 15
-    /// No address of the host accepted the connection.
+    /// No address of the host accepted a connection.
     case connect = 16
     case tls = 17
     case pinMismatch = 18
-    /// The connection ended before the answer did.
+    /// The connection closed before the response was complete.
     case connectionLost = 19
-    /// The peer broke the rules of HTTP.
+    /// The peer violated the HTTP protocol.
     case `protocol` = 20
-    /// A head or a body is larger than its limit.
+    /// A head or a body exceeds its size limit.
     case tooLarge = 21
 
     /// 401.
@@ -41,7 +41,7 @@ public enum ErrorKind: Int32, Sendable, CaseIterable {
     case notFound = 32
     /// 429.
     case rateLimited = 33
-    /// Any other status that was not expected below 500.
+    /// Any other unexpected status below 500.
     case client = 34
     /// 5xx.
     case server = 35
@@ -84,7 +84,7 @@ public enum ErrorKind: Int32, Sendable, CaseIterable {
         }
     }
 
-    /// The kind of an HTTP status that the caller did not expect. RFC 9110 section 15.
+    /// The kind for an HTTP status that the caller did not expect. RFC 9110 section 15.
     public init(unexpectedStatus status: Int) {
         switch status {
         case 401: self = .unauthorized
@@ -97,19 +97,19 @@ public enum ErrorKind: Int32, Sendable, CaseIterable {
     }
 }
 
-/// Where in the call it went wrong; for ``ErrorKind/timeout``, which limit ran out.
+/// The phase of the call that failed. For ``ErrorKind/timeout``, the limit that expired.
 public enum ErrorPhase: Int32, Sendable {
     /// Looking up the host's addresses.
     case dns = 1
-    /// Opening the connection: waiting for a free one, TCP, TLS. Also the connect timeout.
+    /// Opening the connection: waiting for a free connection, TCP, TLS. Also the connect timeout.
     case connect = 2
     /// The TLS handshake.
     case tls = 3
     /// Sending the request.
     case send = 4
-    /// Waiting for or reading the answer.
+    /// Waiting for or reading the response.
     case receive = 5
-    /// The idle timeout: nothing moved for that long.
+    /// The idle timeout: no byte was sent or received for that long.
     case idle = 6
     /// The total timeout.
     case total = 7

@@ -1,25 +1,24 @@
-/// Why a call failed. Immutable; small to pass around.
+/// The failure of a call. Immutable; the size of one pointer.
 ///
-/// No secret is in it: the URL comes without user info and with masked query credentials.
+/// An error contains no secrets: the URL has no user info, and credentials in its query are masked.
 public struct NightjarError: Error, Sendable, CustomStringConvertible {
-    private struct Facts: Sendable {
-        var kind: ErrorKind
-        var message: String
-        var phase: ErrorPhase?
-        var url: String?
-        var response: Response?
-        var details: ErrorBody?
-        var attempts: Int
-        var code: Int32
-        var requestMayHaveBeenProcessed: Bool
-        var retryAfter: Duration?
-        var earlier: [NightjarError] = []
-        var decisions: [Decision] = []
-        var sent: PreparedRequest?
-        var batchIndex: Int?
+    /// Values of an error. The request, the response and what was decided are in `context`.
+    package struct Facts: Sendable {
+        package var kind: ErrorKind
+        package var message: String
+        package var phase: ErrorPhase?
+        package var url: String?
+        package var status: Int?
+        package var attempts: Int
+        package var code: Int32
+        package var requestMayHaveBeenProcessed: Bool
+        package var retryAfter: Duration?
+        package var earlier: [NightjarError] = []
+        package var batchIndex: Int?
+        package var context: (any ErrorContext)?
     }
 
-    /// So that an error is one word, however much it knows.
+    /// Boxes the facts so that an error is one pointer, whatever it contains.
     private final class Storage: Sendable {
         let facts: Facts
 
@@ -27,118 +26,64 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
     }
 
     private let storage: Storage
-    private var facts: Facts { storage.facts }
+    package var facts: Facts { storage.facts }
 
     public init(
-        _ kind: ErrorKind, _ message: String, phase: ErrorPhase? = nil, url: String? = nil, response: Response? = nil,
-        details: ErrorBody? = nil, attempts: Int = 0, code: Int32 = 0, requestMayHaveBeenProcessed: Bool = false,
-        retryAfter: Duration? = nil
+        _ kind: ErrorKind, _ message: String, phase: ErrorPhase? = nil, url: String? = nil, attempts: Int = 0,
+        code: Int32 = 0, requestMayHaveBeenProcessed: Bool = false, retryAfter: Duration? = nil
     ) {
         self.init(
             Facts(
-                kind: kind, message: message, phase: phase, url: url, response: response, details: details,
-                attempts: attempts, code: code, requestMayHaveBeenProcessed: requestMayHaveBeenProcessed,
-                retryAfter: retryAfter))
+                kind: kind, message: message, phase: phase, url: url, attempts: attempts, code: code,
+                requestMayHaveBeenProcessed: requestMayHaveBeenProcessed, retryAfter: retryAfter))
     }
 
-    private init(_ facts: Facts) { storage = Storage(facts) }
+    package init(_ facts: Facts) { storage = Storage(facts) }
 
     public var kind: ErrorKind { facts.kind }
     public var phase: ErrorPhase? { facts.phase }
-    /// For the developer: what happened, to what, and what to do.
+    /// The message for the developer: what failed, on what, and what to do.
     public var message: String { facts.message }
-    /// The URL of the call without user info and with credentials in the query masked.
+    /// The URL of the call without user info and with masked query credentials.
     public var url: String? { facts.url }
-    /// The answer, when there was one (the kinds that name a status, and `decoding`).
-    public var response: Response? { facts.response }
     /// The status of ``response``.
-    public var status: Int? { facts.response?.status }
-    /// What the server says about it in the body of ``response``, where that is understood.
-    public var details: ErrorBody? { facts.details }
-    /// How many times the request was put on a connection.
+    public var status: Int? { facts.status }
+    /// How often the request was sent on a connection.
     public var attempts: Int { facts.attempts }
-    /// The number of the operating system or of TLS beneath this error; 0 when there is none.
+    /// The error number of the operating system or of TLS. 0 if there is none.
     public var code: Int32 { facts.code }
-    /// True when the server may have acted on the request although no answer came: a write must not be blindly repeated.
+    /// True if the server may have processed the request although no response arrived. Do not repeat a write blindly.
     public var requestMayHaveBeenProcessed: Bool { facts.requestMayHaveBeenProcessed }
-    /// How long the server asked to wait (Retry-After), measured from the answer.
+    /// How long the server asked the client to wait (Retry-After), measured from the response.
     public var retryAfter: Duration? { facts.retryAfter }
 
-    /// What the attempts before the last one failed with, first to last. Each attempt costs time, and the last error is
-    /// often the least telling.
+    /// The errors of the earlier attempts, first to last. Each attempt costs time, and the last error is often the
+    /// least informative.
     public var earlier: [NightjarError] { facts.earlier }
-    /// Why the call went as it did, first to last.
-    public var decisions: [Decision] { facts.decisions }
-
-    /// Which of a batch's requests failed, from 0; nil for a failure that is of no batch, or of all of it.
+    /// The index of the failed request in its batch, from 0. Nil if the failure concerns no batch, or a whole batch.
     public var batchIndex: Int? { facts.batchIndex }
 
-    /// What was sent last, or was about to be; nil for a failure that belongs to no call.
-    public var request: RequestRecord? { (facts.sent ?? response?.sent).map(RequestRecord.init) }
-
-    /// The command line with which curl sends the request of the call that failed; see ``Response/curl(showsSecrets:)``.
-    public func curl(showsSecrets: Bool = false) -> String? {
-        request.map { CurlCommand($0, showsSecrets: showsSecrets).text }
-    }
-
-    /// The same failure, told with the call it belongs to.
-    public func of(_ request: PreparedRequest, attempts: Int) -> NightjarError {
-        var facts = facts
-        facts.url = facts.url ?? request.url.redacted
-        facts.attempts = max(attempts, facts.attempts)
-        facts.sent = facts.sent ?? request
-        return NightjarError(facts)
-    }
-
-    /// The same failure, of the request at this place of a batch.
+    /// A copy of this error with the index of its request in a batch.
     public func inBatch(at index: Int) -> NightjarError {
         var facts = facts
         facts.batchIndex = index
         return NightjarError(facts)
     }
 
-    /// The same failure, whose answer has no content any more: what it says is in ``details``.
-    public var withoutBody: NightjarError {
-        guard let response = facts.response else { return self }
-        var facts = facts
-        facts.response = response.withoutBody
-        return NightjarError(facts)
-    }
-
-    /// The same failure, told with what was tried before it and why.
-    public func after(_ earlier: [NightjarError], _ decisions: [Decision]) -> NightjarError {
-        guard !earlier.isEmpty || !decisions.isEmpty else { return self }
-        var facts = facts
-        facts.earlier = earlier + facts.earlier
-        facts.decisions = decisions + facts.decisions
-        return NightjarError(facts)
-    }
-
-    /// The same failure, of reading this answer.
-    public func about(_ response: Response) -> NightjarError {
-        var facts = facts
-        facts.phase = .receive
-        facts.url = response.url
-        facts.response = response
-        facts.attempts = response.attempts
-        facts.requestMayHaveBeenProcessed = true
-        return NightjarError(facts)
-    }
-
-    /// The same failure of a call whose request the server has seen.
+    /// A copy of this error for a call whose request may have reached the server.
     public var mayHaveBeenProcessed: NightjarError {
         var facts = facts
         facts.requestMayHaveBeenProcessed = true
         return NightjarError(facts)
     }
 
-    /// Whether the same call may succeed later without a change.
+    /// True if the same call may succeed later without a change.
     public var isRetryable: Bool {
         switch kind {
         case .offline, .dns, .connect, .connectionLost, .timeout, .rateLimited: true
-        // Request Timeout and Too Early (RFC 8470) are about the moment and not about the request.
+        // 408 Request Timeout and 425 Too Early (RFC 8470) are temporary conditions.
         case .client: [408, 425].contains(status)
-        // 501 and 505 say that the server never can. Without a status it is an open circuit, which closes in time.
+        // 501 and 505 are permanent. A server error without a status is an open circuit, which closes after a while.
         case .server: status.map { [500, 502, 503, 504].contains($0) } ?? true
         case .invalidArgument, .invalidURL, .invalidRequest, .forked, .closed, .reentrant, .cancelled: false
         case .tls, .pinMismatch, .protocol, .tooLarge, .noMemory, .decoding: false
@@ -146,13 +91,13 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
         }
     }
 
-    /// For the person at the screen: a sentence without technical words; nil for a cancelled call.
+    /// The message for the end user: a sentence without technical terms. Nil for a cancelled call.
     public var userMessage: String? {
         switch kind {
         case .cancelled: nil
         case .offline: "You appear to be offline. Check your connection and try again."
         case .dns, .connect, .connectionLost: "The server could not be reached. Check your connection and try again."
-        case .timeout: "The server took too long to answer. Try again."
+        case .timeout: "The server took too long to respond. Try again."
         case .tls, .pinMismatch: "A secure connection to the server could not be made."
         case .unauthorized: "You are not signed in, or your session has ended. Sign in and try again."
         case .forbidden: "You do not have permission to do this."
@@ -160,8 +105,8 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
         case .rateLimited: "There were too many requests. Wait a moment and try again."
         case .client: "The server did not accept this."
         case .server: "The server has a problem. Try again later."
-        case .protocol, .decoding: "The server's answer could not be understood."
-        case .tooLarge: "The server's answer is too large."
+        case .protocol, .decoding: "The server's response could not be understood."
+        case .tooLarge: "The server's response is too large."
         case .noMemory: "This device does not have enough free memory."
         case .storage: "Something could not be saved on this device."
         case .cacheMiss: "This is not available offline."
@@ -170,7 +115,7 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
         }
     }
 
-    /// One line: kind, phase, place in a batch, message and URL.
+    /// One line: kind, phase, index in a batch, message and URL.
     public var description: String {
         var text = kind.name
         if kind == .timeout, let phase { text += " (\(phase.name))" }
@@ -180,3 +125,10 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
         return text
     }
 }
+
+extension NightjarError: CustomReflectable {
+    public var customMirror: Mirror { Mirror(self, children: ["error": description]) }
+}
+
+/// The call that an error belongs to: requests and responses are above errors.
+package protocol ErrorContext: Sendable {}

@@ -1,4 +1,4 @@
-/// Holds a request's content back until the server asks for it. RFC 9110 section 10.1.1.
+/// Delays the request body until the server asks for it. RFC 9110 section 10.1.1.
 ///
 ///     idle ──headSent──▶ waiting ──100──▶ invited
 ///                           ├────timer──▶ released ──417──▶ withheld
@@ -6,44 +6,44 @@
 public struct ExpectContinue: Sendable {
     public enum Action: Equatable, Sendable {
         case nothing
-        /// Tell ``timerFired()`` after so long. There is no need to cancel it.
+        /// Start a timer and call ``timerFired()`` when it expires. The timer need not be cancelled.
         case startTimer(Duration)
         case sendBody
-        /// The answer is final and came without the content, which is not sent any more. Nor may the connection be used
-        /// again: the server may still wait for the content, and would take the next request for it.
+        /// The final response arrived before the body was sent. The body is not sent. The connection must not be
+        /// reused: the server may still wait for the body and would parse the next request as such.
         case dropBody
-        /// The server does not know the expectation (417): the same request is sent again, without it, on another
-        /// connection, and the answer that has come is thrown away. That this happens once needs no counting: a request
-        /// without the expectation has no such machine.
+        /// The server does not support the expectation (417). The response is discarded, and the request is sent again
+        /// without the expectation on another connection. This happens at most once, because the repeated request has
+        /// no expectation.
         case repeatWithoutExpectation
     }
 
     private enum State { case idle, waiting, invited, released, withheld }
 
-    /// How long a server is waited for that may know nothing of the expectation. Curl's, too.
+    /// How long to wait for a server that may not support the expectation. The same as curl's default.
     public static let patience = Duration.seconds(1)
-    /// Content from this size on is worth the wait, in bytes: sent in vain, it would cost more. Curl's, too.
+    /// The minimum body size in bytes for which the client waits. The same as curl's default.
     public static let worthwhileLength = 1 << 20
 
     private var state = State.idle
     private let patience: Duration
     private let bodyIsReplayable: Bool
 
-    /// - Parameter bodyIsReplayable: content of which a part was sent can be sent again from its beginning.
+    /// - Parameter bodyIsReplayable: the body can be sent again from its beginning after part of it was sent.
     public init(patience: Duration = ExpectContinue.patience, bodyIsReplayable: Bool) {
         self.patience = patience
         self.bodyIsReplayable = bodyIsReplayable
     }
 
-    /// Whether a request with this content asks first, where the caller leaves it to us.
+    /// Whether a request with this body uses the expectation by default.
     public static func isWorthwhile(for body: RequestBody) -> Bool {
         body.length.map { $0 >= worthwhileLength } ?? true
     }
 
-    /// Whether content may be sent now.
+    /// True if the body may be sent now.
     public var letsBodyPass: Bool { state == .invited || state == .released }
 
-    /// The request's head, with `Expect: 100-continue`, was sent.
+    /// Reports that the request head with `Expect: 100-continue` was sent.
     public mutating func headSent() -> Action {
         switch state {
         case .idle:
@@ -56,11 +56,11 @@ public struct ExpectContinue: Sendable {
         }
     }
 
-    /// A response's head came, an interim one (1xx) or the final one.
+    /// Handles a response head, interim (1xx) or final.
     public mutating func received(status: Int) -> Action {
         switch state {
         case .idle:
-            // Before the head has left: a server that gives up, for instance with 408.
+            // A response before the head was sent, such as a 408 on an idle connection.
             if status < 200 { return .nothing }
             state = .withheld
             return .dropBody
@@ -69,23 +69,23 @@ public struct ExpectContinue: Sendable {
                 state = .invited
                 return .sendBody
             }
-            // 102 and 103 do not answer the expectation.
+            // 102 and 103 do not fulfil the expectation.
             if status < 200 { return .nothing }
             state = .withheld
             return status == 417 ? .repeatWithoutExpectation : .dropBody
         case .released:
-            // A 100 that comes late is legal noise, and any other answer is the transport's matter. But a 417 is about
-            // the expectation alone.
+            // A late 100 is legal and ignored. Any other status is handled by the transport. But 417 rejects only the
+            // expectation, so the request can be repeated without it.
             guard status == 417, bodyIsReplayable else { return .nothing }
             state = .withheld
             return .repeatWithoutExpectation
         case .invited, .withheld:
-            // Who has asked for the content means by 417 something else.
+            // After the server has asked for the body, a 417 has another meaning.
             return .nothing
         }
     }
 
-    /// The time of ``Action/startTimer(_:)`` is over.
+    /// Reports that the timer of ``Action/startTimer(_:)`` has expired.
     public mutating func timerFired() -> Action {
         guard state == .waiting else { return .nothing }
         state = .released

@@ -228,7 +228,7 @@ struct FieldSection: Sendable {
             case UInt8(ascii: "\n") where stop == line.count - 1: return "a folded header line ends in LF without CR"
             case UInt8(ascii: "\r") where stop == line.count - 2:
                 return "a header line begins with a space, and there is no header before it that it could continue"
-            default: return "a folded header line holds the control character 0x" + String(line[stop], radix: 16)
+            default: return "a folded header line contains the control character 0x" + String(line[stop], radix: 16)
             }
         }
         if line[0] == UInt8(ascii: "\n") { return "the header lines end in LF without CR" }
@@ -250,7 +250,7 @@ struct FieldSection: Sendable {
         switch line[stop] {
         case UInt8(ascii: "\n"): return "the line of header \(name) ends in LF without CR"
         case UInt8(ascii: "\r"): return "the value of header \(name) holds a bare CR"
-        default: return "the value of header \(name) holds the control character 0x" + String(line[stop], radix: 16)
+        default: return "the value of header \(name) contains the control character 0x" + String(line[stop], radix: 16)
         }
     }
 }

@@ -1,12 +1,13 @@
-/// Makes a JSON value of an `Encodable`. What is written last under a name counts, at the place of the first.
+/// Encodes an `Encodable` as a JSON value. If a name is encoded twice, the last value is kept at the position of the
+/// first.
 ///
-/// Within, failures are `EncodingError`s, as Codable promises; outside, they are ``NightjarError``s
-/// (see ``JSONValue/init(encoding:_:)``).
+/// Inside, failures are `EncodingError`s, as Codable requires. Callers receive ``NightjarError``s (see
+/// ``JSONValue/init(encoding:_:)``).
 struct JSONBuilder: Encoder {
-    /// Containers within each other: a class may hold itself.
+    /// The deepest nesting of containers. A class may contain itself.
     static let maximumDepth = 512
 
-    /// A value that is being made. Codable hands out containers that fill it after their maker has returned.
+    /// A value under construction. Codable's containers fill it after the function that created them has returned.
     final class Node {
         fileprivate enum Content {
             case nothing
@@ -17,7 +18,7 @@ struct JSONBuilder: Encoder {
 
         fileprivate var content = Content.nothing
 
-        /// What encoded nothing is an empty object, as a type without properties is.
+        /// A type that encodes nothing becomes an empty object, as does a type without properties.
         var value: JSONValue {
             switch content {
             case .nothing: .object([])
@@ -27,7 +28,7 @@ struct JSONBuilder: Encoder {
             }
         }
 
-        /// Up to so many are looked through, which is faster than an index.
+        /// Up to this many members are searched linearly, which is faster than an index.
         private static let fewMembers = 16
 
         var count: Int { if case .elements(let nodes) = content { nodes.count } else { 0 } }
@@ -87,7 +88,7 @@ struct JSONBuilder: Encoder {
 
     func singleValueContainer() -> any SingleValueEncodingContainer { self }
 
-    /// Any type, by the way that the options have for it, or its own.
+    /// Encodes a value of any type, with the closure that the options have for the type or with its own `encode(to:)`.
     func write<Value: Encodable>(_ value: Value) throws {
         guard place.depth <= JSONBuilder.maximumDepth else {
             throw error(value, "it has more than \(JSONBuilder.maximumDepth) levels")
@@ -95,7 +96,7 @@ struct JSONBuilder: Encoder {
         if let write = options.writing(of: Value.self) {
             try write(value, self)
         } else if let value = value as? JSONValue {
-            // A value of JSON that is in no container of Codable's is not walked by it.
+            // Store a JSON value directly instead of encoding it through Codable.
             node.content = .value(value)
         } else if let value = value as? any PlainlyNamed {
             try value.encode(plainly: self)
@@ -140,17 +141,17 @@ extension JSONBuilder: SingleValueEncodingContainer {
         } else if let number = UInt64(exactly: integer) {
             node.content = .value(.unsigned(number))
         } else {
-            throw error(integer, "it has more than 64 bits, which readers of JSON would round")
+            throw error(integer, "the integer has more than 64 bits and JSON readers would round it")
         }
     }
 
     private func write(number: Double, _ value: Any) throws {
-        guard number.isFinite else { throw error(value, "\(number) is no number of JSON") }
+        guard number.isFinite else { throw error(value, "JSON cannot represent \(number)") }
         node.content = .value(.number(number))
     }
 }
 
-/// The members of an object that is being made.
+/// The members of an object under construction.
 private struct JSONMemberBuilder<Key: CodingKey>: KeyedEncodingContainerProtocol {
     private let builder: JSONBuilder
     private let container: JSONPlace.Container
@@ -202,7 +203,7 @@ private struct JSONMemberBuilder<Key: CodingKey>: KeyedEncodingContainerProtocol
     }
 }
 
-/// The elements of an array that is being made.
+/// The elements of an array under construction.
 private struct JSONElementBuilder: UnkeyedEncodingContainer {
     private let builder: JSONBuilder
     private let container: JSONPlace.Container
@@ -232,7 +233,8 @@ private struct JSONElementBuilder: UnkeyedEncodingContainer {
     }
 }
 
-/// A dictionary, whose names are data: no strategy changes them. They are sorted, so that equal values make equal bodies.
+/// A dictionary. Its keys are data, so no naming strategy applies. They are sorted so that equal values produce equal
+/// bodies.
 private protocol PlainlyNamed {
     func encode(plainly builder: JSONBuilder) throws
 }
@@ -250,10 +252,10 @@ extension Dictionary: PlainlyNamed where Key == String, Value: Encodable {
 }
 
 extension JSONValue {
-    /// What `value` encodes itself as. Synthesized code leaves optionals out that are nil; ``Null`` and
-    /// ``JSONValue/null`` are null.
+    /// Encodes `value`. Synthesized code omits optionals that are nil. ``Null`` and ``JSONValue/null`` are encoded as
+    /// null.
     ///
-    /// - Throws: `invalid_request` with the path and what is wrong there.
+    /// - Throws: `invalid_request` with the path and the reason.
     public init<Value: Encodable>(
         encoding value: Value, _ options: JSONEncodingOptions = .init()
     ) throws(NightjarError) {
@@ -268,7 +270,7 @@ extension JSONValue {
 }
 
 extension NightjarError {
-    /// What a type's `encode(to:)` threw.
+    /// Wraps an error that a type's `encode(to:)` threw.
     fileprivate init(writing error: any Error) {
         switch error {
         case let error as NightjarError: self = error

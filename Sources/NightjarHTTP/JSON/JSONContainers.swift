@@ -1,9 +1,9 @@
-/// The members of an object, for Codable. Of members with the same name the first counts.
+/// The members of an object, for Codable. If a name repeats, the first member is used.
 struct JSONMembers<Key: CodingKey>: KeyedDecodingContainerProtocol {
     private let reader: JSONReader
     private let container: JSONPlace.Container
     private let members: [JSONValue.Member]
-    /// Where the member of a key's name is; nil: few enough to look through.
+    /// The positions of the members by name. Nil if there are few enough to search linearly.
     private let index: ExactDictionary<Int>?
 
     init(_ members: [JSONValue.Member], of reader: JSONReader) {
@@ -77,7 +77,7 @@ struct JSONMembers<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func superDecoder() throws -> any Decoder { parent(JSONKey.parent) }
     func superDecoder(forKey key: Key) throws -> any Decoder { parent(key) }
 
-    /// An inherited class may have nothing to read, and then need not be there.
+    /// Returns a decoder for a superclass. The member may be missing because a superclass may decode nothing.
     private func parent(_ key: any CodingKey) -> JSONReader {
         let found = member(key.stringValue)
         return reader.at(.member(found?.name ?? key.stringValue), in: container, found?.value ?? .null)
@@ -137,7 +137,7 @@ struct JSONElements: UnkeyedDecodingContainer {
 
     mutating func superDecoder() throws -> any Decoder { try take((any Decoder).self) { $0 } }
 
-    /// An element that cannot be read stays the current one.
+    /// Decodes the current element and advances. An element that cannot be decoded remains the current one.
     private mutating func take<Result>(
         _ type: any Any.Type, _ read: (JSONReader) throws -> Result
     ) throws -> Result {

@@ -1,17 +1,17 @@
-/// How a JSON answer becomes a value of a type.
+/// Options for decoding a JSON response into a type.
 public struct JSONDecodingOptions: Sendable {
-    /// Which member belongs to which coding key.
+    /// How member names are mapped to coding keys.
     public enum Names: Sendable {
-        /// That of the same name.
+        /// Names are equal.
         case useDefaultKeys
-        /// `image_url` belongs to `imageUrl`. Not for the names in a dictionary, which are data.
+        /// `image_url` is mapped to `imageUrl`. Keys of dictionaries are data and stay unchanged.
         case convertFromSnakeCase
-        /// What this makes of the member's path, its own name last.
+        /// The closure maps the member's path, whose last key is the member's own name.
         case custom(@Sendable (_ path: [any CodingKey]) -> any CodingKey)
     }
 
     public var names: Names
-    /// What `init(from:)` of a type finds in its decoder.
+    /// The `userInfo` of the decoder that `init(from:)` receives.
     public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
     private var readings: [ObjectIdentifier: @Sendable (any Decoder) throws -> any Sendable] = [:]
 
@@ -19,7 +19,7 @@ public struct JSONDecodingOptions: Sendable {
         self.names = names
     }
 
-    /// These, and values of one type read by `read` in place of the type's own `init(from:)`, wherever they come.
+    /// Returns a copy that decodes each value of `type` with `read` instead of the type's own `init(from:)`.
     public func reading<Value: Sendable>(
         _ type: Value.Type, _ read: @escaping @Sendable (any Decoder) throws -> Value
     ) -> JSONDecodingOptions {

@@ -1,17 +1,17 @@
-/// How a value of a type becomes a JSON text.
+/// Options for encoding a value as a JSON text.
 public struct JSONEncodingOptions: Sendable {
-    /// What members are called.
+    /// How coding keys are mapped to member names.
     public enum Names: Sendable {
-        /// As the coding keys.
+        /// Names are equal.
         case useDefaultKeys
-        /// `imageUrl` becomes `image_url`. Not the names in a dictionary, which are data.
+        /// `imageUrl` is mapped to `image_url`. Keys of dictionaries are data and stay unchanged.
         case convertToSnakeCase
-        /// What this makes of the member's path, its own key last.
+        /// The closure maps the member's path, whose last key is the member's own key.
         case custom(@Sendable (_ path: [any CodingKey]) -> any CodingKey)
     }
 
     public var names: Names
-    /// What `encode(to:)` of a type finds in its encoder.
+    /// The `userInfo` of the encoder that `encode(to:)` receives.
     public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
     private var writings: [ObjectIdentifier: @Sendable (Any, any Encoder) throws -> Void] = [:]
 
@@ -19,7 +19,7 @@ public struct JSONEncodingOptions: Sendable {
         self.names = names
     }
 
-    /// These, and values of one type written by `write` in place of the type's own `encode(to:)`, wherever they come.
+    /// Returns a copy that encodes each value of `type` with `write` instead of the type's own `encode(to:)`.
     public func writing<Value: Sendable>(
         _ type: Value.Type, _ write: @escaping @Sendable (Value, any Encoder) throws -> Void
     ) -> JSONEncodingOptions {

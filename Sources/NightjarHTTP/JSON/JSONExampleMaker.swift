@@ -1,20 +1,21 @@
-/// Makes values that schemas accept.
+/// Generates values that satisfy schemas.
 struct JSONExampleMaker {
-    /// Values within each other, each with the choices made for it. Goes with the stack that is used.
+    /// The deepest nesting of values, including the alternatives chosen for them. Bounds the stack.
     private static let maximumDepth = 32
-    /// Attempts in all; each may be one of a schema in `anyOf`.
+    /// The most attempts in total. Each alternative of an `anyOf` is an attempt.
     private static let maximumAttempts = 2_000
-    /// Steps that checking a candidate may take, and all of them.
+    /// The most steps for checking one candidate, and for all candidates together.
     private static let maximumSteps = 200_000
     private static let allSteps = 5_000_000
-    /// Elements and characters that are made; more are wanted by nobody who means it.
+    /// The most elements and characters that are generated.
     private static let maximumCount = 1_000
 
     private let arena: JSONSchema.Arena
     private let use: JSONSchema.Use
     private var attempts = 0
     private var depth = 0
-    /// What values are being made of, from the outside in. One within itself comes to no end, or to no small one.
+    /// The schemas of the values under construction, outermost first. A schema that contains itself has no finite
+    /// value, or only a large one.
     private var underway: [[JSONSchema.Index]] = []
     /// Steps left.
     private var budget = JSONExampleMaker.allSteps
@@ -24,7 +25,7 @@ struct JSONExampleMaker {
         self.use = use
     }
 
-    /// A value that all of the schemas accept.
+    /// Returns a value that satisfies all of the schemas.
     mutating func example(of schemas: [JSONSchema.Index]) -> JSONValue? {
         guard depth < JSONExampleMaker.maximumDepth else { return nil }
         let parts = parts(of: schemas)
@@ -41,7 +42,7 @@ struct JSONExampleMaker {
         return made(of: parts, for: schemas, with: [], forced: [])
     }
 
-    /// Goes through the schemas of `anyOf` and `oneOf`, one after the other, until what is made is accepted.
+    /// Tries the alternatives of `anyOf` and `oneOf` in order until a value is accepted.
     private mutating func made(
         of parts: [JSONSchema.Index], for schemas: [JSONSchema.Index], with chosen: [JSONSchema.Index],
         forced: [JSONValue.Member]
@@ -67,7 +68,8 @@ struct JSONExampleMaker {
                     JSONValue.Member(discriminator.property, .string($0))
                 }
             }
-            // Where no mapping is told, the names may well be others, which the schemas themselves tell.
+            // Without a mapping, the discriminator's value may be defined by the schemas instead of their names. Try
+            // both.
             for named in name.map({ [forced + [$0], forced] }) ?? [forced] {
                 if let value = made(of: all, for: schemas, with: chosen + [open], forced: named) { return value }
             }
@@ -75,7 +77,7 @@ struct JSONExampleMaker {
         return nil
     }
 
-    /// A value by the rules that hold in any case.
+    /// Returns a value that follows the rules outside of `anyOf` and `oneOf`.
     private mutating func plain(_ parts: [JSONSchema.Index], _ forced: [JSONValue.Member]) -> JSONValue? {
         let rules = parts.map { arena[$0].rules }
         var types = JSONSchema.Types.every
@@ -83,7 +85,7 @@ struct JSONExampleMaker {
             types.formIntersection(rule.types.contains(.number) ? rule.types.union(.integer) : rule.types)
         }
         if let values = rules.lazy.compactMap(\.values).first { return values.first }
-        // What the rules are about is what is meant, where no type is told.
+        // Without `type`, derive the type from the kind of the rules.
         let isObject = !forced.isEmpty || rules.contains { !$0.properties.isEmpty || !$0.required.isEmpty }
         let isArray = rules.contains { $0.items != nil || !$0.prefix.isEmpty || $0.itemCount.areTold }
         let isNumber = rules.contains { $0.numbers != nil }
@@ -131,7 +133,7 @@ struct JSONExampleMaker {
         return .object(members)
     }
 
-    /// All that is said of a member of that name.
+    /// The schemas that apply to a member with this name.
     private func schemas(of name: String, _ rules: [JSONSchema.Rules]) -> [JSONSchema.Index] {
         let schemas = rules.compactMap { $0.places[name] ?? $0.additional }
         return schemas.isEmpty ? [JSONSchema.Arena.any] : schemas
@@ -151,7 +153,8 @@ struct JSONExampleMaker {
         return .array(elements)
     }
 
-    /// One that is not there yet, where it is easy to find: another of the values, a number or a text with more to it.
+    /// Returns a value that differs from `elements`, if one is easy to find: another enum value, another number or a
+    /// longer text.
     private func other(
         _ value: JSONValue, than elements: [JSONValue], _ schemas: [JSONSchema.Index]
     ) -> JSONValue {
@@ -168,7 +171,7 @@ struct JSONExampleMaker {
         }
     }
 
-    // MARK: Numbers and texts
+    // MARK: Numbers and strings
 
     private func number(_ rules: [JSONSchema.Rules], isInteger: Bool) -> JSONValue? {
         let numbers = rules.compactMap { $0.numbers?.value }
@@ -215,7 +218,7 @@ struct JSONExampleMaker {
         let maximum = rules.map(\.length.maximum).min() ?? Int.max
         guard minimum <= 100 * JSONExampleMaker.maximumCount else { return nil }
         if let pattern = rules.lazy.compactMap(\.pattern).first {
-            // Where a part may be repeated without end, it is repeated until the text is long enough.
+            // Repeat an unbounded part of the pattern until the text is long enough.
             for extra in [0, 1, max(0, minimum - 1), minimum] {
                 var words = JSONPatternWords(pattern.source, extra: min(extra, JSONExampleMaker.maximumCount))
                 if let text = words.text(), (minimum...max(minimum, maximum)).contains(text.unicodeScalars.count) {
@@ -232,13 +235,13 @@ struct JSONExampleMaker {
         return .string(text)
     }
 
-    /// Of formats that are not checked here, all in ASCII.
+    /// Examples for formats that the checker does not validate, all in ASCII.
     private static let texts = [
         "time": "12:00:00Z", "duration": "PT1S", "hostname": "example.com", "ipv4": "192.0.2.1", "ipv6": "2001:db8::1",
         "uri-reference": "/path", "byte": "AA==", "decimal": "1", "int64": "1", "json-pointer": "/a",
     ]
 
-    // MARK: Looking
+    // MARK: Checking
 
     private mutating func accept(_ value: JSONValue, _ schemas: [JSONSchema.Index]) -> Bool {
         for schema in schemas {
@@ -251,7 +254,7 @@ struct JSONExampleMaker {
         return true
     }
 
-    /// All schemas that hold in any case, each once.
+    /// All schemas that apply unconditionally, each once.
     private func parts(of schemas: [JSONSchema.Index]) -> [JSONSchema.Index] {
         if schemas.count == 1 { return arena.parts(of: schemas[0]) }
         var known: Set<JSONSchema.Index> = []

@@ -1,4 +1,4 @@
-/// Strings with a grammar of their own, as the keyword `format` of JSON Schema names them.
+/// The string formats that are validated, as named by the keyword `format` of JSON Schema.
 enum JSONFormat: String, Sendable, CaseIterable {
     case dateTime = "date-time"
     case date
@@ -6,7 +6,7 @@ enum JSONFormat: String, Sendable, CaseIterable {
     case uri
     case email
 
-    /// For messages: with an example, which tells more than a name.
+    /// The format with an example, for messages.
     var description: String {
         switch self {
         case .dateTime: "a date-time like 2024-02-29T23:59:59Z"
@@ -46,7 +46,8 @@ enum JSONFormat: String, Sendable, CaseIterable {
             && groups.allSatisfy { $0.allSatisfy { ASCII.hexValue($0) != nil } }
     }
 
-    /// RFC 3986, as far as mistakes go: a scheme, no character that must be encoded, and a host where http has one.
+    /// Checks for common mistakes. RFC 3986: a scheme, no character that must be encoded, and a host for http and
+    /// https.
     private static func isURI(_ text: String.UTF8View) -> Bool {
         guard let colon = text.firstIndex(of: UInt8(ascii: ":")), let first = text.first, isLetter(first) else {
             return false
@@ -61,7 +62,7 @@ enum JSONFormat: String, Sendable, CaseIterable {
         return rest.dropFirst(2).first.map { !"/?#".utf8.contains($0) } ?? false
     }
 
-    /// RFC 5321 section 4.1.2, as far as mistakes go: whether somebody reads it, only a mail can tell.
+    /// Checks for common mistakes. RFC 5321 section 4.1.2. Whether the mailbox exists is not checked.
     private static func isEmail(_ text: String.UTF8View) -> Bool {
         guard text.count <= 320, let at = text.lastIndex(of: UInt8(ascii: "@")) else { return false }
         let local = text[..<at]
@@ -73,7 +74,7 @@ enum JSONFormat: String, Sendable, CaseIterable {
             && domain.allSatisfy { isLetter($0) || ASCII.isDigit($0) || $0 >= 0x80 || "-.".utf8.contains($0) }
     }
 
-    /// Parts of at least one byte with dots between them.
+    /// True for non-empty parts separated by dots.
     private static func isDotted(_ text: Substring.UTF8View) -> Bool {
         text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy { !$0.isEmpty }
     }

@@ -1,10 +1,10 @@
-/// Where a document first departs from what was asked of it, by a ``JSONSchema`` or by a type that is decoded.
+/// The first place where a document does not match a ``JSONSchema`` or the type it is decoded to.
 public struct JSONMismatch: Error, Sendable, Equatable, CustomStringConvertible {
     public let path: JSONPointer
-    /// "a string"
+    /// For example "a string".
     public let expected: String
-    /// "an integer": what it is, never its value, which may be a secret; for `enum` in a schema a short one where the
-    /// name looks harmless.
+    /// For example "an integer". Describes the type, never the value, which may be a secret. Exception: for `enum`, a
+    /// short value is shown unless a member name on its path looks like that of a secret.
     public let found: String
 
     public init(path: JSONPointer, expected: String, found: String) {
@@ -13,10 +13,10 @@ public struct JSONMismatch: Error, Sendable, Equatable, CustomStringConvertible 
         self.found = found
     }
 
-    /// Names of members come from the document, so they are escaped and cut.
+    /// Member names come from the document, so they are escaped and truncated.
     public var description: String { JSONMismatch.describe("expected \(expected), found \(found)", at: path) }
 
-    /// As the failure of a call.
+    /// The mismatch as an error with the kind `decoding`.
     public var error: NightjarError { NightjarError(.decoding, "the JSON is not as expected: \(self)") }
 
     static func describe(_ problem: String, at path: JSONPointer) -> String {

@@ -1,7 +1,7 @@
-/// How the names of members and the names of a type's properties belong together, in the usual way:
-/// `image_url_small` and `imageUrlSmall`.
+/// Converts between snake case and camel case: `image_url_small` and `imageUrlSmall`.
 enum JSONNames {
-    /// Underscores in front and behind stay: `_id` and `__v` are names of their own. What has none within stays whole.
+    /// Leading and trailing underscores are kept: `_id` and `__v` are distinct names. A name without inner underscores
+    /// is unchanged.
     static func camelCase(_ name: String) -> String {
         let characters = name[...]
         guard let first = characters.firstIndex(where: { $0 != "_" }),
@@ -14,8 +14,8 @@ enum JSONNames {
             + characters[characters.index(after: last)...]
     }
 
-    /// A new word begins at a capital behind a small letter, and at the last of several capitals when a small letter
-    /// follows: `imageURLSmall` is `image_url_small`.
+    /// A word begins at a capital after a small letter, and at the last of several capitals if a small letter follows:
+    /// `imageURLSmall` becomes `image_url_small`.
     static func snakeCase(_ name: String) -> String {
         let characters = Array(name)
         var result = ""

@@ -1,6 +1,6 @@
 extension JSONValue {
-    /// Whether two values are the same as JSON Schema counts (core, section 4.2.2): `1` is `1.0`, and the order of
-    /// members is nothing. As deep as the less deep of the two.
+    /// True if two values are equal as JSON Schema defines it (core, section 4.2.2): `1` equals `1.0`, and the order of
+    /// members is irrelevant. Recurses as deep as the shallower value.
     func isSame(as other: JSONValue) -> Bool {
         switch (self, other) {
         case (.null, .null): return true
@@ -19,7 +19,8 @@ extension JSONValue {
 
     enum Order { case less, same, more }
 
-    /// How two numbers compare, exactly: no integer is made a double, which would round it. Nil for what is none.
+    /// Compares two numbers exactly. Integers are not converted to doubles, which would round them. Nil if either value
+    /// is not a number.
     static func order(_ a: JSONValue, _ b: JSONValue) -> Order? {
         guard let a = Number(a), let b = Number(b) else { return nil }
         switch (a, b) {
@@ -35,7 +36,7 @@ extension JSONValue {
         }
     }
 
-    /// Whether it is a number without a fraction, however it is written.
+    /// True for a number without a fraction, even if it is written as `1.0`.
     var isInteger: Bool {
         switch self {
         case .integer, .unsigned: true

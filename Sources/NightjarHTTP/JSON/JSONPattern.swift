@@ -1,21 +1,21 @@
 import CPCRE2
 
-/// A regular expression as JSON Schema has them: ECMA-262 with the flag u, found anywhere in a text. By PCRE2, without its
-/// compiler to machine code, so that it costs little memory and hosts that forbid such pages can have it.
+/// A regular expression of JSON Schema: ECMA-262 with the flag u, matched anywhere in a text.
 ///
-/// `\d`, `\w`, `\s` and `\b` know ASCII; `\p{...}` knows Unicode. Any thread may match.
+/// Uses PCRE2 without its just-in-time compiler, which saves memory and works in hosts that forbid executable pages.
+/// `\d`, `\w`, `\s` and `\b` match ASCII only. `\p{...}` matches Unicode properties. Any thread may match.
 final class JSONPattern: @unchecked Sendable {
     enum Outcome { case found, missing, exhausted }
 
     let source: String
-    /// Never written after it was made, which PCRE2 allows any number of threads (pcre2api, "Multithreading").
+    /// Never written after creation. PCRE2 allows any number of threads to use it then (pcre2api, "Multithreading").
     private let code: OpaquePointer
 
-    /// - Throws: `invalid_argument` with what PCRE2 says.
+    /// - Throws: `invalid_argument` with the error of PCRE2.
     init(_ source: String) throws(NightjarError) {
         guard source.utf8.count <= JSONPattern.maximumLength else {
             throw NightjarError(
-                .invalidArgument, "the pattern has more than \(JSONPattern.maximumLength) bytes")
+                .invalidArgument, "the pattern is longer than \(JSONPattern.maximumLength) bytes")
         }
         guard let context = pcre2_compile_context_create_8(nil) else {
             throw NightjarError(.invalidArgument, "not enough memory for the pattern \(quoted(source))")
@@ -34,7 +34,7 @@ final class JSONPattern: @unchecked Sendable {
         guard let compiled else {
             throw NightjarError(
                 .invalidArgument,
-                "the pattern \(quoted(source)) is none at offset \(offset): \(JSONPattern.message(of: code))")
+                "the pattern \(quoted(source)) is invalid at offset \(offset): \(JSONPattern.message(of: code))")
         }
         self.source = source
         self.code = compiled
@@ -42,13 +42,13 @@ final class JSONPattern: @unchecked Sendable {
 
     deinit { pcre2_code_free_8(code) }
 
-    /// What one matching needs, for one thread at a time.
+    /// The memory that matching needs. For one thread at a time.
     final class Scratch {
         fileprivate let data: OpaquePointer?
         fileprivate let context: OpaquePointer?
 
         init() {
-            // One pair of offsets: what groups caught is of no interest.
+            // One pair of offsets, because captured groups are not used.
             data = pcre2_match_data_create_8(1, nil)
             context = pcre2_match_context_create_8(nil)
             if let context { _ = pcre2_set_heap_limit_8(context, JSONPattern.maximumHeap) }
@@ -60,14 +60,14 @@ final class JSONPattern: @unchecked Sendable {
         }
     }
 
-    /// Looks for it in a text.
+    /// Searches a text for the pattern.
     ///
-    /// - Parameter budget: steps that may be used; lowered by those that were, as far as PCRE2 lets one know.
+    /// - Parameter budget: the steps that may be used. Decremented by the steps used, as far as PCRE2 reports them.
     func find(in text: String, _ scratch: Scratch, budget: inout Int) -> Outcome {
         guard let data = scratch.data, let context = scratch.context else { return .exhausted }
         var text = text
         return text.withUTF8 { bytes in
-            // A step of PCRE2's may look at all that is left of the text, so that a long text makes each dearer.
+            // One step of PCRE2 may scan the rest of the text, so that steps in a long text cost more.
             let price = 1 + bytes.count / 1024
             var limit = JSONPattern.firstLimit
             while true {
@@ -97,23 +97,23 @@ final class JSONPattern: @unchecked Sendable {
         }
     }
 
-    /// Those under which PCRE2 comes nearest to ECMA-262 (pcre2api, "Compiling a pattern"). UCP stays off, for it would make
-    /// `\d` and `\w` know more than ASCII.
+    /// The options that bring PCRE2 closest to ECMA-262 (pcre2api, "Compiling a pattern"). UCP is off because it would
+    /// make `\d` and `\w` match more than ASCII.
     private static let options = UInt32(
         PCRE2_UTF | PCRE2_ALT_BSUX | PCRE2_DOLLAR_ENDONLY | PCRE2_ALLOW_EMPTY_CLASS | PCRE2_MATCH_UNSET_BACKREF
             | PCRE2_NEVER_BACKSLASH_C)
-    /// The longest of the documents that were looked at has 300.
+    /// In bytes. The longest pattern in the documents examined has 300.
     private static let maximumLength = 16 * 1024
-    /// PCRE2's own default is 250 groups within each other, which its compiler goes into by calling itself.
+    /// The deepest nesting of groups. PCRE2's default is 250. Its compiler is recursive.
     private static let maximumGroups: UInt32 = 100
-    /// In KiB. A plain match needs none beyond the 20 KiB of its frames.
+    /// In KiB. A simple match needs only its initial frames of 20 KiB.
     private static let maximumHeap: UInt32 = 8 * 1024
-    /// Few patterns need a hundred; those that need more are tried again with ten times as many.
+    /// Few patterns need a hundred steps. The others are retried with ten times as many.
     private static let firstLimit: UInt32 = 200
     private static let lastLimit: UInt32 = 20_000_000
-    /// PCRE2's steps that cost one of the checker's.
+    /// The number of PCRE2 steps that count as one step of the checker.
     private static let stepsAtOnce = 20
-    /// PCRE2 takes no NULL, not even for nothing.
+    // PCRE2 does not accept NULL, even for an empty text.
     nonisolated(unsafe) private static let nothing: UnsafePointer<UInt8> = {
         let byte = UnsafeMutablePointer<UInt8>.allocate(capacity: 1)
         byte.initialize(to: 0)

@@ -1,16 +1,16 @@
-/// Makes a text that a simple pattern matches: of alternatives the first, of repetitions the fewest.
+/// Generates a text for a simple pattern. Uses the first of alternatives and the fewest repetitions.
 ///
-/// It does not look around or back, and does not check what it made.
+/// Lookaround and backreferences are not evaluated, so the caller must check the result.
 struct JSONPatternWords {
-    /// Groups within each other.
+    /// The deepest nesting of groups.
     private static let maximumDepth = 16
-    /// Scalars that are made.
+    /// The most scalars that are generated.
     private static let maximumCount = 4_096
 
     private let scalars: [Unicode.Scalar]
     private var at = 0
     private var depth = 0
-    /// Rounds more than must be of what has no bound.
+    /// Additional repetitions of a part without an upper bound.
     private let extra: Int
 
     init(_ pattern: String, extra: Int) {
@@ -18,7 +18,7 @@ struct JSONPatternWords {
         self.extra = extra
     }
 
-    /// Nil where there is something that it does not know.
+    /// Nil if the pattern contains an unsupported construct.
     mutating func text() -> String? {
         guard let text = alternatives(), at == scalars.count else { return nil }
         var view = String.UnicodeScalarView()
@@ -65,7 +65,7 @@ struct JSONPatternWords {
                     guard let first = peek, first != "=", first != "!" else { return nil }
                     while let scalar = next(), scalar != ">" {}
                 case "!", "=":
-                    // What is ahead is hoped for; the check will tell.
+                    // The lookahead is ignored. The check of the result decides.
                     guard alternatives() != nil, next() == ")" else { return nil }
                     return []
                 default: return nil
@@ -83,7 +83,7 @@ struct JSONPatternWords {
         }
     }
 
-    /// At least, and at most where there is a bound.
+    /// The minimum and, if bounded, the maximum.
     private mutating func repetition() -> (Int, Int?)? {
         let bounds: (Int, Int?)
         switch peek {
@@ -117,7 +117,7 @@ struct JSONPatternWords {
         return number
     }
 
-    /// One that a class in brackets has.
+    /// Returns a scalar that a bracket expression matches.
     private mutating func member() -> Unicode.Scalar? {
         var isNegated = false
         if peek == "^" {
@@ -133,7 +133,7 @@ struct JSONPatternWords {
                 low = plain
                 if "dwsDWSp".unicodeScalars.contains(escaped) {
                     first = first ?? plain
-                    // A whole class: that it is not the one that is looked for is for the check to tell.
+                    // A class such as \d: only one of its scalars is recorded. The check of the result decides.
                     ranges.append(plain.value...plain.value)
                     continue
                 }
@@ -156,7 +156,7 @@ struct JSONPatternWords {
         return "aA0-_ .~".unicodeScalars.first { scalar in !ranges.contains { $0.contains(scalar.value) } }
     }
 
-    /// One that an escape stands for.
+    /// Returns a scalar that an escape matches.
     private mutating func escape(_ scalar: Unicode.Scalar) -> Unicode.Scalar? {
         switch scalar {
         case "d": return "0"

@@ -1,4 +1,4 @@
-/// Where in a document a reader or writer is. Cheap to make on the way: the texts are made when something is wrong.
+/// The current place of a reader or writer in a document. It is cheap to create; its text is built only for an error.
 struct JSONPlace: Sendable {
     enum Step: Sendable {
         case root
@@ -6,10 +6,10 @@ struct JSONPlace: Sendable {
         case element(Int)
     }
 
-    /// A container on the way, shared by all that is in it.
+    /// A container on the path, shared by all of its contents.
     final class Container: Sendable {
         fileprivate let place: JSONPlace
-        /// Containers around it.
+        /// The number of enclosing containers.
         let depth: Int
 
         init(_ place: JSONPlace) {
@@ -21,7 +21,7 @@ struct JSONPlace: Sendable {
     private let container: Container?
     private let step: Step
 
-    /// Containers around it.
+    /// The number of enclosing containers.
     var depth: Int { container.map { $0.depth + 1 } ?? 0 }
 
     static let root = JSONPlace(container: nil, step: .root)
@@ -50,7 +50,7 @@ struct JSONPlace: Sendable {
             })
     }
 
-    /// With the names that the document has, whatever a strategy makes of them.
+    /// Contains the names of the document, before any naming strategy is applied.
     var codingPath: [any CodingKey] {
         steps.compactMap { step in
             switch step {
@@ -72,7 +72,7 @@ struct JSONPlace: Sendable {
     }
 }
 
-/// A name of a member or a number of an element.
+/// A coding key for a member name or an element's position.
 struct JSONKey: CodingKey {
     let stringValue: String
     let intValue: Int?
@@ -87,7 +87,7 @@ struct JSONKey: CodingKey {
         self.intValue = intValue
     }
 
-    /// What inherited classes are kept under (Codable's `superDecoder()`).
+    /// The key of a superclass (Codable's `superDecoder()`).
     static let parent = JSONKey(stringValue: "super")
 }
 

@@ -1,11 +1,11 @@
-/// The address of a value inside of a JSON document: `/results/0/title`. RFC 6901.
+/// A JSON Pointer, the address of a value in a JSON document: `/results/0/title`. RFC 6901.
 public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
-    /// Names of members and numbers of elements from the outside in, without escapes; empty: the whole document.
+    /// Unescaped member names and element positions, outermost first. Empty for the whole document.
     public private(set) var tokens: [String]
 
     public init(tokens: [String] = []) { self.tokens = tokens }
 
-    /// By code points (section 4), and not by Swift's canonical equivalence.
+    /// Compares by code points (RFC 6901 section 4), not by Swift's canonical equivalence.
     public static func == (a: JSONPointer, b: JSONPointer) -> Bool {
         a.tokens.elementsEqual(b.tokens) { $0.isExactly($1) }
     }
@@ -15,7 +15,7 @@ public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
         for token in tokens { token.hashExactly(into: &hasher) }
     }
 
-    /// - Throws: `invalid_argument`, saying what to write instead.
+    /// - Throws: `invalid_argument` if `text` is not a JSON Pointer.
     public init(_ text: String) throws(NightjarError) {
         tokens = []
         guard !text.isEmpty else { return }
@@ -27,19 +27,20 @@ public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
             guard let plain = JSONPointer.unescaped(token) else {
                 throw NightjarError(
                     .invalidArgument,
-                    "the JSON Pointer \(quoted(text)) has a ~ without 0 or 1 behind it; ~ is written ~0, and / is ~1")
+                    "the JSON Pointer \(quoted(text)) has a ~ that is not followed by 0 or 1; write ~ as ~0 and / as ~1"
+                )
             }
             tokens.append(plain)
         }
     }
 
-    /// The value it points to; nil where there is none. Of members of the same name it is the first.
+    /// The value at the pointer. Nil if there is none. If a name repeats, the first member is used.
     public func value(in document: JSONValue) -> JSONValue? {
         var value = document
         for token in tokens {
             switch value {
             case .object(let members):
-                // Byte by byte (section 4): for Swift two ways to write an accent are the same text.
+                // Compare byte by byte (RFC 6901 section 4): Swift treats canonically equivalent texts as equal.
                 guard let member = members.first(where: { $0.name.isExactly(token) }) else { return nil }
                 value = member.value
             case .array(let elements):
@@ -51,19 +52,20 @@ public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
         return value
     }
 
-    /// The pointer of a member or an element of what this one points to.
+    /// The pointer to a member or an element of this pointer's value.
     public func appending(_ token: String) -> JSONPointer { JSONPointer(tokens: tokens + [token]) }
 
     public var description: String { tokens.map { "/" + JSONPointer.escaped($0) }.joined() }
 
-    /// Section 4: digits without a leading zero. `-`, the place behind the last element, holds no value.
+    /// RFC 6901 section 4: digits without a leading zero. Nil for `-`, the position after the last element, which has
+    /// no value.
     static func index(_ token: String) -> Int? {
         guard !token.isEmpty, token.utf8.allSatisfy(ASCII.isDigit) else { return nil }
         guard token.utf8.first != UInt8(ascii: "0") || token.utf8.count == 1 else { return nil }
         return Int(token)
     }
 
-    /// Section 3; nil for an escape that there is not.
+    /// RFC 6901 section 3. Nil for an invalid escape.
     private static func unescaped(_ token: Substring.UTF8View) -> String? {
         guard token.contains(UInt8(ascii: "~")) else { return String(Substring(token)) }
         var bytes: [UInt8] = []

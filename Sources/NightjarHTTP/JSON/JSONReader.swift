@@ -1,9 +1,10 @@
-/// Decodes types from a JSON value, exactly: no number is cut, no text made a number, no boolean guessed.
+/// Decodes types from a JSON value without loss: numbers are not truncated, strings are not converted to numbers, and
+/// booleans are not inferred.
 ///
-/// Within, failures are `DecodingError`s, as Codable promises to the `init(from:)` of types; outside, they are
-/// ``NightjarError``s (see ``JSONValue/decode(_:at:_:)``).
+/// Inside, failures are `DecodingError`s, as Codable requires. Callers receive ``NightjarError``s (see
+/// ``JSONValue/decode(_:at:_:)``).
 struct JSONReader: Decoder {
-    /// Containers within each other, and so of the stack that decoding uses; what nests deeper is no answer of an API.
+    /// The deepest nesting of containers. Bounds the stack, because decoding recurses.
     static let maximumDepth = 512
 
     let value: JSONValue
@@ -24,7 +25,7 @@ struct JSONReader: Decoder {
 
     func singleValueContainer() -> any SingleValueDecodingContainer { self }
 
-    /// Any type, by the way that the options have for it, or its own.
+    /// Decodes a value of any type, with the closure that the options have for the type or with its own `init(from:)`.
     func read<Value: Decodable>(_ type: Value.Type) throws -> Value {
         guard place.depth <= JSONReader.maximumDepth else {
             throw error(
@@ -39,14 +40,14 @@ struct JSONReader: Decoder {
         do {
             return try Value(from: self)
         } catch DecodingError.dataCorrupted(let context) where context.codingPath.count == place.depth {
-            // An enum says which text it did not know, which may be a secret.
+            // The error of an enum contains the unknown text, which may be a secret. Replace it.
             guard let type = type as? any RawRepresentable.Type else { throw DecodingError.dataCorrupted(context) }
             throw error(
                 JSONMismatch(path: place.pointer, expected: JSONReader.cases(of: type), found: "another \(value.noun)"))
         }
     }
 
-    /// The same reader at a member or an element.
+    /// The reader for a member or an element.
     func at(_ step: JSONPlace.Step, in container: JSONPlace.Container, _ value: JSONValue) -> JSONReader {
         JSONReader(value: value, place: JSONPlace(step, in: container), options: options)
     }
@@ -56,7 +57,7 @@ struct JSONReader: Decoder {
         return members
     }
 
-    // MARK: What went wrong
+    // MARK: Errors
 
     func error(expected: String, _ type: any Any.Type) -> DecodingError {
         error(JSONMismatch(path: place.pointer, expected: expected, found: value.typeName), type)
@@ -74,7 +75,7 @@ struct JSONReader: Decoder {
         return .typeMismatch(type, context)
     }
 
-    /// "one of "open", "closed"" for an enum that can list its cases.
+    /// `one of "open", "closed"` for an enum that can list its cases.
     private static func cases<Raw: RawRepresentable>(of type: Raw.Type) -> String {
         let known = (type as? any CaseIterable.Type).map { rawValues($0) } ?? []
         guard !known.isEmpty else { return "a value of the type \(type)" }
@@ -129,7 +130,7 @@ extension JSONReader: SingleValueDecodingContainer {
     }
 }
 
-/// A dictionary, whose names are data: no strategy changes them.
+/// A dictionary. Its keys are data, so no naming strategy applies.
 private protocol PlainlyNamed {
     init(plainly reader: JSONReader) throws
 }
@@ -145,7 +146,7 @@ extension Dictionary: PlainlyNamed where Key == String, Value: Decodable {
 }
 
 extension JSONValue {
-    /// "another string"
+    /// The noun for "another string".
     fileprivate var noun: String {
         switch self {
         case .string: "string"

@@ -1,12 +1,12 @@
-/// Reading one value as a type of Swift's, exactly: what does not fit is refused and never cut.
+/// Converts a value to a Swift type without loss. A value that does not fit is an error and is never truncated.
 extension JSONValue {
-    /// What was wanted, and what there is instead. Where that is, only the reader knows.
+    /// The expected and the found type. The caller adds the path.
     struct Misfit: Error {
         let expected: String
         let found: String
     }
 
-    /// `3`, and also `3.0` and `3e2`, which are the same number; no other fraction, and nothing out of range.
+    /// Accepts `3`, `3.0` and `3e2`, which are integers. Rejects fractions and values out of range.
     func integer<Integer: FixedWidthInteger>(_ type: Integer.Type) throws(Misfit) -> Integer {
         switch self {
         case .integer(let number):
@@ -18,7 +18,7 @@ extension JSONValue {
                 throw Misfit(expected: "an integer", found: "a number with a fraction")
             }
             guard number.magnitude < JSONValue.firstInexact else {
-                throw Misfit(expected: JSONValue.range(of: type), found: "a number whose last digits are lost")
+                throw Misfit(expected: JSONValue.range(of: type), found: "a number too large to be exact")
             }
             if let exact = Integer(exactly: number) { return exact }
         default: throw Misfit(expected: "an integer", found: typeName)
@@ -26,7 +26,7 @@ extension JSONValue {
         throw Misfit(expected: JSONValue.range(of: type), found: "one out of range")
     }
 
-    /// Any number; integers beyond 2^53 become the nearest that there is, as their digits as text would.
+    /// Accepts any number. An integer beyond 2^53 is rounded to the nearest value, as parsing its digits would.
     func floatingPoint<Number: BinaryFloatingPoint>(_ type: Number.Type) throws(Misfit) -> Number {
         let number: Number
         switch self {
@@ -49,7 +49,7 @@ extension JSONValue {
         return text
     }
 
-    /// What a value of this type looks like, for messages about one that is not there.
+    /// Describes a value of a type, for the message about a missing value.
     static func phrase(for type: any Any.Type) -> String {
         switch type {
         case is String.Type: "a string"
@@ -65,7 +65,7 @@ extension JSONValue {
         "an integer from \(Integer.min) to \(Integer.max)"
     }
 
-    /// From here on a double may stand for several integers, and what was written with a fraction or an exponent for one
-    /// that it was not.
+    /// From this magnitude on, a double may stand for several integers, so that a value written with a fraction or an
+    /// exponent may not be the integer that was meant.
     private static let firstInexact = 0x1p53
 }

@@ -1,22 +1,23 @@
 extension JSONSchema {
     public enum Dialect: Sendable {
-        /// `nullable` counts, `exclusiveMinimum` and `exclusiveMaximum` are true or false, and what is beside a `$ref` is
-        /// passed over. OpenAPI 3.0.3 section 4.7.24.
+        /// `nullable` is supported, `exclusiveMinimum` and `exclusiveMaximum` are booleans, and members beside a `$ref`
+        /// are ignored. OpenAPI 3.0.3 section 4.7.24.
         case openAPI30
         /// JSON Schema 2020-12. OpenAPI 3.1 section 4.8.24.
         case openAPI31
     }
 
-    /// The schema at a place of a document that others wrote: words that are not known are passed over.
+    /// Reads the schema at a place of a third-party document. Unknown keywords are ignored.
     ///
-    /// - Throws: `invalid_argument` with the place: a reference that leads nowhere, what is no schema, or a limit.
+    /// - Throws: `invalid_argument` with the place if a reference has no target, a value is not a schema, or a limit is
+    ///   exceeded.
     public init(at place: SchemaPlace, in source: any SchemaSource, dialect: Dialect) throws(NightjarError) {
         var work = JSONSchemaReader.maximumWork
         let schema = try source.schema(at: place, limit: &work)
         (arena, root) = try JSONSchemaReader.read(schema, at: place, in: source, dialect, work: &work)
     }
 
-    /// What was passed over when it and what it refers to were read, each with its place; of more, the first 1,000.
+    /// Notes about ignored keywords in this schema and those it refers to, each with its place. At most 1,000.
     public var notes: [String] { arena.notes(of: root, atMost: JSONSchema.maximumNotes) }
 
     private static let maximumNotes = 1000

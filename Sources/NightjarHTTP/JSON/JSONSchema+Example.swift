@@ -1,11 +1,12 @@
 extension JSONSchema {
-    /// A small value that it accepts: one of its own examples, its default, or one that is made of its rules.
+    /// Returns a small valid value: an example of the schema, its default, or a generated value.
     ///
-    /// What need not be there is left out, so that a schema within itself comes to an end. A text for a `pattern` is made as
-    /// far as its grammar is a simple one. Whatever comes of that is checked.
+    /// Optional members are omitted, so that a recursive schema terminates. A text for a `pattern` is generated if the
+    /// pattern is simple. The result is always checked.
     ///
-    /// - Parameter use: for a request, what is only read is left out.
-    /// - Returns: nil where no such value was found; there may be one, for nobody can solve each `pattern` and each `not`.
+    /// - Parameter use: for a request, read-only members are omitted.
+    /// - Returns: nil if no value was found. One may still exist, because `pattern` and `not` cannot be solved in
+    ///   general.
     public func example(use: Use = .any) -> JSONValue? {
         var maker = JSONExampleMaker(arena, use)
         return maker.example(of: [root])

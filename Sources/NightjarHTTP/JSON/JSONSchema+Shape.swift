@@ -1,5 +1,5 @@
 extension JSONSchema {
-    /// Types of JSON that a schema lets through; empty: all of them.
+    /// The JSON types that a schema allows. Empty if all are allowed.
     public struct Shape: OptionSet, Sendable {
         public let rawValue: UInt8
 
@@ -7,16 +7,16 @@ extension JSONSchema {
 
         public static let null = Shape(rawValue: 1)
         public static let boolean = Shape(rawValue: 2)
-        /// Not told where ``number`` is.
+        /// Not set if ``number`` is set.
         public static let integer = Shape(rawValue: 4)
-        /// Also integers.
+        /// Includes integers.
         public static let number = Shape(rawValue: 8)
         public static let string = Shape(rawValue: 16)
         public static let array = Shape(rawValue: 32)
         public static let object = Shape(rawValue: 64)
     }
 
-    /// Through `$ref`, `allOf`, `anyOf` and `oneOf`, as far as types and values are told.
+    /// Derived through `$ref`, `allOf`, `anyOf` and `oneOf`, from types and values.
     public var shape: Shape {
         var looks = JSONSchema.maximumLooks
         let types = arena.types(of: root, 0, &looks)
@@ -24,14 +24,15 @@ extension JSONSchema {
         return Shape(rawValue: (types.contains(.number) ? types.subtracting(.integer) : types).rawValue)
     }
 
-    /// `int64`, `binary`, whatever it is; through `$ref` and `allOf`, and where null is the only other choice.
+    /// The `format`, whether known or not: `int64`, `binary`. Looked up through `$ref` and `allOf`, and through a
+    /// choice between one schema and null.
     public var format: String? { first { $0.notice?.value.format } }
 
-    /// What the elements of an array are; nil where nothing is told of them.
+    /// The schema of an array's elements. Nil if there is none.
     public var elements: JSONSchema? { first { $0.items ?? $0.prefix.first }.map { JSONSchema(arena, $0) } }
 
-    /// The named members of an object in the order of the document, through `$ref` and `allOf`. Of a name that is told twice
-    /// the first counts.
+    /// The named members of an object in document order, through `$ref` and `allOf`. If a name repeats, the first is
+    /// used.
     public var properties: [(name: String, schema: JSONSchema)] {
         var known = ExactSet()
         return arena.parts(of: root).flatMap { arena[$0].rules.properties }.compactMap { property in
@@ -39,16 +40,16 @@ extension JSONSchema {
         }
     }
 
-    /// Of members that are not named; nil where nothing is told of them.
+    /// The schema of members that are not named. Nil if there is none.
     public var otherProperties: JSONSchema? { first { $0.additional }.map { JSONSchema(arena, $0) } }
 
-    /// Names that an object must have, through `$ref` and `allOf`.
+    /// The names of required members, through `$ref` and `allOf`.
     public var required: [String] {
         var known = ExactSet()
         return arena.parts(of: root).flatMap { arena[$0].rules.required }.filter { known.insert($0) }
     }
 
-    /// Whether it is a text of bytes that go as they are: format `binary`, or content of a media type without an encoding.
+    /// True for a text of raw bytes: the format `binary`, or content with a media type but no encoding.
     public var isBinary: Bool {
         if format == "binary" { return true }
         return arena.parts(of: root).contains { part in
@@ -57,18 +58,18 @@ extension JSONSchema {
         }
     }
 
-    /// Whether only answers have it, or null would be sent in vain: `readOnly`.
+    /// `readOnly`: the member occurs only in responses.
     public var isReadOnly: Bool { arena.parts(of: root).contains { arena[$0].rules.isReadOnly } }
 
-    /// Media type of the content of a text, `image/png`.
+    /// The media type of a text's content: `image/png`.
     public var mediaType: String? { first { $0.notice?.value.mediaType } }
 
-    /// CommonMark.
+    /// In CommonMark.
     public var documentation: String? { first { $0.notice?.value.description } }
 
     public var defaultValue: JSONValue? { first { $0.notice?.value.defaultValue } }
 
-    /// What the value must be one of; empty: nothing is told of that.
+    /// The allowed values. Empty if there is no such restriction.
     public var values: [JSONValue] { first { $0.values } ?? [] }
 
     private func first<Value>(_ told: (Rules) -> Value?) -> Value? {
@@ -78,7 +79,7 @@ extension JSONSchema {
         return nil
     }
 
-    /// Schemas for one value that are looked at for its types, and how many within each other; the latter goes with the stack.
+    /// The most schemas for one value that are inspected, and their deepest nesting. The latter bounds the stack.
     fileprivate static let maximumLooks = 1_000
     fileprivate static let maximumLookDepth = 32
 }
@@ -86,7 +87,7 @@ extension JSONSchema {
 extension JSONSchema.Types {
     static let every: JSONSchema.Types = [.null, .boolean, .integer, .number, .string, .array, .object]
 
-    /// What a value is of; a number without a fraction is also an integer.
+    /// The type of a value. A number without a fraction is also an integer.
     init(of value: JSONValue) {
         self =
             switch value {
@@ -101,8 +102,8 @@ extension JSONSchema.Types {
 }
 
 extension JSONSchema.Arena {
-    /// A schema, and those that say something of the same value in any case: by `$ref`, `allOf`, or as the only one beside
-    /// null in `anyOf` or `oneOf`. The schema first.
+    /// A schema and those that apply to the same value unconditionally: by `$ref`, by `allOf`, or as the only
+    /// alternative to null in `anyOf` or `oneOf`. The schema itself is first.
     func parts(of root: JSONSchema.Index) -> [JSONSchema.Index] {
         var parts: [JSONSchema.Index] = []
         var known: Set<JSONSchema.Index> = []
@@ -123,9 +124,10 @@ extension JSONSchema.Arena {
         return parts
     }
 
-    /// All types that a schema lets through, an integer with each number.
+    /// All types that a schema allows. A schema that allows numbers allows integers too.
     ///
-    /// - Parameter looks: left; without any, nothing is told of a schema. One within itself would take for ever.
+    /// - Parameter looks: the number of schemas that may still be inspected. At 0 every type is allowed. Bounds
+    ///   recursive schemas.
     func types(of index: JSONSchema.Index, _ depth: Int, _ looks: inout Int) -> JSONSchema.Types {
         let rules = self[index].rules
         looks -= 1

@@ -1,13 +1,13 @@
-/// What a JSON document must look like: JSON Schema 2020-12, with OpenAPI's `nullable` and `discriminator`.
+/// A JSON Schema 2020-12, with OpenAPI's `nullable` and `discriminator`.
 ///
-/// Not understood: `$dynamicRef`, and an `$id` as the base of references. Of `format`: date-time, date, uuid, uri and email
-/// are checked, and all others are remarks. Words that only describe are passed over; all others are refused when the
-/// schema is made, for a rule that is not looked at is worse than none. A schema of an OpenAPI document is read with more
-/// patience, by ``init(at:in:dialect:)``.
+/// Not supported: `$dynamicRef`, and `$id` as the base of references. Of `format`, date-time, date, uuid, uri and email
+/// are checked; all others are annotations. Annotations are ignored. Any other unknown keyword is an error, because a
+/// rule that is not checked would let invalid documents pass. A schema in an OpenAPI document is read less strictly, by
+/// ``init(at:in:dialect:)``.
 ///
-/// A value, cheap to copy: schemas that it is made of are shared.
+/// A value type, cheap to copy: copies share their subschemas.
 public struct JSONSchema: Sendable {
-    /// Levels of schemas within each other in what a user writes.
+    /// The deepest nesting of schemas written by the caller.
     static let maximumDepth = 64
 
     let arena: Arena
@@ -25,7 +25,7 @@ public struct JSONSchema: Sendable {
         (arena, root) = try JSONSchemaReader.read(schema, at: place, in: OwnSchemas(root: schema), nil, work: &work)
     }
 
-    /// - Throws: `invalid_argument` also for what is no JSON.
+    /// - Throws: `invalid_argument`. Also if `text` is not JSON.
     public init(parsing text: String) throws(NightjarError) {
         self = try text.withRawBytes { bytes throws(NightjarError) in try JSONSchema(parsing: bytes) }
     }
@@ -40,25 +40,26 @@ public struct JSONSchema: Sendable {
         try self.init(schema)
     }
 
-    /// Which way a document goes: what is only read need not be sent (`readOnly`), and what is only written is not answered
-    /// (`writeOnly`), even where it is required.
+    /// The direction in which a document is sent. `readOnly` members may be missing in a request and `writeOnly`
+    /// members in a response, even if they are required.
     public enum Use: Sendable { case any, request, response }
 
-    /// The first departure in the order of the document; nil when there is none.
+    /// The first mismatch in document order. Nil if the document is valid.
     public func mismatch(in document: JSONValue, use: Use = .any) -> JSONMismatch? {
         var checker = JSONSchemaChecker(arena, use, maximumSteps: JSONSchemaChecker.steps(for: document))
         return checker.mismatch(of: document, root)
     }
 
-    /// How long a check may take.
+    /// The cost limit of a check.
     struct Effort {
-        /// Nil: as many as there are for a document of its size; what needs more is a departure from the schema.
+        /// Nil for a limit that depends on the size of the document. A document that exceeds that limit is reported as
+        /// a mismatch.
         var maximumSteps: Int?
-        /// Asked now and then; nil: it always is.
+        /// Polled during the check, which ends when it returns false. Nil never ends it.
         var isWanted: (@Sendable () -> Bool)?
     }
 
-    /// A check has taken more than it was to.
+    /// A check exceeded its limit or is no longer wanted.
     struct Unfinished: Error {}
 
     func mismatch(
@@ -72,15 +73,15 @@ public struct JSONSchema: Sendable {
         return mismatch
     }
 
-    /// - Throws: `decoding`, telling the path, what was expected and what was found; also for what takes too long to check.
+    /// - Throws: `decoding` with the path, the expected and the found type. Also if the check exceeds its limit.
     public func check(_ document: JSONValue, use: Use = .any) throws(NightjarError) {
         if let mismatch = mismatch(in: document, use: use) { throw mismatch.error }
     }
 }
 
-/// A schema that refers to nothing but itself.
+/// The source of a schema that refers only to itself.
 private final class OwnSchemas: SchemaSource {
-    /// Where each `$anchor` of a schema is.
+    /// The places of each `$anchor` in the schema.
     private final class Anchors: Sendable {
         let places: ExactDictionary<JSONPointer>
 
@@ -88,16 +89,16 @@ private final class OwnSchemas: SchemaSource {
     }
 
     let root: JSONValue
-    /// Made for the first reference to one.
+    /// Created for the first reference to an anchor.
     private let anchors = OnceReference<Anchors>()
 
     init(root: JSONValue) { self.root = root }
 
-    /// What it returns is part of what the user wrote, and nothing that has to be made.
+    /// The result is a part of the caller's schema, so `limit` is not used.
     func schema(at place: SchemaPlace, limit: inout Int) throws(NightjarError) -> JSONValue {
         guard let schema = place.pointer.value(in: root) else {
             throw NightjarError(
-                .invalidArgument, "the schema has nothing at \(quoted(place.pointer.description, limit: 300))")
+                .invalidArgument, "the schema has no value at \(quoted(place.pointer.description, limit: 300))")
         }
         return schema
     }
@@ -105,7 +106,8 @@ private final class OwnSchemas: SchemaSource {
     func place(of reference: String, in document: String) throws(NightjarError) -> SchemaPlace {
         guard reference.utf8.first == UInt8(ascii: "#") else {
             throw NightjarError(
-                .invalidArgument, "the reference \(quoted(reference)) leads out of the schema; only \"#/...\" does not")
+                .invalidArgument,
+                "the reference \(quoted(reference)) points outside of the schema; references must begin with \"#\"")
         }
         let fragment = String(decoding: PercentEncoding.decoded(reference.utf8.dropFirst()), as: UTF8.self)
         if fragment.isEmpty || fragment.utf8.first == UInt8(ascii: "/") {
@@ -114,20 +116,20 @@ private final class OwnSchemas: SchemaSource {
         let anchors = anchors.load() ?? anchors.storeIfNil(Anchors(JSONPointer.anchors(in: root)))
         guard let pointer = anchors.places[fragment] else {
             throw NightjarError(
-                .invalidArgument, "the reference \(quoted(reference)) leads to no \"$anchor\" of the schema")
+                .invalidArgument, "the reference \(quoted(reference)) does not match any \"$anchor\" of the schema")
         }
         return SchemaPlace(document: document, pointer: pointer)
     }
 }
 
 extension JSONPointer {
-    /// Where the schema with that `$anchor` is. The document may be as deep as it likes.
+    /// Returns the place of the schema with this `$anchor`. The document may be nested to any depth.
     public init?(anchor: String, in document: JSONValue) {
         guard let pointer = JSONPointer.anchors(in: document)[anchor] else { return nil }
         self = pointer
     }
 
-    /// Where the schemas with an `$anchor` are; of those that share one, one.
+    /// The places of all schemas with an `$anchor`. If several share one, one of them is returned.
     fileprivate static func anchors(in document: JSONValue) -> ExactDictionary<JSONPointer> {
         var anchors = ExactDictionary<JSONPointer>()
         var work: [(value: JSONValue, tokens: [String])] = [(document, [])]
@@ -149,6 +151,6 @@ extension JSONPointer {
         return anchors
     }
 
-    /// In them, `$anchor` is a member like any other.
+    /// Keywords whose values are data, in which `$anchor` has no meaning.
     private static let wordsWithValues: Set<String> = ["enum", "const", "default", "example", "examples"]
 }

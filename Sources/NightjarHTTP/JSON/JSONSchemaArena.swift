@@ -1,20 +1,20 @@
 import Synchronization
 
 extension JSONSchema {
-    /// Schemas that refer to each other by number, so that one may be within itself.
+    /// Schemas that refer to each other by index, so that a schema can contain itself.
     ///
-    /// It grows, and what is in it never moves or changes, so that those who look need no lock: a number is told only when
-    /// all that can be reached from it is here. One thread at a time may add.
+    /// The arena only grows, and its contents never move or change. Readers need no lock, because an index is published
+    /// only after everything reachable from it has been added. One thread at a time may add.
     final class Arena: @unchecked Sendable {
-        /// Numbers of them: 16, 32, 64 and so on, from the first chunk on.
+        /// Chunks of 16, 32, 64, ... nodes.
         private let chunks: UnsafeMutablePointer<UnsafeMutablePointer<Node>?>
-        /// Touched by who adds.
+        /// Used only by the thread that adds.
         private(set) var count = 0
         private(set) var noteCount = 0
-        /// Whether there is any note; for those who look.
+        /// True if there are any notes. Used by readers.
         private let hasNotes = Atomic<Bool>(false)
 
-        /// With the first two.
+        /// Creates an arena with ``any`` and ``never``.
         init() {
             chunks = .allocate(capacity: Arena.chunkCount)
             chunks.initialize(repeating: nil, count: Arena.chunkCount)
@@ -32,14 +32,14 @@ extension JSONSchema {
             chunks.deallocate()
         }
 
-        /// - Parameter index: of a schema, or of one that can be reached from it.
+        /// - Parameter index: the index of a published schema or of one reachable from it.
         subscript(_ index: Index) -> Node {
             let (chunk, place) = Arena.place(of: Int(index))
             guard let nodes = chunks[chunk] else { return Arena.nothing }
             return nodes[place]
         }
 
-        /// Puts schemas behind those that are there. Nobody knows their numbers yet.
+        /// Appends schemas. Their indices have not been published yet.
         func add(_ nodes: [Node]) {
             for node in nodes {
                 let (chunk, place) = Arena.place(of: count)
@@ -47,7 +47,7 @@ extension JSONSchema {
                 if let known = chunks[chunk] {
                     room = known
                 } else {
-                    // Written once: others read it from when they know a number in it.
+                    // Written once. Readers access it only after they have received an index in it.
                     room = .allocate(capacity: Arena.size(of: chunk))
                     chunks[chunk] = room
                 }
@@ -58,7 +58,7 @@ extension JSONSchema {
             if noteCount > 0 { hasNotes.store(true, ordering: .releasing) }
         }
 
-        /// What was passed over when a schema and those that can be reached from it were read, from the top.
+        /// The notes about a schema and those reachable from it, breadth first.
         func notes(of root: Index, atMost maximum: Int) -> [String] {
             guard hasNotes.load(ordering: .acquiring) else { return [] }
             var notes: [String] = []
@@ -74,12 +74,12 @@ extension JSONSchema {
             return notes
         }
 
-        /// `true`, and where nothing is said.
+        /// The schema `true`, also used where a schema is missing.
         static let any: Index = 0
-        /// `false`.
+        /// The schema `false`.
         static let never: Index = 1
 
-        /// More than there are numbers.
+        /// Enough for all values of an index.
         private static let chunkCount = 28
         private static let nothing = Node(Rules())
 
@@ -96,7 +96,7 @@ extension JSONSchema {
 }
 
 extension JSONSchema.Rules {
-    /// The schemas that its keywords hold, in no particular order.
+    /// Calls `body` with each schema that the keywords contain, in no particular order.
     func forEachSchema(_ body: (JSONSchema.Index) -> Void) {
         for property in properties { body(property.schema) }
         for schema in [items, contains?.value.schema, unevaluatedItems, additional, names, unevaluatedProperties] {

@@ -1,5 +1,5 @@
 extension JSONSchemaChecker {
-    /// Lays what a schema says of the same value on it. Nil: the stage is over.
+    /// Applies the keywords whose schemas apply to the same value. Nil if the stage is complete.
     mutating func sameValue(
         _ top: Int, _ stage: Stage, _ value: JSONValue, _ combination: JSONSchema.Combination, _ last: Outcome?
     ) -> Outcome? {
@@ -13,7 +13,7 @@ extension JSONSchemaChecker {
             let outcome = last ?? apply(schema, to: value)
             if outcome == .open || isExhausted { return outcome }
             guard outcome == .valid else { return nil }
-            _ = fails("a value that does not fit \"not\"", value.typeName, ofTop: true)
+            _ = fails("a value that does not match \"not\"", value.typeName, ofTop: true)
             return .invalid
         case .condition:
             guard let schema = combination.condition else { return nil }
@@ -58,10 +58,10 @@ extension JSONSchemaChecker {
 
     // MARK: anyOf and oneOf
 
-    /// What became of one schema of `anyOf` or `oneOf`.
+    /// The result of one schema of `anyOf` or `oneOf`.
     struct Attempt {
         let branch: Int
-        /// Nil: it fitted.
+        /// Nil if the value is valid.
         let failure: Failure?
     }
 
@@ -71,7 +71,7 @@ extension JSONSchemaChecker {
     ) -> Outcome? {
         guard !schemas.isEmpty else { return nil }
         let isOneOf = frames[top].stage == .oneOf
-        // Where both are there, the discriminator is of oneOf.
+        // If both are present, the discriminator belongs to `oneOf`.
         let discriminator = isOneOf || combination.oneOf.isEmpty ? combination.discriminator : nil
         let tracks = frames[top].seen != nil
         if last == nil, frames[top].index == 0 {
@@ -107,12 +107,12 @@ extension JSONSchemaChecker {
         if tells { attempts[top]?.append(Attempt(branch: branch, failure: outcome == .valid ? nil : failure)) }
     }
 
-    /// In a frame's count: the discriminator has chosen.
+    /// Stored in a frame's `count`: the discriminator has selected the schema.
     private static let chosen = -1
 }
 
 extension JSONSchema.Discriminator {
-    /// The schema that a value names; nil where it names none.
+    /// The schema that the value selects. Nil if it selects none.
     func branch(of value: JSONValue) -> Int? {
         guard case .string(let name) = value[property] else { return nil }
         return branches[name]

@@ -1,20 +1,21 @@
 extension JSONSchemaChecker {
-    /// A value that is not as a schema has it.
+    /// Describes a value that does not match its schema.
     struct Failure {
         var mismatch: JSONMismatch
-        /// Where it was of none of these types.
+        /// The expected types, if the type is wrong.
         var types: JSONSchema.Types?
-        /// Where it was none of these values.
+        /// The allowed values, if the value is none of them.
         var values: [JSONValue]?
-        /// Whether it tells which schema of a list it is of.
+        /// True if the message already names the schema of the list.
         var namesBranch = false
     }
 
-    /// Notes a failure.
+    /// Records a failure.
     ///
     /// - Parameters:
-    ///   - name: of a member that the path ends with.
-    ///   - ofTop: it is of the value of the schema on top of the stack, and not of what was about to be laid on that.
+    ///   - name: the member name to append to the path.
+    ///   - ofTop: true if the failure concerns the value on top of the stack, false if it concerns the value about to
+    ///     be pushed.
     /// - Returns: false.
     mutating func fails(
         _ expected: @autoclosure () -> String, _ found: @autoclosure () -> String, at name: String? = nil,
@@ -29,7 +30,7 @@ extension JSONSchemaChecker {
         return false
     }
 
-    /// The failure is of a name and not of a value.
+    /// Changes the failure to one about a member's name instead of its value.
     mutating func nameTheName() {
         guard let mismatch = failure?.mismatch else { return }
         failure?.types = nil
@@ -38,7 +39,7 @@ extension JSONSchemaChecker {
             path: mismatch.path, expected: "a member whose name is \(mismatch.expected)", found: mismatch.found)
     }
 
-    /// Puts in words that the wrong number of schemas of `anyOf` or `oneOf` fits.
+    /// Describes a value that matches the wrong number of schemas of `anyOf` or `oneOf`.
     mutating func tell(
         of attempts: [Attempt], _ count: Int, _ top: Int, _ discriminator: JSONSchema.Discriminator?
     ) {
@@ -47,8 +48,8 @@ extension JSONSchemaChecker {
         let fitting = attempts.filter { $0.failure == nil }.map { String($0.branch + 1) }
         guard fitting.isEmpty else {
             _ = fails(
-                "a value that fits one of the \(count) schemas of \"oneOf\"",
-                "one that fits \(fitting.prefix(8).joined(separator: ", "))", ofTop: true)
+                "a value that matches exactly one of the \(count) schemas of \"oneOf\"",
+                "one that matches \(fitting.prefix(8).joined(separator: ", "))", ofTop: true)
             return
         }
         if let discriminator, !discriminator.names.isEmpty, case .object = value {
@@ -67,7 +68,8 @@ extension JSONSchemaChecker {
             return
         }
         if tellOfValues(far) { return }
-        // A branch whose value of a member is another one is not meant, where there are others. Deepest, and of those the first.
+        // A branch whose const or enum for a direct member differs is probably not the intended one, if there are
+        // others. Report the deepest failure, and the first of those.
         let meant = far.filter { $0.failure?.values == nil || $0.failure?.mismatch.path.tokens.count != own + 1 }
         guard
             let nearest = (meant.isEmpty ? far : meant).max(by: {
@@ -82,10 +84,10 @@ extension JSONSchemaChecker {
         failure = Failure(mismatch: told.mismatch, types: nil, namesBranch: true)
     }
 
-    /// Puts in words that the member of a discriminator names no schema. Names that the schemas do not have are taken from
-    /// the values that they allow, because names of schemas are no values.
+    /// Describes a discriminator value that selects no schema. If the schemas do not have the names, the allowed values
+    /// are taken from their `enum` and `const`.
     ///
-    /// - Returns: the schema that the member's value means after all, which then has not told why the value does not fit.
+    /// - Returns: the schema that allows the value after all, if no failure has been recorded for it.
     private mutating func tell(by discriminator: JSONSchema.Discriminator, _ top: Int, _ value: JSONValue) -> Int? {
         guard let combination = frames[top].node.rules.combination?.value else { return nil }
         let schemas = frames[top].stage == .oneOf ? combination.oneOf : combination.anyOf
@@ -113,7 +115,7 @@ extension JSONSchemaChecker {
         return nil
     }
 
-    /// The values that a schema allows for a member by `enum` or `const`; nil: it does not say.
+    /// The values that a schema allows for a member by `enum` or `const`. Nil if it does not restrict them.
     private func values(of property: String, by index: JSONSchema.Index, _ levels: Int) -> [JSONValue]? {
         guard levels > 0 else { return nil }
         let rules = arena[index].rules
@@ -133,11 +135,11 @@ extension JSONSchemaChecker {
         return rules.combination?.value.reference.flatMap { allowed(by: $0, levels - 1) }
     }
 
-    /// Schemas within each other, and side by side, in which a member's values are looked for.
+    /// The depth to which, and the number of schemas in which, the values of a member are searched.
     private static let levelsOfValues = 8
     private static let partsOfValues = 16
 
-    /// Where each schema allows other values of the same member, all of these values are named.
+    /// If each schema allows different values of the same member, reports the union of these values.
     private mutating func tellOfValues(_ attempts: [Attempt]) -> Bool {
         guard attempts.count > 1, let first = attempts.first?.failure else { return false }
         var known: [JSONValue] = []
@@ -158,12 +160,12 @@ extension JSONSchemaChecker {
         return JSONMismatch(
             path: JSONPointer(tokens: path(frames.count)),
             expected: isTooDeep
-                ? "at most \(JSONSchemaChecker.maximumDepth) schemas within each other"
-                : "what can be checked in \(allowance) steps",
+                ? "at most \(JSONSchemaChecker.maximumDepth) nested schemas"
+                : "a value that can be checked in \(allowance) steps",
             found: "more")
     }
 
-    /// The way to what is about to be checked by a frame's schema.
+    /// The path to the value that a frame's schema is about to be applied to.
     private func path(_ count: Int) -> [String] {
         frames.prefix(max(0, count)).compactMap { frame in
             switch (frame.stage, frame.value) {
@@ -176,7 +178,7 @@ extension JSONSchemaChecker {
         }
     }
 
-    /// Whether no name on the way here is one of a secret.
+    /// True if no member name on the path looks like that of a secret.
     var mayShowValue: Bool {
         frames.allSatisfy { frame in
             switch (frame.stage, frame.value) {
@@ -195,8 +197,8 @@ extension JSONSchemaChecker {
     static func list(_ values: [JSONValue]) -> String {
         let shown = values.prefix(8).map { value in
             switch value {
-            case .array: "a certain array"
-            case .object: "a certain object"
+            case .array: "a specific array"
+            case .object: "a specific object"
             default: short(value)
             }
         }

@@ -1,14 +1,15 @@
 extension JSONSchemaChecker {
-    /// Lays what a schema says of elements, members and the value itself on them, one after the other.
+    /// Applies the schemas for elements, members and the value itself, one at a time.
     ///
-    /// - Parameter outcome: of what was last laid, when this goes on.
+    /// - Parameter outcome: the result of the schema that was pushed last, or `open` at the start.
     mutating func advance(_ top: Int, _ outcome: Outcome) -> Outcome {
         var last: Outcome? = outcome == .open ? nil : outcome
-        // Not the frame as a whole: what it has seen must have one owner, or each change would copy it.
+        // Do not copy the whole frame: a second owner of `seen` would make each change copy it.
         let node = frames[top].node
         let value = frames[top].value
         let rules = node.rules
-        // A stage ends, which is nil, or is not valid, or has laid something on the stack and is asked again after that.
+        // A stage ends with nil, with a failure, or with `open` after pushing a schema; then it is resumed with the
+        // result.
         while !isExhausted {
             let stage = frames[top].stage
             let next: Outcome?
@@ -51,7 +52,7 @@ extension JSONSchemaChecker {
 
     // MARK: Elements
 
-    /// - Returns: nil: the stage is over.
+    /// - Returns: nil if the stage is complete.
     private mutating func element(
         _ top: Int, _ stage: Stage, _ elements: [JSONValue], _ rules: JSONSchema.Rules, _ last: Outcome?
     ) -> Outcome? {
@@ -84,7 +85,7 @@ extension JSONSchemaChecker {
             if count < rule.count.minimum || count > rule.count.maximum {
                 let bound =
                     count < rule.count.minimum ? "at least \(rule.count.minimum)" : "at most \(rule.count.maximum)"
-                _ = fails("an array with \(bound) of what \"contains\" wants", "one with \(count)", ofTop: true)
+                _ = fails("an array with \(bound) elements that match \"contains\"", "one with \(count)", ofTop: true)
                 return .invalid
             }
             return nil
@@ -110,7 +111,7 @@ extension JSONSchemaChecker {
         }
     }
 
-    /// One more element that `contains` was laid on.
+    /// Records the result of `contains` for one element.
     private mutating func note(_ outcome: Outcome, _ top: Int) {
         if outcome == .valid {
             let index = frames[top].index
@@ -122,7 +123,8 @@ extension JSONSchemaChecker {
 
     // MARK: Members
 
-    /// On each member: its own schema, those of the patterns that its name matches, or else the one for all others.
+    /// Applies to each member its own schema, those of the patterns that its name matches, or the schema for all other
+    /// members.
     private mutating func member(
         _ top: Int, _ members: [JSONValue.Member], _ rules: JSONSchema.Rules, _ last: Outcome?
     ) -> Outcome? {
@@ -134,7 +136,7 @@ extension JSONSchemaChecker {
             let member = members[index]
             if rules.patterns.isEmpty {
                 guard spend(1) else { return .invalid }
-                // The schema is laid once, and the member is over when one comes back to it.
+                // The schema is pushed once. The member is complete when this is called again.
                 guard frames[top].count == 0, let schema = rules.places[member.name] ?? rules.additional else {
                     frames[top].index += 1
                     frames[top].count = 0
@@ -143,7 +145,7 @@ extension JSONSchemaChecker {
                 frames[top].count = 1
                 frames[top].seen?.some.insert(index)
                 if schema == JSONSchema.Arena.never, rules.places[member.name] == nil {
-                    _ = fails("no member of this name", member.value.typeName)
+                    _ = fails("no member with this name", member.value.typeName)
                     return .invalid
                 }
                 let outcome = apply(schema, to: member.value)
@@ -157,8 +159,8 @@ extension JSONSchemaChecker {
         return nil
     }
 
-    /// Round 0 is the member's own schema, the next ones are the patterns', the last is the one for all others. The sign of
-    /// the count tells whether any fitted: it is counted from 0 up, or from -1 down.
+    /// Round 0 applies the member's own schema, the next rounds those of the patterns, and the last round the schema
+    /// for all others. The sign of the count records whether any matched: it counts up from 0, or down from -1.
     private mutating func matchedMember(
         _ top: Int, _ member: JSONValue.Member, _ rules: JSONSchema.Rules
     ) -> Outcome? {
@@ -183,7 +185,7 @@ extension JSONSchemaChecker {
             let index = frames[top].index
             frames[top].seen?.some.insert(index)
             if schema == JSONSchema.Arena.never, round == rules.patterns.count + 1 {
-                _ = fails("no member of this name", member.value.typeName)
+                _ = fails("no member with this name", member.value.typeName)
                 return .invalid
             }
             let outcome = apply(schema, to: member.value)
@@ -212,7 +214,7 @@ extension JSONSchemaChecker {
             } else if let seen = frames[top].seen, seen.includes(index) {
                 guard spend(1) else { return .invalid }
             } else if schema == JSONSchema.Arena.never {
-                _ = fails("no member of this name", member.value.typeName)
+                _ = fails("no member with this name", member.value.typeName)
                 return .invalid
             } else {
                 let outcome = apply(schema, to: member.value)

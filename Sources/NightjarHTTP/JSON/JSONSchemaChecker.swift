@@ -1,45 +1,46 @@
-/// Walks a document along a ``JSONSchema``, with a stack of its own: neither a deep document nor a schema that is within
-/// itself decides how much of the host's is used.
+/// Checks a document against a ``JSONSchema``. It uses an explicit stack, so that neither a deep document nor a
+/// recursive schema can exhaust the host's stack.
 ///
-/// It goes twice: quietly, and once more with words when something is wrong.
+/// There are two passes: the first only finds out whether the document is valid, the second describes the failure.
 struct JSONSchemaChecker {
-    /// Steps of one walk: schemas laid on values, and what costs as much. `anyOf` within `anyOf` within `anyOf` would
-    /// otherwise take longer than anybody waits; the largest documents take a hundredth.
+    /// The most steps of one pass. A step applies a schema to a value or has a similar cost. Nested `anyOf`s could
+    /// otherwise run practically forever. The largest documents take a hundredth of this.
     static let maximumSteps = 10_000_000
-    /// The same for a document of a few values: a tenth of a second. A schema of 4 KB can ask for any number.
+    /// The limit for a document of a few values: a tenth of a second. A schema of 4 KB can require any number of steps.
     static let leastSteps = 1_000_000
-    /// What each value of a document adds, and each byte of a text, which a pattern may go over again and again.
+    /// The steps added for each value of a document, and for each byte of a text, which a pattern may scan repeatedly.
     private static let stepsForValue = 1_000
     private static let stepsForByte = 20
-    /// Schemas laid on values within each other. A document has 1024 levels at most, and an API's schemas about three for
-    /// each; a schema that refers to itself without going deeper has any number.
+    /// The deepest nesting of schemas being applied. A document has at most 1024 levels, and an API's schemas about
+    /// three for each. A schema that refers to itself without descending has infinitely many.
     static let maximumDepth = 8192
 
-    /// Less one; a power of two. They take some microseconds.
+    /// The steps between two polls of `isWanted`, a power of two minus one. That many take some microseconds.
     private static let roundsBetweenAsking = 255
 
     enum Outcome {
         case valid, invalid
-        /// Its schemas are still at work: it has been laid on the stack.
+        /// The schema was pushed on the stack and has not completed.
         case open
     }
 
-    /// What a schema is being laid on next, in this order.
+    /// The keyword that is applied next, in this order.
     enum Stage: UInt8 {
         case elements, contains, members, names, reference, allOf, anyOf, oneOf, not, condition, dependent
         case unevaluatedElements, unevaluatedMembers, end
     }
 
-    /// A schema and a value under way.
+    /// A schema that is being applied to a value.
     struct Frame {
         let node: JSONSchema.Node
         let value: JSONValue
         var stage = Stage.elements
-        /// Of the element, the member or the schema in its list.
+        /// The current element, member or schema of a list.
         var index = 0
-        /// For members, the schema of those that are laid on one; for lists, how many were valid; for `if`, what came of it.
+        /// For members, the next schema for the current member. For lists, the number of valid ones. For `if`, its
+        /// result.
         var count = 0
-        /// Which elements and members have been looked at, where somebody asks.
+        /// The elements and members that have been evaluated, if an enclosing schema needs them.
         var seen: Seen?
     }
 
@@ -60,17 +61,17 @@ struct JSONSchemaChecker {
     var frames: [Frame] = []
     /// Steps left.
     var budget: Int
-    /// Whether failures are put in words.
+    /// True in the second pass, which describes failures.
     var tells = false
-    /// The last one.
+    /// The last failure.
     var failure: Failure?
-    /// A limit was reached, and nothing counts any more.
+    /// A limit was reached. All further results are meaningless.
     var isExhausted = false
-    /// It was that of schemas within each other.
+    /// The limit that was reached is the nesting of schemas.
     var isTooDeep = false
-    /// Asked now and then whether anybody waits for the result; nil: somebody does.
+    /// Polled during the check. Returns false if the result is no longer needed. Nil always continues.
     var isWanted: (() -> Bool)?
-    /// Of lists of schemas under way, by their place on the stack; while it tells.
+    /// The results of the lists in progress, by their position on the stack. Used in the second pass.
     var attempts: [Int: [Attempt]] = [:]
     private var scratch: JSONPattern.Scratch?
 
@@ -80,7 +81,7 @@ struct JSONSchemaChecker {
         budget = maximumSteps
     }
 
-    /// How many steps the check of a document may take: more for a large one, as each of its values may need some.
+    /// The limit on steps for a document. It grows with the document, because each value may take some steps.
     static func steps(for document: JSONValue) -> Int {
         var steps = leastSteps
         var rest = [document]
@@ -108,7 +109,7 @@ struct JSONSchemaChecker {
         return isValidNow ? nil : failure?.mismatch
     }
 
-    /// Without telling why not.
+    /// True if the value is valid. Does not describe failures.
     mutating func isValid(_ value: JSONValue, _ schema: JSONSchema.Index) -> Bool {
         frames.removeAll(keepingCapacity: true)
         var outcome = apply(schema, to: value)
@@ -129,7 +130,7 @@ struct JSONSchemaChecker {
         return outcome == .valid && !isExhausted
     }
 
-    /// Lays a schema on a value: at once where there is nothing within, else it goes onto the stack.
+    /// Applies a schema to a value. Completes at once if no subschema applies, and pushes a frame otherwise.
     mutating func apply(_ index: JSONSchema.Index, to value: JSONValue, tracks: Bool = false) -> Outcome {
         guard spend(1) else { return .invalid }
         if index == JSONSchema.Arena.any { return .valid }
@@ -173,7 +174,8 @@ struct JSONSchemaChecker {
         }
     }
 
-    /// Whether a value stands what a schema says of itself alone, without its elements and members.
+    /// True if a value satisfies the keywords of a schema that concern the value itself, without its elements and
+    /// members.
     private mutating func passes(_ value: JSONValue, _ rules: JSONSchema.Rules) -> Bool {
         if rules.isNever { return fails("nothing", value.typeName) }
         guard rules.types.isEmpty || rules.types.include(value) else {
@@ -242,7 +244,7 @@ struct JSONSchemaChecker {
             isExhausted = true
             return false
         }
-        return pair.map { fails("an array without equal elements", "one whose elements \($0) and \($1) are") } ?? true
+        return pair.map { fails("an array of unique elements", "one whose elements \($0) and \($1) are equal") } ?? true
     }
 
     private mutating func passes(_ members: [JSONValue.Member], _ rules: JSONSchema.Rules) -> Bool {
@@ -257,13 +259,14 @@ struct JSONSchemaChecker {
             guard spend(members.count * rule.names.count / 32) else { return false }
             for name in rule.names where !members.contains(where: { $0.name.isExactly(name) }) {
                 let expected = tells ? phrase(rules.places[name]) : ""
-                return fails("\(expected), for there is \(quoted(rule.name, limit: 40))", "nothing", at: name)
+                return fails("\(expected) because \(quoted(rule.name, limit: 40)) is present", "nothing", at: name)
             }
         }
         return true
     }
 
-    /// What is only read need not be sent, and what is only written is not answered. OpenAPI 3.0.3 section 4.7.24.2.
+    /// True for `readOnly` members in a request and `writeOnly` members in a response, which may be missing. OpenAPI
+    /// 3.0.3 section 4.7.24.2.
     private func isLeftOut(_ rules: JSONSchema.Rules) -> Bool {
         use == .request ? rules.isReadOnly : rules.isWriteOnly
     }

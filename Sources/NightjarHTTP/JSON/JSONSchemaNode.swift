@@ -1,17 +1,17 @@
 extension JSONSchema {
-    /// A schema's number in its ``Arena``.
+    /// The index of a schema in its ``Arena``.
     typealias Index = Int32
 
-    /// One schema, read.
+    /// A parsed schema.
     final class Node: Sendable {
         let rules: Rules
-        /// Whether it looks into elements.
+        /// True if it has keywords for elements.
         let seesElements: Bool
-        /// Whether it looks into members.
+        /// True if it has keywords for members.
         let seesMembers: Bool
-        /// Whether it needs to know which elements and members other schemas have looked at.
+        /// True if it needs to know which elements and members other schemas have evaluated.
         let tracks: Bool
-        /// What was passed over when it was read; nil for most.
+        /// Notes about ignored keywords. Nil if there are none.
         let notes: Boxed<[String]>?
 
         init(_ rules: Rules, notes: [String] = []) {
@@ -27,26 +27,26 @@ extension JSONSchema {
     }
 
     struct Rules: Sendable {
-        /// `false`: nothing is valid.
+        /// The schema `false`: no value is valid.
         var isNever = false
-        /// Null is valid, whatever else is said.
+        /// Null is valid regardless of the other keywords.
         var acceptsNull = false
         var isReadOnly = false
         var isWriteOnly = false
         var isUnique = false
-        /// Empty: every type.
+        /// Empty if all types are allowed.
         var types: Types = []
         var format: JSONFormat?
-        /// nil, or what the value must be one of; `const` is a list of one.
+        /// The allowed values. `const` is a list of one. Nil if any value is allowed.
         var values: [JSONValue]?
         var numbers: Boxed<NumberRules>?
-        /// Code points.
+        /// In code points.
         var length = Bounds()
         var pattern: JSONPattern?
         // Arrays.
         var itemCount = Bounds()
         var prefix: [Index] = []
-        /// Of the elements behind ``prefix``.
+        /// The schema of the elements after ``prefix``.
         var items: Index?
         var contains: Boxed<ContainsRule>?
         var unevaluatedItems: Index?
@@ -60,7 +60,7 @@ extension JSONSchema {
         var names: Index?
         var dependentRequired: [(name: String, names: [String])] = []
         var unevaluatedProperties: Index?
-        /// Schemas for the same value.
+        /// Schemas that apply to the same value.
         var combination: Boxed<Combination>?
         var notice: Boxed<Notice>?
     }
@@ -99,16 +99,16 @@ extension JSONSchema {
         var discriminator: Discriminator?
     }
 
-    /// Tells by the value of a member which schema of `anyOf` or `oneOf` is meant. OpenAPI 3.1 section 4.8.25.
+    /// Selects a schema of `anyOf` or `oneOf` by the value of a member. OpenAPI 3.1 section 4.8.25.
     struct Discriminator: Sendable {
         var property: String
-        /// The places in `oneOf`, or else in `anyOf`, by the member's value.
+        /// Maps a member's value to a position in `oneOf`, or in `anyOf` if there is no `oneOf`.
         var branches = ExactDictionary<Int>()
-        /// In the order of the document.
+        /// The names in document order.
         var names: [String] = []
     }
 
-    /// What says nothing about what is valid.
+    /// Keywords that do not affect validation.
     struct Notice: Sendable {
         var description: String?
         var format: String?
@@ -147,7 +147,7 @@ extension JSONSchema {
             ("null", .null, "null"),
         ]
 
-        /// "a string or null"
+        /// For example "a string or null".
         var phrase: String { Types.names.filter { contains($0.type) }.map(\.phrase).joined(separator: " or ") }
 
         func include(_ value: JSONValue) -> Bool {

@@ -8,17 +8,17 @@ extension JSONSchemaReader {
         "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "uniqueItems", "minProperties", "maxProperties",
         "discriminator",
     ]
-    /// They say nothing about what is valid, as does each word that begins with x-.
+    /// Keywords that do not affect validation, in addition to those that begin with `x-`.
     private static let annotations: Set<String> = [
         "$schema", "$id", "$comment", "$anchor", "$vocabulary", "$defs", "definitions", "title", "externalDocs", "xml",
         "deprecated", "contentSchema",
     ]
-    /// They do, and are not looked at.
+    /// Keywords that affect validation but are not supported.
     private static let unsupported: Set<String> = [
         "$dynamicRef", "$recursiveRef", "$dynamicAnchor", "$recursiveAnchor",
     ]
 
-    /// What one schema says.
+    /// Reads the keywords of one schema.
     mutating func rules(_ members: [JSONValue.Member]) throws(NightjarError) -> JSONSchema.Rules {
         var draft = Draft()
         for member in members {
@@ -39,7 +39,7 @@ extension JSONSchemaReader {
         return draft.finished()
     }
 
-    /// What has been read of a schema. Some words mean something only beside others.
+    /// A partially read schema. Some keywords depend on others.
     private struct Draft {
         var rules = JSONSchema.Rules()
         var numbers = JSONSchema.NumberRules()
@@ -47,14 +47,14 @@ extension JSONSchemaReader {
         var notice = JSONSchema.Notice()
         var contains: JSONSchema.Index?
         var containsCount = JSONSchema.Bounds(minimum: 1)
-        /// Of the list form of items.
+        /// For the list form of `items`.
         var additionalItems: JSONSchema.Index?
         var itemsIsList = false
         var constant: JSONValue?
         var isAboveMinimum = false
         var isBelowMaximum = false
         var discriminatorValue: JSONValue?
-        /// As they are written.
+        /// The unparsed schemas.
         var anyOf: [JSONValue] = []
         var oneOf: [JSONValue] = []
 
@@ -75,13 +75,13 @@ extension JSONSchemaReader {
             }
             if rules.acceptsNull {
                 if !rules.types.isEmpty { rules.types.insert(.null) }
-                // OpenAPI wants null in the list as well, and those who write it mostly forget.
+                // OpenAPI requires null in the list of values too, but most authors omit it.
                 rules.values?.append(.null)
             }
             if let contains { rules.contains = JSONSchema.Boxed(.init(schema: contains, count: containsCount)) }
             if itemsIsList { rules.items = additionalItems }
             if combination.condition == nil || combination.then == nil && combination.otherwise == nil {
-                // Alone, `if` is still asked what it looks at.
+                // Without `then` and `else`, `if` is still applied because it marks members as evaluated.
                 if combination.condition == nil { (combination.then, combination.otherwise) = (nil, nil) }
             }
             let isCombined =
@@ -101,7 +101,7 @@ extension JSONSchemaReader {
         case "type": draft.rules.types = try types(value)
         case "enum", "const":
             guard dialect != nil || draft.rules.values == nil && draft.constant == nil else {
-                throw failure("\"enum\" and \"const\" both say the value; keep one")
+                throw failure("\"enum\" and \"const\" cannot be combined; remove one of them")
             }
             if keyword == "enum" {
                 draft.rules.values = try values(value)
@@ -157,7 +157,7 @@ extension JSONSchemaReader {
     ) throws(NightjarError) {
         switch keyword {
         case "items":
-            // As it was before 2020-12, when prefixItems was not; a user's own schema says what it means.
+            // The form before 2020-12 introduced `prefixItems`. Accepted in third-party documents only.
             if dialect != nil, case .array = value {
                 draft.rules.prefix = try schemas(value, keyword)
                 draft.itemsIsList = true
@@ -166,7 +166,8 @@ extension JSONSchemaReader {
             }
         case "additionalItems":
             guard dialect != nil else {
-                throw failure("\"additionalItems\" went; what is behind \"prefixItems\" is said by \"items\"")
+                throw failure(
+                    "\"additionalItems\" was removed in JSON Schema 2020-12; use \"items\" beside \"prefixItems\"")
             }
             draft.additionalItems = try subschema(value, at: keyword)
         case "prefixItems": draft.rules.prefix = try schemas(value, keyword)
@@ -194,7 +195,7 @@ extension JSONSchemaReader {
                     guard passes(over: error) else { throw error }
                     continue
                 }
-                // Of a name that comes twice the first counts, as its place does.
+                // If a name repeats, the first schema is used.
                 guard draft.rules.places[member.name] == nil else { continue }
                 draft.rules.places[member.name] = schema
                 draft.rules.properties.append((member.name, schema))
@@ -210,7 +211,7 @@ extension JSONSchemaReader {
         case "maxProperties": draft.rules.memberCount.maximum = try count(value, keyword)
         case "unevaluatedProperties": draft.rules.unevaluatedProperties = try subschema(value, at: keyword)
         default:
-            // Before 2020-12, `dependencies` was both of the others.
+            // Before 2020-12, `dependencies` covered both `dependentSchemas` and `dependentRequired`.
             for member in try members(value, keyword) {
                 if case .array = member.value, keyword != "dependentSchemas" {
                     draft.rules.dependentRequired.append((member.name, try strings(member.value, keyword)))
@@ -250,13 +251,13 @@ extension JSONSchemaReader {
         if JSONSchemaReader.annotations.contains(name) || name.utf8.starts(with: "x-".utf8) { return }
         if JSONSchemaReader.unsupported.contains(name) {
             if dialect != nil, name.hasSuffix("Anchor") { return }
-            throw failure("\(quoted(name)) is not supported; without it other documents would be valid")
+            throw failure("\(quoted(name)) is not supported and cannot be ignored")
         }
         let near = nearestName(to: name, among: JSONSchemaReader.keywords).map { "; did you mean \(quoted($0))?" }
-        throw failure("\(quoted(name)) is no keyword\(near ?? "; names of members go into \"properties\"")")
+        throw failure("unknown keyword \(quoted(name))\(near ?? "; member names go into \"properties\"")")
     }
 
-    /// Which schema a value of the member means. Of those without a `mapping`, the name is the last of the reference.
+    /// Reads a discriminator. Without a `mapping`, the name of a schema is the last token of its reference.
     private mutating func discriminator(
         _ value: JSONValue, _ schemas: [JSONValue]
     ) throws(NightjarError) -> JSONSchema.Discriminator {

@@ -1,6 +1,6 @@
-/// Reading what is behind the keywords.
+/// Reading the values of keywords.
 extension JSONSchemaReader {
-    /// Formats that are known and that nobody checks here.
+    /// Known formats that are not validated.
     private static let otherFormats: Set<String> = [
         "time", "duration", "hostname", "idn-hostname", "idn-email", "ipv4", "ipv6", "uri-reference", "uri-template",
         "iri", "iri-reference", "json-pointer", "relative-json-pointer", "regex", "int8", "int16", "int32", "int64",
@@ -12,11 +12,11 @@ extension JSONSchemaReader {
         var types: JSONSchema.Types = []
         let names: [String]
         if case .string(let name) = value { names = [name] } else { names = try strings(value, "type") }
-        guard !names.isEmpty else { throw failure("\"type\" lists no type") }
+        guard !names.isEmpty else { throw failure("\"type\" is an empty list") }
         for name in names {
             guard let known = JSONSchema.Types.names.first(where: { $0.name == name }) else {
                 let all = JSONSchema.Types.names.map(\.name).joined(separator: ", ")
-                throw failure("\(quoted(name)) is no type; there are \(all)")
+                throw failure("unknown type \(quoted(name)); allowed are \(all)")
             }
             types.insert(known.type)
         }
@@ -25,7 +25,7 @@ extension JSONSchemaReader {
 
     mutating func schemas(_ value: JSONValue, _ keyword: String) throws(NightjarError) -> [JSONSchema.Index] {
         guard case .array(let elements) = value else { throw wrongType(keyword, "an array of schemas", value) }
-        guard !elements.isEmpty else { throw failure("\(quoted(keyword)) lists no schema") }
+        guard !elements.isEmpty else { throw failure("\(quoted(keyword)) is an empty list") }
         var schemas: [JSONSchema.Index] = []
         for (index, element) in elements.enumerated() {
             schemas.append(try subschema(element, at: keyword, String(index)))
@@ -40,7 +40,7 @@ extension JSONSchemaReader {
 
     func values(_ value: JSONValue) throws(NightjarError) -> [JSONValue] {
         guard case .array(let values) = value else { throw wrongType("enum", "an array", value) }
-        guard !values.isEmpty else { throw failure("\"enum\" lists no value") }
+        guard !values.isEmpty else { throw failure("\"enum\" is an empty list") }
         guard values.allSatisfy({ JSONSchemaReader.isSmall($0, JSONSchema.maximumDepth) }) else {
             throw failure(
                 "a value of \"enum\" or \"const\" has more than \(JSONSchema.maximumDepth) levels, or an object with more "
@@ -49,7 +49,7 @@ extension JSONSchemaReader {
         return values
     }
 
-    /// Members of an object in `enum`, each of which is looked for among those of a document's.
+    /// The most members of an object in `enum`. Each is searched for among the members of a document.
     private static let maximumMembers = 256
 
     private static func isSmall(_ value: JSONValue, _ levels: Int) -> Bool {
@@ -65,11 +65,11 @@ extension JSONSchemaReader {
         guard case .string(let name) = value else { throw wrongType("format", "a string", value) }
         notice.format = name
         if let format = JSONFormat(rawValue: name) { return format }
-        // A format that is not known is a remark (validation, section 7.2.1); one that was misspelled is not.
+        // An unknown format is an annotation (validation, section 7.2.1). A misspelled one is an error.
         guard dialect == nil, !JSONSchemaReader.otherFormats.contains(name),
             let near = nearestName(to: name, among: JSONFormat.allCases.map(\.rawValue))
         else { return nil }
-        throw failure("the format \(quoted(name)) is not known; did you mean \(quoted(near))?")
+        throw failure("unknown format \(quoted(name)); did you mean \(quoted(near))?")
     }
 
     func pattern(_ value: JSONValue, _ keyword: String) throws(NightjarError) -> JSONPattern {

@@ -1,44 +1,44 @@
-/// Makes a ``JSONSchema`` from its JSON.
+/// Parses a ``JSONSchema``.
 ///
-/// What a user wrote is refused where its word cannot be kept, for a rule that is not looked at is worse than none. In a
-/// document of somebody else's such a rule is passed over, with a note.
+/// In a schema written by the caller, an unsupported or invalid keyword is an error, because a rule that is not checked
+/// would let invalid documents pass. In a third-party document it is ignored, with a note.
 ///
-/// A queue: neither deep schemas nor long ways of references use the stack.
+/// The schemas are processed in a queue, so that neither deep nesting nor long chains of references use the stack.
 struct JSONSchemaReader {
-    /// Of one schema with all that it refers to and that is not read yet. The largest of the documents that were looked at
-    /// has 90,000 in all.
+    /// The most schemas read at once: a schema with all that it refers to and that has not been read. The largest of
+    /// the documents examined has 90,000 in total.
     static let maximumNodes = 200_000
     /// The budget for reading a single schema.
     static let maximumWork = 10_000_000
-    /// Bytes of names that cost as much as a schema.
+    /// Name bytes that count as much as one schema.
     private static let bytesOfWork = 64
-    /// `$ref` to a `$ref` to a `$ref`.
+    /// The longest chain of `$ref`s.
     private static let maximumReferences = 64
-    /// In one arena; more are not kept.
+    /// The most notes in one arena. Further ones are dropped.
     private static let maximumNotes = 10_000
 
-    /// Nil: a user's own, in which unknown words are mistakes.
+    /// Nil for a schema written by the caller, in which unknown keywords are errors.
     let dialect: JSONSchema.Dialect?
     private let source: any SchemaSource
     private let arena: JSONSchema.Arena
-    /// Of what is in the arena, and may be asked for again.
+    /// The schemas in the arena that references may reach.
     private var known: [SchemaPlace: JSONSchema.Index] = [:]
-    /// Those that the arena may hold.
+    /// The most schemas in the arena.
     private let maximum: Int
-    /// What comes behind those in the arena; nil: waiting to be read.
+    /// The schemas to be appended to the arena. Nil if not read yet.
     private var nodes: [JSONSchema.Node?] = []
     private var places: [SchemaPlace: JSONSchema.Index] = [:]
-    /// Those of ``places`` that references lead to.
+    /// The keys of ``places`` that are targets of references.
     private var targets: [SchemaPlace] = []
     private var queue: [Job] = []
-    /// Of the one that is being read.
+    /// The notes of the schema being read.
     private var notes: [String] = []
     private var room: Int
-    /// The rest of the budget: values that are made of documents, and schemas and their names that are looked up.
+    /// The remaining budget: values created from documents, and schemas and their names that are looked up.
     private var work: Int
-    /// What a document cannot be read in spite of.
+    /// An error that cannot be ignored.
     private var end: NightjarError?
-    /// The one that is being read.
+    /// The place of the schema being read.
     private var place = SchemaPlace(document: "", pointer: JSONPointer())
     private var depth = 0
 
@@ -46,7 +46,7 @@ struct JSONSchemaReader {
         let index: JSONSchema.Index
         let place: SchemaPlace
         let schema: JSONValue
-        /// Schemas around it, since the last reference.
+        /// Enclosing schemas, counted from the last reference.
         let depth: Int
     }
 
@@ -62,7 +62,7 @@ struct JSONSchemaReader {
         room = max(JSONSchemaReader.maximumNotes - arena.noteCount, 0)
     }
 
-    /// A schema that is alone.
+    /// Reads a single schema into a new arena.
     static func read(
         _ schema: JSONValue, at place: SchemaPlace, in source: any SchemaSource, _ dialect: JSONSchema.Dialect?,
         work: inout Int
@@ -73,19 +73,19 @@ struct JSONSchemaReader {
         return (arena, root)
     }
 
-    /// Puts a schema and those it refers to into an arena, or nothing where it throws.
+    /// Adds a schema and those it refers to to an arena. Adds nothing if it throws.
     ///
     /// - Parameters:
-    ///   - known: where what is in the arena is written, as far as references lead there. What is read goes into it.
-    ///   - maximum: how many the arena may hold then.
-    ///   - work: what reading may cost, also where it throws; what it costs is subtracted.
+    ///   - known: the indices of the schemas in the arena that references may reach. Updated.
+    ///   - maximum: the most schemas in the arena afterwards.
+    ///   - work: the budget for reading. Decremented by the cost, also if this throws.
     static func read(
         _ schema: JSONValue, at place: SchemaPlace, in source: any SchemaSource, _ dialect: JSONSchema.Dialect?,
         _ arena: JSONSchema.Arena, _ known: inout [SchemaPlace: JSONSchema.Index], maximum: Int,
         work: inout Int
     ) throws(NightjarError) -> JSONSchema.Index {
         var reader = JSONSchemaReader(source, dialect, arena, maximum: maximum, work: work)
-        // Lent, or it would be copied for each schema.
+        // Swapped, because a second owner would make each change copy the dictionary.
         swap(&known, &reader.known)
         defer {
             swap(&known, &reader.known)
@@ -101,7 +101,7 @@ struct JSONSchemaReader {
         while next < queue.count {
             try read(queue[next])
             next += 1
-            // Those that are done are let go now and then.
+            // Free the completed jobs from time to time.
             if next == 4096 {
                 queue.removeFirst(next)
                 next = 0
@@ -124,15 +124,17 @@ struct JSONSchemaReader {
 
     // MARK: Schemas within schemas
 
-    /// The number of the schema that a keyword of the current one holds.
+    /// Returns the index of a subschema of the current schema.
     mutating func subschema(_ schema: JSONValue, at tokens: String...) throws(NightjarError) -> JSONSchema.Index {
         var inner = place
         inner.pointer = JSONPointer(tokens: place.pointer.tokens + tokens)
-        // The names are copied and looked up for each schema beneath them.
+        // The names are copied and looked up for each schema below them.
         work -= 1 + inner.pointer.tokens.reduce(0) { $0 + $1.utf8.count } / JSONSchemaReader.bytesOfWork
         guard work >= 0 else {
             throw fatal(
-                failure("reading it takes too many steps; use fewer aliases (*), references and long names", at: inner))
+                failure(
+                    "reading the schema takes too many steps; use fewer aliases (*), references and long names",
+                    at: inner))
         }
         return try subschema(schema, at: inner, depth: depth + 1)
     }
@@ -144,7 +146,7 @@ struct JSONSchemaReader {
         case .bool(let isAny): return isAny ? JSONSchema.Arena.any : JSONSchema.Arena.never
         case .object(let members):
             if dialect == nil, depth >= JSONSchema.maximumDepth {
-                throw failure("more than \(JSONSchema.maximumDepth) schemas are within each other", at: place)
+                throw failure("schemas are nested more than \(JSONSchema.maximumDepth) levels deep", at: place)
             }
             if members.isEmpty { return JSONSchema.Arena.any }
             if let reference = plainReference(members) { return try target(of: reference, from: place) }
@@ -155,7 +157,7 @@ struct JSONSchemaReader {
             queue.append(Job(index: index, place: place, schema: schema, depth: depth))
             return index
         default:
-            throw failure("a schema is an object, true or false, found \(schema.typeName)", at: place)
+            throw failure("a schema must be an object, true or false, found \(schema.typeName)", at: place)
         }
     }
 
@@ -163,17 +165,17 @@ struct JSONSchemaReader {
 
     private mutating func newNumber(at place: SchemaPlace) throws(NightjarError) -> JSONSchema.Index {
         guard nodes.count < JSONSchemaReader.maximumNodes else {
-            throw fatal(failure("more than \(JSONSchemaReader.maximumNodes) schemas belong to it", at: place))
+            throw fatal(failure("the schema refers to more than \(JSONSchemaReader.maximumNodes) schemas", at: place))
         }
         let number = arena.count + nodes.count
         guard number < maximum, let index = JSONSchema.Index(exactly: number) else {
-            throw fatal(failure("with it, its documents have more than \(maximum) schemas", at: place))
+            throw fatal(failure("the documents contain more than \(maximum) schemas", at: place))
         }
         nodes.append(nil)
         return index
     }
 
-    /// A `$ref` with nothing beside it that counts: its target takes its place.
+    /// The reference of a schema that consists of a `$ref` only. Such a schema is replaced with its target.
     private func plainReference(_ members: [JSONValue.Member]) -> String? {
         guard dialect == .openAPI30 || members.count == 1 else { return nil }
         guard let member = members.first(where: { $0.name == "$ref" }), case .string(let reference) = member.value
@@ -181,7 +183,7 @@ struct JSONSchemaReader {
         return reference
     }
 
-    /// The number of the schema that a `$ref` leads to.
+    /// Returns the index of the target of a `$ref`.
     mutating func target(of reference: String) throws(NightjarError) -> JSONSchema.Index {
         try target(of: reference, from: place)
     }
@@ -207,11 +209,11 @@ struct JSONSchemaReader {
             from = place
         }
         throw failure(
-            "the reference \(quoted(first)) leads to nothing but more than \(JSONSchemaReader.maximumReferences) others",
+            "the reference \(quoted(first)) passes through more than \(JSONSchemaReader.maximumReferences) other references",
             at: start)
     }
 
-    /// The place that a reference leads to.
+    /// Returns the place of the target of a reference.
     private mutating func resolve(_ reference: String, _ from: SchemaPlace) throws(NightjarError) -> SchemaPlace {
         do throws(NightjarError) {
             return try source.place(of: reference, in: from.document)
@@ -221,7 +223,7 @@ struct JSONSchemaReader {
         }
     }
 
-    /// Where a schema of `oneOf` is, by what it refers to; nil where it refers to nothing.
+    /// The target of a schema of `oneOf`. Nil if the schema is not a reference.
     mutating func destination(of schema: JSONValue) -> (reference: String, place: SchemaPlace)? {
         guard case .string(let reference) = schema["$ref"],
             let place = try? source.place(of: reference, in: place.document)
@@ -229,8 +231,8 @@ struct JSONSchemaReader {
         return (reference, place)
     }
 
-    /// The name that a reference ends with, as it is written: `Cat` of `#/components/schemas/Cat`, whatever it is an alias
-    /// of. Nil for a whole document.
+    /// The last token of a reference as written: `Cat` for `#/components/schemas/Cat`, even if that is an alias. For a
+    /// reference to a whole document, the last token of `place`.
     static func name(endOf reference: String, to place: SchemaPlace) -> String? {
         guard let hash = reference.utf8.firstIndex(of: UInt8(ascii: "#")) else { return place.pointer.tokens.last }
         let fragment = String(decoding: PercentEncoding.decoded(reference.utf8[hash...].dropFirst()), as: UTF8.self)
@@ -242,7 +244,7 @@ struct JSONSchemaReader {
 
     func destination(of reference: String) -> SchemaPlace? { try? source.place(of: reference, in: place.document) }
 
-    // MARK: Failures
+    // MARK: Errors
 
     func wrongType(_ keyword: String, _ wanted: String, _ found: JSONValue) -> NightjarError {
         failure("\(quoted(keyword)) must be \(wanted), found \(found.typeName)")
@@ -254,13 +256,13 @@ struct JSONSchemaReader {
         NightjarError(.invalidArgument, "the schema\(JSONSchemaReader.words(for: place)): \(what)")
     }
 
-    /// One that no document is read in spite of.
+    /// Records an error that cannot be ignored.
     private mutating func fatal(_ error: NightjarError) -> NightjarError {
         end = error
         return error
     }
 
-    /// Whether it is only noted that a rule of a document's cannot be looked at.
+    /// Records a note and returns true if the error can be ignored, which requires a third-party document.
     mutating func passes(over error: NightjarError) -> Bool {
         guard dialect != nil, end == nil else { return false }
         note(error.message)

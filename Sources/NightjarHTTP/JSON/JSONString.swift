@@ -1,9 +1,9 @@
 import NIOCore
 
 extension ByteBuffer {
-    /// Writes a text as a JSON string with its quotes. RFC 8259 section 7.
+    /// Writes a text as a quoted JSON string. RFC 8259 section 7.
     ///
-    /// Escaped is what must be, and DEL, which no terminal shows.
+    /// Escapes only the characters that must be escaped, and DEL because it is invisible in terminals.
     mutating func writeJSONString(_ text: String) {
         var text = text
         writeStaticString("\"")

@@ -1,11 +1,11 @@
 extension JSONValue {
-    /// Whether a number is a whole number of times another, in decimals as they are written: 0.3 is three times 0.1, whatever
-    /// binary fractions make of that. Exact for integers; a double is the shortest decimal that stands for it.
+    /// True if a number is an integral multiple of `divisor` in decimal arithmetic: 0.3 is a multiple of 0.1 although
+    /// their binary fractions are not. Exact for integers. A double is represented by its shortest decimal.
     func isMultiple(of divisor: JSONValue) -> Bool {
         guard let value = Decimal(self), let divisor = Decimal(divisor), divisor.digits > 0 else { return false }
         if value.digits == 0 { return true }
         if value.exponent >= divisor.exponent {
-            // digits * 10^n mod divisor.digits, without the number becoming large.
+            // Compute digits * 10^n mod divisor.digits step by step to avoid an overflow.
             var remainder = value.digits % divisor.digits
             for _ in 0..<(value.exponent - divisor.exponent) where remainder != 0 {
                 remainder = (remainder * 10) % divisor.digits
@@ -21,7 +21,7 @@ extension JSONValue {
         return value.digits % unit == 0
     }
 
-    /// A number without its sign: at most 20 digits, and the power of ten that they are multiplied with.
+    /// The magnitude of a number: at most 20 digits and a power of ten.
     private struct Decimal {
         var digits: UInt128 = 0
         var exponent = 0
@@ -38,7 +38,7 @@ extension JSONValue {
                     switch byte {
                     case UInt8(ascii: "."): isFraction = true
                     case UInt8(ascii: "e"):
-                        // "e+308": the sign is part of it.
+                        // In "e+308" the sign belongs to the exponent.
                         exponent += Int(String(Substring(rest))) ?? 0
                         rest = rest.suffix(0)
                     default:
@@ -51,9 +51,9 @@ extension JSONValue {
         }
     }
 
-    /// Looks for equal values, as ``isSame(as:)`` has them, in about as much time as writing them takes.
+    /// Finds equal values (see ``isSame(as:)``) in about the time that encoding them takes.
     struct Equals {
-        /// Steps left; below 0: it gave up.
+        /// Steps left. Negative if the search gave up.
         var budget: Int
 
         mutating func firstPair(in elements: [JSONValue]) -> (Int, Int)? {
@@ -68,7 +68,7 @@ extension JSONValue {
         }
     }
 
-    /// Bytes that are the same for values that are the same.
+    /// A byte string that is equal for equal values.
     private static func key(of value: JSONValue) -> [UInt8] {
         enum Work {
             case value(JSONValue)

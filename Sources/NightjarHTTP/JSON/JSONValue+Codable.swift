@@ -1,7 +1,7 @@
 extension JSONValue {
-    /// This value, or the part of it that `pointer` names, as a type.
+    /// Decodes this value, or the part of it at `pointer`.
     ///
-    /// - Throws: `decoding` with the path, what was expected and what was found.
+    /// - Throws: `decoding` with the path, the expected and the found type.
     public func decode<Value: Decodable>(
         _ type: Value.Type, at pointer: JSONPointer = JSONPointer(), _ options: JSONDecodingOptions = .init()
     ) throws(NightjarError) -> Value {
@@ -17,14 +17,14 @@ extension JSONValue {
     }
 }
 
-/// A type of which nothing need be there. Decodes from any JSON, and from an answer without a body.
+/// A type without contents. Decodes from any JSON value and from a response without a body.
 public struct Empty: Codable, Sendable, Hashable {
     public init() {}
     public init(from decoder: any Decoder) {}
     public func encode(to encoder: any Encoder) throws { _ = encoder.container(keyedBy: JSONKey.self) }
 }
 
-/// JSON's `null` as a value that is there: in a request, an optional that is nil is left out.
+/// JSON's `null` as an explicit value. In a request, an optional that is nil is omitted instead.
 public struct Null: Codable, Sendable, Hashable {
     public init() {}
 
@@ -41,14 +41,14 @@ public struct Null: Codable, Sendable, Hashable {
     }
 }
 
-/// What stands for nothing in this type: nil, ``Empty``. Nil for a type that something must be there for.
+/// The value of a type that represents a missing value: nil or ``Empty``. Nil for other types.
 func absent<Value>(_ type: Value.Type) -> Value? {
     if let type = type as? any ExpressibleByNilLiteral.Type { return type.init(nilLiteral: ()) as? Value }
     return Empty() as? Value
 }
 
 extension NightjarError {
-    /// What a type's `init(from:)` threw.
+    /// Wraps an error that a type's `init(from:)` threw.
     init(reading error: any Error) {
         switch error {
         case let error as NightjarError: self = error
@@ -66,7 +66,7 @@ extension NightjarError {
         }
     }
 
-    /// Somebody else's message, for within one of ours.
+    /// A message from outside the library, escaped and truncated to be embedded in an error message.
     static func line(_ text: String) -> String { String(quoted(text, limit: 200).dropFirst().dropLast()) }
 }
 

@@ -1,4 +1,4 @@
-// Values written in a program: `["id": 42, "tags": ["a", "b"], "draft": true]`. Null is written `.null`.
+// Literals: `["id": 42, "tags": ["a", "b"], "draft": true]`. Null is written `.null`.
 
 extension JSONValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral {
     public init(booleanLiteral value: Bool) { self = .bool(value) }

@@ -1,16 +1,16 @@
 import CSimdjson
 
-/// A JSON text as a value. RFC 8259.
+/// A JSON value. RFC 8259.
 ///
-/// For what is read once and is small: configurations, error bodies. Object members keep their order and may repeat. Texts
-/// and names are compared by their code points, and not by Swift's canonical equivalence.
+/// Intended for small documents that are read once, such as configurations and error bodies. Object members keep their
+/// order and may repeat. Strings and names are compared by code points, not by Swift's canonical equivalence.
 public enum JSONValue: Sendable, Equatable {
     case null
     case bool(Bool)
     case integer(Int64)
-    /// Above the range of ``integer(_:)``.
+    /// An integer above the range of ``integer(_:)``.
     case unsigned(UInt64)
-    /// Also integers beyond 64 bits.
+    /// Also used for integers beyond 64 bits.
     case number(Double)
     case string(String)
     case array([JSONValue])
@@ -42,7 +42,7 @@ public enum JSONValue: Sendable, Equatable {
         }
     }
 
-    /// - Throws: `decoding` with the place and what was wanted there; also beyond 1024 levels.
+    /// - Throws: `decoding` with the position and the reason. Also beyond 1024 levels of nesting.
     public init(parsing text: UnsafeRawBufferPointer) throws(NightjarError) {
         self = try JSONValue.parse(text) { (tape, strings) throws(NightjarError) in
             // A value takes one or two words of the tape, and up to 128 bytes while its array grows.
@@ -53,9 +53,9 @@ public enum JSONValue: Sendable, Equatable {
         }
     }
 
-    /// Whether a text is JSON, without a value of it being made.
+    /// Checks that a text is JSON without creating a value.
     ///
-    /// - Throws: as reading it would.
+    /// - Throws: the same errors as ``init(parsing:)-(UnsafeRawBufferPointer)``.
     static func check(_ text: UnsafeRawBufferPointer) throws(NightjarError) { try parse(text) { _, _ in } }
 
     private static func parse<Result>(
@@ -89,9 +89,9 @@ public enum JSONValue: Sendable, Equatable {
         self = try result.get()
     }
 
-    /// An object of texts: names in the order in which they first come; one that comes again has a list.
+    /// Creates an object with string members, in the order in which names first occur. A repeated name gets an array.
     ///
-    /// - Parameter isSame: whether two names are one; nil: those of the same bytes.
+    /// - Parameter isSame: compares two names. Nil compares their bytes.
     public init(
         items: some Sequence<(name: String, value: String)>, comparing isSame: ((String, String) -> Bool)? = nil
     ) {
@@ -111,13 +111,13 @@ public enum JSONValue: Sendable, Equatable {
         self = .object(members)
     }
 
-    /// The value of the first member of that name; nil also for what is no object.
+    /// The value of the first member with this name. Nil also if this is not an object.
     public subscript(_ name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.name.isExactly(name) }?.value
     }
 
-    /// What it is, for messages: "an object".
+    /// The type, for messages: "an object".
     public var typeName: String {
         switch self {
         case .null: "null"
@@ -136,11 +136,11 @@ public enum JSONValue: Sendable, Equatable {
     }
 }
 
-/// Reads simdjson's tape, whose format CSimdjson.h tells. The parser has checked it, and its depth.
+/// Reads simdjson's tape, whose format CSimdjson.h describes. The parser has validated it and limited its depth.
 ///
-/// A loop: how deep a text nests must not decide how much of the host's stack is used.
+/// The reader is iterative, so that a deeply nested text cannot exhaust the host's stack.
 private struct TapeReader {
-    /// A container whose end has not come yet.
+    /// A container whose end has not been read yet.
     private struct Open {
         let isObject: Bool
         var name: String?

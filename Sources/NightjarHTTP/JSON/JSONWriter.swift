@@ -1,11 +1,11 @@
 import NIOCore
 
 extension JSONValue {
-    /// The value as a JSON text without white space, members in their order. RFC 8259.
+    /// Encodes the value as a JSON text without white space. Members keep their order. RFC 8259.
     ///
-    /// Integers and doubles are written so that they are read back as they were.
+    /// Integers and doubles are written such that reading them returns the same value.
     ///
-    /// - Throws: `invalid_request` for a number that JSON has no word for, with its place.
+    /// - Throws: `invalid_request` with the path if a number is infinite or NaN.
     public func encoded() throws(NightjarError) -> ByteBuffer {
         var writer = JSONWriter()
         try writer.write(self)
@@ -13,7 +13,7 @@ extension JSONValue {
     }
 }
 
-/// Writes JSON. A loop: how deep a value nests must not decide how much of the host's stack is used.
+/// Writes JSON. The writer is iterative, so that a deeply nested value cannot exhaust the host's stack.
 private struct JSONWriter {
     /// A container of which `next` elements have been written.
     private enum Open {
@@ -50,7 +50,7 @@ private struct JSONWriter {
         }
     }
 
-    /// Writes a scalar, or the beginning of a container.
+    /// Writes a scalar, or opens a container.
     private mutating func begin(_ value: JSONValue) throws(NightjarError) {
         switch value {
         case .null: buffer.writeStaticString("null")
@@ -60,7 +60,7 @@ private struct JSONWriter {
         case .number(let number):
             guard number.isFinite else {
                 let place = path.isEmpty ? "" : " at \(quoted(path, limit: 300))"
-                throw NightjarError(.invalidRequest, "the JSON\(place) holds \(number), which no JSON number is")
+                throw NightjarError(.invalidRequest, "the JSON\(place) contains \(number), which JSON cannot represent")
             }
             buffer.writeString(String(number))
         case .string(let text): buffer.writeJSONString(text)
@@ -73,7 +73,7 @@ private struct JSONWriter {
         }
     }
 
-    /// Of the value that is being written.
+    /// The path of the value being written.
     private var path: String {
         let tokens = open.map { container in
             switch container {

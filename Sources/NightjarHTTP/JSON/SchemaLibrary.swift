@@ -1,19 +1,18 @@
-/// The schemas of documents that refer to each other: each is read when it is first needed, and kept once, however many
-/// refer to it.
+/// The schemas of documents that refer to each other. Each schema is read on first use and stored once.
 public struct SchemaLibrary: ~Copyable, Sendable {
     private let source: any SchemaSource
     private let dialect: JSONSchema.Dialect
     private let maximum: Int
     private let arena = JSONSchema.Arena()
-    /// The rest of the budget for reading all schemas together.
+    /// The remaining budget for reading all schemas.
     private var work: Int
-    /// Of those that are read, where a reference leads to.
+    /// The schemas that have been read and that references may reach.
     private var known: [SchemaPlace: JSONSchema.Index] = [:]
 
     /// - Parameters:
-    ///   - maximum: schemas that are kept. What goes beyond is an error of who asks for it.
-    ///   - work: JSON values that reading all schemas may make, and names of 64 bytes that it may look up; one limit for
-    ///     all of them, because each `$ref` can lead to a value that aliases multiply.
+    ///   - maximum: the most schemas that are stored. Reading more is an error.
+    ///   - work: the budget for reading all schemas: JSON values that may be created and names of 64 bytes that may be
+    ///     looked up. It is shared by all schemas, because each `$ref` can lead to a value that aliases multiply.
     public init(
         _ source: any SchemaSource, dialect: JSONSchema.Dialect, maximum: Int, work: Int = SchemaLibrary.leastWork
     ) {
@@ -23,12 +22,13 @@ public struct SchemaLibrary: ~Copyable, Sendable {
         self.work = work
     }
 
-    /// A limit of ``init(_:dialect:maximum:work:)`` for small documents.
+    /// The budget for small documents, see ``init(_:dialect:maximum:work:)``.
     public static let leastWork = 1_000_000
 
-    /// The schema at a place. The first time it may take long. Other threads may use the schemas that they have meanwhile.
+    /// Returns the schema at a place. The first call may take long. Meanwhile, other threads may use the schemas they
+    /// have.
     ///
-    /// - Throws: as ``JSONSchema/init(at:in:dialect:)``, each time anew.
+    /// - Throws: the errors of ``JSONSchema/init(at:in:dialect:)``, on each call.
     public mutating func schema(at place: SchemaPlace) throws(NightjarError) -> JSONSchema {
         if let root = known[place] { return JSONSchema(arena, root) }
         let root = try JSONSchemaReader.read(
@@ -37,6 +37,6 @@ public struct SchemaLibrary: ~Copyable, Sendable {
         return JSONSchema(arena, root)
     }
 
-    /// Schemas that are kept, `true` and `false` among them.
+    /// The number of stored schemas, including `true` and `false`.
     var count: Int { arena.count }
 }

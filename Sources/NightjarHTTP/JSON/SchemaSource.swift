@@ -1,6 +1,6 @@
-/// Where a schema is: in which document, and where in that.
+/// The place of a schema: a document and a position in it.
 public struct SchemaPlace: Sendable, Hashable, CustomStringConvertible {
-    /// As the ``SchemaSource`` names it; empty for the only one there is.
+    /// The document's name in the ``SchemaSource``. Empty if there is only one document.
     public var document: String
     public var pointer: JSONPointer
 
@@ -18,19 +18,19 @@ public struct SchemaPlace: Sendable, Hashable, CustomStringConvertible {
         pointer.hash(into: &hasher)
     }
 
-    /// `api.json#/components/schemas/User`
+    /// For example `api.json#/components/schemas/User`.
     public var description: String { "\(document)#\(pointer)" }
 }
 
-/// Documents that schemas are in and refer to each other across.
+/// Documents that contain schemas and references between them.
 public protocol SchemaSource: Sendable {
-    /// The schema there.
+    /// Returns the schema at a place.
     ///
-    /// - Parameter limit: JSON values that may still be made of the documents; what is made is subtracted.
-    /// - Throws: `invalid_argument`, naming the place; also where the limit is exceeded.
+    /// - Parameter limit: the number of JSON values that may still be created from the documents. Decremented.
+    /// - Throws: `invalid_argument`, naming the place. Also if the limit is exceeded.
     func schema(at place: SchemaPlace, limit: inout Int) throws(NightjarError) -> JSONValue
 
-    /// Where a `$ref` of a document leads.
+    /// Resolves a `$ref` of a document.
     ///
     /// - Throws: `invalid_argument`, naming the reference.
     func place(of reference: String, in document: String) throws(NightjarError) -> SchemaPlace

@@ -1,17 +1,17 @@
-/// Keeps calls from a server that fails most of them, until one call has found it well.
+/// Stops calls to a server that fails most of them, until a probe succeeds.
 ///
 ///     closed ──too many fail──▶ open ──time──▶ half open ──probe succeeds──▶ closed
 ///                                 ▲────────probe fails───┘
 ///
-/// One probe is out at a time. Moments are nanoseconds of a clock that does not jump.
+/// One probe is in flight at a time. Times are nanoseconds of a monotonic clock.
 public struct CircuitBreaker: Sendable {
     public struct Settings: Sendable, Equatable {
-        /// The share of calls that fails, from 0 to 1, from which on the breaker opens.
+        /// The fraction of failed calls, from 0 to 1, at which the breaker opens.
         public var failureRate = 0.5
-        /// Fewer calls than this in the window prove nothing.
+        /// The minimum number of calls in the window before the breaker may open.
         public var minimumCalls = 20
         public var window = Duration.seconds(10)
-        /// How long nobody is let through before the probe.
+        /// How long the breaker stays open before a probe is admitted.
         public var rest = Duration.seconds(5)
 
         public init() {}
@@ -19,7 +19,7 @@ public struct CircuitBreaker: Sendable {
 
     public enum Visible: Sendable, Equatable { case closed, open, halfOpen }
 
-    /// Handed back with the call's end. What began before the breaker last changed says nothing about what is now.
+    /// Returned when the call ends. A call that began before the last change of state is ignored.
     public struct Pass: Sendable, Equatable {
         public let isProbe: Bool
         fileprivate let epoch: UInt64
@@ -27,15 +27,15 @@ public struct CircuitBreaker: Sendable {
 
     public enum Admission: Sendable, Equatable {
         case pass(Pass)
-        /// - Parameter retryAfter: when the next probe may go, zero while one is out.
+        /// - Parameter retryAfter: the time until the next probe. Zero while a probe is in flight.
         case refuse(retryAfter: Duration)
     }
 
     public enum Ending: Sendable {
         case succeeded
-        /// The server's fault: no connection, no answer, or one of 5xx.
+        /// The server failed: no connection, no response, or a 5xx response.
         case failed
-        /// Says nothing of the server: cancelled, refused before it was sent.
+        /// The call says nothing about the server: it was cancelled, or rejected before it was sent.
         case withoutVerdict
     }
 
@@ -59,7 +59,7 @@ public struct CircuitBreaker: Sendable {
         }
     }
 
-    /// What ``admit(now:)`` would say: nil to let the call pass.
+    /// What ``admit(now:)`` would refuse with. Nil if it would admit the call.
     public func refusal(now: UInt64) -> Duration? {
         switch state {
         case .closed, .halfOpen(probeIsOut: false): nil
@@ -68,13 +68,13 @@ public struct CircuitBreaker: Sendable {
         }
     }
 
-    /// Whether it says to everyone what a new one says.
+    /// True if the breaker behaves like a new one.
     public func isIdle(now: UInt64) -> Bool {
         guard case .closed = state else { return false }
         return record.counts(now: now).calls == 0
     }
 
-    /// A call wants to begin. Each pass is given back with ``ended(_:_:now:)``.
+    /// A call wants to start. Each pass must be returned with ``ended(_:_:now:)``.
     public mutating func admit(now: UInt64) -> Admission {
         if let wait = refusal(now: now) { return .refuse(retryAfter: wait) }
         if case .closed = state { return .pass(Pass(isProbe: false, epoch: epoch)) }
@@ -82,7 +82,7 @@ public struct CircuitBreaker: Sendable {
         return .pass(Pass(isProbe: true, epoch: epoch))
     }
 
-    /// - Returns: true when others may be let through that were refused.
+    /// - Returns: true if calls that were refused may now be admitted.
     @discardableResult
     public mutating func ended(_ pass: Pass, _ ending: Ending, now: UInt64) -> Bool {
         guard pass.epoch == epoch else { return false }
@@ -104,7 +104,7 @@ public struct CircuitBreaker: Sendable {
             open(now)
             return false
         case (.halfOpen, .withoutVerdict):
-            // The next who asks is the probe.
+            // The next call becomes the probe.
             change(to: .halfOpen(probeIsOut: false))
             return true
         }
@@ -118,7 +118,7 @@ public struct CircuitBreaker: Sendable {
     }
 }
 
-/// Calls and failures of the last while, counted in ten slices of it, the oldest of which is forgotten as a whole.
+/// Counts calls and failures in a sliding window of ten slices. The oldest slice is dropped as a whole.
 private struct FailureWindow: Sendable {
     private struct Slice: Sendable {
         var number: UInt64 = 0

@@ -1,53 +1,53 @@
-/// Decides when an exchange may begin: by rate, by how many are under way, and by whether the server works. One for
-/// an origin or a named group.
+/// Decides when an exchange may start, by rate, concurrency and the state of the circuit breaker. One gate per origin
+/// or named group.
 ///
 ///     arrive ──▶ enter ───────────────────────▶ left
-///        ├─────▶ wait ──▶ enter, in the order of arrival
+///        ├─────▶ wait ──▶ enter, in order of arrival
 ///        └─────▶ refuse  └──▶ refuse
 ///
-/// Each id that arrives enters or is refused once, unless it gives up before. Who waits is told by the answers to later
-/// events, so each of these is carried out. Moments are nanoseconds of a clock that does not jump.
+/// Each ID that arrives enters or is refused exactly once, unless it gives up first. Waiters are released by the
+/// results of later events, all of which must be carried out. Times are nanoseconds of a monotonic clock.
 ///
-/// What nobody set and no server asked for costs nothing: then everyone enters, without an allocation.
+/// Without limits every exchange enters, without an allocation.
 public struct LimitGate: Sendable {
     public typealias ID = UInt64
 
     public struct Settings: Sendable, Equatable {
         public var rate: RateLimiter.Rate?
-        /// How many are under way at once; at least 1.
+        /// The maximum number of concurrent exchanges, at least 1.
         public var concurrency: Int?
         public var breaker: CircuitBreaker.Settings?
-        /// Whether what answers say of their server's count is heeded; a Retry-After always is.
+        /// Whether rate limit fields in responses are respected. Retry-After is respected regardless.
         public var learns = true
         public var maximumWaiting = 1000
-        /// The longest wait that a server can ask for and that calls wait. Calls fail at once, with the time in their error,
-        /// if the server's window is over later than that.
+        /// The longest wait that a server may ask for. If the server's window ends later, calls fail immediately and
+        /// their error contains the wait.
         public var longestWait = Duration.seconds(60)
 
         public init() {}
     }
 
-    /// Handed back with the exchange's end.
+    /// Returned when the exchange ends.
     public struct Pass: Sendable, Equatable {
-        /// This exchange shows whether the server works again.
+        /// True if this exchange probes whether the server works again.
         public var isProbe: Bool { breaker?.isProbe ?? false }
         fileprivate let breaker: CircuitBreaker.Pass?
         fileprivate let enteredAt: UInt64
         fileprivate var isAnswered = false
     }
 
-    /// What somebody waits for.
+    /// What the queue is waiting for.
     public enum Hold: Sendable, Equatable {
         case concurrency
         case rate(RateLimiter.Cause)
-        /// The one exchange that shows whether the server works again.
+        /// The probe that finds out whether the server works again.
         case probe
     }
 
     public enum Arrival: Sendable, Equatable {
-        /// Leave with ``left(_:_:now:)``.
+        /// Start the exchange, and report its end with ``left(_:_:now:)``.
         case enter(Pass)
-        /// Until a ``Release`` names the id, or it gives up.
+        /// Wait until a ``Release`` names the ID, or give up.
         case wait
         case refuse(Refusal)
     }
@@ -63,9 +63,9 @@ public struct LimitGate: Sendable {
     private var limiter: RateLimiter
     private var breaker: CircuitBreaker?
     private var line = WaitingLine()
-    /// What the first in line waits for.
+    /// What the first waiter waits for.
     private var hold = Hold.concurrency
-    /// What the server asked for when it was last looked through who in line waits for nothing.
+    /// The server's limit when the queue was last checked for waiters that would wait in vain.
     private var judged: UInt64 = 0
 
     public init(_ settings: Settings = Settings()) {
@@ -74,34 +74,34 @@ public struct LimitGate: Sendable {
         breaker = settings.breaker.map { CircuitBreaker($0) }
     }
 
-    // MARK: What is to be seen
+    // MARK: State
 
     public var waiting: Int { line.count }
     public var holds: Hold? { line.isEmpty ? nil : hold }
     public var circuit: CircuitBreaker.Visible { breaker?.visible ?? .closed }
 
-    /// The moment until which the server asked for a pause; nil when there is none.
+    /// The end of the pause that the server asked for. Nil if there is none.
     public func pausedUntil(now: UInt64) -> UInt64? { limiter.pausedUntil > now ? limiter.pausedUntil : nil }
 
-    /// When ``timerFired(now:)`` has to be told next.
+    /// When ``timerFired(now:)`` must be called next.
     public var deadline: UInt64? {
         guard !line.isEmpty, case .rate = hold else { return nil }
         return limiter.admits
     }
 
-    /// Whether a new one would say the same to everyone.
+    /// True if the gate behaves like a new one.
     public func isIdle(now: UInt64) -> Bool {
         inside == 0 && line.isEmpty && limiter.isIdle(now: now) && breaker?.isIdle(now: now) ?? true
     }
 
     // MARK: Events
 
-    /// An exchange wants to begin.
+    /// An exchange wants to start.
     ///
     /// - Parameters:
-    ///   - id: not used by another that waits.
-    ///   - deadline: that of its call.
-    ///   - ignoresPause: enters during a pause that the server asked for, if nothing else holds it back.
+    ///   - id: must not be in use by a waiter.
+    ///   - deadline: the deadline of its call.
+    ///   - ignoresPause: enter during a pause that the server asked for, if nothing else prevents it.
     public mutating func arrive(_ id: ID, deadline: UInt64?, ignoresPause: Bool = false, now: UInt64) -> Arrival {
         if let wait = breaker?.refusal(now: now) { return .refuse(.circuitIsOpen(retryAfter: wait)) }
         if ignoresPause, let pass = passDuringPause(now) { return .enter(pass) }
@@ -118,7 +118,7 @@ public struct LimitGate: Sendable {
         return .wait
     }
 
-    /// An exchange has ended. Each pass is given back once.
+    /// An exchange has ended. Each pass is returned once.
     public mutating func left(_ pass: Pass, _ ending: CircuitBreaker.Ending, now: UInt64) -> [Release] {
         assert(inside > 0, "more have left than entered")
         inside = max(inside - 1, 0)
@@ -130,18 +130,18 @@ public struct LimitGate: Sendable {
         return admit(now)
     }
 
-    /// Who waits was cancelled, or has no time left. One that does not wait is nothing.
+    /// A waiter was cancelled or has timed out. Ignored if `id` is not waiting.
     public mutating func gaveUp(_ id: ID, now: UInt64) -> [Release] {
         guard line.remove(id) else { return [] }
         return admit(now)
     }
 
-    /// An answer's head came. What it asks for holds for all who come later, and for who waits.
+    /// A response head has arrived. What it asks for applies to later exchanges and to all waiters.
     ///
     /// - Parameters:
-    ///   - pass: of the exchange that it answers; nil: one that did not enter here.
+    ///   - pass: the pass of the exchange. Nil if it did not enter through this gate.
     ///   - respectsRetryAfter: whether a Retry-After pauses the origin.
-    ///   - wallClock: seconds since 1970, where the answer does not say when it was made.
+    ///   - wallClock: seconds since 1970. Used if the response has no Date field.
     public mutating func received(
         _ pass: inout Pass?, status: Int, _ headers: Headers, respectsRetryAfter: Bool = true, now: UInt64,
         wallClock: @autoclosure () -> Double
@@ -158,7 +158,7 @@ public struct LimitGate: Sendable {
         return admit(now)
     }
 
-    /// Time has passed.
+    /// The timer has expired.
     public mutating func timerFired(now: UInt64) -> [Release] { admit(now) }
 
     // MARK: Steps
@@ -176,7 +176,7 @@ public struct LimitGate: Sendable {
         return releases
     }
 
-    /// What keeps the next from beginning.
+    /// What prevents the next exchange from starting. Nil if nothing does.
     private func blocks(_ now: UInt64) -> Hold? {
         if let limit = settings.concurrency, inside >= max(limit, 1) { return .concurrency }
         if breaker?.refusal(now: now) != nil { return .probe }
@@ -191,13 +191,13 @@ public struct LimitGate: Sendable {
         return Pass(breaker: own, enteredAt: now)
     }
 
-    /// Nil unless the server's pause is all that holds a call back.
+    /// Returns a pass if the server's pause is all that holds the call back. Otherwise nil.
     private mutating func passDuringPause(_ now: UInt64) -> Pass? {
         guard case .rate(.serverPause) = blocks(now), limiter.admitsIgnoringPause <= now else { return nil }
         return pass(now, ignoresPause: true)
     }
 
-    /// The server may have asked for more than it did when they came.
+    /// Refuses waiters that would wait in vain, because the server has since asked for a longer wait.
     private mutating func refuseWhoWaitsForNothing(_ now: UInt64) -> [Release] {
         guard limiter.serverAdmits != judged else { return [] }
         judged = limiter.serverAdmits
@@ -214,7 +214,7 @@ public struct LimitGate: Sendable {
         return zip(refused, waits).map { .refuse($0.id, .pastDeadline($1)) }
     }
 
-    /// What the server asks for, if that is too long to wait.
+    /// The wait that the server asks for, if it exceeds the maximum.
     private func longWait(_ now: UInt64) -> Duration? {
         let wait = now.wait(until: limiter.serverAdmits)
         return wait > settings.longestWait ? wait : nil
@@ -222,7 +222,8 @@ public struct LimitGate: Sendable {
 }
 
 extension RateLimiter {
-    /// How long who waits at this place has to, if that is no use: who begins at the deadline has no time to end.
+    /// The wait at this position of the queue, if it reaches the deadline. An exchange that starts at the deadline
+    /// could not complete.
     fileprivate func vainWait(place: Int, deadline: UInt64?, now: UInt64) -> Duration? {
         guard let deadline else { return nil }
         let moment = estimate(place: place, now: now)

@@ -1,54 +1,57 @@
 extension LimitGate {
-    /// Why an exchange does not begin.
+    /// Why an exchange was refused.
     public enum Refusal: Sendable, Equatable {
-        /// So many wait already.
+        /// The queue is full.
         case queueIsFull(maximum: Int)
-        /// Most calls failed of late.
+        /// The circuit is open because most calls failed recently.
         ///
-        /// - Parameter retryAfter: zero while one call finds out whether the server works again.
+        /// - Parameter retryAfter: zero while a probe is in flight.
         case circuitIsOpen(retryAfter: Duration)
-        /// Longer than ``Settings/longestWait``.
+        /// The wait exceeds ``Settings/longestWait``.
         case serverAsksForLongWait(Duration)
-        /// The wait, by the place in the queue, ends behind the call's deadline.
+        /// The estimated wait reaches the call's deadline.
         case pastDeadline(Duration)
     }
 }
 
 extension LimitGate.Refusal {
-    /// An open circuit is of the kind `server`: what the caller should do, and tell the user, is what a 503 asks for, and
-    /// like a 503 it may be retried. All others are `rate_limited`.
+    /// The error for the caller. An open circuit has the kind `server`, because it should be handled like a 503 and may
+    /// be retried like one. All others are `rate_limited`.
     ///
-    /// - Parameter name: of the origin or the group whose limit it is.
+    /// - Parameter name: the name of the origin or limit group.
     public func error(of name: String) -> NightjarError {
         switch self {
         case .queueIsFull(let maximum):
             NightjarError(
                 .rateLimited,
-                "\(maximum) calls wait already for the limit of \(name); start fewer at once, or let more wait")
+                "\(maximum) calls are already waiting for the limit of \(name); start fewer calls at once, or raise "
+                    + "max_waiting"
+            )
         case .circuitIsOpen(.zero):
             NightjarError(
                 .server,
-                "most calls to \(name) failed of late, and one is under way to find out whether it works again; try "
-                    + "again when it has ended")
+                "the circuit of \(name) is half-open: most calls failed recently and a probe is in flight; try "
+                    + "again when it has completed")
         case .circuitIsOpen(let wait):
             NightjarError(
-                .server, "most calls to \(name) failed of late, so none is sent; try again in \(wait.rounded) s",
+                .server, "the circuit of \(name) is open: most calls failed recently; try again in \(wait.rounded) s",
                 retryAfter: wait)
         case .serverAsksForLongWait(let wait):
             NightjarError(
                 .rateLimited,
-                "\(name) takes no calls for another \(wait.rounded) s, which is longer than calls wait; call again then, or "
+                "\(name) accepts no calls for \(wait.rounded) s, which exceeds the maximum wait; try again then, or "
                     + "raise retry.max_wait", retryAfter: wait)
         case .pastDeadline(let wait):
             NightjarError(
                 .rateLimited,
-                "the limit of \(name) lets this call begin in \(wait.rounded) s, behind its deadline; call again then, "
-                    + "or give it more time", retryAfter: wait)
+                "the limit of \(name) would let this call start in \(wait.rounded) s, after its deadline; try again "
+                    + "then, "
+                    + "or raise the timeout", retryAfter: wait)
         }
     }
 }
 
 extension Duration {
-    /// In seconds, rounded up to a tenth, so that nobody who waits that long comes too early.
+    /// Seconds, rounded up to a tenth, so that a caller who waits that long is not too early.
     package var rounded: Double { (inSeconds * 10).rounded(.up) / 10 }
 }

@@ -1,25 +1,26 @@
-/// What an answer says about how many more requests its server will take.
+/// The rate limit that a response reports.
 ///
-/// Read are `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers, of version 8 and later and of
-/// version 7), `RateLimit-Limit`, `-Remaining` and `-Reset` (earlier versions), and the same with `X-` before them.
+/// Reads `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers, version 7 and later),
+/// `RateLimit-Limit`, `-Remaining` and `-Reset` (earlier versions), and the same with the prefix `X-`.
 struct RateLimitFields: Equatable {
-    /// Requests that a whole window admits, where that is said.
+    /// The number of requests per window. Nil if not reported.
     var quota: Int?
     var remaining: Int
-    /// From now until the window ends.
+    /// The time until the window ends.
     var reset: Duration
 
-    /// Written out, for names put together would cost each answer an allocation.
+    /// Literal names, because composing them would cost an allocation per response.
     private static let names: [(quota: String, remaining: String, reset: String)] = [
         ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"),
         ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"),
     ]
 
-    /// 31 days, in seconds: the quota of a month. A longer window is taken for one of this length.
+    /// 31 days in seconds, for monthly quotas. A longer window is clamped to it.
     private static let longestReset: Int64 = 31 * 86_400
 
-    /// - Parameter now: seconds since 1970, for a server that names the moment and not the time of its answer.
-    /// - Returns: nil where nothing, or not enough, is said.
+    /// - Parameter now: seconds since 1970, for a server that reports the reset as an absolute time and sends no Date
+    ///   field.
+    /// - Returns: nil if the response does not report a remaining count and a reset.
     init?(_ headers: Headers, now: @autoclosure () -> Double) {
         guard headers.mayTellRateLimit else { return nil }
         if let text = headers["RateLimit"], let read = RateLimitFields(items: text, policy: headers["RateLimit-Policy"])
@@ -39,7 +40,8 @@ struct RateLimitFields: Equatable {
         return nil
     }
 
-    /// `"burst";r=0;t=3, "day";r=900;t=60000` or `limit=10, remaining=3, reset=50`: the one that leaves the least.
+    /// Parses `"burst";r=0;t=3, "day";r=900;t=60000` or `limit=10, remaining=3, reset=50`. The item with the fewest
+    /// remaining requests is used.
     private init?(items text: String, policy: String?) {
         var tightest: RateLimitFields?
         for item in text.split(separator: ",").prefix(16) {
@@ -66,8 +68,8 @@ struct RateLimitFields: Equatable {
         self.reset = .seconds(min(reset, RateLimitFields.longestReset))
     }
 
-    /// A number beyond 30 years is no length of time: it is a moment since 1970, in seconds, or beyond 30 millennia of
-    /// those in milliseconds.
+    /// Interprets a reset value. Values over 30 years are not durations: they are seconds since 1970, or milliseconds
+    /// if over 30,000 years.
     private static func reset(_ number: Int64, sentAt: Int64) -> Duration {
         guard number > 1_000_000_000 else { return .seconds(min(number, longestReset)) }
         let moment = number > 1_000_000_000_000 ? number / 1000 : number
@@ -78,7 +80,7 @@ struct RateLimitFields: Equatable {
         trimmed(item.prefix { $0 != ";" })
     }
 
-    /// Those with a number, `;`-separated.
+    /// The parameters with a numeric value, separated by `;`.
     private static func parameters(_ item: Substring) -> [Substring: Int64] {
         var found: [Substring: Int64] = [:]
         for parameter in item.split(separator: ";").prefix(16) {
@@ -94,7 +96,7 @@ struct RateLimitFields: Equatable {
         return front[...last]
     }
 
-    /// Digits at the front: `100, 100;w=60` says 100, and the fraction of `1.5` is dropped. One beyond 64 bits is cut.
+    /// Parses leading digits: `100, 100;w=60` is 100, and the fraction of `1.5` is ignored. Saturates at 64 bits.
     private static func number(_ text: some StringProtocol) -> Int64? {
         let digits = text.utf8.prefix(while: ASCII.isDigit)
         guard !digits.isEmpty else { return nil }
@@ -107,7 +109,8 @@ struct RateLimitFields: Equatable {
 }
 
 extension Headers {
-    /// Whether a name begins as those above do: most answers have none, and that is found out in one pass.
+    /// True if a name has one of the prefixes above. A fast path in one pass, because most responses have no such
+    /// field.
     fileprivate var mayTellRateLimit: Bool {
         (0..<count).contains { index in
             withBytes(at: index) { name, _ in
@@ -124,7 +127,7 @@ extension String {
     fileprivate var replacingCommas: String { String(map { $0 == "," ? ";" : $0 }) }
 }
 
-/// When an answer was made, by its server's clock where that is told.
+/// When a response was generated, by the server's clock if there is a Date field.
 private enum HTTPMoment {
     static func of(_ headers: Headers, now: Double) -> Int64 {
         if var text = headers["Date"], let date = text.withUTF8({ CookieDate.parse(UnsafeRawBufferPointer($0)) }) {

@@ -1,27 +1,28 @@
-/// When the next request may go to an origin: by a rate that is set, and by what the origin's answers say.
+/// Decides when the next request may be sent to an origin, by a configured rate and by what the origin's responses
+/// report.
 ///
-/// Who has to wait takes nothing and asks again; who goes is told of with ``settled(isCounted:)``, once. What an answer
-/// says is left does not count the requests that are still under way, so these are taken off it. Moments are nanoseconds
-/// of a clock that does not jump.
+/// A request that has to wait takes nothing and asks again. A request that is sent must be reported once with
+/// ``settled(isCounted:)``. The remaining count in a response does not include requests that are still in flight, so
+/// these are subtracted. Times are nanoseconds of a monotonic clock.
 public struct RateLimiter: Sendable {
     /// What a request waits for.
     public enum Cause: Sendable, Equatable {
-        /// The rate that is set.
+        /// The configured rate.
         case ownRate
-        /// The server counts requests, and says that few or none are left.
+        /// The server's count: few or no requests are left.
         case serverCount
-        /// The server asked for a pause.
+        /// A pause that the server asked for.
         case serverPause
     }
 
-    /// So many requests in so much time, as a bucket that refills steadily.
+    /// A number of requests per period, as a bucket that refills continuously.
     public struct Rate: Sendable, Equatable {
         public let count: Int
         public let period: Duration
-        /// Requests that may go at once after a pause.
+        /// The number of requests that may be sent at once after a pause.
         public let burst: Int
 
-        /// - Returns: nil for a rate at which nothing would ever go.
+        /// - Returns: nil if no request could ever be sent.
         public init?(count: Int, per period: Duration, burst: Int? = nil) {
             guard count > 0, period > .zero, (burst ?? 1) > 0 else { return nil }
             self.count = count
@@ -32,69 +33,70 @@ public struct RateLimiter: Sendable {
             self.slack = overflow ? .max : slack
         }
 
-        /// Nanoseconds from one request to the next.
+        /// Nanoseconds between two requests.
         fileprivate let interval: UInt64
-        /// How far the bucket may be from full.
+        /// The maximum deficit of the bucket in nanoseconds.
         fileprivate let slack: UInt64
     }
 
-    /// What the origin still takes in its own window.
+    /// The server's current window.
     private struct Window: Sendable {
-        /// The least that was told.
+        /// The lowest remaining count reported.
         var remaining: Int
-        /// The least that a response has told, and when it came.
+        /// The lowest remaining count that a response has reported, and when it arrived.
         var least: (remaining: Int, at: UInt64)
-        /// The most that was told, where the quota is not.
+        /// The highest remaining count reported, used if the quota is unknown.
         var most: Int
         var quota: Int?
         let end: UInt64
-        /// As far as it was seen.
+        /// The observed length.
         var length: Duration
-        /// Nothing was told yet: it is taken to be like the one before it.
+        /// Nothing has been reported for this window. It is assumed to be like the previous one.
         var isPresumed = false
-        /// Behind the last request that was spaced out.
+        /// The earliest time of the next spaced request.
         var next: UInt64 = 0
 
-        /// From here on requests are spread over the rest of the window, so that the last of it comes at its end and no
-        /// 429 before.
+        /// True if requests must be spread over the rest of the window, so that the last one is sent at its end and no
+        /// 429 occurs before.
         func isScarce(_ left: Int) -> Bool { left <= (quota.map { $0 / 10 } ?? 10) }
 
-        /// Whole seconds are all that servers count, and an answer takes its time: so much apart is still the same window.
+        /// True if `end` belongs to a later window. Servers count whole seconds and responses take time, so a small
+        /// difference is still the same window.
         ///
-        /// A request that was sent after a response with fewer requests left had come was counted after that response's: if
-        /// its own response has more left, the server has begun another window.
+        /// A request that was sent after a response with a lower remaining count arrived was counted after that
+        /// response's request. If its own response reports more, the server has started another window.
         ///
         /// - Parameters:
-        ///   - end: the end that a response tells.
-        ///   - sent: when its request was sent; nil: unknown.
+        ///   - end: the end that a response reports.
+        ///   - sent: when its request was sent. Nil if unknown.
         func isEarlier(than end: UInt64, _ remaining: Int, sent: UInt64?) -> Bool {
             if let sent, sent >= least.at, remaining > least.remaining { return true }
             return end > self.end.later(by: min(.seconds(2), length * 3 / 4))
         }
     }
 
-    /// Requests are not spread further apart than this, however long the server's window: the call would seem to hang
-    /// while the server still takes it.
+    /// The longest interval between spaced requests in nanoseconds, however long the server's window. A longer one
+    /// would make calls appear to hang while the server still accepts them.
     private static let longestSpacing: UInt64 = 5_000_000_000
 
     private let rate: Rate?
-    /// When the bucket is full again (the generic cell rate algorithm: one number instead of a count and its moment).
+    /// When the bucket will be full (generic cell rate algorithm: one number instead of a count and its time).
     private var fullAt: UInt64 = 0
-    /// The end of the pause that the server asked for; the moment may have passed.
+    /// The end of the pause that the server asked for. May be in the past.
     public private(set) var pausedUntil: UInt64 = 0
-    /// When the latest pause was asked for.
+    /// When the latest pause was requested.
     private var pausedAt: UInt64 = 0
     private var window: Window?
-    /// Requests that went, and are in no answer's count yet.
+    /// Requests that were sent and are not in any reported count yet.
     private var underWay = 0
 
-    /// - Parameter rate: nil to go by the answers alone.
+    /// - Parameter rate: the configured rate. Nil: only what responses report.
     public init(_ rate: Rate? = nil) { self.rate = rate }
 
-    /// A request wants to go.
+    /// A request wants to be sent.
     ///
-    /// - Parameter ignoresPause: the request goes during a pause that the server asked for.
-    /// - Returns: zero when it has been counted and goes now; otherwise how long to wait before asking again.
+    /// - Parameter ignoresPause: send it during a pause that the server asked for.
+    /// - Returns: zero if the request was counted and may be sent now. Otherwise how long to wait before asking again.
     public mutating func take(now: UInt64, ignoresPause: Bool = false) -> Duration {
         beginAnew(now)
         let moment = ignoresPause ? admitsIgnoringPause : admits
@@ -112,17 +114,17 @@ public struct RateLimiter: Sendable {
         return .zero
     }
 
-    /// A request that went was answered, or never will be.
+    /// A request that was sent has received a response, or never will.
     ///
-    /// - Parameter isCounted: its answer said what is left. Where it did not, the server may have counted it all the same.
+    /// - Parameter isCounted: its response reported a remaining count. Otherwise the server may still have counted it.
     public mutating func settled(isCounted: Bool) {
         underWay = max(underWay - 1, 0)
         guard !isCounted, let remaining = window?.remaining else { return }
         window?.remaining = max(remaining - 1, 0)
     }
 
-    /// Everybody who waited for the end of a window would go at once, and nothing be known of the next before their
-    /// answers: it is taken to be as long, and to admit as many.
+    /// Starts a new window when the current one has ended. It is assumed to have the same length and quota. Otherwise
+    /// all waiting requests would be sent at once, before the server reports anything about the new window.
     private mutating func beginAnew(_ now: UInt64) {
         guard let over = window, over.end <= now else { return }
         window = nil
@@ -133,31 +135,32 @@ public struct RateLimiter: Sendable {
             end: now.later(by: over.length), length: over.length, isPresumed: true)
     }
 
-    /// When the next request may go; the moment may have passed. An answer to those under way may bring it forward.
+    /// When the next request may be sent. May be in the past. Responses to requests in flight may make it earlier.
     public var admits: UInt64 { max(pausedUntil, windowAdmits(underWay), bucketAdmits) }
 
-    /// The same without the pause that the server asked for.
+    /// Like ``admits``, without the pause that the server asked for.
     var admitsIgnoringPause: UInt64 { max(windowAdmits(underWay), bucketAdmits) }
 
-    /// A request that began at `start` has succeeded. If it began after the pause was asked for, the server takes requests
-    /// again, and the pause is over.
+    /// A request that began at `start` has succeeded. If it began after the pause was requested, the server accepts
+    /// requests again and the pause ends.
     mutating func succeeded(since start: UInt64, now: UInt64) {
         if pausedUntil > now, start > pausedAt { pausedUntil = 0 }
     }
 
-    /// The same as far as it is the server's wish, whatever the answers to those under way say.
+    /// Like ``admits``, but only the part that the server demands, whatever the responses in flight will report.
     public var serverAdmits: UInt64 { max(pausedUntil, windowAdmits(0)) }
 
-    /// What ``admits`` comes from.
+    /// What determines ``admits``.
     public var cause: Cause {
         let windowAdmits = windowAdmits(underWay)
         if bucketAdmits > max(pausedUntil, windowAdmits) { return .ownRate }
         return pausedUntil >= windowAdmits ? .serverPause : .serverCount
     }
 
-    /// When a request goes that waits behind others, if nobody gives up and the server takes as many as it says, or more.
+    /// Estimates when a queued request can be sent, if no other request gives up and the server accepts as many as it
+    /// reports.
     ///
-    /// - Parameter place: how many go before it.
+    /// - Parameter place: the number of requests before it.
     public func estimate(place: Int, now: UInt64) -> UInt64 {
         var start = max(now, serverAdmits)
         if let window, window.end > now, place >= window.remaining { start = max(start, window.end) }
@@ -169,20 +172,20 @@ public struct RateLimiter: Sendable {
         return max(start, full > slack ? full - slack : 0)
     }
 
-    /// Whether it says to everyone what a new one says.
+    /// True if the limiter behaves like a new one.
     public func isIdle(now: UInt64) -> Bool {
         fullAt <= now && pausedUntil <= now && (window.map { $0.end <= now } ?? true)
     }
 
-    /// An answer's head came.
+    /// A response head has arrived.
     ///
     /// - Parameters:
-    ///   - sent: when its request was sent; nil: unknown.
-    ///   - learns: whether its count of requests is heeded, beside a Retry-After.
-    ///   - respectsRetryAfter: whether a Retry-After pauses the origin; see ``PauseScope``.
-    ///   - wallClock: seconds since 1970, where the answer does not say when it was made.
-    ///   - longestPause: a longer Retry-After concerns the resource and not the origin.
-    /// - Returns: whether it says what is left of a window.
+    ///   - sent: when its request was sent. Nil if unknown.
+    ///   - learns: whether rate limit fields are respected, besides Retry-After.
+    ///   - respectsRetryAfter: whether a Retry-After pauses the origin. See ``PauseScope``.
+    ///   - wallClock: seconds since 1970. Used if the response has no Date field.
+    ///   - longestPause: a longer Retry-After applies to the resource and not to the origin.
+    /// - Returns: true if the response reports a remaining count.
     @discardableResult
     public mutating func received(
         status: Int, _ headers: Headers, sent: UInt64? = nil, learns: Bool = true, respectsRetryAfter: Bool = true,
@@ -191,7 +194,7 @@ public struct RateLimiter: Sendable {
         if status == 429, respectsRetryAfter, let wait = RetryAfter.duration(headers, now: wallClock()), wait > .zero,
             PauseScope(status: status, wait: wait, longestWait: longestPause) == .origin
         {
-            // A response that was on its way meanwhile does not shorten the pause that a later one has asked for.
+            // A response that was already on its way does not shorten a pause that a later one has requested.
             pausedUntil = max(pausedUntil, now.later(by: wait))
             pausedAt = now
         }
@@ -210,8 +213,8 @@ public struct RateLimiter: Sendable {
                 quota: fields.quota, end: end, length: fields.reset)
             return true
         }
-        // The same window: answers overtake each other. It ends when it was to end, so that a window that slides becomes a
-        // new one in time.
+        // The same window: responses may arrive out of order. Its end is kept, so that a sliding window eventually
+        // becomes a new one.
         same.remaining = min(same.remaining, fields.remaining)
         if fields.remaining < same.least.remaining { same.least = (fields.remaining, now) }
         same.most = max(same.most, fields.remaining)

@@ -1,6 +1,6 @@
-/// Which calls a Retry-After field (RFC 9110 section 10.2.3) holds back.
+/// Which calls a Retry-After field delays. RFC 9110 section 10.2.3.
 ///
-/// | response | wait | held back |
+/// | response | wait | delayed |
 /// |---|---|---|
 /// | 429 | up to the longest wait | every call to the origin: the client sends too fast |
 /// | 429 | longer | calls for the same URL: a quota of that resource is used up |
@@ -10,7 +10,7 @@ public enum PauseScope: Sendable, Equatable {
     case resource
 
     /// - Parameter longestWait: ``RetrySettings/longestWait``.
-    /// - Returns: nil for a status that asks for no pause.
+    /// - Returns: nil for a status that does not request a pause.
     public init?(status: Int, wait: Duration, longestWait: Duration) {
         switch status {
         case 429: self = wait <= longestWait ? .origin : .resource
@@ -20,9 +20,9 @@ public enum PauseScope: Sendable, Equatable {
     }
 }
 
-/// The resources whose servers asked for a pause. Moments are nanoseconds of a clock that does not jump.
+/// The resources for which a server requested a pause. Times are nanoseconds of a monotonic clock.
 ///
-/// A success of the resource ends its pause: whatever the server meant, it answers again.
+/// A successful response for the resource ends its pause.
 public struct ResourcePauses: Sendable {
     /// One URL, without its fragment and user info.
     public struct Resource: Hashable, Sendable {
@@ -35,23 +35,24 @@ public struct ResourcePauses: Sendable {
         }
     }
 
-    /// A pause, and its resource as messages show it.
+    /// A pause, and the resource's name for messages.
     private struct Pause {
         var end: UInt64
         let name: String
     }
 
-    /// More than this many pauses at once mean a server in trouble as a whole; the pause that ends first is dropped.
+    /// The maximum number of pauses. More indicate that the server fails as a whole; the pause that ends first is
+    /// dropped.
     static let maximumCount = 1024
 
     private var pauses: [Resource: Pause] = [:]
 
     public init() {}
 
-    /// No pause is known; those that are over may still count.
+    /// True if there are no pauses. Expired pauses may still be counted.
     public var isEmpty: Bool { pauses.isEmpty }
 
-    /// A response for `url` asked for a pause. A pause that ends later stays.
+    /// A response for `url` requested a pause. A pause that ends later is kept.
     public mutating func pause(_ url: RequestURL, for wait: Duration, now: UInt64) {
         let end = now.later(by: wait)
         guard end > now else { return }
@@ -71,7 +72,7 @@ public struct ResourcePauses: Sendable {
         pauses[resource] = Pause(end: end, name: url.redacted)
     }
 
-    /// How long calls for `resource` are held back; nil: they are not.
+    /// How long calls for `resource` are delayed. Nil if they are not.
     public mutating func wait(for resource: Resource, now: UInt64) -> Duration? {
         guard let end = pauses[resource]?.end else { return nil }
         guard end > now else {
@@ -83,12 +84,12 @@ public struct ResourcePauses: Sendable {
 
     /// A call for `resource` has succeeded.
     ///
-    /// - Returns: whether that ended a pause.
+    /// - Returns: true if that ended a pause.
     public mutating func succeeded(_ resource: Resource) -> Bool {
         pauses.removeValue(forKey: resource) != nil
     }
 
-    /// The pauses that are not over.
+    /// The pauses that have not expired.
     public func all(now: UInt64) -> [(name: String, resource: Resource, wait: Duration)] {
         pauses.compactMap { resource, pause in
             pause.end > now ? (pause.name, resource, now.wait(until: pause.end)) : nil

@@ -1,6 +1,6 @@
 import DequeModule
 
-/// Who waits, first to last. Giving up costs the same whatever the place.
+/// A first-in, first-out queue of waiters. Removing a waiter costs the same at every position.
 struct WaitingLine: Sendable {
     struct Waiter: Sendable {
         let id: UInt64
@@ -8,8 +8,8 @@ struct WaitingLine: Sendable {
         fileprivate let ticket: UInt64
     }
 
-    /// With those who gave up, though never at the front; they are dropped when their turn comes, or when they are the
-    /// most.
+    /// Includes waiters that have given up, though never at the front. They are dropped when they reach the front or
+    /// when they outnumber the others.
     private var queue: Deque<Waiter> = []
     private var tickets: [UInt64: UInt64] = [:]
     private var next: UInt64 = 0
@@ -18,7 +18,7 @@ struct WaitingLine: Sendable {
     var isEmpty: Bool { queue.isEmpty }
     var first: Waiter? { queue.first }
 
-    /// Who waits already goes to the end.
+    /// Appends a waiter. If it is already waiting, it moves to the end.
     mutating func append(_ id: UInt64, deadline: UInt64?) {
         next &+= 1
         tickets[id] = next
@@ -32,15 +32,17 @@ struct WaitingLine: Sendable {
         tidy()
     }
 
-    /// - Returns: false for one who does not wait.
+    /// - Returns: false if `id` is not waiting.
     mutating func remove(_ id: UInt64) -> Bool {
         guard tickets.removeValue(forKey: id) != nil else { return false }
         tidy()
         return true
     }
 
-    /// - Parameter leaves: is asked in order, with the place each would have behind those who stay.
-    /// - Returns: who has left.
+    /// Removes the waiters for which `leaves` returns true. It is called in order, with the position that the waiter
+    /// would have among those that stay.
+    ///
+    /// - Returns: the removed waiters.
     mutating func removeAll(where leaves: (_ place: Int, Waiter) -> Bool) -> [Waiter] {
         var left: [Waiter] = []
         var stay: Deque<Waiter> = []
@@ -59,7 +61,7 @@ struct WaitingLine: Sendable {
     private func isWaiting(_ waiter: Waiter) -> Bool { tickets[waiter.id] == waiter.ticket }
 
     private mutating func tidy() {
-        // Keeps the queue within twice those who wait, at a constant cost for each.
+        // Keeps the queue within about twice the number of waiters, at amortized constant cost.
         if queue.count > 2 * tickets.count + 16 {
             queue = Deque(queue.filter(isWaiting))
         }

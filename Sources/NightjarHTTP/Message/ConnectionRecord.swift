@@ -1,15 +1,15 @@
-/// The connection that carried a call, as those may know it who look at the call later. Made once a connection.
+/// Describes the connection that carried a call, for inspection after the call. One instance per connection.
 public final class ConnectionRecord: Sendable, Equatable {
-    /// Tells the connections of a process apart.
+    /// The connection's number, unique in the process.
     public let number: Int
-    /// The address of the other end, or the path of its socket; nil where there is none.
+    /// The IP address of the peer or the path of its socket. Nil if unknown.
     public let peerAddress: String?
     public let peerPort: Int?
-    /// How long the look-up of the host's name took; nil for an address, and for a name that was known.
+    /// The duration of the DNS lookup. Nil if the host is an address or the name was cached.
     public let dns: Duration?
-    /// How long the connection took to open, without look-up and TLS.
+    /// The time to open the connection, without DNS lookup and TLS.
     public let connect: Duration?
-    /// How long the handshake of TLS took.
+    /// The duration of the TLS handshake.
     public let tls: Duration?
 
     public init(
@@ -24,7 +24,7 @@ public final class ConnectionRecord: Sendable, Equatable {
         self.tls = tls
     }
 
-    /// Address and port: `127.0.0.1:8080`, `[::1]:443`.
+    /// The peer's address and port: `127.0.0.1:8080`, `[::1]:443`.
     public var peer: String? {
         guard let peerAddress, let peerPort else { return peerAddress }
         let isVersion6 = peerAddress.utf8.contains(UInt8(ascii: ":"))

@@ -19,15 +19,15 @@ public enum FieldSyntax {
         bytes.allSatisfy(isValueByte)
     }
 
-    /// Where the run of token bytes that begins at `start` ends. Looks at eight bytes at a time, for names are letters and
-    /// hyphens, mostly.
+    /// Returns the end of the run of token bytes that begins at `start`. Checks eight bytes at a time, because names
+    /// consist mostly of letters and hyphens.
     @inline(__always)
     static func endOfToken(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
         var at = start
         while bytes.count - at >= 8 {
             let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self))
             at += (letterBytes(word) ^ highBits).trailingZeroBitCount / 8
-            // The one behind the letters, and there the colon most often.
+            // The byte after the letters is usually the colon.
             guard at < bytes.count, isTokenByte(bytes[at]) else { return at }
             at += 1
         }
@@ -35,7 +35,7 @@ public enum FieldSyntax {
         return at
     }
 
-    /// The high bit of each byte of `word` that is a letter.
+    /// Returns a word in which the high bit of each byte that is a letter in `word` is set.
     @inline(__always)
     private static func letterBytes(_ word: UInt64) -> UInt64 {
         let lower = word | 0x20 &* ones
@@ -45,8 +45,8 @@ public enum FieldSyntax {
         return fromA & ~beyondZ & ~word & highBits
     }
 
-    /// Where the run of value bytes that begins at `start` ends. Looks at eight bytes at a time, for values are long
-    /// and nearly all of their bytes are legal.
+    /// Returns the end of the run of value bytes that begins at `start`. Checks eight bytes at a time, because values
+    /// are long and nearly all of their bytes are legal.
     @inline(__always)
     static func endOfValue(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
         var at = start
@@ -68,30 +68,12 @@ public enum FieldSyntax {
     private static let ones: UInt64 = 0x0101_0101_0101_0101
     private static let highBits: UInt64 = 0x8080_8080_8080_8080
 
-    /// The high bit of each byte of `word` below 0x20 or equal to 0x7F. Only the lowest bit set can be relied on: the
-    /// borrow of a subtraction may mark bytes above a true one.
+    /// Returns a word in which the high bit of each byte that is below 0x20 or equal to 0x7F in `word` is set. Only the
+    /// lowest set bit is reliable: the borrow of a subtraction may also mark higher bytes.
     @inline(__always)
     private static func controlBytes(_ word: UInt64) -> UInt64 {
         let belowSpace = (word &- 0x20 &* ones) & ~word
         let delete = word ^ (0x7F &* ones)
         return (belowSpace | (delete &- ones) & ~delete) & highBits
-    }
-}
-
-/// A set of US-ASCII bytes, asked in two instructions.
-struct ByteSet: Sendable {
-    let low: UInt64
-    let high: UInt64
-
-    /// Bit n of `low` is byte n, bit n of `high` byte 64 + n.
-    @inline(__always)
-    init(low: UInt64, high: UInt64) {
-        self.low = low
-        self.high = high
-    }
-
-    @inline(__always)
-    func contains(_ byte: UInt8) -> Bool {
-        byte < 128 && (byte < 64 ? low : high) &>> UInt64(byte) & 1 == 1
     }
 }

@@ -1,9 +1,9 @@
 import Glibc
 
-/// Header or trailer fields in the order they came: one buffer of bytes and the ranges in it.
+/// Header or trailer fields in their original order: one buffer of bytes, and the ranges of names and values in it.
 ///
-/// Names and values lie in the buffer with a NUL behind each, so a C caller borrows them without a copy and a Swift
-/// caller pays for a `String` only when asking for one. Names compare without case (RFC 9110 section 5.1).
+/// Each name and value is followed by a NUL, so a C caller can borrow it without a copy. A Swift caller pays for a
+/// `String` only on access. Names are compared ignoring case (RFC 9110 section 5.1).
 public struct Headers: Sendable {
     struct Field: Sendable, Equatable {
         var name: Int32
@@ -30,10 +30,10 @@ public struct Headers: Sendable {
     public var count: Int { fields.count }
     public var isEmpty: Bool { fields.isEmpty }
 
-    /// Bytes of all names and values, without separators.
+    /// The total length of all names and values in bytes, without separators.
     public var byteCount: Int { fields.reduce(0) { $0 + Int($1.nameLength) + Int($1.valueLength) } }
 
-    /// Adds a field behind those already there. The caller has checked the syntax (``FieldSyntax``) and the size.
+    /// Appends a field. The caller must have checked its syntax (``FieldSyntax``) and size.
     package mutating func append(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
         let nameStart = bytes.count
         bytes.append(contentsOf: name)
@@ -46,12 +46,13 @@ public struct Headers: Sendable {
 
     // MARK: Field lines taken as they came
 
-    /// Where the first byte of the next ``adopt(lines:from:)`` will lie.
+    /// The offset at which the next ``adopt(lines:from:)`` stores its first byte.
     var end: Int { bytes.count }
 
     mutating func reserve(fields count: Int) { fields.reserveCapacity(count) }
 
-    /// Notes a field whose bytes ``adopt(lines:from:)`` will bring; positions count from the start of the buffer.
+    /// Records the ranges of a field whose bytes ``adopt(lines:from:)`` copies later. Offsets count from the start of
+    /// the buffer.
     @inline(__always)
     mutating func appendRange(name: Int, nameLength: Int, value: Int, valueLength: Int) {
         fields.append(
@@ -60,8 +61,8 @@ public struct Headers: Sendable {
                 value: Int32(truncatingIfNeeded: value), valueLength: Int32(truncatingIfNeeded: valueLength)))
     }
 
-    /// Copies whole field lines in one go. The NULs go where the colon and the end of line were, so the ranges of the
-    /// fields from index `first` on, noted before, need no second copy.
+    /// Copies whole field lines at once. NULs replace the colon and the line ending, so the ranges recorded for the
+    /// fields from index `first` remain valid.
     mutating func adopt(lines: UnsafeRawBufferPointer, from first: Int) {
         bytes.append(contentsOf: lines)
         bytes.withUnsafeMutableBytes { all in
@@ -72,9 +73,11 @@ public struct Headers: Sendable {
         }
     }
 
-    /// Appends a space and `more` to the value of the last field, whose bytes are the last in the buffer.
+    /// Appends a space and `more` to the value of the last field. The bytes of that field must be the last in the
+    /// buffer.
     ///
-    /// - Parameter more: has the grammar of a value and no blanks at its ends; an empty one changes nothing.
+    /// - Parameter more: bytes with the syntax of a field value, without leading or trailing blanks. If empty, nothing
+    ///   changes.
     mutating func extendLastValue(by more: UnsafeRawBufferPointer) {
         guard let last = fields.last, !more.isEmpty else { return }
         bytes.removeLast(bytes.count - Int(last.value) - Int(last.valueLength))
@@ -84,7 +87,7 @@ public struct Headers: Sendable {
         bytes.append(0)
     }
 
-    /// Field lines that we have written, so that they have the grammar.
+    /// Parses field lines that this library has written, so their syntax is valid.
     init(written lines: UnsafeRawBufferPointer) {
         self.init(reservingFields: 12, bytes: lines.count)
         func isBlank(_ index: Int) -> Bool { lines[index] == UInt8(ascii: " ") || lines[index] == UInt8(ascii: "\t") }
@@ -109,9 +112,9 @@ public struct Headers: Sendable {
 
     // MARK: Changing
 
-    /// Adds a field behind those already there.
+    /// Appends a field.
     ///
-    /// - Throws: ``ErrorKind/invalidRequest`` when name or value breaks the grammar (CR, LF and NUL among others).
+    /// - Throws: ``ErrorKind/invalidRequest`` if the name or value is invalid (contains CR, LF or NUL, for example).
     public mutating func add(_ name: String, _ value: String) throws(NightjarError) {
         try check(name: name, value: value)
         var name = name
@@ -121,9 +124,9 @@ public struct Headers: Sendable {
         }
     }
 
-    /// Adds a field of bytes that were one before, read back from where they were kept.
+    /// Appends a field from stored bytes.
     ///
-    /// - Returns: false when name or value breaks the grammar, or there is no room.
+    /// - Returns: false if the name or value is invalid, or if the headers would become too large.
     package mutating func restore(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) -> Bool {
         guard FieldSyntax.isToken(name), FieldSyntax.isValue(value),
             name.count + value.count < Headers.maximumBytes - bytes.count
@@ -132,7 +135,7 @@ public struct Headers: Sendable {
         return true
     }
 
-    /// Puts one field in the place of all of that name.
+    /// Replaces all fields of this name with one field.
     public mutating func set(_ name: String, _ value: String) throws(NightjarError) {
         try check(name: name, value: value)
         remove(name)
@@ -150,8 +153,8 @@ public struct Headers: Sendable {
         self = kept
     }
 
-    /// Bytes that ``add(_:_:)`` lets a value of this type grow to. No server takes a thousandth of it; it keeps the
-    /// ranges within their 32 bits.
+    /// The maximum size in bytes that ``add(_:_:)`` allows. Servers accept less than a thousandth of it. It keeps
+    /// offsets within 32 bits.
     static let maximumBytes = 16 << 20
 
     private func check(name: String, value: String) throws(NightjarError) {
@@ -162,7 +165,7 @@ public struct Headers: Sendable {
         guard FieldSyntax.isValue(value.utf8) else {
             throw NightjarError(
                 .invalidRequest,
-                "the value of header \"\(name)\" holds a control character, such as CR, LF or NUL; remove it")
+                "the value of header \"\(name)\" contains a control character such as CR, LF or NUL; remove it")
         }
         guard name.utf8.count + value.utf8.count < Headers.maximumBytes - bytes.count else {
             throw NightjarError(
@@ -205,7 +208,7 @@ public struct Headers: Sendable {
         }
     }
 
-    /// The name of the field at `index` as it came, in its case.
+    /// The name of the field at `index` in its original case.
     public func name(at index: Int) -> String {
         bytes.withUnsafeBytes { String(decoding: nameBytes(index, in: $0), as: UTF8.self) }
     }
@@ -214,26 +217,27 @@ public struct Headers: Sendable {
         bytes.withUnsafeBytes { String(decoding: valueBytes(index, in: $0), as: UTF8.self) }
     }
 
-    /// The value of the first field of that name; bytes that are not UTF-8 appear as U+FFFD.
+    /// The value of the first field of this name. Bytes that are not UTF-8 become U+FFFD.
     public subscript(_ name: String) -> String? {
         firstIndex(of: name).map(value(at:))
     }
 
-    /// All values of that name, in order.
+    /// The values of all fields of this name, in order.
     public func values(_ name: String) -> [String] {
         fields.indices.filter { isField($0, named: name) }.map(value(at:))
     }
 
-    /// Borrows name and value of the field at `index`, each with a NUL behind its last byte.
+    /// Calls `body` with the name and value of the field at `index`, each followed by a NUL.
     ///
-    /// The pointers are good as long as this value (or a copy of it that nobody changed) lives.
+    /// The pointers are valid as long as this value, or an unchanged copy of it, exists.
     public func withBytes<Result>(
         at index: Int, _ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Result
     ) -> Result {
         bytes.withUnsafeBytes { body(nameBytes(index, in: $0), valueBytes(index, in: $0)) }
     }
 
-    /// Borrows the fields whose names are of certain lengths, below 32 bytes: bit n of `lengths` is set for length n.
+    /// Calls `body` for each field whose name length is in `lengths`: bit n stands for length n. Names must be shorter
+    /// than 32 bytes.
     @inline(__always)
     func forEachField(
         ofLengths lengths: UInt32,
@@ -261,7 +265,7 @@ extension Headers: Sequence {
 }
 
 extension Headers: Equatable {
-    /// Same fields in the same order; names without case, values to the byte.
+    /// True if both have the same fields in the same order. Names are compared ignoring case, values by their bytes.
     public static func == (a: Headers, b: Headers) -> Bool {
         guard a.count == b.count else { return false }
         return a.bytes.withUnsafeBytes { inA in

@@ -1,20 +1,21 @@
-/// The value of a Content-Type field: `text/html; charset=utf-8`. RFC 9110 section 8.3.1, read as the WHATWG MIME
-/// Sniffing standard reads it (section 4.4): what is wrong with a parameter costs that parameter and nothing more. Spaces
-/// around the equals sign, for which browsers drop it, do not matter.
+/// The value of a Content-Type field: `text/html; charset=utf-8`. RFC 9110 section 8.3.1.
+///
+/// Parsed as the WHATWG MIME Sniffing standard (section 4.4) specifies: an invalid parameter is ignored, and the rest
+/// is kept. Unlike browsers, the parser also accepts spaces around the equals sign.
 public struct MediaType: Sendable, Equatable, CustomStringConvertible {
     public struct Parameter: Sendable, Equatable {
-        /// In lower case.
+        /// The name in lower case.
         public let name: String
         public let value: String
     }
 
-    /// In lower case, as ``subtype`` is: `text`.
+    /// The type in lower case: `text`. ``subtype`` is in lower case too.
     public let type: String
     public let subtype: String
-    /// In their order, each name once: the first counts.
+    /// The parameters in their original order. If a name occurs more than once, only the first is kept.
     public let parameters: [Parameter]
 
-    /// Nil for what has no type or no subtype.
+    /// Returns nil if the type or subtype is missing or invalid.
     public init?(_ field: String) {
         var rest = ASCII.trimmed(Array(field.utf8))
         let type = rest.prefix { $0 != UInt8(ascii: "/") }
@@ -26,21 +27,21 @@ public struct MediaType: Sendable, Equatable, CustomStringConvertible {
         parameters = MediaType.parameters(rest.drop { $0 != UInt8(ascii: ";") })
     }
 
-    /// The value of the first parameter of this name, which is in lower case.
+    /// The value of the first parameter with this name. `name` must be in lower case.
     public subscript(_ name: String) -> String? { parameters.first { $0.name == name }?.value }
 
-    /// `text/html`
+    /// Type and subtype: `text/html`.
     public var essence: String { "\(type)/\(subtype)" }
     public var charset: String? { self["charset"] }
 
-    /// `application/json`, `text/json` and all that are written in JSON, such as `application/problem+json`.
+    /// True for `application/json`, `text/json` and types with the suffix `+json`, such as `application/problem+json`.
     public var isJSON: Bool {
         subtype == "json" && ["application", "text"].contains(type) || subtype.hasSuffix("+json")
     }
 
     public var isText: Bool { type == "text" || isJSON || subtype == "xml" || subtype.hasSuffix("+xml") }
 
-    /// As it is written in a field: values that are no token in quotes.
+    /// The serialized field value. Parameter values that are not tokens are quoted.
     public var description: String {
         parameters.reduce(into: essence) { text, parameter in
             text += ";\(parameter.name)="
@@ -59,8 +60,8 @@ public struct MediaType: Sendable, Equatable, CustomStringConvertible {
 
     // MARK: Reading
 
-    /// Each with the semicolon in front of it. Further ones than `maximumParameters` are passed over, so that finding
-    /// the names that repeat stays cheap.
+    /// Parses the parameters; each begins with a semicolon. Parameters beyond `maximumParameters` are ignored, which
+    /// bounds the cost of detecting duplicate names.
     private static func parameters(_ text: ArraySlice<UInt8>) -> [Parameter] {
         var parameters: [Parameter] = []
         var rest = text
@@ -73,7 +74,7 @@ public struct MediaType: Sendable, Equatable, CustomStringConvertible {
             var value: [UInt8]
             if rest.first == UInt8(ascii: "\"") {
                 value = quotedString(&rest)
-                // What is between the quotes and the next semicolon is noise.
+                // Bytes between the closing quote and the next semicolon are ignored.
                 rest = rest.drop { $0 != UInt8(ascii: ";") }
             } else {
                 let plain = rest.prefix { $0 != UInt8(ascii: ";") }
@@ -91,12 +92,13 @@ public struct MediaType: Sendable, Equatable, CustomStringConvertible {
 
     private static let maximumParameters = 32
 
-    /// RFC 9110 section 5.6.4, from its first quote on. One that does not end goes to the end of the field.
+    /// Parses a quoted string (RFC 9110 section 5.6.4) that begins at its opening quote. An unterminated string extends
+    /// to the end of the field.
     private static func quotedString(_ rest: inout ArraySlice<UInt8>) -> [UInt8] {
         var value: [UInt8] = []
         rest.removeFirst()
         while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
-            // A backslash with nothing behind it is one.
+            // A backslash at the end of the field is kept literally.
             value.append(byte == UInt8(ascii: "\\") ? rest.popFirst() ?? byte : byte)
         }
         return value

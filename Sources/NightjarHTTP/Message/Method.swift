@@ -1,11 +1,12 @@
-/// A request method: a token, compared by case. RFC 9110 section 9.
+/// A request method: a case-sensitive token. RFC 9110 section 9.
 public struct Method: Hashable, Sendable, CustomStringConvertible {
     public let name: String
 
-    /// Bytes of a method's name. The longest registered one has 17 (UPDATEREDIRECTREF); servers stop soon behind that.
+    /// The maximum length in bytes. The longest registered method has 17 (UPDATEREDIRECTREF), and servers rarely accept
+    /// much more.
     private static let maximumLength = 64
 
-    /// - Returns: nil when `name` is not a token (RFC 9110 section 5.6.2) of at most 64 bytes.
+    /// - Returns: nil if `name` is not a token (RFC 9110 section 5.6.2) of at most 64 bytes.
     public init?(_ name: String) {
         guard name.utf8.count <= Method.maximumLength, FieldSyntax.isToken(name.utf8) else { return nil }
         self.name = name
@@ -21,15 +22,16 @@ public struct Method: Hashable, Sendable, CustomStringConvertible {
     public static let delete = Method(known: "DELETE")
     public static let options = Method(known: "OPTIONS")
     public static let trace = Method(known: "TRACE")
-    /// Makes tunnels (RFC 9110 section 9.3.6): the transport's, never a caller's.
+    /// Creates tunnels (RFC 9110 section 9.3.6). Used by the transport only, never by a caller.
     static let connect = Method(known: "CONNECT")
 
-    /// Asks for nothing to change at the server. RFC 9110 section 9.2.1.
+    /// True if the method requests no change on the server. RFC 9110 section 9.2.1.
     public var isSafe: Bool {
         self == .get || self == .head || self == .options || self == .trace
     }
 
-    /// Twice is as good as once, so a request that may have been seen can be sent again. RFC 9110 section 9.2.2.
+    /// True if repeating the request has the same effect as sending it once, so it may be retried. RFC 9110 section
+    /// 9.2.2.
     public var isIdempotent: Bool {
         isSafe || self == .put || self == .delete
     }

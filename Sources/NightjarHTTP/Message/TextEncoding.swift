@@ -1,32 +1,32 @@
-/// How text was made into bytes, by the names that a `charset` has. The WHATWG Encoding standard, as far as answers of
-/// APIs go.
+/// A character encoding, selected by its `charset` name. Implements the part of the WHATWG Encoding standard that API
+/// responses use.
 ///
-/// As in browsers, iso-8859-1 and us-ascii mean windows-1252: what calls itself so nearly always is, and the bytes where
-/// they differ are control characters in one and quotes and dashes in the other.
+/// As in browsers, iso-8859-1 and us-ascii mean windows-1252: most text with those labels is windows-1252. The bytes in
+/// which they differ are control characters in one and quotes and dashes in the other.
 public enum TextEncoding: Sendable, Equatable {
     case utf8
     case windows1252
     case utf16LittleEndian
     case utf16BigEndian
 
-    /// - Parameter charset: in any case.
-    /// - Throws: `decoding` with the name, when it is none of these.
+    /// - Parameter charset: a label, in any case.
+    /// - Throws: `decoding` with the label if it is not supported.
     public init(charset: String) throws(NightjarError) {
         let label = String(decoding: ASCII.trimmed(charset.utf8).map(ASCII.lowercase), as: UTF8.self)
         guard let encoding = TextEncoding.labels[label] else {
             throw NightjarError(
                 .decoding,
-                "the text is in the charset \(quoted(charset)), which is not known here; take the bytes and decode them"
+                "the charset \(quoted(charset)) of the text is not supported; read the bytes and decode them"
             )
         }
         self = encoding
     }
 
-    /// The text of a body. A byte order mark is stronger than the Content-Type and no part of the text; where neither
-    /// says anything, it is UTF-8. What is not in the encoding becomes U+FFFD.
+    /// The text of a body. A byte order mark takes precedence over the Content-Type and is removed. Without either, the
+    /// encoding is UTF-8. Invalid sequences become U+FFFD.
     ///
     /// - Parameter contentType: the value of the Content-Type field.
-    /// - Throws: `decoding` with the name of a charset that is not known.
+    /// - Throws: `decoding` with the name of an unsupported charset.
     public static func text(
         of bytes: UnsafeRawBufferPointer, contentType: String?
     ) throws(NightjarError) -> String {
@@ -37,7 +37,7 @@ public enum TextEncoding: Sendable, Equatable {
         return try TextEncoding(charset: charset).decode(bytes)
     }
 
-    /// The text of bytes that have no byte order mark.
+    /// Decodes bytes that have no byte order mark.
     public func decode(_ bytes: UnsafeRawBufferPointer) -> String {
         switch self {
         case .utf8: String(decoding: bytes, as: UTF8.self)
@@ -49,7 +49,7 @@ public enum TextEncoding: Sendable, Equatable {
 
     // MARK: Labels
 
-    /// The standard's section 4.2.
+    /// The labels. Encoding standard, section 4.2.
     private static let labels: [String: TextEncoding] = {
         let names: [(TextEncoding, String)] = [
             (.utf8, "unicode-1-1-utf-8 unicode11utf8 unicode20utf8 utf-8 utf8 x-unicode20utf8"),
@@ -70,7 +70,7 @@ public enum TextEncoding: Sendable, Equatable {
         return labels
     }()
 
-    /// Section 6.1.
+    /// Encoding standard, section 6.1.
     private static func byteOrderMark(of bytes: UnsafeRawBufferPointer) -> (TextEncoding, length: Int)? {
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { return (.utf8, 3) }
         if bytes.starts(with: [0xFE, 0xFF]) { return (.utf16BigEndian, 2) }
@@ -80,18 +80,18 @@ public enum TextEncoding: Sendable, Equatable {
 
     // MARK: Decoding
 
-    /// What windows-1252 has from 0x80 to 0x9F. The five bytes without a character are control characters, as in the
-    /// standard's index.
+    /// The characters of windows-1252 from 0x80 to 0x9F. As in the standard's index, the five unassigned bytes map to
+    /// control characters.
     private static let highCharacters: [UInt16] = [
         0x20AC, 0x0081, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0x008D,
         0x017D, 0x008F, 0x0090, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014, 0x02DC, 0x2122, 0x0161, 0x203A,
         0x0153, 0x009D, 0x017E, 0x0178,
     ]
 
-    /// Writes the UTF-8 itself, which is twelve times as fast as a String that is told each character.
+    /// Writes the UTF-8 directly, which is twelve times as fast as appending each character to a String.
     private static func decodeWindows1252(_ bytes: UnsafeRawBufferPointer) -> String {
         highCharacters.withUnsafeBufferPointer { table in
-            // No character of the code page has more than three bytes of UTF-8.
+            // Each character of the code page has at most three bytes of UTF-8.
             String(unsafeUninitializedCapacity: 3 * bytes.count) { text in
                 var end = 0
                 func write(_ byte: UInt16) {
@@ -119,7 +119,7 @@ public enum TextEncoding: Sendable, Equatable {
     private static func decodeUTF16(_ bytes: UnsafeRawBufferPointer, _ order: (UInt16) -> UInt16) -> String {
         let units = (0..<bytes.count / 2).map { order(bytes.loadUnaligned(fromByteOffset: 2 * $0, as: UInt16.self)) }
         let text = String(decoding: units, as: UTF16.self)
-        // A surrogate that waits for its half and half a unit are one error at the end, not two. Section 14.4.1.
+        // A trailing lead surrogate followed by half a code unit is one error, not two. Section 14.4.1.
         let isWaiting = units.last.map(UTF16.isLeadSurrogate) ?? false
         return bytes.count % 2 == 0 || isWaiting ? text : text + "\u{FFFD}"
     }

@@ -1,13 +1,13 @@
 import NIOCore
 
-/// A request as its far end has it, whole: what the routes of a mock and the exchanges of a cassette are compared with.
+/// A complete request as the server receives it. Mock routes and cassette exchanges are compared with it.
 public struct ArrivedRequest: Sendable {
     public let method: Method
     public let url: RequestURL
     public let headers: Headers
-    /// Without content coding; empty where there is none. Of a body beyond what is kept, its beginning.
+    /// Without content coding. Empty if there is none. Truncated if it exceeds the recording limit.
     public let body: ByteBuffer
-    /// Names of fields and query items that the client's configuration calls credentials.
+    /// The names of header fields and query items that the client's configuration declares as credentials.
     public let sensitive: [String]
 
     public init(
@@ -21,7 +21,7 @@ public struct ArrivedRequest: Sendable {
         self.sensitive = sensitive
     }
 
-    /// - Parameter body: the content as it was sent, without its coding.
+    /// - Parameter body: the content that was sent, without content coding.
     public init(_ request: PreparedRequest, body: ByteBuffer) {
         self.init(
             method: request.method, url: request.url, headers: request.fields, body: body, sensitive: request.sensitive)
@@ -29,22 +29,22 @@ public struct ArrivedRequest: Sendable {
 
     public var contentType: MediaType? { headers["Content-Type"].flatMap(MediaType.init) }
 
-    /// The body as JSON, whatever its type says; nil where it is none.
+    /// The body parsed as JSON, whatever its Content-Type. Nil if it is not JSON.
     public var json: JSONValue? {
         guard body.readableBytes > 0 else { return nil }
         return body.withUnsafeReadableBytes { try? JSONValue(parsing: $0) }
     }
 
-    /// The items of the query, decoded, in their order.
+    /// The decoded items of the query, in order.
     public var query: [(name: String, value: String)] { url.query.map { FormEncoding.decode($0.utf8) } ?? [] }
 
-    /// The items of the body as a form, decoded, in their order.
+    /// The decoded items of a form body, in order.
     public var form: [(name: String, value: String)] { FormEncoding.decode(body.readableBytesView) }
 }
 
 extension FormEncoding {
-    /// The items of a form or of a query. What is no escape stays; bytes that are not UTF-8 become U+FFFD. WHATWG URL
-    /// section 5.1.
+    /// Decodes the items of a form or a query. Invalid escapes are kept. Bytes that are not UTF-8 become U+FFFD. WHATWG
+    /// URL section 5.1.
     public static func decode(_ text: some Collection<UInt8>) -> [(name: String, value: String)] {
         text.split(separator: UInt8(ascii: "&")).map { item in
             let name = item.prefix { $0 != UInt8(ascii: "=") }

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// What happens in one exchange, and when: the common form of a mock's answer and of a recorded one.
+/// The events of one exchange and their times. Mock responses and recorded exchanges are converted to this form.
 public struct ExchangeScript: Sendable {
     public enum Event: Sendable {
         case head(ResponseHead)
@@ -10,7 +10,7 @@ public struct ExchangeScript: Sendable {
     }
 
     public struct Step: Sendable {
-        /// Since the step before; of the first, since the request was sent.
+        /// Time since the previous step. For the first step, time since the request was sent.
         public var delay: Duration
         public var event: Event
 
@@ -20,9 +20,9 @@ public struct ExchangeScript: Sendable {
         }
     }
 
-    /// Played in their order. The last one is `finish` or `fail`; an exchange without one never ends by itself.
+    /// Played in order. The last one is `finish` or `fail`. An exchange without one never ends by itself.
     public var steps: [Step]
-    /// The connection could not be made: nothing was sent.
+    /// True if the connection could not be established, so that nothing was sent.
     public var failsBeforeSending = false
 
     public init(_ steps: [Step]) { self.steps = steps }

@@ -1,10 +1,10 @@
 extension JSONValue {
-    /// Whether another value has all that this one has: members of objects that are not named may be anything, lists are as
-    /// long as here, numbers are equal as numbers.
+    /// Checks that another value contains this one. Additional object members are allowed. Arrays must have equal
+    /// lengths. Numbers are compared by value.
     ///
-    /// - Returns: the place of the first difference, as a JSON Pointer; nil where there is none.
+    /// - Returns: the place of the first difference. Nil if there is none.
     func firstDifference(from other: JSONValue) -> JSONPointer? {
-        // A list of what is to be compared: how deep a value nests must not decide how much of the stack is used.
+        // Iterative, so that a deeply nested value cannot exhaust the stack.
         var pairs: [(JSONValue, JSONValue?, [String])] = [(self, other, [])]
         while let (wanted, found, path) = pairs.popLast() {
             guard let found else { return JSONPointer(tokens: path) }
@@ -20,7 +20,7 @@ extension JSONValue {
         return nil
     }
 
-    /// Whether it is the same value: the order of members does not matter, nor how a number is written.
+    /// True if the values are equal. The order of members and the notation of numbers are ignored.
     func isEquivalent(to other: JSONValue) -> Bool {
         var pairs = [(self, other)]
         while let (a, b) = pairs.popLast() {

@@ -1,15 +1,15 @@
 import NIOCore
 
-/// What a route answers: a response, and how it comes; or what goes wrong.
+/// The response of a mock route and its timing, or a fault.
 public struct MockAnswer: Sendable {
     public var status: Int
     public var headers: Headers
     public var body: ByteBuffer
-    /// From the request to the head of the answer, or to what goes wrong.
+    /// Time from the request to the response head, or to the fault.
     public var delay: Duration
-    /// Bytes of the body a second; nil: all at once.
+    /// Bytes of the body per second. Nil for no limit.
     public var rate: Int?
-    /// Bytes of the pieces in which the body comes; nil: whole, or ten a second where ``rate`` is set.
+    /// Bytes of each piece of the body. Nil for a single piece, or ten pieces per second if ``rate`` is set.
     public var pieces: Int?
     public var fault: MockFault?
 
@@ -26,7 +26,7 @@ public struct MockAnswer: Sendable {
         self.fault = fault
     }
 
-    /// An answer of JSON, with its Content-Type.
+    /// A JSON response with its Content-Type.
     public static func json(_ value: JSONValue, status: Int = 200) throws(NightjarError) -> MockAnswer {
         var headers = Headers()
         try headers.add("Content-Type", "application/json")
@@ -43,7 +43,7 @@ public struct MockAnswer: Sendable {
         MockAnswer(fault: MockFault(kind, after: bytes))
     }
 
-    /// Its course, as an answer to a request.
+    /// The script of the response to a request.
     public func script(to request: ArrivedRequest) -> ExchangeScript {
         if let fault, fault.after == nil {
             let error = fault.error(to: request.url.origin)
@@ -73,12 +73,12 @@ public struct MockAnswer: Sendable {
         return ExchangeScript(steps)
     }
 
-    /// The body in pieces, up to the fault.
+    /// The pieces of the body, up to the fault.
     private func parts(of content: ByteBuffer) -> [ByteBuffer] {
         var rest = content
         if let bytes = fault?.after { rest = rest.readSlice(length: min(bytes, rest.readableBytes)) ?? rest }
         let size = max(pieces ?? rate.map { max($0 / 10, 1) } ?? rest.readableBytes, 1)
-        // So that a large body in small pieces is no long list.
+        // Bound the number of pieces of a large body.
         let least = max(rest.readableBytes / MockAnswer.mostPieces, 1)
         var parts: [ByteBuffer] = []
         while rest.readableBytes > 0, let part = rest.readSlice(length: min(max(size, least), rest.readableBytes)) {
@@ -92,6 +92,6 @@ public struct MockAnswer: Sendable {
         return Int64(exactly: min(nanoseconds, 3e18).rounded()) ?? 0
     }
 
-    /// Of one answer. Each costs a timer; more tell a reader nothing.
+    /// The most pieces of one response. Each one needs a timer.
     private static let mostPieces = 100_000
 }

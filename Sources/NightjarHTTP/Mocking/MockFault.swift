@@ -1,4 +1,4 @@
-/// What goes wrong in place of an answer.
+/// A simulated failure.
 public struct MockFault: Sendable, Equatable {
     public enum Kind: String, Sendable, CaseIterable {
         case offline
@@ -6,29 +6,29 @@ public struct MockFault: Sendable, Equatable {
         /// No address accepts the connection.
         case connect
         case tls
-        /// The limit of time for the connection runs out, without being waited for.
+        /// The connect timeout expires. The mock does not wait for it.
         case connectTimeout = "connect_timeout"
-        /// The idle limit runs out, without being waited for.
+        /// The idle timeout expires. The mock does not wait for it.
         case timeout
-        /// No answer ever comes: the call's own limits of time are waited for.
+        /// The server never responds. The call waits for its own timeouts.
         case hang
-        /// The connection ends before the answer does.
+        /// The connection closes before the response is complete.
         case connectionLost = "connection_lost"
-        /// What comes is not HTTP.
+        /// The server sends something other than HTTP.
         case malformed
     }
 
     public var kind: Kind
-    /// Bytes of the body that come before it; nil: not even a head does.
+    /// The number of body bytes that arrive before the fault. Nil if not even a response head arrives.
     public var after: Int?
 
-    /// - Parameter after: for what happens on a connection; the others happen before anything is sent.
+    /// - Parameter after: for faults on an established connection. The others occur before anything is sent.
     public init(_ kind: Kind, after: Int? = nil) {
         self.kind = kind
         self.after = after
     }
 
-    /// Whether it hits the making of the connection, so that no server has seen the request.
+    /// True if the fault occurs while connecting, so that no server has received the request.
     var isBeforeSending: Bool {
         switch kind {
         case .offline, .dns, .connect, .tls, .connectTimeout: true
@@ -36,33 +36,33 @@ public struct MockFault: Sendable, Equatable {
         }
     }
 
-    /// What the call fails with; nil for what never ends.
+    /// The error of the call. Nil if the exchange never ends.
     func error(to origin: Origin) -> NightjarError? {
         let host = origin.authority
         switch kind {
-        case .offline: return NightjarError(.offline, "there is no network (a fault of the mock)")
+        case .offline: return NightjarError(.offline, "the machine has no network connection (mock fault)")
         case .dns:
-            return NightjarError(.dns, "the host \(quoted(host)) is not known (a fault of the mock)", phase: .dns)
+            return NightjarError(.dns, "the host \(quoted(host)) could not be resolved (mock fault)", phase: .dns)
         case .connect:
             return NightjarError(
-                .connect, "no connection to \(host) was accepted (a fault of the mock)", phase: .connect)
+                .connect, "no connection to \(host) was accepted (mock fault)", phase: .connect)
         case .tls:
-            return NightjarError(.tls, "the TLS handshake with \(host) failed (a fault of the mock)", phase: .tls)
+            return NightjarError(.tls, "the TLS handshake with \(host) failed (mock fault)", phase: .tls)
         case .connectTimeout:
             return NightjarError(
-                .timeout, "no connection to \(host) within the limit (a fault of the mock)", phase: .connect)
+                .timeout, "no connection to \(host) within the limit (mock fault)", phase: .connect)
         case .timeout:
             return NightjarError(
-                .timeout, "nothing moved on the connection to \(host) within the limit (a fault of the mock)",
+                .timeout, "no data was transferred on the connection to \(host) within the limit (mock fault)",
                 phase: .idle, requestMayHaveBeenProcessed: true)
         case .hang: return nil
         case .connectionLost:
             return NightjarError(
-                .connectionLost, "\(host) closed the connection before its answer was complete (a fault of the mock)",
+                .connectionLost, "\(host) closed the connection before the response was complete (mock fault)",
                 phase: .receive, requestMayHaveBeenProcessed: true)
         case .malformed:
             return NightjarError(
-                .protocol, "what \(host) answered is not HTTP (a fault of the mock)", phase: .receive,
+                .protocol, "the response of \(host) is not HTTP (mock fault)", phase: .receive,
                 requestMayHaveBeenProcessed: true)
         }
     }

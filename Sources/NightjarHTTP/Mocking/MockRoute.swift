@@ -1,30 +1,31 @@
-/// Requests of one pattern, and what they are answered.
+/// A pattern for requests and the responses to them.
 public struct MockRoute: Sendable {
-    /// What comes when each of the answers has been given once.
+    /// What happens after each response has been used once.
     public enum UsedUp: String, Sendable, CaseIterable {
-        /// The last one again and again.
+        /// The last response is repeated.
         case last
-        /// They begin anew.
+        /// The sequence starts again.
         case first
-        /// The call fails, with a message that says so.
+        /// The call fails with a message that says so.
         case error
     }
 
     public enum Answers: Sendable {
-        /// In their order.
+        /// Used in order.
         case sequence([MockAnswer])
-        /// The program says what, each time. The number is the program's own.
+        /// The program supplies each response. The number identifies its callback.
         case responder(Int)
     }
 
-    /// For messages and for counting; nil: its pattern is.
+    /// The name in messages and use counts. Nil uses the pattern instead.
     public var name: String?
     public var pattern: RequestPattern
     public var answers: Answers
     public var usedUp = UsedUp.last
-    /// How often it answers; what comes afterwards is for the routes behind it. Nil: there is no bound.
+    /// The most requests that the route responds to. Later ones are matched against the routes after it. Nil for no
+    /// limit.
     public var times: Int?
-    /// Whether all is well where it was never asked.
+    /// True if verification accepts that the route was never used.
     public var isOptional = false
 
     public init(_ pattern: RequestPattern, _ answers: Answers, name: String? = nil) {
@@ -37,6 +38,6 @@ public struct MockRoute: Sendable {
         self.init(RequestPattern(method, try PathPattern(path)), .sequence(answers))
     }
 
-    /// `"list" (GET /articles)`, for messages.
+    /// For messages: `"list" (GET /articles)`.
     public var summary: String { name.map { "\(quoted($0)) (\(pattern.summary))" } ?? pattern.summary }
 }

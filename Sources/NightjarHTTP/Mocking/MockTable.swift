@@ -1,19 +1,18 @@
-/// The routes of a mock and how often each was used. Which route answers a request is decided here and nowhere else: the
-/// first whose pattern fits.
+/// The routes of a mock and their use counts. The first route whose pattern matches responds to a request.
 public struct MockTable: Sendable {
     public enum Choice: Sendable {
         case answer(MockAnswer)
-        /// The program is to be asked. `parameters` are those of the path.
+        /// The program supplies the response. `parameters` are those of the path.
         case ask(responder: Int, parameters: [(name: String, value: String)])
-        /// It goes to the network.
+        /// The request is sent to the network.
         case pass
         case fail(NightjarError)
     }
 
-    /// A request that came.
+    /// A received request.
     public struct Call: Sendable {
         public let request: ArrivedRequest
-        /// Place among the routes, from 0; nil: none was for it.
+        /// The position of the route, from 0. Nil if no route matched.
         public let route: Int?
     }
 
@@ -21,18 +20,18 @@ public struct MockTable: Sendable {
     public let passesUnmatched: Bool
     private var uses: [Int]
     public private(set) var calls: [Call] = []
-    /// Of ``calls`` that were dropped: the oldest.
+    /// The number of the oldest ``calls`` that were dropped.
     public private(set) var droppedCalls = 0
     private var unmatched = 0
 
     public init(_ routes: [MockRoute], passesUnmatched: Bool = false) throws(NightjarError) {
         guard routes.count <= MockTable.mostRoutes else {
             throw NightjarError(
-                .invalidArgument, "the mock has \(routes.count) routes; it can have \(MockTable.mostRoutes)")
+                .invalidArgument, "the mock has \(routes.count) routes; the maximum is \(MockTable.mostRoutes)")
         }
         for route in routes {
             if case .sequence(let answers) = route.answers, answers.isEmpty {
-                throw NightjarError(.invalidArgument, "the route \(route.summary) of the mock has no answer")
+                throw NightjarError(.invalidArgument, "the mock route \(route.summary) has no responses")
             }
         }
         self.routes = routes
@@ -40,12 +39,12 @@ public struct MockTable: Sendable {
         uses = Array(repeating: 0, count: routes.count)
     }
 
-    /// The routes of one mock. Each is compared with each call; a table of an API has tens.
+    /// The most routes of one mock. Each call is compared with each route; the table of an API has tens.
     static let mostRoutes = 10_000
-    /// Requests that are kept for the program to look at.
+    /// The most requests that are kept for inspection.
     static let mostCalls = 1000
 
-    /// Who answers this request; it counts as a use.
+    /// Selects the response to a request and counts the use.
     public mutating func choose(_ request: ArrivedRequest, base: RequestURL?) -> Choice {
         var nearest: (route: MockRoute, mismatch: MismatchError)?
         for (index, route) in routes.enumerated() {
@@ -54,7 +53,7 @@ public struct MockTable: Sendable {
                 if nearest.map({ $0.mismatch.step < mismatch.step }) ?? true { nearest = (route, mismatch) }
             case .success(let parameters):
                 if let times = route.times, uses[index] >= times {
-                    let mismatch = MismatchError(5, "it has answered \(MockTable.times(times)) and is done")
+                    let mismatch = MismatchError(5, "it has already responded \(MockTable.times(times))")
                     if nearest.map({ $0.mismatch.step <= mismatch.step }) ?? true { nearest = (route, mismatch) }
                     continue
                 }
@@ -82,15 +81,15 @@ public struct MockTable: Sendable {
                 return .fail(
                     NightjarError(
                         .invalidRequest,
-                        "the route \(routes[index].summary) of the mock has given its \(answers.count) answers; "
-                            + "add one, or let it repeat them (used_up = \"last\")"))
+                        "the mock route \(routes[index].summary) has used up its \(answers.count) responses; "
+                            + "add one, or set used_up = \"last\" to repeat the last one"))
             }
         }
     }
 
     private mutating func note(_ request: ArrivedRequest, _ route: Int?) {
         if calls.count == MockTable.mostCalls {
-            // In blocks, so that each call does not move all others.
+            // Dropped in blocks, so that not every call moves the whole array.
             calls.removeFirst(MockTable.mostCalls / 10)
             droppedCalls += MockTable.mostCalls / 10
         }
@@ -102,11 +101,11 @@ public struct MockTable: Sendable {
     private static func unmatched(
         _ request: ArrivedRequest, _ routes: [MockRoute], _ nearest: (route: MockRoute, mismatch: MismatchError)?
     ) -> NightjarError {
-        let what = "no route of the mock is for \(request.method) \(request.url.redacted)"
+        let what = "no mock route matches \(request.method) \(request.url.redacted)"
         guard let nearest else {
-            return NightjarError(.invalidRequest, "\(what): it has none; add one, or set passthrough")
+            return NightjarError(.invalidRequest, "\(what): the mock has no routes; add one, or set passthrough")
         }
-        // Of many routes for other paths the one whose path is written most alike is of more use than the first.
+        // If no path matches, suggest the route with the most similar path.
         guard nearest.mismatch.step == 0 else {
             return NightjarError(
                 .invalidRequest, "\(what); the nearest is \(nearest.route.summary), but \(nearest.mismatch.reason)")
@@ -120,7 +119,7 @@ public struct MockTable: Sendable {
         )
     }
 
-    /// The path that shares most with this one at beginning and end.
+    /// The path with the longest common prefix and suffix.
     private static func mostAlike(_ path: String, _ paths: [String]) -> String? {
         func common(_ other: String) -> Int {
             let front = zip(path.utf8, other.utf8).prefix { $0 == $1 }.count
@@ -130,11 +129,11 @@ public struct MockTable: Sendable {
         return paths.max { common($0) < common($1) }
     }
 
-    // MARK: Looking back
+    // MARK: Verification
 
-    /// How often a route was used.
+    /// The number of uses of a route.
     ///
-    /// - Returns: nil where there is no route of that name or pattern (`GET /articles`).
+    /// - Returns: nil if no route has that name or pattern (`GET /articles`).
     public func uses(of name: String) -> Int? {
         var sum: Int?
         for (index, route) in routes.enumerated() where route.name == name || route.pattern.summary == name {
@@ -143,10 +142,10 @@ public struct MockTable: Sendable {
         return sum
     }
 
-    /// Of all routes together.
+    /// The number of uses of all routes.
     public var totalUses: Int { uses.reduce(0, &+) }
 
-    /// Forgets what was asked: each sequence begins anew.
+    /// Clears the recorded calls and use counts. Each sequence starts again.
     public mutating func reset() {
         uses = Array(repeating: 0, count: routes.count)
         calls = []
@@ -154,8 +153,8 @@ public struct MockTable: Sendable {
         unmatched = 0
     }
 
-    /// What is not as the routes say: one that was never asked, or less often than its `times`, and calls that no route was
-    /// for. Nil: all is.
+    /// The result of verification: routes that were never used or less often than their `times`, and calls that matched
+    /// no route. Nil if there are none.
     public var complaint: NightjarError? {
         var complaints: [String] = []
         for (index, route) in routes.enumerated() where !route.isOptional {
@@ -163,12 +162,12 @@ public struct MockTable: Sendable {
             guard uses[index] < wanted else { continue }
             complaints.append(
                 uses[index] == 0
-                    ? "the route \(route.summary) was never asked"
-                    : "the route \(route.summary) was asked \(MockTable.times(uses[index])) and not \(MockTable.times(wanted))"
+                    ? "the route \(route.summary) was never used"
+                    : "the route \(route.summary) was used \(MockTable.times(uses[index])) instead of \(MockTable.times(wanted))"
             )
         }
         if unmatched > 0 {
-            complaints.append("\(unmatched == 1 ? "a call" : "\(unmatched) calls") had no route")
+            complaints.append("\(unmatched == 1 ? "a call" : "\(unmatched) calls") matched no route")
         }
         guard !complaints.isEmpty else { return nil }
         let shown = complaints.prefix(MockTable.mostComplaints).joined(separator: "; ")

@@ -1,8 +1,8 @@
-/// The path that a route is for: `/articles/{id}` for one of them, `/files/*.csv` for a part of a segment, `/static/**` for
-/// all that is below, or just the path. Compared segment by segment, percent escapes decoded.
+/// The path of a route: a literal path, `/articles/{id}` for any one segment, `/files/*.csv` for a part of a segment,
+/// or `/static/**` for any number of segments. Compared segment by segment after percent-decoding.
 public struct PathPattern: Sendable, Equatable, CustomStringConvertible {
     private enum Segment: Sendable, Equatable {
-        /// Pieces with anything between them; one piece: just that.
+        /// Pieces separated by arbitrary text. A single piece must match exactly.
         case text([[UInt8]])
         case parameter(String)
         /// Any number of segments.
@@ -10,12 +10,12 @@ public struct PathPattern: Sendable, Equatable, CustomStringConvertible {
     }
 
     public let description: String
-    /// Of an absolute pattern, which is for that origin alone.
+    /// Set for an absolute pattern, which matches only this origin.
     private let origin: Origin?
     private let segments: [Segment]
 
-    /// - Parameter text: begins with a slash, or is an absolute URL without query.
-    /// - Throws: `invalid_argument` for what is neither.
+    /// - Parameter text: begins with a slash, or is an absolute URL without a query.
+    /// - Throws: `invalid_argument` if it is neither.
     public init(_ text: String) throws(NightjarError) {
         description = text
         var path = Substring(text)
@@ -29,7 +29,7 @@ public struct PathPattern: Sendable, Equatable, CustomStringConvertible {
         guard !path.utf8.contains(UInt8(ascii: "?")), path.utf8.count <= PathPattern.longest else {
             throw NightjarError(
                 .invalidArgument,
-                "the path \(quoted(text)) of a route has a question mark or is too long; put its query into \"query\"")
+                "the route path \(quoted(text)) contains a question mark or is too long; put the query into \"query\"")
         }
         segments = PathPattern.pieces(path).map(PathPattern.segment)
     }
@@ -38,14 +38,14 @@ public struct PathPattern: Sendable, Equatable, CustomStringConvertible {
         guard let scheme = text.utf8.firstIndex(of: UInt8(ascii: ":")), text.utf8[scheme...].starts(with: "://".utf8)
         else {
             throw NightjarError(
-                .invalidArgument, "the path \(quoted(text)) of a route begins with no slash and is no absolute URL")
+                .invalidArgument, "the route path \(quoted(text)) must begin with a slash or be an absolute URL")
         }
         let rest = text.utf8[text.utf8.index(scheme, offsetBy: 3)...]
         let slash = rest.firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex
         return (try RequestURL(String(text[..<slash])).origin, slash == rest.endIndex ? "/" : text[slash...])
     }
 
-    /// Bytes of a pattern: what servers take as a path (RFC 9110 section 4.1 asks for 8000).
+    /// The longest pattern, in bytes: the URI length that RFC 9110 section 4.1 recommends to support.
     static let longest = 8000
 
     private static func pieces(_ path: Substring) -> [Substring.UTF8View] {
@@ -61,9 +61,9 @@ public struct PathPattern: Sendable, Equatable, CustomStringConvertible {
             text.split(separator: UInt8(ascii: "*"), omittingEmptySubsequences: false).map(PercentEncoding.decoded))
     }
 
-    /// - Parameter base: that of the client: what is behind its path is compared too, so that a route can be written as a
-    ///   call is.
-    /// - Returns: the values of the parameters; nil where it is for another path.
+    /// - Parameter base: the client's base URL. The part of the path after that of the base URL is compared too, so
+    ///   that a route can be written like a call.
+    /// - Returns: the values of the parameters. Nil if the path does not match.
     public func match(_ url: RequestURL, base: RequestURL?) -> [(name: String, value: String)]? {
         if let origin { return origin == url.origin ? match(url.path[...]) : nil }
         if let base, base.origin == url.origin {
@@ -79,7 +79,7 @@ public struct PathPattern: Sendable, Equatable, CustomStringConvertible {
         return match(url.path[...])
     }
 
-    /// Goes back to the last `**` alone: what an earlier one took can be left as it was.
+    /// Backtracks to the last `**` only. A shorter match of an earlier one never needs to be revised.
     private func match(_ path: Substring) -> [(name: String, value: String)]? {
         let parts = PathPattern.pieces(path)
         var values: [(name: String, value: String)] = []

@@ -1,22 +1,22 @@
-/// Which requests a route is for. What is not named may be anything.
+/// The requests that a route matches. Properties that are not set match anything.
 public struct RequestPattern: Sendable {
-    /// What is wanted of a header, an item of the query or of a form.
+    /// The condition for a header field, a query item or a form item.
     public enum Wanted: Sendable, Equatable {
-        /// The first of that name has this value.
+        /// The first item with this name has this value.
         case value(String)
-        /// All of that name, in their order.
+        /// All items with this name have these values, in order.
         case values([String])
         case present
         case absent
     }
 
-    /// What is wanted of the body.
+    /// The condition for the body.
     public enum Body: Sendable {
-        /// To the byte.
+        /// Equal byte for byte.
         case text(String)
-        /// JSON that has all that this has.
+        /// JSON that contains this value, see ``JSONValue/firstDifference(from:)``.
         case json(JSONValue)
-        /// A form that has these items.
+        /// A form that contains these items.
         case form([(name: String, wanted: Wanted)])
     }
 
@@ -31,7 +31,7 @@ public struct RequestPattern: Sendable {
         self.path = path
     }
 
-    /// - Parameter base: that of the client, see ``PathPattern/match(_:base:)``.
+    /// - Parameter base: the client's base URL, see ``PathPattern/match(_:base:)``.
     func match(
         _ request: ArrivedRequest, base: RequestURL?
     ) -> Result<[(name: String, value: String)], MismatchError> {
@@ -46,12 +46,12 @@ public struct RequestPattern: Sendable {
         let items = request.query
         for (name, wanted) in query {
             if let reason = RequestPattern.reason(wanted, items.filter { $0.name.isExactly(name) }.map(\.value)) {
-                return .failure(MismatchError(2, "it wants the query item \(quoted(name)) \(reason)"))
+                return .failure(MismatchError(2, "the query item \(quoted(name)) \(reason)"))
             }
         }
         for (name, wanted) in headers {
             if let reason = RequestPattern.reason(wanted, request.headers.values(name), showsFound: false) {
-                return .failure(MismatchError(3, "it wants the header \(quoted(name)) \(reason)"))
+                return .failure(MismatchError(3, "the header \(quoted(name)) \(reason)"))
             }
         }
         if let reason = bodyReason(request) { return .failure(MismatchError(4, reason)) }
@@ -62,47 +62,48 @@ public struct RequestPattern: Sendable {
         switch body {
         case nil: return nil
         case .text(let text):
-            return request.body.readableBytesView.elementsEqual(text.utf8) ? nil : "its body is another"
+            return request.body.readableBytesView.elementsEqual(text.utf8) ? nil : "its body differs"
         case .json(let wanted):
-            guard let json = request.json else { return "its body is JSON, and the request's is not" }
+            guard let json = request.json else { return "its body is JSON but the request's is not" }
             guard let place = wanted.firstDifference(from: json) else { return nil }
             let path = place.description
-            return path.isEmpty ? "the JSON of its body is another" : "the JSON of its body differs at \(quoted(path))"
+            return path.isEmpty ? "its JSON body differs" : "its JSON body differs at \(quoted(path))"
         case .form(let items):
             let found = request.form
             for (name, wanted) in items {
                 if RequestPattern.reason(wanted, found.filter { $0.name.isExactly(name) }.map(\.value)) != nil {
-                    return "the item \(quoted(name)) of its form is another"
+                    return "the form item \(quoted(name)) differs"
                 }
             }
             return nil
         }
     }
 
-    /// - Parameter showsFound: false for what may be a secret.
-    /// - Returns: nil where it is as wanted.
+    /// - Parameter showsFound: false for values that may be secret.
+    /// - Returns: nil if the condition is met.
     private static func reason(_ wanted: Wanted, _ found: [String], showsFound: Bool = true) -> String? {
-        let had = found.isEmpty ? "and there is none" : "and it is another"
+        let had = found.isEmpty ? "is missing" : "differs"
         switch wanted {
         case .value(let value):
             return found.first.map { $0.isExactly(value) } == true
-                ? nil : showsFound ? "to be \(quoted(value)), \(had)" : had
+                ? nil : showsFound ? "must be \(quoted(value)) but \(had)" : had
         case .values(let values): return found.elementsEqual(values) { $0.isExactly($1) } ? nil : had
-        case .present: return found.isEmpty ? "and there is none" : nil
-        case .absent: return found.isEmpty ? nil : "not to be there"
+        case .present: return found.isEmpty ? "is missing" : nil
+        case .absent: return found.isEmpty ? nil : "must be absent"
         }
     }
 
-    /// `GET /articles/{id}`, for messages.
+    /// For messages: `GET /articles/{id}`.
     public var summary: String {
         let parts = [method?.name, path?.description].compactMap { $0 }
         return parts.isEmpty ? "any request" : parts.joined(separator: " ")
     }
 }
 
-/// Why a request is not one that a pattern is for.
+/// The reason why a request does not match a pattern.
 struct MismatchError: Error {
-    /// What came up: 0 the path, 1 the method, 2 the query, 3 a header, 4 the body. The higher, the nearer.
+    /// The first mismatch: 0 the path, 1 the method, 2 the query, 3 a header, 4 the body, 5 the number of uses. A
+    /// higher step means a closer match.
     let step: Int
     let reason: String
 

@@ -1,32 +1,32 @@
-/// The one link that all exchanges of a client share: says when what is sent arrives, and what is lost. Moments are
-/// nanoseconds of a clock that the caller has; chance comes from the profile's seed alone.
+/// Simulates one network link that is shared by all exchanges of a client: computes when data arrives and which
+/// connections break. Times are nanoseconds of the caller's clock. All randomness comes from the profile's seed.
 ///
-/// An exchange takes half the latency there and half back; the first one to an origin a whole latency more, for the
-/// connection, and another for TLS. What is on its way occupies the link for as long as its bytes take.
+/// An exchange takes half the latency in each direction. The first exchange with an origin takes one more latency for
+/// the connection, and another one for TLS. Data in transit occupies the link for as long as its bytes take.
 public struct LinkShaper: Sendable {
-    /// What the link does to one exchange.
+    /// The effect of the link on one exchange.
     public struct Fate: Sendable, Equatable {
-        /// Nil: its connection breaks nowhere.
+        /// Where the connection breaks. Nil: it does not.
         public var breaks: Break?
-        /// Of a new connection, before the request leaves.
+        /// The time to open a new connection before the request is sent. Zero for a known origin.
         public var opening: Duration
-        /// One way.
+        /// The latency in one direction.
         public var half: Duration
     }
 
-    /// Where a connection breaks.
+    /// The point at which a connection breaks.
     public enum Break: Sendable, Equatable {
         case connecting
-        /// The request has been sent; no answer comes.
+        /// After the request was sent and before a response arrives.
         case waiting
-        /// So many bytes of the body come.
+        /// After this many bytes of the response body.
         case receiving(after: Int)
     }
 
     public let profile: NetworkProfile
     private var random: RepeatableRandom
     private var known: Set<Origin> = []
-    /// When the link has carried what it was given.
+    /// When the link becomes free for more data, in each direction.
     private var freeDown: UInt64 = 0
     private var freeUp: UInt64 = 0
 
@@ -35,9 +35,10 @@ public struct LinkShaper: Sendable {
         random = RepeatableRandom(seed: profile.seed)
     }
 
-    /// An exchange begins.
+    /// Starts an exchange.
     public mutating func begin(to origin: Origin) -> Fate {
-        // Always as many numbers, so that what one exchange meets does not depend on what the others did.
+        // Always draws the same number of random values, so that the fate of one exchange does not depend on the
+        // others.
         let (chance, place, bytes, shake) = (unit(), unit(), unit(), unit())
         let breaks: Break? =
             chance >= profile.loss
@@ -46,18 +47,18 @@ public struct LinkShaper: Sendable {
         let latency = profile.latency + .nanoseconds(Int64(Double(profile.jitter.nanosecondsClamped) * shake))
         var opening = Duration.zero
         if !known.contains(origin) { opening = origin.isTLS ? latency + latency : latency }
-        // A client that walks over very many origins opens each anew.
+        // Forgets all origins when the limit is reached; each then opens a new connection.
         if known.count >= LinkShaper.mostOrigins { known = [] }
         if breaks == nil { known.insert(origin) } else { known.remove(origin) }
         return Fate(breaks: breaks, opening: opening, half: latency / 2)
     }
 
-    /// When the last of these bytes has left for the server.
+    /// Returns when the last of these bytes has been sent to the server.
     public mutating func send(_ bytes: Int, at now: UInt64) -> UInt64 {
         LinkShaper.pass(bytes, at: now, profile.up, &freeUp)
     }
 
-    /// When the last of these bytes, which the server sends now, has come; half the latency behind it.
+    /// Returns when the last of these bytes has arrived, if the server sends them now. Does not include the latency.
     public mutating func receive(_ bytes: Int, at now: UInt64) -> UInt64 {
         LinkShaper.pass(bytes, at: now, profile.down, &freeDown)
     }
@@ -70,10 +71,10 @@ public struct LinkShaper: Sendable {
         return free
     }
 
-    /// In 0 ..< 1.
+    /// A random number in 0 ..< 1.
     private mutating func unit() -> Double { Double(random.next() >> 11) * 0x1p-53 }
 
-    /// A hundred years, in nanoseconds: what a rate of a byte a second makes of gigabytes is no overflow.
+    /// 100 years in nanoseconds. Prevents an overflow for gigabytes at one byte per second.
     private static let longest = 3.15e18
     private static let mostOrigins = 10_000
 }

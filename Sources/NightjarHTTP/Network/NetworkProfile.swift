@@ -1,18 +1,18 @@
-/// How good a network is: what ``LinkShaper`` makes of a fast one.
+/// The quality of a simulated network. See ``LinkShaper``.
 public struct NetworkProfile: Sendable, Equatable {
-    /// From a request to the first byte of its answer, there and back, beside what the server takes.
+    /// The round-trip time from a request to the first byte of its response, without the server's processing time.
     public var latency: Duration
-    /// Added to the latency of each exchange: a part of this between none and all of it.
+    /// The maximum random delay added to the latency of each exchange.
     public var jitter: Duration
-    /// Bytes a second to the client, all its exchanges together; nil: no bound.
+    /// The download rate in bytes per second, shared by all exchanges. Nil: unlimited.
     public var down: Int?
-    /// Bytes a second from the client; nil: no bound.
+    /// The upload rate in bytes per second. Nil: unlimited.
     public var up: Int?
-    /// The share of exchanges whose connection breaks somewhere on their way, 0 to 1.
+    /// The fraction of exchanges whose connection breaks, 0 to 1.
     public var loss: Double
-    /// There is no network at all.
+    /// There is no network.
     public var isOffline: Bool
-    /// What chance makes of it: the same seed, the same course.
+    /// The seed for all random values. The same seed gives the same results.
     public var seed: UInt64
 
     public init(
@@ -28,11 +28,12 @@ public struct NetworkProfile: Sendable, Equatable {
         self.seed = seed
     }
 
-    /// Names that ``named(_:)`` knows.
+    /// The names accepted by ``named(_:)``.
     public static let names = ["3g", "edge", "lossy", "offline"]
 
-    /// `3g` and `edge` are those of WebPageTest (`connectivity.ini.sample`: 3G 1.6 Mbit/s down, 768 kbit/s up, 300 ms; EDGE
-    /// 240 and 200 kbit/s, 840 ms). `lossy` is a radio at the edge of its reach: its 3G with a connection in ten that breaks.
+    /// Returns a predefined profile. `3g` and `edge` are the WebPageTest profiles (`connectivity.ini.sample`: 3G with
+    /// 1.6 Mbit/s down, 768 kbit/s up, 300 ms; EDGE with 240 and 200 kbit/s, 840 ms). `lossy` is 3G in which one
+    /// connection in ten breaks.
     public static func named(_ name: String) -> NetworkProfile? {
         switch name {
         case "3g": NetworkProfile(latency: .milliseconds(300), down: 1_600_000 / 8, up: 768_000 / 8)
@@ -47,7 +48,7 @@ public struct NetworkProfile: Sendable, Equatable {
     }
 }
 
-/// A generator with one word of state, for what has to go the same way again. SplitMix64 (Steele, Lea and Flood 2014).
+/// A deterministic generator with one word of state. SplitMix64 (Steele, Lea and Flood 2014).
 public struct RepeatableRandom: RandomNumberGenerator, Sendable {
     private var state: UInt64
 

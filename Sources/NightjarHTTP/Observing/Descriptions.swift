@@ -28,7 +28,3 @@ extension PreparedRequest: CustomStringConvertible, CustomReflectable {
 
     public var customMirror: Mirror { Mirror(self, children: ["request": description]) }
 }
-
-extension NightjarError: CustomReflectable {
-    public var customMirror: Mirror { Mirror(self, children: ["error": description]) }
-}

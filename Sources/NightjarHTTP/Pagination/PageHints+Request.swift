@@ -60,17 +60,6 @@ struct DeclaredParameter: Sendable, Equatable {
 }
 
 extension Pagination {
-    /// The same for the list of an endpoint, whose query parameters a guess uses.
-    package func guessing(by operation: Operation?) -> Pagination {
-        guard let operation else { return self }
-        var pagination = self
-        pagination.declared = operation.parameters.filter { $0.place == .query }.map { parameter in
-            var declared = DeclaredParameter(name: parameter.name)
-            if case .integer(let start) = parameter.defaultValue { declared.start = Int(exactly: start) }
-            return declared
-        }
-        return pagination
-    }
 
     func declares(_ name: String) -> Bool { declared.contains { $0.name == name } }
 

@@ -1,15 +1,15 @@
 import DequeModule
 
-/// Which connection serves which call, for one origin and a protocol that carries one exchange at a time.
+/// Assigns connections to calls, for one origin and a protocol with one exchange at a time per connection.
 ///
-///     acquire ──▶ use       an idle connection, the most recently used first, so that surplus ones grow old and expire
-///             ──▶ connect   none is idle and the limit allows one more; the caller also waits, and is served by
-///                           whichever comes first, the new connection or one that another call gives back
+///     acquire ──▶ use       an idle connection, most recently used first, so that surplus connections age and expire
+///             ──▶ connect   no connection is idle and the limit allows one more; the caller also waits, and gets the new
+///                           connection or a released one, whichever is available first
 ///             ──▶ wait      the limit is reached; first come, first served
 ///
-/// No I/O and no clock: it takes events and returns what is to be done. `Moment` is any clock's reading.
+/// No I/O and no clock: the pool takes events and returns what to do. `Moment` is the reading of any clock.
 public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Comparable> {
-    /// A place in the waiting line.
+    /// A position in the wait queue.
     public struct Ticket: Hashable, Sendable {
         @usableFromInline let number: Int
 
@@ -23,13 +23,13 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
         case wait(Ticket)
     }
 
-    /// What to do with a connection that has become free.
+    /// What to do with a connection that has become available.
     public enum Placed {
         case assign(Waiter)
         case park
     }
 
-    /// A connection to make, and the call on whose behalf.
+    /// A connection to open, and the waiter for which it is opened.
     public struct Attempt {
         public var ticket: Ticket
         public var waiter: Waiter
@@ -53,7 +53,7 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
         }
     }
 
-    /// Connections that are open, in use or being made; never more than ``limit``.
+    /// The number of open connections: in use, idle or connecting. Never more than ``limit``.
     @inlinable
     public var openCount: Int { open }
     @inlinable
@@ -67,7 +67,7 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
     @usableFromInline var waiting = 0
     @usableFromInline var idle = Deque<Idle>()
     @usableFromInline var line = Deque<Waiter?>()
-    /// The ticket number of the first place in `line`.
+    /// The ticket number of the first position in `line`.
     @usableFromInline var firstNumber = 0
 
     @inlinable
@@ -80,7 +80,7 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
     @inlinable
     public var isUnused: Bool { open == 0 && waiting == 0 }
 
-    /// - Parameter fresh: passes the idle connections over, because one of their age has just proved dead.
+    /// - Parameter fresh: do not reuse an idle connection, because one of the same age has just turned out to be dead.
     @inlinable
     public mutating func acquire(_ waiter: Waiter, fresh: Bool = false) -> Acquired {
         if !fresh, let idle = idle.popLast() { return .use(idle.connection) }
@@ -91,7 +91,8 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
         return .connect(ticket)
     }
 
-    /// Takes out an idle connection, to be closed, so that a fresh one may be made in its place under the limit.
+    /// Removes the oldest idle connection, which the caller must close, so that a new one can be opened within the
+    /// limit.
     @inlinable
     public mutating func replaceOldestIdle() -> (Connection, Attempt?)? {
         guard open >= limit, let oldest = idle.popFirst() else { return nil }
@@ -99,7 +100,7 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
         return (oldest.connection, nextAttempt())
     }
 
-    /// The attempt succeeded.
+    /// Reports that an attempt to connect succeeded.
     @inlinable
     public mutating func connected() -> Placed {
         assert(connecting > 0)
@@ -107,9 +108,9 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
         return place()
     }
 
-    /// The attempt made for `ticket` failed.
+    /// Reports that the attempt for `ticket` failed.
     ///
-    /// - Returns: the waiter to tell, if it still waits, and an attempt to make for others who wait.
+    /// - Returns: the waiter to notify, if it is still waiting, and an attempt to make for other waiters.
     @inlinable
     public mutating func connectFailed(for ticket: Ticket) -> (failed: Waiter?, next: Attempt?) {
         assert(connecting > 0)
@@ -119,26 +120,26 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
         return (failed, nextAttempt())
     }
 
-    /// A call has finished with its connection, which can carry another.
+    /// Reports that a call has finished with its connection, which can be reused.
     @inlinable
     public mutating func released() -> Placed { place() }
 
-    /// The connection given to nobody waits for the next call.
+    /// Stores a connection as idle after ``released()`` or ``connected()`` returned `park`.
     @inlinable
     public mutating func park(_ connection: Connection, now: Moment) {
         idle.append(Idle(connection, since: now))
     }
 
-    /// A connection in use is gone.
+    /// Reports that a connection in use has closed.
     ///
-    /// - Returns: an attempt to make for those who wait.
+    /// - Returns: an attempt to make for a waiter.
     @inlinable
     public mutating func lost() -> Attempt? {
         open -= 1
         return nextAttempt()
     }
 
-    /// An idle connection is gone. False: it was not idle here.
+    /// Reports that an idle connection has closed. Returns false if it was not idle in this pool.
     @inlinable
     public mutating func lostIdle(_ connection: Connection) -> Bool {
         guard let index = idle.firstIndex(where: { $0.connection === connection }) else { return false }
@@ -147,13 +148,13 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
         return true
     }
 
-    /// The waiter no longer wants a connection. Its attempt, if any, goes on for the others.
+    /// Removes a waiter from the queue. Its connection attempt, if any, continues for the other waiters.
     @inlinable
     public mutating func cancel(_ ticket: Ticket) {
         _ = take(ticket)
     }
 
-    /// Takes out the connections that have been idle since `moment` or longer.
+    /// Removes and returns the connections that have been idle since `moment` or longer.
     @inlinable
     public mutating func expire(idleSince moment: Moment) -> [Connection] {
         var expired: [Connection] = []
@@ -165,11 +166,11 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
         return expired
     }
 
-    /// Since when the connection that expires next has been idle.
+    /// The time at which the oldest idle connection became idle.
     @inlinable
     public var oldestIdle: Moment? { idle.first?.since }
 
-    /// Takes out every idle connection.
+    /// Removes and returns all idle connections.
     @inlinable
     public mutating func removeAllIdle() -> [Connection] {
         defer {
@@ -179,7 +180,7 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
         return idle.map(\.connection)
     }
 
-    // MARK: The line
+    // MARK: The wait queue
 
     @inlinable
     mutating func enqueue(_ waiter: Waiter) -> Ticket {
@@ -215,8 +216,8 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
         return .assign(waiter)
     }
 
-    /// Keeps as many attempts under way as calls wait, within the limit: each on behalf of another, as far as that can be
-    /// told, so that each failure has somebody to tell.
+    /// Keeps as many attempts in progress as there are waiters, within the limit. Each attempt belongs to a different
+    /// waiter where possible, so that each failure can be reported to one.
     @inlinable
     mutating func nextAttempt() -> Attempt? {
         guard waiting > connecting, open < limit else { return nil }

@@ -1,12 +1,13 @@
-/// Whether a request whose connection died may be sent once more on another, without asking anybody.
+/// Decides whether a request whose connection closed may be sent again on another connection without asking the retry
+/// policy.
 ///
-/// A server may close an idle connection at any moment, also while a request is on its way to it; the client then
-/// cannot know whether the request was seen (RFC 9112 section 9.3.1). So a repeat needs proof that the connection was
-/// stale (it had served before, and not a byte of an answer came), and a request that is harmless when seen twice.
+/// A server may close an idle connection at any time, even while a request is on its way. The client then cannot know
+/// whether the server received the request (RFC 9112 section 9.3.1). Sending it again therefore requires that the
+/// connection was stale (it was reused, and no byte of a response arrived) and that the request is idempotent.
 public struct Replacement: Sendable {
-    /// The connection had served another exchange before.
+    /// The connection had carried another exchange before.
     public var connectionWasReused: Bool
-    /// Some byte of the request was handed to the connection.
+    /// At least one byte of the request was written to the connection.
     public var requestWasStarted: Bool
     public var answerHasBegun: Bool
     public var alreadyReplaced: Bool

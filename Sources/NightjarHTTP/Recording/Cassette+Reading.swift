@@ -1,24 +1,25 @@
 import NIOCore
 
 extension Cassette {
-    /// - Throws: `decoding`, with the place, for what is no cassette of this format.
+    /// - Throws: `decoding` with the place if the text is not a cassette.
     public init(parsing text: UnsafeRawBufferPointer) throws(NightjarError) {
         let file = CassetteNode(try JSONValue(parsing: text), "")
         let members = try file.members(["format", "version", "exchanges"])
         guard let format = members["format"], try format.text() == Cassette.format else {
-            throw NightjarError(.decoding, "it is no cassette: its format is not \(quoted(Cassette.format))")
+            throw NightjarError(.decoding, "not a cassette: the format is not \(quoted(Cassette.format))")
         }
         guard let version = members["version"], case .integer(let number) = version.value else {
-            throw NightjarError(.decoding, "it is no cassette: it has no version")
+            throw NightjarError(.decoding, "not a cassette: the version is missing")
         }
         guard number == Cassette.version else {
             throw NightjarError(
                 .decoding,
-                "it is of version \(number) of the format, and this library reads version \(Cassette.version)")
+                "unsupported cassette version \(number); this library reads version \(Cassette.version)")
         }
         let list = try file.needed("exchanges", in: members).elements()
         guard list.count <= Cassette.mostExchanges else {
-            throw NightjarError(.decoding, "it has \(list.count) exchanges; \(Cassette.mostExchanges) are read")
+            throw NightjarError(
+                .decoding, "the cassette has \(list.count) exchanges; the maximum is \(Cassette.mostExchanges)")
         }
         for node in list { exchanges.append(try RecordedExchange(node)) }
     }
@@ -40,10 +41,10 @@ extension RecordedExchange.Request {
     fileprivate init(_ node: CassetteNode) throws(NightjarError) {
         let members = try node.members(["method", "url", "headers"] + RecordedBody.names)
         let name = try node.needed("method", in: members)
-        guard let method = Method(try name.text()) else { throw name.error("is no method") }
+        guard let method = Method(try name.text()) else { throw name.error("is not a method") }
         let address = try node.needed("url", in: members)
         let url = try address.text()
-        guard (try? RequestURL(url)) != nil else { throw address.error("is no absolute URL") }
+        guard (try? RequestURL(url)) != nil else { throw address.error("is not an absolute URL") }
         self.init(
             method: method, url: url, headers: try Headers(recorded: members["headers"]),
             body: try RecordedBody(members, node))
@@ -56,11 +57,11 @@ extension RecordedExchange.Response {
             ["status", "reason", "headers", "trailers", "delay", "pieces", "cut"] + RecordedBody.names)
         let number = try node.needed("status", in: members)
         guard case .integer(let value) = number.value, let status = Int(exactly: value), (100...999).contains(status)
-        else { throw number.error("is no status from 100 to 999") }
+        else { throw number.error("is not a status from 100 to 999") }
         self.init(status: status)
         if let reason = members["reason"] {
             let text = try reason.text()
-            guard FieldSyntax.isValue(text.utf8) else { throw reason.error("holds a control character") }
+            guard FieldSyntax.isValue(text.utf8) else { throw reason.error("contains a control character") }
             self.reason = text
         }
         headers = try Headers(recorded: members["headers"])
@@ -92,13 +93,13 @@ extension RecordedExchange.Failure {
         let name = try node.needed("kind", in: members)
         let text = try name.text()
         guard let kind = ErrorKind.allCases.first(where: { $0.name == text }) else {
-            throw name.error("is \(quoted(text)), which is no kind of error")
+            throw name.error("is \(quoted(text)), which is not an error kind")
         }
         var phase: ErrorPhase?
         if let node = members["phase"] {
             let text = try node.text()
             phase = (1...7).lazy.compactMap { ErrorPhase(rawValue: $0) }.first { $0.name == text }
-            if phase == nil { throw node.error("is \(quoted(text)), which is no phase") }
+            if phase == nil { throw node.error("is \(quoted(text)), which is not a phase") }
         }
         var isProcessed = false
         if let node = members["may_have_been_processed"] {
@@ -125,7 +126,7 @@ extension RecordedBody {
         } else if let text = members["text"] {
             self = .text(try text.text())
         } else if let node = members["base64"] {
-            guard let bytes = Base64.decode(try node.text().utf8) else { throw node.error("is no base64") }
+            guard let bytes = Base64.decode(try node.text().utf8) else { throw node.error("is not base64") }
             self = .binary(ByteBuffer(bytes: bytes))
         } else {
             self = members["unkept"] == nil ? .none : .unkept
@@ -146,14 +147,14 @@ extension Headers {
                 do throws(NightjarError) {
                     try add(member.name, try value.text())
                 } catch {
-                    throw field.error("is no header: \(error.message)")
+                    throw field.error("is not a header: \(error.message)")
                 }
             }
         }
     }
 }
 
-/// A value of the file, and where it stands.
+/// A value of the file and its path.
 private struct CassetteNode {
     let value: JSONValue
     let path: String
@@ -167,14 +168,16 @@ private struct CassetteNode {
         NightjarError(.decoding, "\(path.isEmpty ? "the document" : quoted(path, limit: 200)) \(what)")
     }
 
-    /// By their names, none of which may be another.
+    /// The members by name.
+    ///
+    /// - Throws: `decoding` if a name is not in `known`.
     func members(_ known: [String]) throws(NightjarError) -> [String: CassetteNode] {
         guard case .object(let members) = value else { throw error("must be an object, found \(value.typeName)") }
         var named: [String: CassetteNode] = [:]
         for member in members {
             guard known.contains(member.name) else {
                 let hint = nearestName(to: member.name, among: known).map { "; did you mean \(quoted($0))?" } ?? ""
-                throw error("has a member \(quoted(member.name)) that is not known\(hint)")
+                throw error("has the unknown member \(quoted(member.name))\(hint)")
             }
             named[member.name] = CassetteNode(member.value, path.isEmpty ? member.name : "\(path).\(member.name)")
         }
@@ -196,7 +199,7 @@ private struct CassetteNode {
         return text
     }
 
-    /// Seconds, to the microsecond, as they are written.
+    /// Reads a number of seconds, rounded to microseconds.
     func duration() throws(NightjarError) -> Duration {
         let seconds: Double? =
             switch value {

@@ -1,17 +1,18 @@
 import NIOCore
 
 extension Cassette {
-    /// The file: one member per line, so that versions of it can be compared. A body whose indentation would take
-    /// several times its own size is written on one line; see ``IndentedJSONWriter``.
+    /// Encodes the file with one member per line, so that versions of it can be compared. A body whose indentation
+    /// would take several times its own size is written on one line; see ``IndentedJSONWriter``.
     ///
-    /// - Throws: `invalid_request` for a JSON body with a number that JSON cannot represent; `too_large` for more than
-    ///   ``largestFile`` bytes, which could not be read again.
+    /// - Throws: `invalid_request` if a JSON body contains a number that JSON cannot represent, `too_large` if the file
+    ///   would exceed ``largestFile`` bytes and could not be read again.
     public func encoded() throws(NightjarError) -> ByteBuffer {
         let file = JSONValue.object([
             .init("format", .string(Cassette.format)), .init("version", .integer(Cassette.version)),
             .init("exchanges", .array(exchanges.map(\.recorded))),
         ])
-        // The document, its list, an exchange and a message are around each body and each object of headers.
+        // Each body and each header object is inside four containers: the document, its list, an exchange and a
+        // message.
         var writer = IndentedJSONWriter(partLevel: 4, maximumSize: Cassette.largestFile)
         try writer.write(file)
         return writer.text
@@ -81,7 +82,7 @@ extension Headers {
 }
 
 extension Duration {
-    /// Seconds, to the microsecond.
+    /// In seconds, with microsecond resolution.
     fileprivate var recorded: JSONValue {
         let microseconds = nanosecondsClamped / 1000
         return microseconds % 1_000_000 == 0

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Recorded exchanges, as a file has them. Version 1 of the format:
+/// A file of recorded exchanges. Version 1 of the format:
 ///
 ///     {
 ///       "format": "nightjar-cassette", "version": 1,
@@ -14,17 +14,17 @@ import NIOCore
 ///       ]
 ///     }
 ///
-/// Delays are seconds. A header that comes more than once has a list of values. `pieces` are those in which the body came:
-/// seconds since what came before, and bytes. What an exchange does not need is left out.
+/// Delays are in seconds. A repeated header has a list of values. `pieces` are the parts in which the body arrived:
+/// seconds since the previous event, and bytes. Members that an exchange does not need are omitted.
 public struct Cassette: Sendable, Equatable {
     public var exchanges: [RecordedExchange] = []
 
     public init(_ exchanges: [RecordedExchange] = []) { self.exchanges = exchanges }
 
-    /// Bytes of a file that is read: more than any test can want, and less than harms a host.
+    /// The largest file that is read, in bytes.
     public static let largestFile = 256 << 20
     public static let mostExchanges = 100_000
-    /// Bytes of a body that is kept.
+    /// The largest body that is stored, in bytes.
     public static let largestBody = 16 << 20
 
     static let format = "nightjar-cassette"

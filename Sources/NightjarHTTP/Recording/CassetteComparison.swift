@@ -1,31 +1,31 @@
 import NIOCore
 
-/// What makes a request one that a cassette has an exchange for: its method, its URL and its body, without their secrets.
-/// JSON is compared as JSON, a form item by item, a query without its order.
+/// Decides whether a request equals a recorded one. Compares the method, the URL and the body, with secrets masked.
+/// JSON is compared by value, a form item by item, and a query regardless of its order.
 public struct CassetteComparison: Sendable {
-    /// Headers that have to be the same too.
+    /// Headers that must be equal too.
     public var headers: [String] = []
-    /// Items of the query that may differ.
+    /// Query items that may differ.
     public var ignoredQuery: [String] = []
     /// Places in JSON bodies that may differ.
     public var ignoredJSON: [JSONPointer] = []
     public var ignoresBody = false
-    /// Whether scheme, host and port may differ.
+    /// True if scheme, host and port may differ.
     public var ignoresOrigin = false
 
     public init() {}
 
-    /// A request in the form in which two are compared: texts, so that a table can hold many.
+    /// A request in a comparable form. Consists of strings, so that a table can hold many.
     struct Key: Hashable, Sendable {
         var method: String
-        /// Without the query.
+        /// The URL without the query.
         var place: String
         var query: [String]
         var headers: [String]
-        /// Nil: it is not known, or does not matter.
+        /// Nil if the body is unknown or ignored.
         var body: String?
 
-        /// All of its texts, each after what tells it from the ones around it.
+        /// All strings of the key. The first one states how many of each kind follow.
         private var texts: [String] {
             ["\(query.count) \(headers.count) \(body == nil)", method, place] + query + headers + [body ?? ""]
         }
@@ -75,7 +75,7 @@ public struct CassetteComparison: Sendable {
         ignoredJSON.reduce(value) { $0.removing($1.tokens[...]) }
     }
 
-    /// A form of several parts without its boundary, which is another each time.
+    /// Replaces the boundary of a multipart body, which differs each time.
     private static func plain(_ text: String, _ type: MediaType?) -> String {
         guard let type, type.type == "multipart", let boundary = type["boundary"], !boundary.isEmpty else {
             return text
@@ -83,15 +83,15 @@ public struct CassetteComparison: Sendable {
         return text.split(separator: boundary, omittingEmptySubsequences: false).joined(separator: "boundary")
     }
 
-    /// The same text for all JSON that says the same.
+    /// A text that is equal for equal JSON.
     private static func canonical(_ value: JSONValue) -> String {
         (try? value.sorted().encoded()).map { String(buffer: $0) } ?? ""
     }
 
-    // MARK: What differs
+    // MARK: Differences
 
-    /// What keeps one from being the other, said of the recorded one; and how near they are, the higher the nearer. Nil: they
-    /// are the same.
+    /// Describes how the recorded request differs from the live one, and rates their similarity (higher is more
+    /// similar). Nil if they are equal.
     static func difference(_ recorded: Key, _ live: Key) -> (nearness: Int, text: String)? {
         if !recorded.place.isExactly(live.place) {
             return (recorded.method == live.method ? 1 : 0, "is for \(quoted(recorded.place, limit: 200))")
@@ -103,29 +103,29 @@ public struct CassetteComparison: Sendable {
             let added = live.query.first { !had.contains($0) }
             switch (missing, added) {
             case (let missing?, let added?):
-                return (3, "has \(quoted(missing)) in its query, where this has \(quoted(added))")
-            case (let missing?, nil): return (3, "has \(quoted(missing)) in its query, which this has not")
-            case (nil, let added?): return (3, "has no \(quoted(added)) in its query")
-            case (nil, nil): return (3, "has an item in its query another number of times")
+                return (3, "has \(quoted(missing)) in its query instead of \(quoted(added))")
+            case (let missing?, nil): return (3, "has \(quoted(missing)) in its query, which the request lacks")
+            case (nil, let added?): return (3, "lacks \(quoted(added)) in its query")
+            case (nil, nil): return (3, "repeats a query item a different number of times")
             }
         }
         if let pair = zip(recorded.headers, live.headers).first(where: { !$0.isExactly($1) }) {
             let name = pair.0.prefix { $0 != ":" }
-            return (4, "has another value of the header \(quoted(name))")
+            return (4, "has a different value for the header \(quoted(name))")
         }
         guard let a = recorded.body, let b = live.body, !a.isExactly(b) else { return nil }
         if let wanted = try? JSONValue(parsing: a), let found = try? JSONValue(parsing: b),
             let place = wanted.firstDifference(from: found) ?? found.firstDifference(from: wanted),
             !place.tokens.isEmpty
         {
-            return (5, "differs at \(quoted(place.description)) of its JSON")
+            return (5, "has a different JSON body at \(quoted(place.description))")
         }
-        return (5, "has another body")
+        return (5, "has a different body")
     }
 }
 
 extension JSONValue {
-    /// The same value without what the pointer leads to.
+    /// Returns the value without the value at a pointer.
     fileprivate func removing(_ tokens: ArraySlice<String>) -> JSONValue {
         guard let token = tokens.first else { return .null }
         let isLast = tokens.count == 1
@@ -139,7 +139,7 @@ extension JSONValue {
             }
             return .object(members)
         case .array(var elements):
-            // All elements: which of them it is differs with the data.
+            // `*` and `-` mean all elements, because the position of an element may vary with the data.
             if token == "*" || token == "-" {
                 return .array(isLast ? [] : elements.map { $0.removing(tokens.dropFirst()) })
             }
@@ -154,9 +154,9 @@ extension JSONValue {
         }
     }
 
-    /// With the members of objects in the order of their names, and whole numbers as integers.
+    /// Sorts object members by name and writes whole numbers as integers.
     fileprivate func sorted(depth: Int = 0) -> JSONValue {
-        // What nests deeper is compared as it is written.
+        // Deeper values are compared as written.
         guard depth < 200 else { return self }
         switch self {
         case .object(let members):

@@ -1,10 +1,11 @@
 import NIOCore
 
-/// Answers requests from a cassette: each exchange once, in the order of recording among those whose requests are the same.
+/// Responds to requests from a cassette. Each exchange is played once. Exchanges with equal requests are played in the
+/// order of recording.
 public struct CassettePlayer: Sendable {
     public enum Verdict: Sendable {
         case play(RecordedExchange)
-        /// There is none, or none any more.
+        /// No exchange matches, or all that match have been played.
         case missing(NightjarError)
     }
 
@@ -15,14 +16,14 @@ public struct CassettePlayer: Sendable {
     private var exchanges: [RecordedExchange] = []
     private var keys: [CassetteComparison.Key] = []
     private var places: [CassetteComparison.Key: [Int]] = [:]
-    /// Those with a body that is not known, whose keys stand for many.
+    /// Exchanges whose request body is unknown, so that one key stands for many requests.
     private var vague: [CassetteComparison.Key: [Int]] = [:]
     private var played: [CassetteComparison.Key: Int] = [:]
     private var uses: [Int]
 
     /// - Parameters:
-    ///   - repeats: whether the last exchange of a request is played again and again.
-    ///   - file: for messages.
+    ///   - repeats: true if the last exchange for a request is played repeatedly.
+    ///   - file: the file name for messages.
     public init(
         _ cassette: Cassette, _ comparison: CassetteComparison, _ names: CassetteSecrets, repeats: Bool, file: String
     ) {
@@ -43,7 +44,7 @@ public struct CassettePlayer: Sendable {
         }
     }
 
-    /// How often each exchange was played, in the order of the file.
+    /// The number of uses of each exchange, in the order of the file.
     public var useCounts: [Int] { uses }
 
     public mutating func play(_ request: ArrivedRequest) -> Verdict {
@@ -52,7 +53,7 @@ public struct CassettePlayer: Sendable {
         var key = live
         var candidates = places[key]
         if candidates == nil {
-            // That it is of a login the answer may have told.
+            // The request may belong to a login, which the recorder may have detected by the response.
             key = comparison.key(of: scrubber.scrub(RecordedExchange(recorded, nil), inLogin: true).request)
             candidates = places[key]
         }
@@ -67,8 +68,8 @@ public struct CassettePlayer: Sendable {
             return .missing(
                 NightjarError(
                     .invalidRequest,
-                    "the cassette \(quoted(file)) has played \(count) for \(request.method) \(request.url.redacted); "
-                        + "record again, or let the last one repeat (repeats = true)"))
+                    "the cassette \(quoted(file)) has already played \(count) for \(request.method) \(request.url.redacted); "
+                        + "record again, or set repeats = true to repeat the last one"))
         }
         played[key] = next &+ 1
         let index = next < candidates.count ? candidates[next] : last
@@ -91,12 +92,12 @@ public struct CassettePlayer: Sendable {
             "\(what); the nearest, number \(nearest.index + 1) (\(exchange.method) \(url)), \(nearest.text)")
     }
 
-    /// For a message.
+    /// The most exchanges that are compared to build a message.
     private static let mostCompared = 1000
 }
 
 extension RecordedExchange.Request {
-    /// A request as it would be recorded, with its secrets.
+    /// The request as it would be recorded, including its secrets.
     public init(_ request: ArrivedRequest) {
         self.init(
             method: request.method, url: request.url.origin.description + request.url.target, headers: request.headers,

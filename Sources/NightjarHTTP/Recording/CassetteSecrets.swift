@@ -1,8 +1,8 @@
-/// Which fields, query items and members of bodies hold secrets.
+/// Decides which header fields, query items and body members contain secrets.
 public struct CassetteSecrets: Sendable {
-    /// Further names: of headers, of items of a query or form, of members of JSON. Case and separators do not matter.
+    /// Additional names of headers, query items, form items and JSON members. Case and separators are ignored.
     public var further: [String]
-    /// Secrets themselves, to be taken out wherever they stand.
+    /// Secrets that are replaced wherever they occur.
     public var values: [String]
 
     public init(further: [String] = [], values: [String] = []) {
@@ -10,12 +10,12 @@ public struct CassetteSecrets: Sendable {
         self.values = values
     }
 
-    /// In a URL all that a log would not show either.
+    /// For URLs, the same names are secret as in logs.
     func isSecret(queryItem name: Substring.UTF8View) -> Bool { SecretNames.isSecret(item: name, sensitive: further) }
 
     func isSecret(field name: String, _ value: String) -> Bool {
         if SecretNames.isNamed(name.utf8, in: further) { return true }
-        // A challenge says how to log in, and a client that replays it has to know.
+        // A challenge is kept, because a client needs it for authentication during replay.
         if challenges.contains(where: { ASCII.equalIgnoringCase($0.utf8, name.utf8) }) { return false }
         var (name, value) = (name, value)
         return name.withUTF8 { name in
@@ -25,7 +25,8 @@ public struct CassetteSecrets: Sendable {
 
     private var challenges: [String] { ["WWW-Authenticate", "Proxy-Authenticate"] }
 
-    /// In bodies the names that data have too ("code", "key", "ticket") count in logins alone: an error's code is to be seen.
+    /// Names that are also common for data ("code", "key", "ticket") are secret in bodies of logins only, so that the
+    /// code of an error stays visible.
     func isSecret(member name: some Collection<UInt8>, inLogin: Bool) -> Bool {
         if CassetteSecrets.isCode(name) || SecretNames.isNamed(name, in: further) { return true }
         switch SecretNames.strength(name, in: .item) {
@@ -35,7 +36,7 @@ public struct CassetteSecrets: Sendable {
         }
     }
 
-    /// Whether a member of this name shows that the exchange is one of a login.
+    /// True if a member with this name shows that the exchange is a login.
     static func isLogin(_ name: Substring.UTF8View) -> Bool { login.contains(letters(PercentEncoding.decoded(name))) }
 
     private static let login: Set<String> = [
@@ -43,12 +44,12 @@ public struct CassetteSecrets: Sendable {
         "granttype", "codeverifier", "authtoken",
     ]
 
-    /// Redeemed for tokens, and no name that a log would have to hide.
+    /// Codes that are exchanged for tokens, although logs need not mask them.
     private static func isCode(_ name: some Collection<UInt8>) -> Bool {
         ["devicecode", "usercode"].contains(letters(name))
     }
 
-    /// Beneath a name that is secret: what says something of the secret, and is none.
+    /// True for a member inside a secret member that describes the secret but is not secret itself.
     static func isAboutSecret(_ name: some Collection<UInt8>) -> Bool { about.contains(letters(name)) }
 
     private static let about: Set<String> = [

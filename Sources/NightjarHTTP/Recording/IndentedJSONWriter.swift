@@ -6,7 +6,7 @@ import NIOCore
 /// gigabytes. A value inside `partLevel` containers is therefore written on one line if its line breaks and indentation
 /// took more than ``maximumGrowth`` times its compact size.
 ///
-/// The writer is a loop: the depth of a value does not use the stack.
+/// The writer is iterative, so that a deeply nested value cannot exhaust the stack.
 struct IndentedJSONWriter {
     /// A container of which `next` elements or members have been written.
     private struct Open {

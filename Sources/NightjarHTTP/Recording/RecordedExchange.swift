@@ -1,6 +1,6 @@
 import NIOCore
 
-/// A request and what came of it, as a cassette keeps it: without secrets, its content without coding.
+/// A request and its outcome as stored in a cassette, without secrets and content codings.
 public struct RecordedExchange: Sendable, Equatable {
     public struct Request: Sendable, Equatable {
         public var method: Method
@@ -18,24 +18,24 @@ public struct RecordedExchange: Sendable, Equatable {
     }
 
     public struct Response: Sendable, Equatable {
-        /// 100 to 999.
+        /// The status code, 100 to 999.
         public var status: Int
         public var reason = ""
         public var headers = Headers()
         public var body = RecordedBody.none
         public var trailers = Headers()
-        /// From the request to the head.
+        /// Time from the request to the response head.
         public var delay = Duration.zero
-        /// In which the body came. What their sizes do not cover belongs to the last one.
+        /// The parts in which the body arrived. The last one includes all bytes that the sizes do not cover.
         public var pieces: [Piece] = []
-        /// The client had enough before the end came.
+        /// True if the client stopped reading before the end of the body.
         public var isCut = false
 
         public init(status: Int) { self.status = status }
     }
 
     public struct Piece: Sendable, Equatable {
-        /// Since the one before; of the first, since the head.
+        /// Time since the previous piece. For the first piece, time since the response head.
         public var delay: Duration
         public var bytes: Int
 
@@ -45,13 +45,13 @@ public struct RecordedExchange: Sendable, Equatable {
         }
     }
 
-    /// What the exchange failed with, where it did: in place of the response, or behind what there is of it.
+    /// The failure of the exchange. It occurred instead of a response or after the recorded part of it.
     public struct Failure: Sendable, Equatable {
         public var kind: ErrorKind
         public var message: String
         public var phase: ErrorPhase?
         public var requestMayHaveBeenProcessed: Bool
-        /// From the request on, or from the last piece.
+        /// Time since the request or the last piece.
         public var delay: Duration
 
         public init(_ error: NightjarError, after delay: Duration) {
@@ -81,9 +81,9 @@ public struct RecordedExchange: Sendable, Equatable {
         self.failure = failure
     }
 
-    /// Its course.
+    /// Returns the script of the exchange.
     ///
-    /// - Parameter keepsTime: whether it takes as long as it took.
+    /// - Parameter keepsTime: true to replay the recorded delays, false for no delays.
     public func script(keepsTime: Bool) -> ExchangeScript {
         func delay(_ duration: Duration) -> Duration { keepsTime ? duration : .zero }
         var steps: [ExchangeScript.Step] = []
@@ -118,14 +118,15 @@ public struct RecordedExchange: Sendable, Equatable {
     }
 }
 
-/// Content as it stands in a cassette: JSON as JSON, text as text, all else in base64.
+/// A body as stored in a cassette: JSON as JSON, text as text, everything else in base64.
 public enum RecordedBody: Sendable, Equatable {
     case none
-    /// What it was before but for white space: ``init(_:)`` makes text of what would not come out alike.
+    /// Equal to the original except for white space. ``init(_:)`` stores JSON as text if it would not be reproduced
+    /// exactly.
     case json(JSONValue)
     case text(String)
     case binary(ByteBuffer)
-    /// It was too large to be kept.
+    /// The body was too large to be stored.
     case unkept
 
     public init(_ bytes: ByteBuffer) {
@@ -152,7 +153,7 @@ public enum RecordedBody: Sendable, Equatable {
         return again.readableBytesView.elementsEqual(compact) ? value : nil
     }
 
-    /// JSON without the white space between its tokens, and the levels of its arrays and objects.
+    /// Removes the white space between tokens of JSON, and counts the nesting levels.
     private static func withoutBlanks(_ text: String) -> (compact: [UInt8], depth: Int) {
         var result: [UInt8] = []
         result.reserveCapacity(text.utf8.count)
@@ -181,11 +182,11 @@ public enum RecordedBody: Sendable, Equatable {
         return (result, depth)
     }
 
-    /// Levels of a body that is kept as JSON. A deeper one is kept as text: the file around it has levels of its own, and
-    /// ``SecretScrubber`` looks for secrets in the members of no more levels.
+    /// The deepest nesting of a body that is stored as JSON. A deeper one is stored as text, because the file adds
+    /// levels of its own and ``SecretScrubber`` does not search deeper.
     static let deepestJSON = 199
 
-    /// The same body in the form in which it can be written to a file, read back and searched for secrets.
+    /// The body in a form that can be written to a file, read back and searched for secrets.
     var legible: RecordedBody {
         guard case .json(let value) = self, value.nests(deeperThan: RecordedBody.deepestJSON),
             let text = try? value.encoded()
@@ -204,7 +205,7 @@ public enum RecordedBody: Sendable, Equatable {
 }
 
 extension JSONValue {
-    /// Whether its arrays and objects have more than this many levels. Does not recurse.
+    /// True if arrays and objects are nested more than `maximum` levels deep. Does not recurse.
     func nests(deeperThan maximum: Int) -> Bool {
         var rest = [(value: self, level: 1)]
         while let (value, level) = rest.popLast() {

@@ -1,7 +1,7 @@
 import Glibc
 import NIOCore
 
-// Texts of recorded exchanges with others in their place.
+// Replaces texts in recorded exchanges.
 
 extension JSONValue {
     var numberText: String? {
@@ -14,25 +14,25 @@ extension JSONValue {
 }
 
 extension RecordedBody {
-    /// The same with other texts: names and texts of JSON, or all of a text.
+    /// Applies `change` to the names and strings of JSON, or to a whole text.
     func mapTexts(_ change: (String) -> String) -> RecordedBody {
         switch self {
         case .none, .unkept, .binary: return self
         case .text(let text): return .text(change(text))
         case .json(let value):
-            // As a text: what is changed needs no escape, and how deep it nests does not matter.
+            // Change the encoded text: replacements need no escapes, and the nesting depth does not matter.
             guard let encoded = try? value.encoded() else { return self }
             let text = String(buffer: encoded)
             let changed = change(text)
             guard changed != text else { return self }
-            // What stands for a number is none: then its texts are changed one by one.
+            // A number was replaced with a text that is not JSON. Replace the strings one by one instead.
             return .json((try? JSONValue(parsing: changed)) ?? value.mapTexts(change))
         }
     }
 }
 
 extension JSONValue {
-    /// The same with other names and texts, and a text for each number that is changed.
+    /// Applies `change` to names, strings and numbers. A number that changes becomes a string.
     func mapTexts(_ change: (String) -> String, depth: Int = 0) -> JSONValue {
         guard depth < SecretScrubber.deepest else { return self }
         switch self {
@@ -69,7 +69,7 @@ extension String {
         return result.map { String(decoding: $0, as: UTF8.self) } ?? self
     }
 
-    /// The text with `mask` for each name of a scrubbed secret.
+    /// Replaces each name of a scrubbed secret with `mask`.
     func replacingScrubbedNames(by mask: String) -> String {
         let pieces = SecretScrubber.split(self)
         guard pieces.count > 1 else { return self }
@@ -83,7 +83,7 @@ extension String {
 }
 
 extension SecretScrubber {
-    /// What stands before the first name of a secret, and behind the prefix of each.
+    /// The text before the first name of a secret, and the text after the prefix of each name.
     static func split(_ text: String) -> [String] {
         var (text, prefix) = (text, prefix)
         return text.withUTF8 { text in
@@ -101,7 +101,7 @@ extension SecretScrubber {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Where these bytes first stand.
+    /// The offset of the first occurrence of `bytes`.
     func place(of bytes: UnsafeRawBufferPointer) -> Int? {
         guard let wanted = bytes.baseAddress, let first = bytes.first else { return nil }
         var place = 0

@@ -1,15 +1,15 @@
 import NIOCore
 
-/// Takes secrets out of requests and answers, and puts something else in their place.
+/// Replaces the secrets in requests and responses.
 ///
-/// For a file each secret gets a name of its own (`scrubbed-1`), the same wherever it stands, which tells nothing of it: so a
-/// token of a replayed answer is a token that can be sent, and two tokens stay two. For comparing, all become `***`, names of
-/// a file too, so that what was scrubbed and what is live look alike.
+/// For files, each secret is replaced with a unique name (`scrubbed-1`) wherever it occurs. The name reveals nothing
+/// about the secret. A token in a replayed response can therefore be sent again, and different tokens stay different.
+/// For comparisons, secrets and their names become `***`, so that scrubbed and live requests are equal.
 ///
-/// What was once seen where secrets stand is taken out wherever else it stands.
+/// A secret that has been found once is replaced wherever else it occurs.
 public struct SecretScrubber: Sendable {
     public enum Style: Sendable {
-        /// Numbered from here on.
+        /// Names with numbers from `after` + 1.
         case names(after: Int)
         case masked
     }
@@ -17,10 +17,10 @@ public struct SecretScrubber: Sendable {
     private let names: CassetteSecrets
     private let isMasking: Bool
     private var lastNumber: Int
-    /// Whether the body that is read is one of a login.
+    /// True while a body of a login is being scrubbed.
     private var inLogin = false
     private var known = ExactDictionary<String>()
-    /// Those of ``known`` that are looked for everywhere, in the order in which they were seen.
+    /// The secrets in ``known`` that are replaced everywhere, in the order in which they were found.
     public private(set) var seen: [(secret: String, name: String)] = []
 
     public init(_ names: CassetteSecrets, _ style: Style) {
@@ -32,19 +32,19 @@ public struct SecretScrubber: Sendable {
         for value in names.values where !value.isEmpty { _ = replace(value, always: true) }
     }
 
-    /// What a name of a scrubbed secret begins with.
+    /// The prefix of the names of scrubbed secrets.
     public static let prefix = "scrubbed-"
-    /// Bytes of a secret that is looked for elsewhere: what is shorter is found in what is none.
+    /// The shortest secret that is replaced elsewhere, in bytes. A shorter one would match by chance.
     public static let shortest = 6
-    /// Secrets that are looked for elsewhere. Each costs a search of each body.
+    /// The most secrets that are replaced elsewhere. Each one costs a search of each body.
     private static let mostSeen = 500
 
     // MARK: Messages
 
-    /// - Parameter inLogin: whether the exchange is one of a login; nil: as it looks.
+    /// - Parameter inLogin: true if the exchange is a login. Nil detects it.
     public mutating func scrub(_ exchange: RecordedExchange, inLogin: Bool? = nil) -> RecordedExchange {
         let inLogin = inLogin ?? isLogin(exchange)
-        // Headers first: what they tell is looked for in the URLs and bodies.
+        // Headers first: the secrets found there are replaced in the URLs and bodies.
         var request = exchange.request
         request.headers = scrub(request.headers)
         request.url = scrub(url: request.url)
@@ -57,9 +57,9 @@ public struct SecretScrubber: Sendable {
         return scrubSeen(RecordedExchange(request, response, exchange.failure))
     }
 
-    /// Takes out what was seen elsewhere.
+    /// Replaces the secrets that were found elsewhere.
     ///
-    /// - Parameter first: the first of ``seen`` that is to be looked for.
+    /// - Parameter first: the index in ``seen`` of the first secret to replace.
     public func scrubSeen(_ exchange: RecordedExchange, from first: Int = 0) -> RecordedExchange {
         let secrets = seen.dropFirst(first)
         guard !secrets.isEmpty || isMasking else { return exchange }
@@ -127,11 +127,11 @@ public struct SecretScrubber: Sendable {
     private mutating func cookie(_ pair: Substring) -> String {
         guard let equals = pair.utf8.firstIndex(of: UInt8(ascii: "=")) else { return replace(String(pair)) }
         let value = String(pair[pair.utf8.index(after: equals)...])
-        // A server takes a cookie back by setting an empty one.
+        // A server deletes a cookie by setting an empty one.
         return value.isEmpty ? String(pair) : pair[...equals] + replace(value)
     }
 
-    /// Of Basic credentials (RFC 7617), which are their own name for it.
+    /// Records the password of Basic credentials (RFC 7617). The credentials as a whole get one name.
     private mutating func notePassword(_ credentials: String) {
         guard let bytes = Base64.decode(credentials.utf8), let text = String(validating: bytes, as: UTF8.self),
             let colon = text.utf8.firstIndex(of: UInt8(ascii: ":"))
@@ -139,7 +139,7 @@ public struct SecretScrubber: Sendable {
         _ = replace(String(text[text.utf8.index(after: colon)...]))
     }
 
-    /// A URL or something like one: its query and its fragment.
+    /// Scrubs the query and the fragment of a URL or a similar text.
     private mutating func scrub(url: String) -> String {
         var result = ""
         var rest = Substring(url).utf8
@@ -173,7 +173,7 @@ public struct SecretScrubber: Sendable {
         case .text(let text):
             return .text(String(decoding: replacing(Array(text.utf8), type: type), as: UTF8.self))
         case .binary(let bytes):
-            // Files and secrets go together in one form.
+            // A multipart form can contain files as well as secrets.
             guard SecretContent.essence(type).hasPrefix("multipart/") else { return body }
             let others = replacing(Array(bytes.readableBytesView), type: type)
             return others.elementsEqual(bytes.readableBytesView) ? body : .binary(ByteBuffer(bytes: others))
@@ -184,9 +184,9 @@ public struct SecretScrubber: Sendable {
         SecretContent.replacing(bytes, type: type, with: &self)
     }
 
-    /// Values of members that are secret, and all texts beneath them.
+    /// Scrubs the values of secret members, including all strings inside them.
     private mutating func scrub(_ value: JSONValue, inLogin: Bool, beneath: Bool = false, depth: Int = 0) -> JSONValue {
-        // Deeper bodies are kept as text, in which members are looked for by name.
+        // Deeper bodies are stored as text, in which members are searched by name.
         guard depth < SecretScrubber.deepest else { return value }
         switch value {
         case .object(let members):
@@ -209,7 +209,7 @@ public struct SecretScrubber: Sendable {
         }
     }
 
-    /// A text of JSON that may hold a document itself, or a token.
+    /// Scrubs a JSON string, which may contain a document or a token.
     private mutating func inner(_ text: String) -> String {
         let bytes = Array(text.utf8)
         let isDocument = bytes.first == UInt8(ascii: "{") || bytes.first == UInt8(ascii: "[")
@@ -218,22 +218,22 @@ public struct SecretScrubber: Sendable {
         return others == bytes ? text : String(decoding: others, as: UTF8.self)
     }
 
-    /// Levels of JSON with the scalars within: those of a body that is kept as JSON.
+    /// The levels of a body that is stored as JSON, plus one for its scalars.
     static let deepest = RecordedBody.deepestJSON + 1
 
     // MARK: Secrets
 
-    /// What stands in the place of this secret. From here on it is looked for as one that was seen.
+    /// Returns the replacement of a secret. From now on the secret is replaced wherever it occurs.
     public mutating func name(of secret: String) -> String { replace(secret) }
 
-    /// Each secret and what stands in its place, those that are looked for everywhere first.
+    /// Each secret and its replacement. Secrets that are replaced everywhere come first.
     public var replaced: [(secret: String, name: String, isEverywhere: Bool)] {
         let everywhere = ExactSet(seen.lazy.map(\.secret))
         let others = known.all.filter { !everywhere.contains($0.name) }.sorted { $0.name.isExactly(before: $1.name) }
         return seen.map { ($0.secret, $0.name, true) } + others.map { ($0.name, $0.value, false) }
     }
 
-    /// Whether a body that is no text has a secret in it, which stays there.
+    /// True if a binary body contains a secret, which is not replaced there.
     public func isSecretInBytes(of exchange: RecordedExchange) -> Bool {
         func isSecret(_ body: RecordedBody?) -> Bool {
             guard case .binary(let bytes) = body else { return false }
@@ -244,7 +244,7 @@ public struct SecretScrubber: Sendable {
         return isSecret(exchange.request.body) || isSecret(exchange.response?.body)
     }
 
-    /// Whether one of these words, which may be too short to be taken out wherever they stand, is in it.
+    /// True if the exchange contains one of these words. They may be too short to be replaced everywhere.
     public static func hasWord(_ words: [String], in exchange: RecordedExchange) -> Bool {
         func isPart(_ byte: UInt8?) -> Bool {
             byte.map { ASCII.isLetter($0) || ASCII.isDigit($0) || $0 >= 0x80 } ?? false
@@ -269,13 +269,13 @@ public struct SecretScrubber: Sendable {
 
     private mutating func replace(_ secret: String, always: Bool = false) -> String {
         if isMasking, SecretScrubber.isName(secret) { return Masking.mask }
-        // What was replayed, and is recorded again.
+        // The value was replayed from a cassette and is recorded again.
         if SecretScrubber.isName(secret) { return secret }
         if let name = known[secret] { return name }
         lastNumber &+= 1
         let name = isMasking ? Masking.mask : SecretScrubber.prefix + String(lastNumber)
         known[secret] = name
-        // What a name has in it is not looked for: it would be found in what stands in the place of others.
+        // A part of the prefix is not replaced, because it would match the names of other secrets.
         let core = secret.utf8.reversed().drop { $0 &- UInt8(ascii: "0") < 10 }.reversed()
         let isPartOfName = !core.isEmpty && SecretScrubber.prefix.contains(String(decoding: Array(core), as: UTF8.self))
         if seen.count < SecretScrubber.mostSeen, always || secret.utf8.count >= SecretScrubber.shortest, !isPartOfName {
@@ -284,14 +284,14 @@ public struct SecretScrubber: Sendable {
         return name
     }
 
-    /// Whether it is what stands in a secret's place.
+    /// True for the name of a scrubbed secret.
     static func isName(_ text: String) -> Bool {
         guard text.utf8.starts(with: prefix.utf8) else { return false }
         let digits = text.utf8.dropFirst(prefix.utf8.count)
         return !digits.isEmpty && digits.allSatisfy { $0 &- UInt8(ascii: "0") < 10 }
     }
 
-    /// The highest number in the names of secrets of a text; 0 where there is none.
+    /// The highest number in the names of secrets in a text. 0 if there is none.
     public static func highestNumber(in text: String) -> Int {
         split(text).dropFirst().lazy.compactMap { Int(String(Substring($0.utf8.prefix(while: ASCII.isDigit)))) }.max()
             ?? 0
@@ -299,7 +299,7 @@ public struct SecretScrubber: Sendable {
 
     private func withoutSeen(_ text: String, _ secrets: ArraySlice<(secret: String, name: String)>) -> String {
         var text = text
-        // The longest first: one may have another in it.
+        // Longest first, because one secret may contain another.
         for (secret, name) in secrets.sorted(by: { $0.secret.utf8.count > $1.secret.utf8.count }) {
             text = text.replacing(secret, by: name)
         }

@@ -1,18 +1,19 @@
 import NIOCore
 
-/// Where a Location field leads: a reference that is resolved against the URL that answered. RFC 9110 section 10.2.2,
-/// RFC 3986 section 5.2.
+/// The target of a Location field: a reference resolved against the URL that sent the response. RFC 9110 section
+/// 10.2.2, RFC 3986 section 5.2.
 struct Location: Equatable {
-    /// What goes on the wire: without the fragment.
+    /// The target URL without its fragment.
     let url: RequestURL
-    /// What stands behind the `#`, encoded; that of the URL before, when the Location has none.
+    /// The fragment, encoded. If the Location has none, the fragment of the previous URL is inherited.
     let fragment: String?
 
     /// - Parameters:
-    ///   - field: the value as it came: servers write UTF-8, Latin-1 and spaces there, and each such byte is encoded.
-    ///   - base: the URL that answered. A target in its origin keeps its user info: that was given for the origin.
-    ///   - fragment: that of the URL that was asked for.
-    ///   - subject: what messages call it.
+    ///   - field: the raw value. Servers send UTF-8, Latin-1 and spaces in it; such bytes are percent-encoded.
+    ///   - base: the URL that sent the response. A target with the same origin inherits its user info, which was given
+    ///     for that origin.
+    ///   - fragment: the fragment of the requested URL.
+    ///   - subject: how messages name the reference.
     /// - Throws: `protocol`. The message quotes nothing that may be a secret.
     init(
         _ field: UnsafeRawBufferPointer, base: RequestURL, fragment: String? = nil, as subject: Subject = .redirect
@@ -20,7 +21,7 @@ struct Location: Equatable {
         guard !field.isEmpty else { throw subject.unfollowable("is empty") }
         guard field.count <= RequestTarget.maximumLength else { throw subject.oversized }
         if let byte = field.first(where: { $0 < 0x20 || $0 == 0x7F }) {
-            throw subject.unfollowable("holds the control character 0x" + String(byte, radix: 16))
+            throw subject.unfollowable("contains the control character 0x" + String(byte, radix: 16))
         }
         let hash = field.firstIndex(of: UInt8(ascii: "#")) ?? field.count
         let reference = UnsafeRawBufferPointer(rebasing: field[..<hash])
@@ -34,7 +35,7 @@ struct Location: Equatable {
         }
     }
 
-    /// What leads somewhere, for messages.
+    /// How messages name a reference and the failure to follow it.
     struct Subject {
         let problem: String
         let name: String
@@ -43,9 +44,9 @@ struct Location: Equatable {
         static let nextPage = Subject(problem: "the list cannot be followed", name: "the URL of its next page")
     }
 
-    /// RFC 3986 section 5.2.4.
+    /// Removes dot segments. RFC 3986 section 5.2.4.
     ///
-    /// - Parameter path: begins with a slash.
+    /// - Parameter path: must begin with a slash.
     static func removingDotSegments(_ path: some Collection<UInt8>) -> [UInt8] {
         let slash = UInt8(ascii: "/")
         var result: [UInt8] = []
@@ -68,7 +69,7 @@ struct Location: Equatable {
 }
 
 extension Location.Subject {
-    /// RFC 3986 section 5.2.2.
+    /// Resolves a reference. RFC 3986 section 5.2.2.
     fileprivate func resolve(
         _ reference: UnsafeRawBufferPointer, base: RequestURL
     ) throws(NightjarError) -> (Origin, target: String) {
@@ -82,7 +83,7 @@ extension Location.Subject {
         return (try origin(authority, isTLS: isTLS, base: base.origin), try target(pathAndQuery, behind: nil))
     }
 
-    /// Whether the target is https, and where what is behind the scheme begins.
+    /// Returns whether the target is https, and the offset after the scheme and its colon.
     private func scheme(
         _ reference: UnsafeRawBufferPointer, base: RequestURL
     ) throws(NightjarError) -> (isTLS: Bool, end: Int) {
@@ -95,9 +96,10 @@ extension Location.Subject {
         guard isTLS || ASCII.isCaseless(name, "http") else {
             throw unfollowable(of: "the scheme \(quoted(name)) of \(self.name)", "is not http or https")
         }
-        // What RFC 3986 leaves to old parsers, "http:path", means a host to some and a path to others.
+        // `http:path`, which RFC 3986 permits for backward compatibility only, is a host to some parsers and a path to
+        // others.
         guard reference[end...].starts(with: "://".utf8) else {
-            throw unfollowable("has \(quoted(name)) without :// behind it")
+            throw unfollowable("has \(quoted(name)) without :// after it")
         }
         return (isTLS, end + 1)
     }
@@ -105,21 +107,21 @@ extension Location.Subject {
     private func origin(
         _ authority: UnsafeRawBufferPointer, isTLS: Bool, base: Origin
     ) throws(NightjarError) -> Origin {
-        // What listens at a socket writes the name that it was called by, and means itself.
+        // A server on a Unix domain socket uses the Host name it was called by to refer to itself.
         if base.socket != nil, !isTLS, authority.elementsEqual(base.hostField.utf8) { return base }
-        // Nobody but the caller says with which credentials a server is asked.
+        // Only the caller chooses the credentials that are sent.
         guard !authority.contains(UInt8(ascii: "@")) else {
-            throw unfollowable("holds a user name or a password, which a server cannot choose for us")
+            throw unfollowable("contains a user name or password, which a server must not choose for the client")
         }
         do throws(NightjarError) {
             let (host, port, _) = try URLResolution.read(authority, defaultPort: Origin.defaultPort(isTLS: isTLS))
             return Origin(isTLS: isTLS, host: host, port: port)
         } catch {
-            throw unfollowable("is wrong: " + error.message)
+            throw unfollowable("is invalid: " + error.message)
         }
     }
 
-    /// - Parameter base: what a relative path is merged with (section 5.2.3); nil behind an authority.
+    /// - Parameter base: the URL that a relative path is merged with (section 5.2.3). Nil after an authority.
     private func target(_ text: UnsafeRawBufferPointer, behind base: RequestURL?) throws(NightjarError) -> String {
         let slash = UInt8(ascii: "/")
         let path = text.prefix { $0 != UInt8(ascii: "?") }
@@ -159,7 +161,7 @@ extension Location.Subject {
 }
 
 extension NightjarError {
-    /// A redirect that leads nowhere we go.
+    /// The error for a redirect that cannot be followed.
     static func unfollowable(_ why: String) -> NightjarError {
         NightjarError(.protocol, "the redirect cannot be followed: " + why, phase: .receive)
     }

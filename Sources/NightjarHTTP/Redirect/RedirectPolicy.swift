@@ -1,27 +1,27 @@
-/// What a client does when it is sent elsewhere.
+/// How a client handles redirects.
 public struct RedirectSettings: Sendable, Equatable {
-    /// False: a redirect is an answer like any other.
+    /// If false, a redirect is returned like any other response.
     public var follows = true
-    /// Redirects of one call that are followed; one more is an error.
+    /// The maximum number of redirects in one call. One more is an error.
     public var maximum = 10
-    /// Whether https may lead to http.
+    /// Whether a redirect from https to http is followed.
     public var allowsDowngrade = false
-    /// The client keeps cookies. What sets one and leads back is then no loop: the same question, asked with the cookie,
-    /// is another one.
+    /// Whether the client stores cookies. A redirect that sets a cookie and leads back to the same URL is then not a
+    /// loop, because the repeated request carries the cookie.
     public var keepsCookies = false
-    /// Whether a redirect with Retry-After is followed after the wait that it asks for (RFC 9110 section 10.2.3).
+    /// Whether a redirect with Retry-After is followed only after the requested wait (RFC 9110 section 10.2.3).
     public var respectsRetryAfter = true
-    /// The longest such wait; a redirect that asks for more is an error.
+    /// The longest such wait. A redirect that asks for more is an error.
     public var longestWait = Duration.seconds(60)
 
     public init() {}
 }
 
-/// Decides about the redirects of one call. RFC 9110 section 15.4.
+/// Decides how the redirects of one call are handled. RFC 9110 section 15.4.
 ///
-/// Asked with each final answer; remembers where the call has been.
+/// Receives each final response and records the URLs that the call has visited.
 public struct RedirectPolicy: Sendable {
-    /// An answer that led elsewhere.
+    /// A response that redirected the call.
     public struct Visit: Sendable, Equatable {
         public let method: Method
         public let url: RequestURL
@@ -29,20 +29,20 @@ public struct RedirectPolicy: Sendable {
     }
 
     public enum Verdict: Sendable {
-        /// Not a redirect, or none that we follow.
+        /// The response is not a redirect, or redirects are not followed.
         case answer
         case follow(RedirectHop)
-        /// `protocol` when server or settings forbid it, `invalid_request` when the body cannot be sent again. The
-        /// message names the chain.
+        /// The redirect cannot be followed: `protocol` if the server or the settings prevent it, `invalid_request` if
+        /// the body cannot be sent again. The message names the chain of redirects.
         case fail(NightjarError)
     }
 
-    /// The answers that were followed, first to last.
+    /// The redirects followed so far, first to last.
     public private(set) var history: [Visit] = []
-    /// The fragment of the URL that is asked for now, encoded. RFC 9110 section 10.2.2 has it outlive a redirect.
+    /// The fragment of the current URL, encoded. A redirect inherits it (RFC 9110 section 10.2.2).
     public private(set) var fragment: String?
     private let settings: RedirectSettings
-    /// Where in ``history`` loops are looked for.
+    /// The index in ``history`` from which loops are detected.
     private var loopStart = 0
 
     public init(_ settings: RedirectSettings, fragment: String? = nil) {
@@ -50,11 +50,11 @@ public struct RedirectPolicy: Sendable {
         self.fragment = fragment
     }
 
-    /// An answer's head came.
+    /// Handles a response head.
     ///
     /// - Parameters:
-    ///   - bodyIsReplayable: the request's content can be sent again, or none of it was taken yet.
-    ///   - wallClock: seconds since 1970, for a Retry-After that names a moment in a response without Date.
+    ///   - bodyIsReplayable: the body can be sent again, or none of it was consumed.
+    ///   - wallClock: seconds since 1970, for a Retry-After date in a response without a Date field.
     public mutating func received(
         _ head: ResponseHead, to method: Method, at url: RequestURL, bodyIsReplayable: Bool,
         wallClock: @autoclosure () -> Double = 0
@@ -80,14 +80,14 @@ public struct RedirectPolicy: Sendable {
         }
     }
 
-    /// The caller wants the answer itself.
+    /// The caller declined the redirect and receives the response itself.
     public mutating func declined() {
         if !history.isEmpty { history.removeLast() }
     }
 
-    /// The caller wants to go elsewhere: where a Location of this text would lead.
+    /// The caller changed the target of a redirect. `text` is interpreted like the value of a Location field.
     ///
-    /// - Throws: `protocol` for what is no place to go to, with the chain.
+    /// - Throws: `protocol` if `text` is not a valid target. The message names the chain.
     public mutating func changed(
         _ hop: RedirectHop, to text: String, bodyIsReplayable: Bool
     ) throws(NightjarError) -> RedirectHop {
@@ -105,10 +105,10 @@ public struct RedirectPolicy: Sendable {
         }
     }
 
-    /// 300 offers a choice that is the caller's, 304 answers a condition, 305 and 306 are deprecated.
+    /// 300 offers a choice to the caller, 304 is the result of a conditional request, 305 and 306 are deprecated.
     private static func isRedirect(_ status: Int) -> Bool { [301, 302, 303, 307, 308].contains(status) }
 
-    /// RFC 9110 sections 15.4.2 to 15.4.9. That 301 and 302 make a POST a GET is what every browser does.
+    /// RFC 9110 sections 15.4.2 to 15.4.9. As in every browser, 301 and 302 change POST to GET.
     private static func method(after status: Int, to method: Method) -> Method {
         switch status {
         case 301, 302: method == .post ? .get : method
@@ -121,50 +121,51 @@ public struct RedirectPolicy: Sendable {
         _ headers: Headers, at field: Int, base: RequestURL
     ) throws(NightjarError) -> Location {
         guard Set(headers.values("Location")).count == 1 else {
-            throw .unfollowable("it has two Locations that differ")
+            throw .unfollowable("it has two different Location fields")
         }
         return try headers.withBytes(at: field) { _, value in
             Result { () throws(NightjarError) in try Location(value, base: base, fragment: fragment) }
         }.get()
     }
 
-    /// - Parameter progresses: a cookie or a Retry-After makes the same request another one: it carries the cookie, or it
-    ///   asks again later. Leading back is then no loop, and polling by redirect works up to the limit.
+    /// - Parameter progresses: the response set a cookie or had a Retry-After, so a redirect back to the same URL is
+    ///   not a loop: the next request carries the cookie or is sent later. Polling by redirect works up to the limit.
     private mutating func check(
         _ hop: RedirectHop, progresses: Bool, _ bodyIsReplayable: Bool
     ) throws(NightjarError) {
         guard history.count <= settings.maximum else {
-            throw .unfollowable("it is number \(history.count), and the limit is \(settings.maximum)")
+            throw .unfollowable("it is redirect number \(history.count), but the limit is \(settings.maximum)")
         }
         guard settings.allowsDowngrade || hop.url.origin.isTLS || !hop.from.origin.isTLS else {
-            throw .unfollowable("it leads from https to http, to \(brief(hop.url)); allow downgrades if that is right")
+            throw .unfollowable("it leads from https to \(brief(hop.url)); allow downgrades if this is intended")
         }
         guard hop.wait <= settings.longestWait else {
             throw NightjarError(
                 .rateLimited,
-                "the redirect cannot be followed: it asks to wait \(hop.wait.inSeconds) s first, and the limit is "
-                    + "\(settings.longestWait.inSeconds) s; call again then, raise retry.max_wait, or set "
+                "the redirect cannot be followed: it asks to wait \(hop.wait.inSeconds) s, but the limit is "
+                    + "\(settings.longestWait.inSeconds) s; repeat the call later, raise retry.max_wait, or set "
                     + "respect_retry_after to false", retryAfter: hop.wait)
         }
         if progresses { loopStart = history.count }
         let isLoop = history[loopStart...].contains { $0.method == hop.method && $0.url.isSameResource(hop.url) }
         guard !isLoop else {
-            throw .unfollowable("it leads back to \(brief(hop.url)), where the call has been: a loop")
+            throw .unfollowable("it leads back to \(brief(hop.url)), which is a loop")
         }
         guard !hop.keepsBody || bodyIsReplayable else {
             throw NightjarError(
                 .invalidRequest,
-                "the redirect (\(hop.status)) asks for the body again at \(brief(hop.url)), and a streamed body can be "
-                    + "sent only once; give the body as bytes, or send it to that URL")
+                "the redirect (\(hop.status)) requires the body to be sent again to \(brief(hop.url)), but a "
+                    + "streamed body can be "
+                    + "sent only once; set the body as bytes, or send the request to that URL")
         }
     }
 
     // MARK: Messages
 
-    /// How many of the chain's links a message names at its beginning and at its end.
+    /// The number of links that a message names at the beginning and at the end of the chain.
     private static let linksNamed = (first: 4, last: 6)
 
-    /// `GET http://a/ -> 302, GET http://b/ -> 302`: what was asked, and how it was answered.
+    /// The chain of requests and statuses: `GET http://a/ -> 302, GET http://b/ -> 302`.
     private var chain: String {
         let links = history.map { "\($0.method) \(brief($0.url)) -> \($0.status)" }
         let (first, last) = RedirectPolicy.linksNamed
@@ -173,39 +174,39 @@ public struct RedirectPolicy: Sendable {
         return (links.prefix(first) + [between] + links.suffix(last)).joined(separator: ", ")
     }
 
-    /// Without secrets, and cut: a chain of long URLs is still one message.
+    /// The URL without secrets, truncated so that a chain of long URLs stays readable.
     private func brief(_ url: RequestURL) -> String {
         let text = url.redacted
         return text.utf8.count <= 200 ? text : text.prefix(200) + "..."
     }
 }
 
-/// The request that a redirect asks for.
+/// The request that follows a redirect.
 public struct RedirectHop: Sendable {
     public var method: Method
-    /// Whoever changes it changes with it what ``headers(from:sensitive:)`` lets through.
+    /// The target. Changing it also changes which fields ``headers(from:sensitive:)`` forwards.
     public var url: RequestURL
-    /// That of the answer that asks for it.
+    /// The status of the redirect response.
     public let status: Int
-    /// How long the server asks to wait before the request (Retry-After).
+    /// The wait that the server asks for before the request (Retry-After).
     public let wait: Duration
-    /// The URL that answered.
+    /// The URL that sent the redirect.
     public let from: RequestURL
     let originalMethod: Method
 
-    /// False: the request has no content any more.
+    /// True if the method is unchanged, so the body is sent again.
     public var keepsBody: Bool { method == originalMethod }
 
-    /// The target is none of those that the credentials were meant for: scheme, host or port differ.
+    /// True if the target's origin (scheme, host or port) differs, so credentials must not be sent.
     public var dropsCredentials: Bool { url.origin != from.origin }
 
-    /// The fields of the request before that go along. What was dropped stays dropped when a later hop leads back, for
-    /// the one in between has chosen what is asked there.
+    /// The fields of the previous request that are forwarded. Fields dropped by an earlier hop are not restored if a
+    /// later hop returns to the original origin, because the hop in between chose the target.
     ///
     /// - Parameters:
-    ///   - fields: those of the request before.
-    ///   - sensitive: names that the caller wants treated as credentials.
-    ///   - forwarded: the fields that go along to another origin.
+    ///   - fields: the fields of the previous request.
+    ///   - sensitive: field names that the caller declares as credentials.
+    ///   - forwarded: the fields that are sent to another origin.
     public func headers(
         from fields: Headers, sensitive: [String] = [], forwarded: ForwardedFields = .standard
     ) -> Headers {
@@ -226,8 +227,8 @@ public struct RedirectHop: Sendable {
         return kept
     }
 
-    /// The Referer that another origin gets: the origin of the caller's, without its path and query, which may hold secrets.
-    /// None goes from https to http: RFC 9110 section 10.1.3.
+    /// The Referer for another origin: only the origin of the caller's Referer, because path and query may contain
+    /// secrets. Not sent from https to http (RFC 9110 section 10.1.3).
     private func refererOrigin(_ value: UnsafeRawBufferPointer, sensitive: [String]) -> String? {
         guard !sensitive.contains(where: { ASCII.equalIgnoringCase($0.utf8, "referer".utf8) }),
             let referer = try? RequestURL(String(decoding: value, as: UTF8.self)),
@@ -236,7 +237,7 @@ public struct RedirectHop: Sendable {
         return referer.origin.description + "/"
     }
 
-    /// RFC 9110 section 15.4 lists the fields that go with the content.
+    /// True for fields that describe the body. RFC 9110 section 15.4.
     private static func describesContent(_ name: UnsafeRawBufferPointer) -> Bool {
         if name.count > 8, ASCII.isCaseless(UnsafeRawBufferPointer(rebasing: name[..<8]), "content-") { return true }
         let others: [StaticString] = [
@@ -247,6 +248,6 @@ public struct RedirectHop: Sendable {
 }
 
 extension RequestURL {
-    /// The same on the wire, whoever asks.
+    /// True if both URLs produce the same request line and Host, ignoring user info.
     func isSameResource(_ other: RequestURL) -> Bool { origin == other.origin && target == other.target }
 }

@@ -1,18 +1,19 @@
-/// What tells a server that a request is the repetition of one that it may have seen
+/// A key by which a server recognizes that a request repeats an earlier one
 /// (draft-ietf-httpapi-idempotency-key-header).
 ///
-/// Made once a call and sent with every attempt. A caller that keeps it can finish the call in another process.
+/// Created once per call and sent with every attempt. A caller that stores the key can complete the call in another
+/// process.
 public struct IdempotencyKey: Sendable, Hashable, CustomStringConvertible {
     public static let fieldName = "Idempotency-Key"
-    /// In bytes; what servers accept ends at 255.
+    /// The maximum length in bytes. Servers accept up to 255.
     private static let maximumLength = 255
 
-    /// As the field carries it, without quotes: servers that are in use take them for a part of the key.
+    /// The field value. It has no quotes, because deployed servers treat quotes as part of the key.
     public let text: String
 
     public var description: String { text }
 
-    /// A random UUID (RFC 9562 section 5.4).
+    /// Creates a random UUID (RFC 9562 section 5.4).
     public init(using random: inout some RandomNumberGenerator) {
         let high = random.next() & 0xFFFF_FFFF_FFFF_0FFF | 0x4000
         let low = random.next() & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
@@ -27,9 +28,9 @@ public struct IdempotencyKey: Sendable, Hashable, CustomStringConvertible {
         text = String(decoding: bytes, as: UTF8.self)
     }
 
-    /// One that the caller has chosen or kept.
+    /// Creates a key from a string that the caller chose or stored.
     ///
-    /// - Returns: nil unless it is 1 to 255 printable ASCII characters without spaces.
+    /// - Returns: nil unless `text` is 1 to 255 printable ASCII characters without spaces.
     public init?(_ text: String) {
         guard 1...IdempotencyKey.maximumLength ~= text.utf8.count, text.utf8.allSatisfy({ 0x21...0x7E ~= $0 })
         else { return nil }
@@ -38,31 +39,13 @@ public struct IdempotencyKey: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension IdempotencyKey {
-    /// Which key a request carries.
+    /// The idempotency key of a request.
     public enum Choice: Sendable, Equatable {
-        /// None, or what its headers say.
+        /// No key, or the one in its headers.
         case none
-        /// A new one for each call.
+        /// A new key for each call.
         case generated
-        /// One that the caller has kept, so that a call can be finished by another process.
+        /// A key that the caller stored, so that another process can complete the call.
         case key(IdempotencyKey)
-    }
-}
-
-extension Request {
-    /// The same with the field that carries its key.
-    public func withIdempotencyKey() throws(NightjarError) -> Request {
-        let key: IdempotencyKey
-        switch idempotencyKey {
-        case .none: return self
-        case .generated:
-            if headers.firstIndex(of: IdempotencyKey.fieldName) != nil { return self }
-            var random = SystemRandomNumberGenerator()
-            key = IdempotencyKey(using: &random)
-        case .key(let chosen): key = chosen
-        }
-        var request = self
-        try request.headers.set(IdempotencyKey.fieldName, key.text)
-        return request
     }
 }

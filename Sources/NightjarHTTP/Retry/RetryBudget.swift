@@ -1,21 +1,23 @@
-/// What all calls of a client may spend on repetitions, so that a server in trouble is not stormed.
+/// Limits the retries of all calls of a client, so that a failing server is not overloaded.
 ///
-/// A retry costs; a call that succeeds gives back what its own retries cost, and a little more. A retry that was paid for and
-/// does not begin is refunded. A retry that the caller demands although the policy advises against it is neither charged nor
-/// given back. A server that is merely
-/// unreliable can so be overcome for ever, while one that is down sees the reserve and then nothing beyond the calls
-/// themselves.
+/// A retry has a cost. A call that succeeds returns the cost of its own retries, plus a small credit. The cost of a
+/// retry that does not begin is refunded. A retry that the caller demands against the policy's advice is neither
+/// charged nor credited.
+///
+/// An unreliable server can therefore be retried indefinitely. A server that is down receives the reserve of retries,
+/// and then only first attempts.
 public struct RetryBudget: Sendable {
     public struct Settings: Sendable, Equatable {
-        /// Retries that a fresh client may make without any success.
+        /// The number of retries that a new client may make before any call succeeds.
         public var reserve = 10
-        /// Successes that earn another retry: 10 keep retries that fail under a tenth of the calls that succeed.
+        /// The number of successes that earn one more retry. With 10, failing retries stay below a tenth of the
+        /// successful calls.
         public var successesPerRetry = 10
 
         public init() {}
     }
 
-    /// More than any client needs, and small enough that no product of two overflows.
+    /// The upper bound of the settings: more than any client needs, and small enough that products do not overflow.
     private static let most = 1_000_000
 
     private let costOfRetry: Int
@@ -28,22 +30,22 @@ public struct RetryBudget: Sendable {
         balance = capacity
     }
 
-    /// Retries that could begin now.
+    /// The number of retries that could begin now.
     public var available: Int { balance / costOfRetry }
 
-    /// - Returns: false when there is nothing left; then nothing is taken.
+    /// - Returns: false if the budget is exhausted. Nothing is then charged.
     mutating func takeRetry() -> Bool {
         guard balance >= costOfRetry else { return false }
         balance -= costOfRetry
         return true
     }
 
-    /// Returns the cost of a retry that was paid for and does not begin: the caller declined it, or the call ended before.
+    /// Refunds a retry that was charged and does not begin, because the caller declined it or the call ended first.
     public mutating func refundRetry() { balance = min(balance + costOfRetry, capacity) }
 
-    /// A call ended well.
+    /// Records that a call succeeded.
     ///
-    /// - Parameter retries: those that it has paid for, none for most.
+    /// - Parameter retries: the number of retries charged for the call, usually 0.
     public mutating func succeeded(retries: Int) {
         let returned = min(max(retries, 0), RetryBudget.most) * costOfRetry
         balance = min(balance + returned + 1, capacity)

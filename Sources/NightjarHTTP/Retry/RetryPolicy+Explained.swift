@@ -1,18 +1,18 @@
-/// One sentence for the developer, without secrets.
+/// A one-sentence explanation for the developer, without secrets.
 extension RetryPolicy.Reason: CustomStringConvertible {
     public var description: String {
         switch self {
-        case .notTransient: "not tried again: another attempt would end alike"
+        case .notTransient: "not retried: another attempt would have the same result"
         case .mayHaveBeenProcessed:
-            "not tried again: the server may have acted on the request, and it carries no idempotency key"
-        case .bodyIsGone: "not tried again: the body was a stream, and some of it is gone"
-        case .answerIsGone: "not tried again: part of the answer was handed out before it broke off"
-        case .attemptsUsedUp: "not tried again: this was the last attempt"
+            "not retried: the server may have processed the request, which has no idempotency key"
+        case .bodyIsGone: "not retried: the body is a stream that was partly sent"
+        case .answerIsGone: "not retried: part of the response was delivered before the connection was lost"
+        case .attemptsUsedUp: "not retried: this was the last attempt"
         case .serverAsksForLongWait(let wait):
-            "not tried again: the server asks for \(wait.inSeconds) s, longer than is waited"
+            "not retried: the server asks to wait \(wait.inSeconds) s, which is longer than the maximum wait"
         case .pastDeadline(let wait):
-            "not tried again: after a wait of \(wait.inSeconds) s the call's deadline would be over"
-        case .budgetSpent: "not tried again: too many calls of this client fail"
+            "not retried: after a wait of \(wait.inSeconds) s the call's deadline would have passed"
+        case .budgetSpent: "not retried: too many calls of this client fail"
         }
     }
 }
@@ -20,7 +20,7 @@ extension RetryPolicy.Reason: CustomStringConvertible {
 extension RetryPolicy.Verdict: CustomStringConvertible {
     public var description: String {
         switch self {
-        case .again(let wait): "tried again after \(wait.inSeconds) s"
+        case .again(let wait): "retried after \(wait.inSeconds) s"
         case .stop(let reason): reason.description
         }
     }

@@ -1,27 +1,26 @@
-/// Decides whether a call that has failed is tried again, and when.
+/// Decides whether and when a failed call is retried.
 ///
-/// A request is repeated only where that cannot do twice what was asked for once: it has provably not been processed,
-/// its method is idempotent (RFC 9110 section 9.2.2), or it carries an idempotency key. Moments are nanoseconds of a
-/// clock that does not jump.
+/// A request is retried only if that cannot repeat its effect: it was provably not processed, its method is idempotent
+/// (RFC 9110 section 9.2.2), or it has an idempotency key. Times are nanoseconds of a monotonic clock.
 public struct RetryPolicy: Sendable {
-    /// How an attempt has ended.
+    /// The result of an attempt.
     public struct Outcome: Sendable, Equatable {
         let isTransient: Bool
         public let mayHaveBeenProcessed: Bool
         let retryAfter: Duration?
 
-        /// An answer's head came.
+        /// The attempt received a response head.
         ///
-        /// - Parameter retryAfter: from ``RetryAfter/duration(_:now:)``.
+        /// - Parameter retryAfter: the result of ``RetryAfter/duration(_:now:)``.
         public init(status: Int, retryAfter: Duration?) {
             isTransient = Outcome.isTransient(status)
-            // Both mean that the server has turned the request away: RFC 8470 section 5.2, RFC 6585 section 4. Any
-            // other may come from a gateway, behind which the request is still at work.
+            // Both statuses mean that the server rejected the request without processing it: RFC 8470 section 5.2, RFC
+            // 6585 section 4. Other statuses may come from a gateway while the request is still being processed.
             mayHaveBeenProcessed = status != 425 && status != 429
             self.retryAfter = retryAfter
         }
 
-        /// Whether the status is of the moment rather than of the request.
+        /// True if the status describes a temporary condition.
         public static func isTransient(_ status: Int) -> Bool {
             switch status {
             case 408, 425, 429, 500, 502, 503, 504: true
@@ -29,13 +28,13 @@ public struct RetryPolicy: Sendable {
             }
         }
 
-        /// No answer came, or not the whole of one.
+        /// The attempt failed without a complete response.
         public init(_ error: NightjarError) {
             if [.rateLimited, .client, .server].contains(error.kind), let status = error.status {
                 self = Outcome(status: status, retryAfter: error.retryAfter)
                 return
             }
-            // The total limit is the call's and not the attempt's: nothing is left of it.
+            // The total timeout belongs to the call, so no time is left for another attempt.
             let isCallsEnd = error.kind == .timeout && error.phase == .total
             self = Outcome(
                 isTransient: error.isRetryable && !isCallsEnd,
@@ -54,46 +53,46 @@ public struct RetryPolicy: Sendable {
         case stop(Reason)
     }
 
-    /// Why there is no further attempt.
+    /// The reason why there is no further attempt.
     public enum Reason: Sendable, Equatable {
-        /// An answer that counts, or an error that another attempt would meet again.
+        /// The response is final, or the error would occur again.
         case notTransient
-        /// A repetition could do it twice.
+        /// A retry could repeat the effect of the request.
         case mayHaveBeenProcessed
-        /// The content was given as a stream, and some of it is gone.
+        /// The body is a stream that was partly consumed.
         case bodyIsGone
-        /// Part of the answer is with the caller.
+        /// Part of the response was delivered to the caller.
         case answerIsGone
         case attemptsUsedUp
-        /// The server asks for more than ``RetrySettings/longestWait``.
+        /// The server asks for a wait longer than ``RetrySettings/longestWait``.
         case serverAsksForLongWait(Duration)
-        /// The wait would end behind the call's deadline.
+        /// The wait would end after the call's deadline.
         case pastDeadline(Duration)
-        /// Too many calls fail; see ``RetryBudget``.
+        /// The retry budget is exhausted. See ``RetryBudget``.
         case budgetSpent
     }
 
-    /// Attempts that have ended.
+    /// The number of attempts that have ended.
     public private(set) var attempts = 0
     private let settings: RetrySettings
     private let deadline: UInt64?
 
-    /// - Parameter deadline: that of all attempts together.
+    /// - Parameter deadline: the deadline of all attempts together. Nil: none.
     public init(_ settings: RetrySettings, deadline: UInt64?) {
         self.settings = settings
         self.deadline = deadline
     }
 
-    /// What was attempted. A redirect may have made it another than the call began with.
+    /// The request of an attempt. A redirect may have changed it since the call started.
     public struct Attempt: Sendable {
         var isRepeatable: Bool
         var bodyIsReplayable: Bool
         var answerIsGone: Bool
 
         /// - Parameters:
-        ///   - hasIdempotencyKey: one that stays the same in every attempt.
-        ///   - bodyIsReplayable: the request's content can be sent again, or none of it was taken yet.
-        ///   - answerIsGone: part of the answer is with the caller.
+        ///   - hasIdempotencyKey: the request has a key that is the same in every attempt.
+        ///   - bodyIsReplayable: the body can be sent again, or none of it was consumed.
+        ///   - answerIsGone: part of the response was delivered to the caller.
         public init(_ method: Method, hasIdempotencyKey: Bool, bodyIsReplayable: Bool, answerIsGone: Bool = false) {
             isRepeatable = method.isIdempotent || hasIdempotencyKey
             self.bodyIsReplayable = bodyIsReplayable
@@ -101,8 +100,8 @@ public struct RetryPolicy: Sendable {
         }
     }
 
-    /// An attempt has ended. A verdict to try again has been paid for from the budget; if the next attempt does not begin,
-    /// refund it (``RetryBudget/refundRetry()``).
+    /// Records the end of an attempt. A verdict to retry has been charged to the budget; if the next attempt does not
+    /// begin, refund it (``RetryBudget/refundRetry()``).
     public mutating func ended(
         _ outcome: Outcome, _ attempt: Attempt, now: UInt64, budget: inout RetryBudget,
         using random: inout some RandomNumberGenerator
@@ -116,23 +115,23 @@ public struct RetryPolicy: Sendable {
         let asked = outcome.retryAfter ?? .zero
         guard asked <= settings.longestWait else { return .stop(.serverAsksForLongWait(asked)) }
         let wait = max(asked, backoff(using: &random))
-        // An attempt that begins at the deadline has no time to end.
+        // An attempt that begins at the deadline would time out immediately.
         if let deadline, now.later(by: wait) >= deadline { return .stop(.pastDeadline(wait)) }
         guard budget.takeRetry() else { return .stop(.budgetSpent) }
         return .again(after: wait)
     }
 
-    /// Anything between nothing and the ceiling ("full jitter"), so that those who failed together do not come back
+    /// A random wait between zero and the ceiling ("full jitter"), so that calls that failed together are not retried
     /// together.
     private func backoff(using random: inout some RandomNumberGenerator) -> Duration {
         let base = UInt64(max(settings.base.nanosecondsClamped, 0))
         let cap = UInt64(max(settings.cap.nanosecondsClamped, 0))
-        // Beyond 63 doublings even a nanosecond is longer than every cap.
+        // After 63 doublings even one nanosecond exceeds every cap.
         let doublings = min(attempts - 1, 63)
         let (scaled, overflow) = base.multipliedReportingOverflow(by: 1 << UInt64(doublings))
         let ceiling = overflow ? cap : min(scaled, cap)
-        // The upper half of the product is a number from 0 to the ceiling. Not `random(in:)`, which asks again until it
-        // likes the number: broken chance would hang it.
+        // The upper half of the product is a number from 0 to the ceiling. `random(in:)` is not used because it loops
+        // until it accepts a number, and a broken generator would make it hang.
         return .nanoseconds(Int64(clamping: random.next().multipliedFullWidth(by: ceiling + 1).high))
     }
 }

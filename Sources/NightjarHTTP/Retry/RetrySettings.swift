@@ -1,18 +1,19 @@
-/// How often and how soon a client repeats what has failed.
+/// How often and how soon failed attempts are retried.
 public struct RetrySettings: Sendable, Equatable {
-    /// The first one counts; 1 repeats nothing.
+    /// The maximum number of attempts, including the first one. 1 disables retries.
     public var maximumAttempts = 3
-    /// The first wait is chosen between nothing and this, each later one from a range twice as long.
+    /// The upper bound of the first wait. The bound doubles for each further wait.
     public var base = Duration.milliseconds(500)
-    /// No wait is chosen beyond this; a server may ask for more.
+    /// The upper bound of every computed wait. A server may ask for more with Retry-After.
     public var cap = Duration.seconds(30)
-    /// A server that asks for more is not waited for: the call fails with the time in its error.
+    /// The longest wait that a server may ask for. If it asks for more, the call fails and its error contains the
+    /// requested wait.
     public var longestWait = Duration.seconds(60)
 
     public init() {}
 }
 
-/// What one call has otherwise than its client; nil where it has not.
+/// The retry settings of one call that differ from the client's. Nil: the client's value.
 public struct RetryChanges: Sendable, Equatable {
     public var maximumAttempts: Int?
     public var base: Duration?
@@ -21,7 +22,7 @@ public struct RetryChanges: Sendable, Equatable {
 
     public init() {}
 
-    /// The client's settings with these.
+    /// `settings` with these changes.
     public func applied(to settings: RetrySettings) -> RetrySettings {
         var settings = settings
         settings.maximumAttempts = maximumAttempts ?? settings.maximumAttempts

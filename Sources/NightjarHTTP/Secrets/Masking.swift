@@ -124,8 +124,3 @@ package enum Masking {
         return text[..<start] + mask + text[at...]
     }
 }
-
-extension RequestURL {
-    /// The URL without user info, and with `***` for the values of query items that carry credentials.
-    public var redacted: String { origin.description + Masking.url(target, sensitive: sensitive) }
-}

@@ -1,22 +1,22 @@
-/// One timer for any number of limits: rings at the earliest of them.
+/// Multiplexes any number of deadlines on one timer, which fires at the earliest of them.
 ///
-/// Moments are nanoseconds of a clock that does not jump. Limits that are met early are not taken back: the alarm rings,
-/// its owner finds nothing due and arms it for the next.
+/// Times are nanoseconds of a monotonic clock. A deadline that is no longer needed is not removed: the timer fires, its
+/// owner finds nothing due and arms it for the next deadline.
 public struct Alarm: Sendable {
     private var next: UInt64?
 
     public init() {}
 
-    /// - Returns: true when a timer has to be started for `moment`, false when an earlier one runs already.
+    /// - Returns: true if a timer must be started for `moment`; false if an earlier timer is running.
     public mutating func arm(at moment: UInt64) -> Bool {
         if let next, next <= moment { return false }
         next = moment
         return true
     }
 
-    /// A timer started for `moment` went off.
+    /// Reports that the timer for `moment` has fired.
     ///
-    /// - Returns: false when an earlier one has taken its place meanwhile.
+    /// - Returns: false if an earlier timer has replaced it.
     public mutating func rang(at moment: UInt64) -> Bool {
         guard next == moment else { return false }
         next = nil

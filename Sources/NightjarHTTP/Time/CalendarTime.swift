@@ -1,19 +1,19 @@
-/// Moments of the civil calendar, in UTC, without a library.
+/// Calendar arithmetic in UTC.
 enum CalendarTime {
-    /// ISO 8601 to the millisecond: `2026-01-31T23:59:59.123Z`.
+    /// Formats a time as ISO 8601 with milliseconds: `2026-01-31T23:59:59.123Z`.
     ///
-    /// - Parameter seconds: since 1970 began, in the years 1 to 9999; what lies beyond is cut to them.
+    /// - Parameter seconds: seconds since 1970, clamped to the years 1 to 9999.
     static func iso8601(secondsSince1970 seconds: Double) -> String {
         let first: Int64 = -62_135_596_800_000
         let last: Int64 = 253_402_300_799_999
-        // NaN is none of both.
+        // NaN fails both comparisons and becomes the first value.
         let wanted = seconds * 1000
         let milliseconds = wanted >= Double(last) ? last : wanted > Double(first) ? Int64(wanted.rounded(.down)) : first
         let seconds = floorDivided(milliseconds, by: 1000)
         return dateAndTime(secondsSince1970: seconds) + "." + padded(milliseconds - seconds * 1000, 3) + "Z"
     }
 
-    /// `2026-01-31T23:59:59`; of a year from 0 to 9999.
+    /// Formats a time as `2026-01-31T23:59:59`. The year must be from 0 to 9999.
     static func dateAndTime(secondsSince1970 seconds: Int64) -> String {
         let day = floorDivided(seconds, by: 86_400)
         let inDay = seconds - day * 86_400
@@ -22,7 +22,7 @@ enum CalendarTime {
             + padded(inDay / 3600, 2) + ":" + padded(inDay / 60 % 60, 2) + ":" + padded(inDay % 60, 2)
     }
 
-    /// - Returns: nil for a day that there is not.
+    /// - Returns: nil if there is no such day.
     static func daysSince1970(year: Int, month: Int, day: Int) -> Int64? {
         guard 0...9999 ~= year, 1...12 ~= month else { return nil }
         let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
@@ -37,11 +37,11 @@ enum CalendarTime {
         return era * 146_097 + dayOfEra - 719_468
     }
 
-    /// The proleptic Gregorian calendar. Years begin in March here, so that a leap day is the last of its year, and are
-    /// counted in eras of 400, which all have the same number of days.
+    /// Converts a day to a date of the proleptic Gregorian calendar. Years begin in March, so that a leap day is the
+    /// last day of its year, and are grouped into eras of 400 years, which all have the same number of days.
     private static func date(daysSince1970 days: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let daysInEra: Int64 = 146_097
-        // From 1 March of the year 0.
+        // Days since 1 March of the year 0.
         let shifted = days + 719_468
         let era = floorDivided(shifted, by: daysInEra)
         let dayOfEra = shifted - era * daysInEra

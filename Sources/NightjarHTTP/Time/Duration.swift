@@ -1,5 +1,5 @@
 extension Duration {
-    /// Whole nanoseconds; what does not fit is cut to the nearest that does (292 years).
+    /// Whole nanoseconds, clamped to the range of Int64 (292 years).
     public var nanosecondsClamped: Int64 {
         let (seconds, attoseconds) = components
         let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
@@ -11,7 +11,7 @@ extension Duration {
         Double(components.seconds) + Double(components.attoseconds) * 1e-18
     }
 
-    /// The longest length of time that an option takes, in seconds: 100 years of 365 days.
+    /// The longest duration that an option accepts, in seconds: 100 years of 365 days.
     public static let mostSeconds = 3_153_600_000
 
     /// - Returns: nil unless `seconds` is between 0 and ``mostSeconds``.
@@ -22,9 +22,9 @@ extension Duration {
 }
 
 extension NightjarError {
-    /// A length of time that is out of range.
+    /// The error for a duration that is out of range.
     ///
-    /// - Parameter name: the option or parameter that has it.
+    /// - Parameter name: the name of the option or parameter.
     package static func duration(_ name: String, _ seconds: Double) -> NightjarError {
         NightjarError(
             .invalidArgument,
@@ -33,7 +33,7 @@ extension NightjarError {
 }
 
 extension Duration {
-    /// A number of seconds as people write it: `-1`, `0.5`, `nan`.
+    /// A number of seconds for messages: `-1`, `0.5`, `nan`.
     fileprivate static func text(_ seconds: Double) -> String {
         seconds == seconds.rounded() && abs(seconds) < 1e15 ? String(Int(seconds)) : String(seconds)
     }

@@ -1,4 +1,4 @@
-/// Reads a text of fixed fields from its front.
+/// Reads text that consists of fields of fixed width.
 struct FieldReader {
     private var rest: Substring.UTF8View
 
@@ -6,14 +6,14 @@ struct FieldReader {
 
     var isAtEnd: Bool { rest.isEmpty }
 
-    /// One of these bytes.
+    /// Reads one byte if it is one of `bytes`. Nil otherwise.
     mutating func take(_ bytes: StaticString) -> UInt8? {
         guard let byte = rest.first, bytes.withUTF8Buffer({ $0.contains(byte) }) else { return nil }
         rest.removeFirst()
         return byte
     }
 
-    /// Exactly so many digits; at most four are asked for.
+    /// Reads exactly `count` digits, at most four.
     mutating func number(_ count: Int) -> Int? {
         let digits = rest.prefix(count)
         guard digits.count == count, digits.allSatisfy(ASCII.isDigit) else { return nil }
@@ -21,7 +21,7 @@ struct FieldReader {
         return digits.reduce(0) { $0 * 10 + Int($1 & 0xF) }
     }
 
-    /// A fraction of one digit or more, in billionths; digits beyond those are dropped.
+    /// Reads a decimal fraction as billionths. Digits after the ninth are ignored.
     mutating func billionths() -> Int? {
         let digits = rest.prefix(while: ASCII.isDigit)
         guard !digits.isEmpty else { return nil }
@@ -30,7 +30,7 @@ struct FieldReader {
         return (kept.count..<9).reduce(kept.reduce(0) { $0 * 10 + Int($1 & 0xF) }) { number, _ in number * 10 }
     }
 
-    /// `2024-02-29`, a day that there is, counted from 1970.
+    /// Reads a date such as `2024-02-29`. Returns days since 1970, or nil if there is no such day.
     mutating func date() -> Int64? {
         guard let year = number(4), take("-") != nil, let month = number(2), take("-") != nil, let day = number(2)
         else { return nil }

@@ -1,10 +1,10 @@
 extension Timestamp {
-    /// ISO 8601, as a clock so many minutes east of UTC shows it: `2026-01-31T23:59:59.5+02:00`.
+    /// Formats the timestamp as ISO 8601 with a UTC offset: `2026-01-31T23:59:59.5+02:00`.
     ///
     /// - Parameters:
-    ///   - minutesEast: less than a day in either direction; 0 is written as `Z`.
-    ///   - fractionDigits: 0 to 9, what is behind them dropped; nil: as many as it has.
-    /// - Returns: nil for other numbers, and where that clock shows no year from 0 to 9999.
+    ///   - minutesEast: the offset in minutes, between -1439 and 1439. 0 is written as `Z`.
+    ///   - fractionDigits: the number of fraction digits, 0 to 9; further digits are truncated. Nil: as many as needed.
+    /// - Returns: nil if a parameter is out of range, or if the local year is not from 0 to 9999.
     public func iso8601(minutesEast: Int, fractionDigits: Int? = nil) -> String? {
         guard -1440 < minutesEast, minutesEast < 1440, 0...9 ~= fractionDigits ?? 0,
             let local = later(by: .seconds(60 * Int64(minutesEast)))
@@ -22,15 +22,9 @@ extension Timestamp {
         return text + (minutesEast < 0 ? "-" : "+") + CalendarTime.padded(distance / 60, 2) + ":"
             + CalendarTime.padded(distance % 60, 2)
     }
+}
 
-    /// A date of HTTP in one of its three forms. RFC 9110 section 5.6.7.
-    ///
-    /// - Parameter now: tells the century of a year of two digits.
-    public init?(httpDate text: UnsafeRawBufferPointer, now: Timestamp) {
-        guard let seconds = HTTPDate.parse(text, received: now.seconds) else { return nil }
-        self.init(secondsSince1970: seconds)
-    }
-
-    /// `Sun, 06 Nov 1994 08:49:37 GMT`, the fraction dropped.
-    public var httpDate: String { HTTPDate.text(self) }
+extension Timestamp {
+    /// Milliseconds since 1970, rounded down. The years 0 to 9999 fit easily.
+    var milliseconds: Int64 { seconds * 1000 + Int64(nanoseconds / 1_000_000) }
 }

@@ -1,13 +1,13 @@
-/// A moment of the years 0 to 9999, to the nanosecond, without a library of dates.
+/// A point in time in the years 0 to 9999, with nanosecond resolution.
 ///
-/// Leap seconds do not count, as in POSIX: 23:59:60 is the moment behind it.
+/// Leap seconds are not counted, as in POSIX: 23:59:60 is the same as 00:00:00 of the next day.
 public struct Timestamp: Sendable, Hashable {
-    /// Since 1970 began in UTC, rounded down.
+    /// Seconds since 1970-01-01T00:00:00Z, rounded down.
     public let seconds: Int64
-    /// 0 to 999,999,999, behind those.
+    /// Nanoseconds after ``seconds``, 0 to 999,999,999.
     public let nanoseconds: Int32
 
-    /// 1970 began.
+    /// 1970-01-01T00:00:00Z.
     public static let epoch = Timestamp(0)
 
     private init(_ seconds: Int64) {
@@ -15,14 +15,14 @@ public struct Timestamp: Sendable, Hashable {
         nanoseconds = 0
     }
 
-    /// - Returns: nil outside of the years 0 to 9999, and of the range of nanoseconds.
+    /// - Returns: nil if the time is outside the years 0 to 9999 or `nanoseconds` is out of range.
     public init?(secondsSince1970 seconds: Int64, nanoseconds: Int32 = 0) {
         guard Timestamp.range.contains(seconds), 0..<1_000_000_000 ~= nanoseconds else { return nil }
         self.seconds = seconds
         self.nanoseconds = nanoseconds
     }
 
-    /// To the microsecond: doubles of our time hold no more.
+    /// Rounds to microseconds, the precision of a double for current times.
     public init?(secondsSince1970 seconds: Double) {
         let whole = seconds.rounded(.down)
         let microseconds = ((seconds - whole) * 1e6).rounded()
@@ -40,7 +40,7 @@ public struct Timestamp: Sendable, Hashable {
             nanoseconds: Int32(rest < 0 ? rest + 1000 : rest) * 1_000_000)
     }
 
-    /// To the microsecond.
+    /// Rounds to microseconds.
     public init?(millisecondsSince1970 milliseconds: Double) {
         let seconds = (milliseconds / 1000).rounded(.down)
         let microseconds = ((milliseconds - seconds * 1000) * 1000).rounded()
@@ -49,7 +49,7 @@ public struct Timestamp: Sendable, Hashable {
         self.init(secondsSince1970: exact + carry, nanoseconds: carry == 1 ? 0 : Int32(max(microseconds, 0)) * 1000)
     }
 
-    /// - Returns: nil behind the year 9999.
+    /// - Returns: nil if the result is outside the years 0 to 9999.
     public func later(by duration: Duration) -> Timestamp? {
         let (whole, attoseconds) = duration.components
         let sum = Int64(nanoseconds) + attoseconds / 1_000_000_000
@@ -60,7 +60,7 @@ public struct Timestamp: Sendable, Hashable {
         return Timestamp(secondsSince1970: total, nanoseconds: Int32(sum - carry * 1_000_000_000))
     }
 
-    /// The same where that would be before the year 0.
+    /// The timestamp `count` nanoseconds earlier. Unchanged if that would be before the year 0.
     public func earlier(byNanoseconds count: Int64) -> Timestamp {
         let (whole, rest) = max(count, 0).quotientAndRemainder(dividingBy: 1_000_000_000)
         let difference = Int64(nanoseconds) - rest
@@ -83,11 +83,11 @@ extension Timestamp: Comparable {
 // MARK: As text
 
 extension Timestamp: CustomStringConvertible {
-    /// `2026-01-31T23:59:59Z`, as RFC 3339 section 5.6 has it. Digits beyond nanoseconds are dropped.
+    /// Parses RFC 3339 (section 5.6): `2026-01-31T23:59:59Z`. Fraction digits after the ninth are ignored.
     public init?(rfc3339 text: String) { self.init(text, isStrict: true) }
 
-    /// RFC 3339, and what else ISO 8601 allows and APIs write: a space for the T, a comma for the dot, offsets like
-    /// `+0200` and `+02`. What names no offset is no moment and refused.
+    /// Parses RFC 3339 and the other ISO 8601 forms that APIs use: a space instead of `T`, a comma as the decimal
+    /// separator, and offsets such as `+0200` and `+02`. Nil without an offset.
     public init?(iso8601 text: String) { self.init(text, isStrict: false) }
 
     private init?(_ text: String, isStrict: Bool) {
@@ -104,14 +104,14 @@ extension Timestamp: CustomStringConvertible {
         }
         guard let offset = Timestamp.offset(&reader, isStrict: isStrict), reader.isAtEnd else { return nil }
         let minuteOfDay = hour * 60 + minute - offset
-        // A leap second ends a day of UTC. RFC 3339 section 5.7.
+        // A leap second is the last second of a UTC day. RFC 3339 section 5.7.
         guard second < 60 || (minuteOfDay + 2 * 1440) % 1440 == 1439 else { return nil }
         self.init(
             secondsSince1970: day * 86_400 + Int64(minuteOfDay) * 60 + Int64(second),
             nanoseconds: Int32(second < 60 ? nanoseconds : 0))
     }
 
-    /// Minutes east of UTC.
+    /// Reads a UTC offset in minutes east of UTC.
     private static func offset(_ reader: inout FieldReader, isStrict: Bool) -> Int? {
         if reader.take("Zz") != nil { return 0 }
         guard let sign = reader.take("+-"), let hours = reader.number(2), hours < 24 else { return nil }
@@ -125,7 +125,7 @@ extension Timestamp: CustomStringConvertible {
         return (hours * 60 + minutes) * (sign == UInt8(ascii: "+") ? 1 : -1)
     }
 
-    /// RFC 3339 in UTC, with as many digits of the fraction as it has: none, 3, 6 or 9.
+    /// The timestamp as RFC 3339 in UTC with 0, 3, 6 or 9 fraction digits, as many as needed.
     public var description: String {
         let fraction =
             switch nanoseconds {

@@ -6,15 +6,15 @@ import Musl
 import Darwin
 #endif
 
-/// What may stand between `//` and the port of a URL. RFC 3986 section 3.2.2, narrowed to what can be connected to: DNS
-/// names, also in other letters than ASCII's, IPv4 addresses of four decimal numbers, IPv6 addresses in brackets.
+/// Parses the host of a URL. RFC 3986 section 3.2.2, restricted to hosts that can be connected to: DNS names (also
+/// internationalized), IPv4 addresses of four decimal numbers, and IPv6 addresses in brackets.
 enum HostSyntax {
-    /// RFC 1035 section 2.3.4, in bytes, without a final dot.
+    /// The maximum lengths in bytes, without a final dot. RFC 1035 section 2.3.4.
     private static let maximumName = 253
     private static let maximumLabel = 63
 
-    /// The host as it is connected to and compared: in lower case; an IPv6 address in its one shortest form (RFC 5952),
-    /// without brackets.
+    /// The host in canonical form, for connecting and comparing. Names are in lower case. IPv6 addresses are in their
+    /// shortest form (RFC 5952), without brackets.
     static func canonical(_ text: UnsafeRawBufferPointer) throws(NightjarError) -> String {
         guard let first = text.first else {
             throw NightjarError(.invalidURL, "the URL has no host; write http://host/path")
@@ -48,8 +48,8 @@ enum HostSyntax {
         }
     }
 
-    /// Resolvers read 127.1, 0x7f000001 and 2130706433 as 127.0.0.1, and a check of the name does not see it; so what
-    /// ends like a number must be an address in full.
+    /// True if the last label is a number. Resolvers read 127.1, 0x7f000001 and 2130706433 as 127.0.0.1, which a check
+    /// of the name would miss. Such a host must therefore be a complete IPv4 address.
     private static func endsInNumber(_ name: Slice<UnsafeRawBufferPointer>) -> Bool {
         let start = name.lastIndex(of: UInt8(ascii: ".")).map { $0 + 1 } ?? name.startIndex
         let label = name[start...]
@@ -63,11 +63,13 @@ enum HostSyntax {
         guard text.count < INET_ADDRSTRLEN, parse(text[...], AF_INET, into: &address) else {
             throw NightjarError(
                 .invalidURL,
-                "the host \(quoted(text)) ends in a number and is not an IPv4 address of four, like 127.0.0.1")
+                "the host \(quoted(text)) ends in a number but is not an IPv4 address of four decimal numbers like "
+                    + "127.0.0.1"
+            )
         }
     }
 
-    /// Reads a numeric address of `family` (`AF_INET`, `AF_INET6`).
+    /// Parses a numeric address of `family` (`AF_INET` or `AF_INET6`).
     static func parse<Address>(
         _ text: Slice<UnsafeRawBufferPointer>, _ family: CInt, into address: inout Address
     ) -> Bool {
@@ -79,7 +81,7 @@ enum HostSyntax {
         }
     }
 
-    /// - Parameter name: without a final dot.
+    /// - Parameter name: the host name without a final dot.
     private static func checkName(_ name: Slice<UnsafeRawBufferPointer>) throws(NightjarError) {
         var label = 0
         var hasBadLabel = false
@@ -97,7 +99,9 @@ enum HostSyntax {
             let host = quoted(UnsafeRawBufferPointer(rebasing: name))
             throw NightjarError(
                 .invalidURL,
-                "the host \(host) has an empty label, one over \(maximumLabel) bytes, or in all over \(maximumName)")
+                "the host \(host) has an empty label, a label over \(maximumLabel) bytes, or over \(maximumName) "
+                    + "bytes in total"
+            )
         }
     }
 

@@ -1,17 +1,17 @@
 import CIDN2
 
-/// Host names in other letters than ASCII's. RFC 5891 and UTS #46, nontransitional: what browsers do.
+/// Converts internationalized host names to ASCII. RFC 5891 and UTS #46, nontransitional, as browsers do.
 enum InternationalName {
-    /// Bytes in UTF-8 of what could still be a name of 253.
+    /// The maximum length of the UTF-8 input in bytes. A longer input cannot encode a name of 253 bytes.
     private static let longest = 1024
 
-    /// The name as DNS has it, in ASCII. Case and width are mapped, so `Ｂücher。example` is `xn--bcher-kva.example`; what
-    /// comes out may be no host name, or a numeric address, and is checked like any other.
+    /// The name in its ASCII form. Case and width are mapped: `Ｂücher。example` becomes `xn--bcher-kva.example`. The
+    /// result may be an invalid host name or a numeric address; the caller validates it like any other host.
     ///
-    /// - Parameter name: without control characters.
+    /// - Parameter name: a name without control characters.
     static func ascii(_ name: UnsafeRawBufferPointer) throws(NightjarError) -> String {
         guard name.count <= longest else {
-            throw NightjarError(.invalidURL, "the host has \(name.count) bytes, and no name is as long")
+            throw NightjarError(.invalidURL, "the host has \(name.count) bytes, but the maximum is \(longest)")
         }
         guard let text = String(validating: name, as: UTF8.self), !text.utf8.contains(0) else {
             throw NightjarError(.invalidURL, "the host \(quoted(name)) is not UTF-8")
@@ -23,7 +23,7 @@ enum InternationalName {
         guard status == Int32(IDN2_OK.rawValue), let converted else {
             throw NightjarError(
                 .invalidURL,
-                "the host \(quoted(name)) is no name by IDNA 2008: \(String(cString: idn2_strerror(status)))")
+                "the host \(quoted(name)) is not a valid IDNA 2008 name: \(String(cString: idn2_strerror(status)))")
         }
         return String(cString: converted)
     }

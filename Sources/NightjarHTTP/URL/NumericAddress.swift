@@ -6,9 +6,10 @@ import Musl
 import Darwin
 #endif
 
-/// IP addresses as text and as bytes.
+/// Converts IP addresses from text to bytes.
 public enum NumericAddress {
-    /// The 4 or 16 bytes of an address, most significant first; nil for what is none. An IPv6 address has no brackets.
+    /// The 4 or 16 bytes of an address in network order. Nil if `text` is not an address. IPv6 addresses are written
+    /// without brackets.
     public static func bytes(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard text.count < INET6_ADDRSTRLEN else { return nil }
         return Array(text).withUnsafeBytes { bytes -> [UInt8]? in

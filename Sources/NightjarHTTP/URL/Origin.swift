@@ -1,8 +1,8 @@
 import NIOCore
 
-/// Scheme, host and port: what connections, credentials and caches belong to. RFC 6454 section 4.
+/// A scheme, host and port. Connections, credentials and cache entries belong to an origin. RFC 6454 section 4.
 ///
-/// Small to pass around, and cheap to compare: it is a key of every pool.
+/// One pointer in size and cheap to compare, because it is the key of many tables.
 public struct Origin: Hashable, Sendable, CustomStringConvertible {
     private final class Storage: Sendable {
         let isTLS: Bool
@@ -32,32 +32,32 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
 
     private let storage: Storage
 
-    /// The caller has checked `host` (``HostSyntax``) and `port`.
+    /// The caller must have validated `host` (``HostSyntax``) and `port`.
     init(isTLS: Bool, host: String, port: Int) {
         storage = Storage(isTLS: isTLS, host: host, port: port, socket: nil)
     }
 
-    /// What listens at a socket of this machine, which hears itself called localhost.
+    /// The origin of a server that listens on a Unix domain socket. Its Host field is `localhost`.
     public init(socket: UnixSocket) {
         storage = Storage(isTLS: false, host: "localhost", port: Origin.defaultPort(isTLS: false), socket: socket)
     }
 
-    /// https.
+    /// True for https.
     public var isTLS: Bool { storage.isTLS }
-    /// In lower case; an IPv6 address without brackets.
+    /// The host in lower case. IPv6 addresses have no brackets.
     public var host: String { storage.host }
-    /// 1 to 65535.
+    /// The port, 1 to 65535.
     public var port: Int { storage.port }
-    /// The value of the Host field: an IPv6 address in brackets, the scheme's default port left out. RFC 9110 section
-    /// 7.2.
+    /// The value of the Host field. IPv6 addresses are in brackets, and the scheme's default port is omitted. RFC 9110
+    /// section 7.2.
     public var hostField: String { storage.hostField }
-    /// The Host field as a line, with its CRLF.
+    /// The complete Host field line with its CRLF.
     var hostLine: String { storage.hostLine }
 
-    /// Where it is reached, when that is no host's port.
+    /// The Unix domain socket on which the server listens. Nil for TCP.
     public var socket: UnixSocket? { storage.socket }
 
-    /// Host and port, the port always: what a message names. RFC 3986 section 3.2. `unix:/path` for a socket.
+    /// Host and port, including a default port, for messages. RFC 3986 section 3.2. `unix:/path` for a socket.
     public var authority: String {
         if let socket { return socket.description }
         return (host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host) + ":\(port)"
@@ -65,7 +65,7 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
 
     public static func defaultPort(isTLS: Bool) -> Int { isTLS ? 443 : 80 }
 
-    /// Whether `authority` is just how this origin is written in a URL of a call.
+    /// True if `authority` is the normal spelling of this origin in a URL.
     func isWritten(_ authority: UnsafeRawBufferPointer, isTLS: Bool) -> Bool {
         isTLS == storage.isTLS && ASCII.isSame(authority, storage.hostField) && storage.socket == nil
     }
@@ -78,7 +78,7 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
 
     public func hash(into hasher: inout Hasher) { hasher.combine(storage.fingerprint) }
 
-    /// `https://example.com:8443`, or `http+unix://%2Frun%2Fdocker.sock`
+    /// The serialized origin: `https://example.com:8443` or `http+unix://%2Frun%2Fdocker.sock`.
     public var description: String {
         guard let socket else { return (isTLS ? "https://" : "http://") + hostField }
         var text = ByteBuffer(string: "http+unix://")

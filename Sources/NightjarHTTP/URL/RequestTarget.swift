@@ -1,16 +1,16 @@
 import NIOCore
 
-/// How the path and query of a request line come about. RFC 9112 section 3.2.1, origin-form.
+/// Builds the path and query of a request line. RFC 9112 section 3.2.1, origin-form.
 enum RequestTarget {
-    /// Bytes of a URL, before and after encoding. Servers stop at 8 KiB to 64 KiB.
+    /// The maximum length of a URL in bytes, before and after encoding. Servers accept at most 8 KiB to 64 KiB.
     static let maximumLength = 64 * 1024
 
-    /// Writes path and query: `text` behind the base's path with one slash between, then `query`. The fragment is left
-    /// out: it is not the server's (RFC 9110 section 7.1).
+    /// Writes the path and query: the base's path, one slash, `text`, then `query`. The fragment is omitted because it
+    /// is not sent to the server (RFC 9110 section 7.1).
     ///
     /// - Parameters:
-    ///   - text: path, query and fragment as somebody wrote them, each of which may be missing.
-    ///   - base: the path that `text` is put behind, encoded; empty for none.
+    ///   - text: path, query and fragment as the caller wrote them. Each may be missing.
+    ///   - base: the encoded path that `text` is appended to. May be empty.
     static func write(
         _ text: UnsafeRawBufferPointer, behind base: String, query: [(name: String, value: String)],
         into buffer: inout ByteBuffer
@@ -49,7 +49,7 @@ enum RequestTarget {
         }
         var needsSeparator = ownQuery.last != UInt8(ascii: "&")
         for item in query {
-            // Checked before it is encoded: nothing is made that is thrown away for its length.
+            // Checked before encoding, so that no work is wasted on an oversized URL.
             try checkLength(item.name.utf8.count + item.value.utf8.count)
             if needsSeparator { buffer.writeInteger(separator) }
             PercentEncoding.writeComponent(item.name, into: &buffer)
@@ -65,7 +65,7 @@ enum RequestTarget {
     static func checkLength(_ count: Int) throws(NightjarError) {
         guard count <= maximumLength else {
             throw NightjarError(
-                .invalidURL, "the URL is longer than \(maximumLength) bytes; send the data in the request's body")
+                .invalidURL, "the URL is longer than \(maximumLength) bytes; send the data in the request body")
         }
     }
 }

@@ -1,21 +1,21 @@
 import NIOCore
 
-/// An absolute http or https URL in the form in which it goes on the wire. RFC 9110 section 4.2, RFC 3986.
+/// An absolute http or https URL in the form in which it is sent. RFC 9110 section 4.2, RFC 3986.
 ///
-/// The fragment is dropped. Dot segments stay as they were written: the server resolves them.
+/// The fragment is dropped. Dot segments are kept; the server resolves them.
 public struct RequestURL: Sendable, CustomStringConvertible {
     public let origin: Origin
-    /// Path and query, percent-encoded; begins with a slash. The request target of RFC 9112 section 3.2.1.
+    /// Path and query, percent-encoded, beginning with a slash. The request target of RFC 9112 section 3.2.1.
     public let target: String
-    /// What stood before the `@`. Never in ``description``, and never on the wire as part of the URL.
+    /// User name and password from before the `@`. Not part of ``description`` and never sent as part of the URL.
     public let userInfo: UserInfo?
-    /// Names of query items that carry credentials, beside those known for it. What is resolved against this URL has them
-    /// too, and they make no other URL of it.
+    /// Names of query items that carry credentials, besides the built-in names. URLs that are resolved against this one
+    /// inherit them. They do not affect equality.
     var sensitive: [String] = []
 
-    /// Reads an absolute URL.
+    /// Parses an absolute URL.
     ///
-    /// - Throws: `invalid_url`, saying what to do. The message quotes nothing that may be a password.
+    /// - Throws: `invalid_url` with a hint. The message quotes nothing that may be a password.
     public init(_ text: String) throws(NightjarError) {
         guard let url = try RequestURL.resolve(text, base: nil, query: []) else {
             throw NightjarError(.invalidURL, "the URL has no scheme; write http://host/path or https://host/path")
@@ -30,21 +30,22 @@ public struct RequestURL: Sendable, CustomStringConvertible {
         self.sensitive = sensitive
     }
 
-    /// The same, that shows no values of these query items either.
+    /// A copy that also masks the values of these query items.
     func hiding(_ names: [String]) -> RequestURL {
         let further = names.filter { !sensitive.contains($0) }
         guard !further.isEmpty else { return self }
         return RequestURL(origin: origin, target: target, userInfo: userInfo, sensitive: sensitive + further)
     }
 
-    /// The URL of `target`, which is absolute, or a path put behind this one's with one slash between; then `query`.
+    /// Resolves `target`, which is an absolute URL or a path. A path is appended to this URL's path with one slash
+    /// between them. `query` is appended last.
     public func joined(
         _ target: String, query: [(name: String, value: String)] = []
     ) throws(NightjarError) -> RequestURL {
         try RequestURL.resolve(target, base: self, query: query) ?? self
     }
 
-    /// The same without user info.
+    /// A copy without user info.
     public var withoutUserInfo: RequestURL { RequestURL(origin: origin, target: target, userInfo: nil) }
 
     public var path: String {
@@ -52,15 +53,15 @@ public struct RequestURL: Sendable, CustomStringConvertible {
         return String(target[..<end])
     }
 
-    /// For messages: the origin and the path.
+    /// Origin and path, for messages.
     var withoutQuery: String { origin.description + path }
 
-    /// What is behind the `?`, encoded; nil when there is none.
+    /// The query after the `?`, encoded. Nil if there is none.
     public var query: String? {
         target.utf8.firstIndex(of: UInt8(ascii: "?")).map { String(target[target.utf8.index(after: $0)...]) }
     }
 
-    /// The URL without user info, and with the values of query items that carry credentials masked.
+    /// The URL without user info and with masked credentials in the query.
     public var description: String { redacted }
 
     private static func resolve(
@@ -89,4 +90,9 @@ extension RequestURL: Hashable {
         hasher.combine(target)
         hasher.combine(userInfo)
     }
+}
+
+extension RequestURL {
+    /// The URL without user info, and with `***` for the values of query items that carry credentials.
+    public var redacted: String { origin.description + Masking.url(target, sensitive: sensitive) }
 }

@@ -1,24 +1,24 @@
 import NIOCore
 
-/// A URL with holes for variables: `/users/{id}/posts{?page,tag}`. RFC 6570 up to level 3: all operators, several
-/// variables in one expression; values are strings.
+/// A URI template: `/users/{id}/posts{?page,tag}`. RFC 6570 up to level 3: all operators and several variables in one
+/// expression. Values are strings.
 ///
-/// Text outside of braces stays where it is legal in a URL, escapes too; the rest is percent-encoded.
+/// Text outside braces is kept where it is legal in a URL, including escapes. The rest is percent-encoded.
 public struct URITemplate: Sendable {
-    /// As it was written.
+    /// The template's source text.
     public let text: String
-    /// In the order in which they first occur, each once.
+    /// The variable names in order of first occurrence, without duplicates.
     public let variables: [String]
     private let known: ExactSet
     private let parts: [Part]
 
     enum Part: Sendable {
-        /// Encoded.
+        /// Encoded text.
         case literal(String)
         case expression(Operator, [String])
     }
 
-    /// - Throws: `invalid_url` with the position, in characters from 1.
+    /// - Throws: `invalid_url` with the position in characters, counted from 1.
     public init(_ text: String) throws(NightjarError) {
         try RequestTarget.checkLength(text.utf8.count)
         var reader = URITemplateReader(text)
@@ -33,23 +33,24 @@ public struct URITemplate: Sendable {
         self.known = known
     }
 
-    /// The URL with the values that `value` gives. A variable without one is left out, as the RFC says.
+    /// Expands the template with the values that `value` returns. A variable without a value is omitted, as the RFC
+    /// specifies.
     ///
-    /// - Throws: `invalid_url` when the result is longer than a URL may be.
+    /// - Throws: `invalid_url` if the result exceeds the maximum length of a URL.
     public func expand(_ value: (_ name: String) -> String?) throws(NightjarError) -> String {
         var expansion = Expansion()
         for part in parts { try expansion.append(part, value) }
         return String(buffer: expansion.buffer)
     }
 
-    /// The URL with these values, where each has its place and none makes another path than the one that was meant: a
-    /// DELETE of `/users/{id}` must not become one of `/users/` because an id was empty.
+    /// Expands the template, but requires a value for each variable of the path and rejects values that would change
+    /// the path's structure. A DELETE of `/users/{id}` must not become one of `/users/` because an ID is empty.
     ///
-    /// Variables behind `?` and `&` may go without a value, and `{+path}` takes an empty one. Of several values of one
-    /// name the first counts.
+    /// Variables in `{?...}` and `{&...}` may be missing, and `{+path}` may be empty. If a name occurs more than once
+    /// in `values`, the first value is used.
     ///
     /// - Throws: `invalid_request` for a variable without a value, a value without a variable, and a value that makes a
-    ///   segment of the path empty, `.` or `..`; `invalid_url` as ``expand(_:)`` does.
+    ///   path segment empty, `.` or `..`. `invalid_url` as in ``expand(_:)``.
     public func expandStrictly(_ values: [(name: String, value: String)]) throws(NightjarError) -> String {
         var table = ExactDictionary<String>()
         for item in values where table[item.name] == nil { table[item.name] = item.value }
@@ -69,19 +70,19 @@ public struct URITemplate: Sendable {
             throw NightjarError(
                 .invalidRequest,
                 "the URL template's variable \(quoted(missing)) has no value; "
-                    + (near.map { "given is \(quoted($0)), did you mean that?" } ?? "give it one"))
+                    + (near.map { "the values contain \(quoted($0)), did you mean that?" } ?? "add one"))
         }
         guard let stranger = given.first(where: { !known.contains($0.name) })?.name else { return }
         let near = nearestName(to: stranger, among: variables)
         throw NightjarError(
             .invalidRequest,
             "the URL template has no variable \(quoted(stranger)); "
-                + (near.map { "did you mean \(quoted($0))?" } ?? "leave its value out"))
+                + (near.map { "did you mean \(quoted($0))?" } ?? "remove the value"))
     }
 }
 
 extension URITemplate {
-    /// What the character behind the brace asks for. RFC 6570 sections 2.2 and 3.2.
+    /// The operator of an expression: the character after the opening brace. RFC 6570 sections 2.2 and 3.2.
     enum Operator: Sendable {
         case simple, reserved, fragment, label, segment, parameter, query, continuation
 
@@ -98,7 +99,7 @@ extension URITemplate {
             }
         }
 
-        /// Written before the first value.
+        /// The text written before the first value.
         var first: StaticString {
             switch self {
             case .simple, .reserved: ""
@@ -111,7 +112,7 @@ extension URITemplate {
             }
         }
 
-        /// Written between two values.
+        /// The text written between two values.
         var separator: StaticString {
             switch self {
             case .simple, .reserved, .fragment: ","
@@ -122,16 +123,16 @@ extension URITemplate {
             }
         }
 
-        /// Whether the name stands before each value.
+        /// True if each value is preceded by its name.
         var isNamed: Bool { self == .parameter || isOptional }
-        /// Whether a value is a piece of URL rather than data: its reserved characters and escapes stay.
+        /// True if values are parts of a URL rather than data: reserved characters and escapes are kept.
         var keepsReserved: Bool { self == .reserved || self == .fragment }
-        /// Whether what is left out changes how, and not what, is asked for.
+        /// True if a missing value is allowed: it changes the query, not the path.
         var isOptional: Bool { self == .query || self == .continuation }
     }
 
     private struct Expansion {
-        /// Where a value has gone that may stand in the path.
+        /// The position of a value that may be in the path.
         private struct Place {
             let range: Range<Int>
             let name: String
@@ -148,7 +149,7 @@ extension URITemplate {
                 var isFirst = true
                 for name in names {
                     guard let text = value(name) else { continue }
-                    // Checked before it is encoded: nothing is made that is thrown away for its length.
+                    // Checked before encoding, so that no work is wasted on an oversized URL.
                     try RequestTarget.checkLength(text.utf8.count)
                     buffer.writeStaticString(isFirst ? kind.first : kind.separator)
                     isFirst = false
@@ -162,7 +163,7 @@ extension URITemplate {
         private mutating func append(_ text: String, of name: String, _ kind: Operator) {
             if kind.isNamed {
                 buffer.writeString(name)
-                // Section 3.2.7: a parameter without a value has no `=` either; items of a query do.
+                // Section 3.2.7: a path-style parameter with an empty value has no `=`; query items do.
                 if kind != .parameter || !text.isEmpty { buffer.writeStaticString("=") }
             }
             let start = buffer.writerIndex
@@ -174,13 +175,13 @@ extension URITemplate {
             if !kind.isOptional { places.append(Place(range: start..<buffer.writerIndex, name: name, kind: kind)) }
         }
 
-        /// What is wrong with a segment of a path, if a value made it so.
+        /// A defect of a path segment that a value may have caused.
         private enum Flaw { case empty, climbing }
 
         func checkPath() throws(NightjarError) {
             guard !places.isEmpty else { return }
             let flaws = buffer.withUnsafeReadableBytes(Expansion.flaws)
-            // Both are in the order in which they lie, so one walk meets all pairs that touch.
+            // Both lists are sorted by position, so one pass finds all overlapping pairs.
             var first = 0
             for (segment, flaw) in flaws {
                 while first < places.count, places[first].range.upperBound < segment.lowerBound { first += 1 }
@@ -189,7 +190,7 @@ extension URITemplate {
             }
         }
 
-        /// The segments of the path that would be trouble, in order.
+        /// The defective segments of the path, in order.
         private static func flaws(in url: UnsafeRawBufferPointer) -> [(segment: Range<Int>, Flaw)] {
             var flaws: [(segment: Range<Int>, Flaw)] = []
             var start = 0
@@ -207,7 +208,7 @@ extension URITemplate {
             }
         }
 
-        /// Whether it is one dot or two, escaped or not.
+        /// True if the segment is `.` or `..`, encoded or not.
         private static func isDots(_ segment: Slice<UnsafeRawBufferPointer>) -> Bool {
             guard let first = segment.first, first == UInt8(ascii: ".") || first == UInt8(ascii: "%"),
                 segment.count <= 6
@@ -222,11 +223,11 @@ extension URITemplate {
                 guard place.kind == .simple || place.kind == .segment else { return }
                 throw NightjarError(
                     .invalidRequest,
-                    "the value of \(quoted(place.name)) is empty, which leaves out a segment of the path")
+                    "the value of \(quoted(place.name)) is empty, which would remove a segment of the path")
             case .climbing:
                 throw NightjarError(
                     .invalidRequest,
-                    "the value of \(quoted(place.name)) makes a segment of the path . or .., which is another path")
+                    "the value of \(quoted(place.name)) makes a path segment . or .., which would select another path")
             }
         }
     }

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Takes the text of a ``URITemplate`` apart. RFC 6570 section 2.
+/// Parses the text of a ``URITemplate``. RFC 6570 section 2.
 struct URITemplateReader {
     private let bytes: [UInt8]
     private var at = 0
@@ -22,7 +22,7 @@ struct URITemplateReader {
     private mutating func literal() throws(NightjarError) -> String {
         let start = at
         while at < bytes.count, bytes[at] != UInt8(ascii: "{") {
-            if bytes[at] == UInt8(ascii: "}") { throw failure("a } without its {", at: at) }
+            if bytes[at] == UInt8(ascii: "}") { throw failure("a } without a {", at: at) }
             if bytes[at] < 0x20 || bytes[at] == 0x7F { throw failure("a control character", at: at) }
             at += 1
         }
@@ -39,24 +39,25 @@ struct URITemplateReader {
             kind = other
             at += 1
         } else if at < bytes.count, "=,!@|".utf8.contains(bytes[at]) {
-            throw failure("the operator \(character), which RFC 6570 keeps for later", at: at)
+            throw failure("the operator \(character), which RFC 6570 reserves for extensions", at: at)
         }
         var names = [try name(of: start)]
         while at < bytes.count, bytes[at] == UInt8(ascii: ",") {
             at += 1
             names.append(try name(of: start))
         }
-        guard at < bytes.count else { throw failure("a { without its }", at: start) }
+        guard at < bytes.count else { throw failure("a { without a }", at: start) }
         switch bytes[at] {
         case UInt8(ascii: "}"): at += 1
         case UInt8(ascii: ":"), UInt8(ascii: "*"):
-            throw failure("the modifier \(character), which is of level 4; 1 to 3 are understood", at: at)
-        default: throw failure("\(character), which cannot be in the name of a variable", at: at)
+            throw failure(
+                "the modifier \(character), which is level 4 of RFC 6570; only levels 1 to 3 are supported", at: at)
+        default: throw failure("\(character), which is not allowed in a variable name", at: at)
         }
         return .expression(kind, names)
     }
 
-    /// Section 2.3: letters, digits, underscores, escapes; single dots between them.
+    /// Section 2.3: letters, digits, underscores and escapes, separated by single dots.
     private mutating func name(of expression: Int) throws(NightjarError) -> String {
         let start = at
         while at < bytes.count {
@@ -72,18 +73,18 @@ struct URITemplateReader {
             guard isLetter || isDot || ASCII.isDigit(byte) || byte == UInt8(ascii: "_") else { break }
             at += 1
         }
-        guard at < bytes.count else { throw failure("a { without its }", at: expression) }
+        guard at < bytes.count else { throw failure("a { without a }", at: expression) }
         if at == start {
             guard [UInt8(ascii: "}"), UInt8(ascii: ",")].contains(bytes[at]) else {
-                throw failure("\(character), which cannot begin the name of a variable", at: at)
+                throw failure("\(character), which cannot begin a variable name", at: at)
             }
-            throw failure("no name of a variable before \(character)", at: at)
+            throw failure("no variable name before \(character)", at: at)
         }
-        if bytes[at - 1] == UInt8(ascii: ".") { throw failure("a dot at the end of a variable's name", at: at - 1) }
+        if bytes[at - 1] == UInt8(ascii: ".") { throw failure("a dot at the end of a variable name", at: at - 1) }
         return String(decoding: bytes[start..<at], as: UTF8.self)
     }
 
-    /// The one that is next, for messages.
+    /// The next character, for messages.
     private var character: String {
         quoted(String(String(decoding: bytes[at...].prefix(4), as: UTF8.self).unicodeScalars.prefix(1)))
     }

@@ -1,13 +1,13 @@
-/// What a target that somebody wrote refers to: an absolute URL, or a path behind a base.
+/// Resolves a target as the caller wrote it: an absolute URL, or a path relative to a base.
 struct URLResolution {
     let origin: Origin
     let userInfo: UserInfo?
-    /// Encoded; empty for an absolute URL.
+    /// The encoded path of the base. Empty for an absolute URL.
     let basePath: String
-    /// Where path and query begin in the target.
+    /// The offset in the target at which path and query begin.
     let rest: Int
 
-    /// Of what needs none.
+    /// For a URL that is already resolved.
     init(of url: RequestURL) {
         origin = url.origin
         userInfo = url.userInfo
@@ -15,9 +15,9 @@ struct URLResolution {
         rest = 0
     }
 
-    /// - Parameter known: an origin that was met before, and need not be read again.
+    /// - Parameter known: an origin from an earlier request. If the target names it, it is not parsed again.
     /// - Returns: nil for a relative target without a base.
-    /// - Throws: `invalid_url`, saying what to do. The message quotes nothing that may be a password.
+    /// - Throws: `invalid_url` with a hint. The message quotes nothing that may be a password.
     init?(
         _ text: UnsafeRawBufferPointer, base: RequestURL?, known: Origin? = nil
     ) throws(NightjarError) {
@@ -26,7 +26,7 @@ struct URLResolution {
             let authority = URLResolution.authority(text, from: start)
             rest = start + authority.count
             basePath = ""
-            // Most absolute targets are those of the client's own server.
+            // Most absolute targets have the origin of the base URL.
             if let base, base.origin.isWritten(authority, isTLS: isTLS) {
                 origin = base.origin
                 userInfo = nil
@@ -54,7 +54,7 @@ struct URLResolution {
         }
     }
 
-    /// Whether the scheme is https, and where what is behind `://` begins; nil when `text` is relative.
+    /// Returns whether the scheme is https, and the offset after `://`. Nil if `text` is relative.
     private static func scheme(_ text: UnsafeRawBufferPointer) throws(NightjarError) -> (isTLS: Bool, end: Int)? {
         var end = 0
         while end < text.count, isSchemeByte(text[end]) { end += 1 }
@@ -67,13 +67,21 @@ struct URLResolution {
             throw NightjarError(.invalidURL, "\(quoted(name)) is not followed by ://; write http://host/path")
         }
         guard isKnown else {
-            let hint = ASCII.isCaseless(name, "http+unix") ? "; sockets are for base_url alone" : ""
-            throw NightjarError(.invalidURL, "the scheme \(quoted(name)) is not http or https\(hint)")
+            throw NightjarError(.invalidURL, "the scheme \(quoted(name)) is not http or https\(hint(for: name))")
         }
         return (isTLS, end + 3)
     }
 
-    /// RFC 3986 section 3.1.
+    /// What to do about a scheme that is known and not supported here.
+    private static func hint(for scheme: UnsafeRawBufferPointer) -> String {
+        if ASCII.isCaseless(scheme, "http+unix") { return "; only base_url can name a socket" }
+        if ASCII.isCaseless(scheme, "ws") || ASCII.isCaseless(scheme, "wss") {
+            return "; WebSocket is not supported yet"
+        }
+        return ""
+    }
+
+    /// True for the bytes of a scheme. RFC 3986 section 3.1.
     static func isSchemeByte(_ byte: UInt8) -> Bool {
         ASCII.lowercase(byte) &- UInt8(ascii: "a") < 26 || ASCII.isDigit(byte) || byte == UInt8(ascii: "+")
             || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
@@ -89,7 +97,7 @@ struct URLResolution {
         return UnsafeRawBufferPointer(rebasing: text[start..<end])
     }
 
-    /// - Returns: the host in its canonical form, and a port from 1 to 65535.
+    /// - Returns: the host in canonical form, a port from 1 to 65535, and the user info.
     static func read(
         _ authority: UnsafeRawBufferPointer, defaultPort: Int
     ) throws(NightjarError) -> (host: String, port: Int, UserInfo?) {
@@ -107,7 +115,7 @@ struct URLResolution {
     }
 
     private static func readUserInfo(_ text: UnsafeRawBufferPointer) throws(NightjarError) -> UserInfo {
-        // A backslash, above all: browsers end the host there, and others do not.
+        // Rejects a backslash in particular: browsers end the host at it, other parsers do not.
         guard text.allSatisfy(PercentEncoding.isUserInfoByte) else {
             throw NightjarError(
                 .invalidURL, "a character of the URL's user name or password must be percent-encoded, like %5C for \\")
@@ -118,7 +126,8 @@ struct URLResolution {
     private static func splitPort(
         _ text: UnsafeRawBufferPointer, defaultPort: Int
     ) throws(NightjarError) -> (host: UnsafeRawBufferPointer, port: Int) {
-        // The colons of an IPv6 address are inside its brackets; where the second is missing, the host is wrong.
+        // The colons of an IPv6 address are inside its brackets. If the closing bracket is missing, the host is
+        // rejected later.
         let isAddress = text.first == UInt8(ascii: "[")
         let hostEnd = isAddress ? text.lastIndex(of: UInt8(ascii: "]")) ?? text.count : 0
         guard let colon = text[hostEnd...].firstIndex(of: UInt8(ascii: ":")) else {
@@ -126,7 +135,7 @@ struct URLResolution {
         }
         let host = UnsafeRawBufferPointer(rebasing: text[..<colon])
         let digits = text[(colon + 1)...]
-        // An empty port is the default one. RFC 3986 section 3.2.3.
+        // An empty port means the default port. RFC 3986 section 3.2.3.
         if digits.isEmpty { return (host, defaultPort) }
         var port = 0
         for digit in digits {
@@ -137,7 +146,7 @@ struct URLResolution {
         return (host, port)
     }
 
-    /// The port is not quoted: when a password holds a slash, what looks like a port is the beginning of the password.
+    /// The port is not quoted: if a password contains a slash, its beginning may be parsed as the port.
     private static var invalidPort: NightjarError {
         NightjarError(
             .invalidURL, "the port is not a number from 1 to 65535; if it is part of a password, encode / ? # @ in it")

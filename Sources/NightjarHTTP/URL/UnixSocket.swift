@@ -1,46 +1,46 @@
-/// A socket of this machine that HTTP is spoken over, with the file system's permissions in the place of a port. unix(7).
+/// A Unix domain socket over which HTTP is spoken. unix(7).
 public struct UnixSocket: Hashable, Sendable, CustomStringConvertible {
-    /// Absolute.
+    /// The absolute path of the socket.
     public let path: String
 
-    /// Bytes that a sockaddr_un has room for, less the NUL behind them.
+    /// The maximum length of the path in bytes: the size of sun_path without the NUL.
     public static let longestPath = 107
 
-    /// - Throws: `invalid_url`, saying what to do.
+    /// - Throws: `invalid_url` with a hint.
     public init(_ path: String) throws(NightjarError) {
         guard path.utf8.first == UInt8(ascii: "/") else {
             throw NightjarError(
                 .invalidURL,
-                "the path of a unix socket must be absolute, not \(quoted(path)): what it is relative to may change")
+                "the path of a unix socket must be absolute, got \(quoted(path)); the working directory may change")
         }
         guard path.utf8.count <= UnixSocket.longestPath else {
             throw NightjarError(
                 .invalidURL,
-                "the path of the unix socket has \(path.utf8.count) bytes, and the system has room for "
-                    + "\(UnixSocket.longestPath); link a shorter one to it")
+                "the path of the unix socket has \(path.utf8.count) bytes, but the system allows at most "
+                    + "\(UnixSocket.longestPath); use a shorter path, such as a symbolic link")
         }
         guard !path.utf8.contains(0) else {
-            throw NightjarError(.invalidURL, "the path of the unix socket holds a NUL")
+            throw NightjarError(.invalidURL, "the path of the unix socket contains a NUL")
         }
         self.path = path
     }
 
-    /// By bytes: the file system knows no canonical equivalence, and the connections of one socket are not the other's.
+    /// Compares bytes: the file system does not apply canonical equivalence, so such paths are different sockets.
     public static func == (a: UnixSocket, b: UnixSocket) -> Bool { a.path.isExactly(b.path) }
 
     public func hash(into hasher: inout Hasher) { path.hashExactly(into: &hasher) }
 
-    /// `unix:/run/docker.sock`
+    /// The socket in the form `unix:/run/docker.sock`.
     public var description: String { "unix:\(path)" }
 }
 
 extension RequestURL {
-    /// Reads what relative targets are put behind: a URL, or a local daemon's socket as `unix:/run/docker.sock` or, with a
-    /// path behind it, `http+unix://%2Frun%2Fdocker.sock/v1.40`.
+    /// Parses a base URL: an http or https URL, or the socket of a local server. A socket is written as
+    /// `unix:/run/docker.sock`, or with a path as `http+unix://%2Frun%2Fdocker.sock/v1.40`.
     ///
-    /// Only here: a call's own target, let alone a redirect, leads to no socket that the client was not made for.
+    /// Only a base URL may name a socket. The target of a call or a redirect cannot.
     ///
-    /// - Throws: `invalid_url`, saying what to do.
+    /// - Throws: `invalid_url` with a hint.
     public init(base text: String) throws(NightjarError) {
         if let rest = RequestURL.behind("http+unix://", text) {
             let name = rest.utf8.prefix { !"/?#".utf8.contains($0) }

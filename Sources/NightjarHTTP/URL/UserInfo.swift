@@ -1,7 +1,7 @@
-/// User name and password of a URL, decoded. Shows itself to nobody.
+/// The user name and password of a URL, decoded. Its description does not contain them.
 public final class UserInfo: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     public let user: String
-    /// Nil when there was no colon.
+    /// The password. Nil if the user info contains no colon.
     public let password: String?
 
     init(parsing text: UnsafeRawBufferPointer) {

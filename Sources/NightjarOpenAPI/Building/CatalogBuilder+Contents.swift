@@ -5,7 +5,7 @@ extension CatalogBuilder {
     mutating func content(_ described: DocumentPlace, _ context: String) throws(NightjarError) -> RequestContent? {
         let source = try resolved(described)
         guard let types = source["content"], types.node.isObject else {
-            note(context, "it has no content; the operation takes no body")
+            note(context, "the request body has no content; the operation takes no body")
             return nil
         }
         var choices: [RequestContent.Choice] = []
@@ -13,7 +13,7 @@ extension CatalogBuilder {
             try countPart()
             let name = texts.name(key, of: types)
             guard name.utf8.count <= CatalogBuilder.maximumName, MediaType(name) != nil else {
-                note(context, "\(quoted(name)) is no media type; it is left out")
+                note(context, "\(quoted(name)) is not a media type; ignored")
                 continue
             }
             let place = "\(context).\(name)"
@@ -22,12 +22,12 @@ extension CatalogBuilder {
                 choices.append(try choice(name, source, place))
             } catch {
                 guard error.kind != .tooLarge else { throw error }
-                note(place, "it is left out: \(error.message)")
+                note(place, "ignored: \(error.message)")
             }
         }
         guard !choices.isEmpty else {
             guard types.node.count > 0 else { return nil }
-            throw NightjarError(.invalidArgument, "nothing of its body can be sent")
+            throw NightjarError(.invalidArgument, "the request body has no usable content type")
         }
         var content = RequestContent(
             CatalogBuilder.preferred(choices), isRequired: source.node["required"]?.bool ?? false)
@@ -49,7 +49,7 @@ extension CatalogBuilder {
                 try countPart()
                 let name = texts.name(key, of: encodings)
                 guard name.utf8.count <= CatalogBuilder.maximumName else {
-                    note(context, "the name \(quoted(name)) of an encoding is too long; it is left out")
+                    note(context, "the name \(quoted(name)) of an encoding is too long; ignored")
                     continue
                 }
                 choice.encodings[name] = encoding(
@@ -66,15 +66,18 @@ extension CatalogBuilder {
         encoding.contentType = texts.text(source["contentType"])
         if let style = texts.text(source["style"]) {
             encoding.style = ParameterStyle(rawValue: style)
-            if encoding.style == nil { note(context, "there is no style \(quoted(style))") }
+            if encoding.style == nil { note(context, "unknown style \(quoted(style))") }
         }
         encoding.explodes = source.node["explode"]?.bool
         encoding.allowsReserved = source.node["allowReserved"]?.bool ?? false
-        if source["headers"] != nil { passOver("encoding headers", context + ": header fields of parts are not sent") }
+        if source["headers"] != nil {
+            passOver("encoding headers", context + ": header fields of parts are not supported")
+        }
         return encoding
     }
 
-    /// What is checked and written best first: JSON, then forms, then what is only bytes here; else in their order.
+    /// Sorts content types by how well the client can check and write them: JSON, then forms, then all others. The
+    /// order within each group is kept.
     private static func preferred(_ choices: [RequestContent.Choice]) -> [RequestContent.Choice] {
         let isJSON = { (choice: RequestContent.Choice) in MediaType(choice.mediaType)?.isJSON == true }
         let isForm = { (choice: RequestContent.Choice) in
@@ -89,14 +92,14 @@ extension CatalogBuilder {
         let responses = try resolved(described)
         var answers: [AnswerDescription] = []
         for (key, value) in responses.node.members {
-            // Counted whatever it is: thousands of operations may share an object with thousands of extensions.
+            // Extensions count too: thousands of operations may share an object with thousands of extensions.
             try countPart()
             let name = texts.name(key, of: responses)
             guard !name.utf8.starts(with: "x-".utf8) else { continue }
             guard let statuses = CatalogBuilder.statuses(name) else {
                 note(
                     "\(context).\(CatalogBuilder.shortened(name, CatalogBuilder.maximumName))",
-                    "it is no status; write 200, 2XX or default")
+                    "not a status; write 200, 2XX or default")
                 continue
             }
             let context = "\(context).\(name)"
@@ -105,7 +108,7 @@ extension CatalogBuilder {
                 answers.append(try answer(statuses, described, context))
             } catch {
                 guard error.kind != .tooLarge else { throw error }
-                note(context, "nothing is known of it: \(error.message)")
+                note(context, "the description is ignored: \(error.message)")
             }
         }
         return answers
@@ -117,7 +120,7 @@ extension CatalogBuilder {
         let source = try resolved(described)
         var answer = AnswerDescription(statuses)
         answer.documentation = texts.text(described["description"]) ?? text("description", of: source, context)
-        if source["links"] != nil { passOver("links", context + ": links are not followed") }
+        if source["links"] != nil { passOver("links", context + ": links are not supported") }
         guard let types = source["content"] else { return answer }
         for (key, value) in types.node.members {
             try countPart()
@@ -129,14 +132,14 @@ extension CatalogBuilder {
             } catch {
                 note(
                     "\(context).\(CatalogBuilder.shortened(name, CatalogBuilder.maximumName))",
-                    "nothing is known of it: \(error.message)")
+                    "the description is ignored: \(error.message)")
             }
             answer.schemas.append((name, described))
         }
         return answer
     }
 
-    /// - Returns: `.some(nil)` for `default`, nil for what is no status.
+    /// - Returns: `.some(nil)` for `default`. Nil if `name` is not a status.
     private static func statuses(_ name: String) -> StatusRange?? {
         if name == "default" { return .some(nil) }
         guard name.utf8.count == 3 else { return nil }

@@ -1,7 +1,7 @@
 import NightjarHTTP
 
 extension CatalogBuilder {
-    /// What an operation takes in its URL and its fields: its own, and its path's that it does not replace. OpenAPI 3.1
+    /// Reads the parameters of an operation: its own, and those of its path item that it does not override. OpenAPI 3.1
     /// sections 4.8.9, 4.8.10 and 4.8.12.
     mutating func parameters(
         of operation: DocumentPlace, _ item: PathItem, _ template: TemplateNames, _ context: String
@@ -13,7 +13,7 @@ extension CatalogBuilder {
         known.formUnion(common.map(ParameterKey.init))
         for name in template.ordered where !known.contains(ParameterKey(name: name, place: .path)) {
             try countPart()
-            note(context, "nothing is said of \(quoted(name)) in its path; it takes any value")
+            note(context, "the path parameter \(quoted(name)) is not described; any value is accepted")
             all.append(Parameter(name, in: .path))
         }
         return all
@@ -47,13 +47,13 @@ extension CatalogBuilder {
                 guard let read = try self.parameter(source, described, place) else { continue }
                 parameter = read
             } catch {
-                note(place, "it is left out: \(error.message)")
+                note(place, "ignored: \(error.message)")
                 continue
             }
             if parameter.place == .path, !template.names.contains(parameter.name) {
-                note(place, "\(quoted(parameter.name)) is not in the path; it is left out")
+                note(place, "\(quoted(parameter.name)) is not in the path; ignored")
             } else if !known.insert(ParameterKey(parameter)).inserted {
-                note(place, "\(quoted(parameter.name)) is there twice; the first counts")
+                note(place, "\(quoted(parameter.name)) is defined twice; the first definition is used")
             } else {
                 parameters.append(parameter)
             }
@@ -61,11 +61,11 @@ extension CatalogBuilder {
         return parameters
     }
 
-    /// Header fields that are no parameters, whatever a description says. OpenAPI 3.1 section 4.8.12.2.1.
+    /// Header fields that OpenAPI does not allow as parameters and that are ignored. OpenAPI 3.1 section 4.8.12.2.1.
     private static let ignoredFields = ["accept", "content-type", "authorization"]
 
-    /// - Parameter reference: what stands in the list, whose texts go before those of `source`.
-    /// - Returns: nil for one that is passed over.
+    /// - Parameter reference: the element of the list. Its texts take precedence over those of `source`.
+    /// - Returns: nil if the parameter is ignored.
     private mutating func parameter(
         _ source: DocumentPlace, _ reference: DocumentPlace, _ context: String
     ) throws(NightjarError) -> Parameter? {
@@ -79,12 +79,12 @@ extension CatalogBuilder {
             let found = quoted(texts.text(source["in"]) ?? "")
             throw NightjarError(
                 .invalidArgument,
-                "the parameter \(quoted(name)) is in \(found); it can be in path, query, header and cookie")
+                "the parameter \(quoted(name)) is in \(found); allowed are path, query, header and cookie")
         }
         if place == .header {
             if CatalogBuilder.ignoredFields.contains(name.lowercased()) { return nil }
             if Parameter.isWrittenByClient(field: name) {
-                note(context, "the client itself writes the field \(quoted(name)); it is left out")
+                note(context, "the client sets the field \(quoted(name)) itself; ignored")
                 return nil
             }
         }
@@ -97,10 +97,10 @@ extension CatalogBuilder {
                 parameter.style = known
             } else {
                 let sent = parameter.style.rawValue
-                note(context, "a parameter in \(place.rawValue) has no style \(quoted(style)); it is sent as \(sent)")
+                note(context, "the style \(quoted(style)) is not allowed in \(place.rawValue); using \(sent)")
             }
         }
-        // Section 4.8.12.2.1: true for form, else false.
+        // OpenAPI 3.1 section 4.8.12.2.1: the default is true for the style `form` and false for all others.
         parameter.explodes = source.node["explode"]?.bool ?? (parameter.style == .form)
         parameter.allowsReserved = place == .query && source.node["allowReserved"]?.bool ?? false
 
@@ -116,20 +116,20 @@ extension CatalogBuilder {
             do throws(NightjarError) {
                 target = try resolved(described)
                 parameter.schema = try schema(described)
-                // Null is no value to send.
+                // A null default is not sent.
                 if let value = described["default"] ?? target?["default"], value.node.kind != .null {
                     parameter.defaultValue = try self.value(value)
                     parameter.sendsDefault = false
                 }
             } catch {
-                note(context, "nothing is known of its values: \(error.message)")
+                note(context, "its schema is ignored: \(error.message)")
             }
         }
         parameter.example = example(of: examples, schema: target, context)
         return parameter
     }
 
-    /// Section 4.8.12.3.
+    /// The styles that OpenAPI 3.1 section 4.8.12.3 allows for a place.
     private static func styles(_ place: Parameter.Place) -> [ParameterStyle] {
         switch place {
         case .path: [.simple, .label, .matrix]
@@ -140,13 +140,13 @@ extension CatalogBuilder {
     }
 }
 
-/// What stands in the braces of a path.
+/// The names of the template expressions in a path.
 struct TemplateNames {
-    /// Each once.
+    /// Each name once, in the order of the path.
     private(set) var ordered: [String] = []
     private(set) var names = ExactSet()
 
-    /// - Parameter path: behind `?` and `#` braces are none.
+    /// - Parameter path: braces after `?` or `#` are not template expressions.
     init(_ path: String) {
         var rest = path.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
         while let open = rest.firstIndex(of: UInt8(ascii: "{")) {

@@ -1,10 +1,10 @@
 import NightjarHTTP
 
 extension CatalogBuilder {
-    /// OpenAPI 3.1 section 4.8.30: a list of ways to log in, of which one is enough.
+    /// Reads a list of alternative security requirements, any of which suffices. OpenAPI 3.1 section 4.8.30.
     ///
-    /// - Returns: nil where nothing is said.
-    /// - Throws: `too_large`.
+    /// - Returns: nil if there is no list.
+    /// - Throws: `too_large` if the API has more than ``maximumParts`` parts.
     mutating func security(_ security: DocumentPlace?) throws(NightjarError) -> [SecurityRequirement]? {
         guard let security, security.node.isArray else { return nil }
         if let ways = securityLists[security.key] { return ways }
@@ -28,10 +28,11 @@ extension CatalogBuilder {
         return ways
     }
 
-    /// Ways to log in that are looked at for an operation. Real ones have three.
+    /// The most security requirements that are read for one operation. Real descriptions have at most three.
     private static let maximumWays = 100
 
-    /// OpenAPI 3.1 section 4.8.27. One with several flows is there once for each, the best first.
+    /// Reads the security schemes. A scheme with several OAuth flows is added once for each flow, in order of
+    /// preference. OpenAPI 3.1 section 4.8.27.
     mutating func readSecuritySchemes() {
         guard let described = root["components"]?["securitySchemes"],
             let schemes = try? resolved(described)
@@ -47,7 +48,7 @@ extension CatalogBuilder {
                     made.security.append(scheme)
                 }
             } catch {
-                note(context, "it is left out: \(error.message)")
+                note(context, "ignored: \(error.message)")
             }
         }
     }
@@ -67,7 +68,10 @@ extension CatalogBuilder {
             guard let name = texts.text(source["name"]),
                 let place = texts.text(source["in"]).flatMap(Parameter.Place.init),
                 place != .path
-            else { throw NightjarError(.invalidArgument, "an apiKey needs a name, and in: query, header or cookie") }
+            else {
+                throw NightjarError(
+                    .invalidArgument, "an apiKey scheme needs a name and \"in\" (query, header or cookie)")
+            }
             return [.apiKey(name: name, place: place)]
         case "oauth2":
             let flows: [SecurityScheme.Flow] = [.authorizationCode, .clientCredentials, .password, .implicit]
@@ -77,7 +81,7 @@ extension CatalogBuilder {
             }
             return kinds
         case let type?: return [.other(type)]
-        case nil: throw NightjarError(.invalidArgument, "it has no type")
+        case nil: throw NightjarError(.invalidArgument, "the type is missing")
         }
     }
 

@@ -1,11 +1,11 @@
 import NightjarHTTP
 
 extension CatalogBuilder {
-    /// The URLs of a list of servers, absolute, their variables filled in by what is sent where nobody chooses. OpenAPI
-    /// 3.1 sections 4.8.5 and 4.8.6.
+    /// Returns the absolute URLs of a `servers` list. Variables are replaced with their defaults. OpenAPI 3.1 sections
+    /// 4.8.5 and 4.8.6.
     ///
-    /// - Parameter context: what has the list; nil: the description.
-    /// - Returns: nil where there is no list.
+    /// - Parameter context: the place of the object that has the list, for notes. Nil for the document itself.
+    /// - Returns: nil if there is no list.
     mutating func servers(of place: DocumentPlace, _ context: String? = nil) -> [String]? {
         guard let list = place["servers"], list.node.isArray else { return nil }
         if let urls = serverLists[list.key] { return urls }
@@ -15,36 +15,40 @@ extension CatalogBuilder {
             let context = context.map { "\($0).servers.\(number)" } ?? "servers.\(number)"
             do throws(NightjarError) {
                 guard let template = texts.text(server["url"]) else {
-                    throw NightjarError(.invalidArgument, "it has no url")
+                    throw NightjarError(.invalidArgument, "the url is missing")
                 }
                 let url = try filled(template, server["variables"])
                 serverBytes += url.utf8.count
                 guard serverBytes <= CatalogBuilder.maximumServerBytes else {
                     throw NightjarError(
                         .invalidArgument,
-                        "the servers of the document have more than \(CatalogBuilder.maximumServerBytes >> 20) MiB")
+                        "the server URLs of the document take more than \(CatalogBuilder.maximumServerBytes >> 20) MiB")
                 }
                 if let absolute = try set.documents[server.document].location.server(url) {
                     urls.append(absolute)
                 } else {
-                    note(context, "\(quoted(url)) is relative, and a file has no URL; set the client's base URL")
+                    note(
+                        context,
+                        "\(quoted(url)) is relative but the description was read from a file; set the client's base URL"
+                    )
                 }
             } catch {
-                note(context, "it is left out: \(error.message)")
+                note(context, "ignored: \(error.message)")
             }
         }
         serverLists[list.key] = urls
         return urls
     }
 
-    /// Servers of a list.
+    /// The most servers that are read from one list.
     private static let maximumServers = 1000
-    /// Bytes of the URLs of all servers. By aliases and variables, a document of few bytes can have any number of the longest.
+    /// The most bytes of all server URLs. With aliases and variables, a small document can expand to any number of long
+    /// URLs.
     private static let maximumServerBytes = 16 << 20
 
     private func filled(_ template: String, _ variables: DocumentPlace?) throws(NightjarError) -> String {
         guard template.utf8.count <= CatalogBuilder.maximumPath else {
-            throw NightjarError(.invalidArgument, "it is too long")
+            throw NightjarError(.invalidArgument, "the URL is longer than \(CatalogBuilder.maximumPath) bytes")
         }
         var url = ""
         var rest = template[...]
@@ -56,22 +60,22 @@ extension CatalogBuilder {
             }
             let name = String(rest[..<close])
             guard let variable = variables?[name] else {
-                throw NightjarError(.invalidArgument, "nothing is said of its variable \(quoted(name))")
+                throw NightjarError(.invalidArgument, "undefined variable \(quoted(name))")
             }
             guard
                 let value = texts.text(variable["default"])
                     ?? variable["enum"]?.node.elements.first(where: { _ in true })?.text
             else {
-                throw NightjarError(.invalidArgument, "its variable \(quoted(name)) has no default")
+                throw NightjarError(.invalidArgument, "the variable \(quoted(name)) has no default")
             }
             url += value
             guard url.utf8.count <= CatalogBuilder.maximumPath else {
-                throw NightjarError(.invalidArgument, "it is too long")
+                throw NightjarError(.invalidArgument, "the URL is longer than \(CatalogBuilder.maximumPath) bytes")
             }
             rest = rest[rest.utf8.index(after: close)...]
         }
         guard url.utf8.count + rest.utf8.count <= CatalogBuilder.maximumPath else {
-            throw NightjarError(.invalidArgument, "it is too long")
+            throw NightjarError(.invalidArgument, "the URL is longer than \(CatalogBuilder.maximumPath) bytes")
         }
         return url + rest
     }

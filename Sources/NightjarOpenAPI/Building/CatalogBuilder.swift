@@ -1,10 +1,10 @@
 import NightjarHTTP
 
-/// Makes a ``Catalog`` of documents that are all there.
+/// Builds a ``Catalog`` from a complete set of documents.
 ///
-/// What is wrong with a part costs that part, and a note says so: of real descriptions most have a mistake somewhere.
+/// An invalid part is skipped and reported with a note, because most real descriptions contain a mistake somewhere.
 struct CatalogBuilder {
-    /// Shared with what reads schemas later.
+    /// Shared with the schemas that are read later.
     let documents: DescribedSchemas
     let root: DocumentPlace
     var made = Catalog()
@@ -12,11 +12,11 @@ struct CatalogBuilder {
     private var schemas: [UInt64: DeferredSchema] = [:]
     private var parts = 0
     private var copies = 0
-    /// Bytes of URLs of servers.
+    /// Bytes of all server URLs so far.
     var serverBytes = 0
-    /// Where references lead that were followed.
+    /// The targets of the references that have been followed.
     private var targets = ReferenceTargets()
-    /// Made once, however many operations share them: of `servers`, of `tags`, and of `security`.
+    /// The lists `servers`, `tags` and `security` that have been read. Operations that share a list share the result.
     var serverLists: [UInt64: [String]] = [:]
     private var tagLists: [UInt64: [String]] = [:]
     var securityLists: [UInt64: [SecurityRequirement]] = [:]
@@ -24,22 +24,23 @@ struct CatalogBuilder {
     private var exampleValues = CatalogBuilder.maximumExampleValues
     private var passedOver: Set<String> = []
 
-    /// Parameters, contents, answers and operations of one API. A path item may stand for thousands by aliases and
-    /// references, so few bytes can describe many. DigitalOcean's, the largest we know, has 9,600.
+    /// The most parameters, contents, responses and operations of one API. With aliases and references, one path item
+    /// may stand for thousands, so a small document can describe many. The largest known description (DigitalOcean) has
+    /// 9,600.
     static let maximumParts = 200_000
-    /// Values of all examples and defaults, which aliases multiply likewise. DigitalOcean's have 1,800.
+    /// The most values in all examples and defaults, which aliases multiply too. DigitalOcean's description has 1,800.
     static let maximumExampleValues = 500_000
-    /// Examples of one thing that are looked through for one with a value.
+    /// The most entries of one `examples` object that are searched for a value.
     private static let maximumExamples = 16
-    /// Values of the options that an extension gives one operation. There are twenty names. They count as values of examples
-    /// too, or operations could have any number of them together.
+    /// The most values in the pagination options of one operation. There are twenty option names. The values also count
+    /// towards ``maximumExampleValues``, which bounds the total of all operations.
     private static let maximumOptions = 200
     static let maximumNotes = 1000
-    /// Bytes of a path, and of a server's URL; servers take no longer ones.
+    /// The longest path and the longest server URL, in bytes. Servers reject longer ones.
     static let maximumPath = 8192
-    /// Bytes of a name that is looked into.
+    /// The longest name that is read, in bytes.
     static let maximumName = 1024
-    /// Bytes of descriptions with a link after them, all together. These are copies.
+    /// The most bytes of all descriptions that have a link appended, because these are copies.
     private static let maximumCopies = 64 << 20
 
     var set: DocumentSet { documents.set }
@@ -51,24 +52,25 @@ struct CatalogBuilder {
 
     // MARK: The document
 
-    /// - Throws: `invalid_argument` for what is no description of OpenAPI 3.
+    /// - Throws: `invalid_argument` if the document is not an OpenAPI 3 description.
     static func checkVersion(_ tree: DocumentTree) throws(NightjarError) {
         guard let version = tree.root["openapi"] else {
             if let swagger = tree.root["swagger"]?.text {
                 throw NightjarError(
                     .invalidArgument,
-                    "\(tree.name) is in Swagger \(quoted(swagger)); convert it to OpenAPI 3 (npx swagger2openapi)"
+                    "\(tree.name) uses Swagger \(quoted(swagger)), which is not supported; convert it to OpenAPI 3 (npx swagger2openapi)"
                 )
             }
             throw NightjarError(
                 .invalidArgument,
-                "\(tree.name) does not describe an API: it is \(tree.root.typeName) without the member \"openapi\"")
+                "\(tree.name) is not an OpenAPI description: it is \(tree.root.typeName) without the member \"openapi\""
+            )
         }
         guard let text = version.text, text.hasPrefix("3.") || text == "3" else {
             let found = version.text.map { quoted($0) } ?? version.typeName
             throw NightjarError(
                 .invalidArgument,
-                "\(tree.name) \(version.position): the version of OpenAPI is \(found); 3.0 and 3.1 are read")
+                "\(tree.name) \(version.position): unsupported OpenAPI version: \(found); supported are 3.0 and 3.1")
         }
     }
 
@@ -80,12 +82,13 @@ struct CatalogBuilder {
         made.documentation = info.flatMap { text("description", of: $0, "info") }
         made.servers = servers(of: root) ?? []
         if made.servers.isEmpty, let server = try? set.documents[0].location.server("/") {
-            // Section 4.8.1: without a list, or with an empty one, it is the place the document is at.
+            // OpenAPI 3.1 section 4.8.1: without a list, or with an empty one, the server is the location of the
+            // document.
             if root["servers"].map({ $0.node.isArray && $0.node.count == 0 }) ?? true { made.servers = [server] }
         }
         readTags()
         readSecuritySchemes()
-        if root["webhooks"] != nil { passOver("webhooks", "webhooks are not called") }
+        if root["webhooks"] != nil { passOver("webhooks", "webhooks are not supported") }
         try readPaths()
         return made
     }
@@ -104,7 +107,7 @@ struct CatalogBuilder {
             !dialect.hasPrefix("https://spec.openapis.org/oas/3.1/"),
             !dialect.hasPrefix("https://json-schema.org/draft/2020-12/")
         {
-            note("jsonSchemaDialect", "schemas are read as JSON Schema 2020-12 and not as \(quoted(dialect))")
+            note("jsonSchemaDialect", "schemas are read as JSON Schema 2020-12, not as \(quoted(dialect))")
         }
     }
 
@@ -126,19 +129,19 @@ struct CatalogBuilder {
             return
         }
         guard paths.node.isObject else {
-            note("paths", "it is \(paths.node.typeName) and no object")
+            note("paths", "expected an object, got \(paths.node.typeName)")
             return
         }
         for (key, value) in paths.node.members {
             let path = paths.node.name(key)
             guard !path.utf8.starts(with: "x-".utf8) else { continue }
             guard path.utf8.count <= CatalogBuilder.maximumPath else {
-                note("paths", "the path \(quoted(path)) is too long; it is left out")
+                note("paths", "the path \(quoted(path)) is too long; ignored")
                 continue
             }
             let place = "paths.\(path)"
             guard path.utf8.first == UInt8(ascii: "/") else {
-                note(place, "a path begins with a slash; it is left out")
+                note(place, "a path must begin with a slash; ignored")
                 continue
             }
             let item = DocumentPlace(document: paths.document, node: value)
@@ -146,7 +149,7 @@ struct CatalogBuilder {
                 try readPathItem(PathItem(item, try resolved(item)), path, place)
             } catch {
                 guard error.kind != .tooLarge else { throw error }
-                note(place, "it is left out: \(error.message)")
+                note(place, "ignored: \(error.message)")
             }
         }
     }
@@ -162,7 +165,7 @@ struct CatalogBuilder {
                 try made.add(operation)
             } catch {
                 guard error.kind != .tooLarge else { throw error }
-                note(place, "it is left out: \(error.message)")
+                note(place, "ignored: \(error.message)")
             }
         }
     }
@@ -175,7 +178,7 @@ struct CatalogBuilder {
     ) throws(NightjarError) -> Operation {
         let source = try resolved(described)
         guard source.node.isObject else {
-            throw NightjarError(.invalidArgument, "it is \(source.node.typeName) and no object")
+            throw NightjarError(.invalidArgument, "expected an object, got \(source.node.typeName)")
         }
         guard let method = Method(methodName.uppercased()) else {
             throw NightjarError(.invalidArgument, "\(quoted(methodName)) is no method")
@@ -199,10 +202,10 @@ struct CatalogBuilder {
             do throws(NightjarError) {
                 operation.paginationOptions = try pages.json(limit: &limit)
             } catch {
-                note("\(place).x-nightjar-pagination", "it is left out: \(error.message)")
+                note("\(place).x-nightjar-pagination", "ignored: \(error.message)")
             }
         }
-        if source["callbacks"] != nil { passOver("callbacks", place + ": callbacks are not called") }
+        if source["callbacks"] != nil { passOver("callbacks", place + ": callbacks are not supported") }
 
         let name = names.name(texts.text(source["operationId"]), methodName, path)
         operation.name = name.name
@@ -217,35 +220,36 @@ struct CatalogBuilder {
         return tags
     }
 
-    // MARK: What all parts need
+    // MARK: Shared by all parts
 
     mutating func note(_ place: String, _ what: String) {
         guard made.notes.count < CatalogBuilder.maximumNotes else { return }
         let place = CatalogBuilder.shortened(place, CatalogBuilder.maximumName)
         made.notes.append("\(place): \(CatalogBuilder.shortened(what, 2 * CatalogBuilder.maximumName))")
-        if made.notes.count == CatalogBuilder.maximumNotes { made.notes.append("further notes are left out") }
+        if made.notes.count == CatalogBuilder.maximumNotes { made.notes.append("further notes are omitted") }
     }
 
-    /// The beginning of a text. A character of Swift has any number of bytes, so code points are counted.
+    /// The first `length` code points of a text. Characters are not counted because a Swift character can have any
+    /// number of bytes.
     static func shortened(_ text: String, _ length: Int) -> String {
         String(text.unicodeScalars.prefix(length))
     }
 
-    /// What stands there, or what the reference there leads to.
+    /// Returns the value at a place, after following its reference if it is one.
     ///
-    /// - Throws: `invalid_argument`.
+    /// - Throws: `invalid_argument` if the reference cannot be resolved.
     mutating func resolved(_ place: DocumentPlace) throws(NightjarError) -> DocumentPlace {
         try set.resolved(place, &targets)
     }
 
-    /// Says once that there is something which nothing is done with.
+    /// Adds a note about an unsupported feature, once for each kind.
     mutating func passOver(_ kind: String, _ what: String) {
         guard passedOver.insert(kind).inserted else { return }
         guard made.notes.count < CatalogBuilder.maximumNotes else { return }
         made.notes.append(what)
     }
 
-    /// - Throws: `too_large`.
+    /// - Throws: `too_large` if the API has more than ``maximumParts`` parts.
     mutating func countPart() throws(NightjarError) {
         parts += 1
         guard parts <= CatalogBuilder.maximumParts else {
@@ -253,12 +257,12 @@ struct CatalogBuilder {
                 .tooLarge,
                 """
                 \(set.documents[0].name) describes more than \(CatalogBuilder.maximumParts) operations, parameters, \
-                contents and answers
+                contents and responses
                 """)
         }
     }
 
-    /// A text, which may be a reference to one.
+    /// Returns the text of a member, which may be a reference to a text.
     mutating func text(_ name: String, of place: DocumentPlace, _ context: String) -> String? {
         guard let member = place[name] else { return nil }
         if member.referenceNode == nil { return texts.text(member) }
@@ -270,12 +274,12 @@ struct CatalogBuilder {
         }
     }
 
-    /// Its description, and where there is more to read.
+    /// Returns the description, followed by the link of `externalDocs`.
     mutating func documentation(of place: DocumentPlace, _ context: String) -> String? {
         let description = text("description", of: place, context)
         guard let more = place["externalDocs"], let url = texts.text(more["url"]) else { return description }
         let words = texts.text(more["description"])
-        // Counted before they are made: each text may be a large part of the document.
+        // Counted before the text is built: each part may be a large fraction of the document.
         copies += (description?.utf8.count ?? 0) + (words?.utf8.count ?? 0) + url.utf8.count
         guard copies <= CatalogBuilder.maximumCopies else { return description }
         let link = "<\(url)>"
@@ -283,9 +287,9 @@ struct CatalogBuilder {
         return description.map { "\($0)\n\n\(further)" } ?? further
     }
 
-    /// The schema that stands there, or that the reference there leads to; one for all who refer to it.
+    /// Returns the schema at a place, after following its reference. All users of a schema share one object.
     ///
-    /// - Throws: `invalid_argument` for a reference that leads nowhere.
+    /// - Throws: `invalid_argument` if the reference cannot be resolved.
     mutating func schema(_ place: DocumentPlace) throws(NightjarError) -> DeferredSchema {
         var place = place
         let isAlone = documents.dialect == .openAPI30 || place.node.count == 1
@@ -297,7 +301,7 @@ struct CatalogBuilder {
         return schema
     }
 
-    /// The first example that there is: its own, or one of several, or its schema's.
+    /// Returns the first example: `example`, the first of `examples` with a value, or an example of the schema.
     mutating func example(of place: DocumentPlace, schema: DocumentPlace?, _ context: String) -> JSONValue? {
         do throws(NightjarError) {
             if let example = place["example"] { return try value(example) }
@@ -312,33 +316,36 @@ struct CatalogBuilder {
                 return try value(DocumentPlace(document: examples.document, node: first))
             }
         } catch {
-            note(context, "its example is left out: \(error.message)")
+            note(context, "its example is ignored: \(error.message)")
         }
         return nil
     }
 
     mutating func value(_ place: DocumentPlace) throws(NightjarError) -> JSONValue {
-        guard exampleValues > 0 else { throw NightjarError(.invalidArgument, "there are too many of them") }
+        guard exampleValues > 0 else {
+            throw NightjarError(.invalidArgument, "the document has too many example values")
+        }
         return try place.node.json(limit: &exampleValues)
     }
 }
 
-/// A path item, and the one that it refers to: members beside the reference go first. OpenAPI 3.1 section 4.8.9.
+/// A path item merged with the path item that it refers to. Members beside the reference take precedence. OpenAPI 3.1
+/// section 4.8.9.
 struct PathItem {
     private let own: DocumentPlace
     private let target: DocumentPlace
 
-    /// - Parameter target: where the reference at `place` leads; `place` itself without one.
+    /// - Parameter target: the target of the reference at `place`. Equal to `place` if there is no reference.
     init(_ place: DocumentPlace, _ target: DocumentPlace) throws(NightjarError) {
         own = place
         self.target = target
         guard target.node.isObject else {
-            throw NightjarError(.invalidArgument, "it is \(target.node.typeName) and no object")
+            throw NightjarError(.invalidArgument, "expected an object, got \(target.node.typeName)")
         }
     }
 
     subscript(_ name: String) -> DocumentPlace? { own[name] ?? target[name] }
 
-    /// What has the list of its servers.
+    /// The object that has the `servers` list.
     var servers: DocumentPlace? { own["servers"] != nil ? own : target["servers"] != nil ? target : nil }
 }

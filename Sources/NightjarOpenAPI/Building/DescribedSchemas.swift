@@ -1,11 +1,11 @@
 import NightjarHTTP
 import Synchronization
 
-/// The schemas of a description, which are read when somebody needs them. Operations share what they refer to.
+/// The schemas of a description. Each is parsed on first use and shared by all operations that refer to it.
 final class DescribedSchemas: Sendable {
     let set: DocumentSet
     let dialect: JSONSchema.Dialect
-    /// Who reads a schema for the first time holds the lock.
+    /// Locked while a schema is parsed.
     private let library: Mutex<SchemaLibrary>
 
     init(_ set: DocumentSet, _ dialect: JSONSchema.Dialect) {
@@ -25,10 +25,10 @@ final class DescribedSchemas: Sendable {
         }
     }
 
-    /// Schemas that may be kept of small documents. Of others it is one for each value that is written: a schema has three
-    /// at least, so more come only of aliases, and of references into schemas.
+    /// The least value of the limit on the number of parsed schemas. Larger documents allow one for each of their
+    /// values. A schema takes at least three values, so only aliases and references into schemas can exceed that.
     private static let leastMaximum = 200_000
-    /// What reading all schemas may cost for each value of the documents. Without aliases, a value is read once for each
-    /// reference to a schema around it, and its place is looked up by the names around it.
+    /// The work that parsing all schemas may cost, for each value of the documents. Without aliases, a value is read
+    /// once for each reference to an enclosing schema, and its place is looked up by the enclosing names.
     private static let workOfValue = 16
 }

@@ -1,18 +1,18 @@
 import NightjarHTTP
 
-/// Names for operations, each once.
+/// Assigns a unique name to each operation.
 struct OperationNames {
     private var taken = ExactSet()
-    /// The number to try next where a name is taken.
+    /// The next suffix to try for a name that is already taken.
     private var next = ExactDictionary<Int>()
 
-    /// Bytes of an `operationId`. The longest of real APIs have about 100.
+    /// The longest `operationId`, in bytes. The longest ones of real APIs have about 100.
     private static let maximumLength = 256
 
-    /// The operation's own name as it is, which may hold any letters; where it has none that can be written, one made
-    /// of its method and path.
+    /// Returns the `operationId` unchanged, in any script. If it is missing or unusable, derives a name from the method
+    /// and the path. Appends a number if the name is taken.
     ///
-    /// - Returns: a note where it is not the operation's own.
+    /// - Returns: also a note if the `operationId` could not be used.
     mutating func name(_ id: String?, _ method: String, _ path: String) -> (name: String, note: String?) {
         let made = OperationNames.made(method, path)
         guard let id, !id.isEmpty else { return (unique(made), nil) }
@@ -20,11 +20,11 @@ struct OperationNames {
             id.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F })
         else {
             let name = unique(made)
-            return (name, "its operationId \(quoted(id)) is no name; it is called \(name)")
+            return (name, "the operationId \(quoted(id)) is not a valid name; using \(name)")
         }
         let name = unique(id)
         if name.isExactly(id) { return (name, nil) }
-        return (name, "its operationId \(quoted(id)) is another operation's too; it is called \(name)")
+        return (name, "the operationId \(quoted(id)) is already used by another operation; using \(name)")
     }
 
     private mutating func unique(_ name: String) -> String {
@@ -35,7 +35,7 @@ struct OperationNames {
         return "\(name)_\(number)"
     }
 
-    /// `GET /users/{id}` as an identifier: `get_users_id`.
+    /// Converts `GET /users/{id}` to an identifier: `get_users_id`.
     static func made(_ method: String, _ path: String) -> String {
         var name = Array(method.utf8)
         var isBehindGap = true

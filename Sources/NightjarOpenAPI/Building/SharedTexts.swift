@@ -1,5 +1,5 @@
-/// Texts of documents, each made once. A thousand operations may have one description, by aliases or references, and
-/// few bytes of a document must not become many of memory.
+/// Texts of documents, each created once. With aliases or references, a thousand operations may share one description,
+/// so a small document must not expand to a large amount of memory.
 final class SharedTexts {
     private var texts: [UInt64: String] = [:]
 
@@ -13,7 +13,7 @@ final class SharedTexts {
         return text
     }
 
-    /// Of a member of an object.
+    /// Returns the name of a member of an object.
     func name(_ key: UInt32, of place: DocumentPlace) -> String {
         let number = UInt64(place.document) << 32 | UInt64(key)
         if let text = texts[number] { return text }
@@ -22,6 +22,6 @@ final class SharedTexts {
         return text
     }
 
-    /// Bytes of a text that need no memory of their own.
+    /// The longest text that Swift stores without a heap allocation, in bytes.
     private static let inlineLength = 15
 }

@@ -1,8 +1,8 @@
-/// Which container each of a tree's is in, for finding the way to a node. Eight bytes for each.
+/// Maps each container of a tree to its parent, to find the path to a node. Takes eight bytes for each container.
 final class ContainerTable: Sendable {
-    /// In the order of the document.
+    /// The node indices of all containers, in document order.
     private let indices: [UInt32]
-    /// For each, the position of the one around it in ``indices``; of the first, its own.
+    /// For each container, the position of its parent in ``indices``. The root container is its own parent.
     private let around: [UInt32]
 
     init(_ tree: DocumentTree) {
@@ -21,11 +21,11 @@ final class ContainerTable: Sendable {
         self.around = around
     }
 
-    /// The containers that a node is in, from the innermost to the root.
+    /// The containers around a node, from the innermost to the root.
     ///
-    /// - Parameter looks: what it costs, added to.
+    /// - Parameter looks: incremented by the number of nodes that were visited.
     func containers(of index: UInt32, in tree: DocumentTree, _ looks: inout Int) -> [UInt32] {
-        // Behind the last one that begins before the node.
+        // The position after the last container that begins before the node.
         let behind = indices.firstPosition(&looks) { $0 >= index }
         guard behind > 0 else { return [] }
         var at = behind - 1
@@ -40,9 +40,10 @@ final class ContainerTable: Sendable {
 }
 
 extension DocumentTree {
-    /// The names and numbers that lead from the root to a value, where it is written.
+    /// Returns the names and numbers that lead from the root to the place where a value is written.
     ///
-    /// - Parameter looks: at nodes and places of them, added to; grows with the depth, and not with what is beside.
+    /// - Parameter looks: incremented by the number of nodes that were visited. The number depends on the depth of the
+    ///   node, not on the number of its siblings.
     func path(to index: UInt32, _ looks: inout Int) -> [String] {
         let table = containers.load() ?? containers.storeIfNil(ContainerTable(self))
         var tokens: [String] = []
@@ -50,7 +51,7 @@ extension DocumentTree {
         for container in table.containers(of: index, in: self, &looks) {
             if nodes[Int(container)].kind == .object {
                 looks += 1
-                // A key is right before its value.
+                // A key directly precedes its value.
                 tokens.append(String(decoding: text(inner - 1), as: UTF8.self))
             } else {
                 tokens.append(String(number(of: inner, in: container, &looks)))
@@ -60,10 +61,10 @@ extension DocumentTree {
         return tokens.reversed()
     }
 
-    /// Which element of an array a node is.
+    /// Returns the position of a node in its array.
     private func number(of element: UInt32, in array: UInt32, _ looks: inout Int) -> Int {
         if let places = elements[array] { return places.firstPosition(&looks) { $0 >= element } }
-        // The array is short, or it would have an index.
+        // The array is short. Longer arrays have an index.
         var number = 0
         var at = array + 1
         while at < element {
@@ -76,7 +77,8 @@ extension DocumentTree {
 }
 
 extension [UInt32] {
-    /// Of a sorted list, the position of the first one that is so, or the count; all behind it are so too.
+    /// The position of the first element that satisfies a predicate, or the count. The list must be partitioned: all
+    /// elements after the first match must match too.
     fileprivate func firstPosition(_ looks: inout Int, where isSo: (UInt32) -> Bool) -> Int {
         var low = 0
         var high = count

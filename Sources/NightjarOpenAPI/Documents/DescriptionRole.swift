@@ -1,7 +1,7 @@
 import NightjarHTTP
 
-/// What stands at a place of a description, as far as ``CatalogBuilder`` looks: of its references those are followed,
-/// and none in examples, defaults and extensions (`x-...`), where a `$ref` is what somebody else makes of it.
+/// The role of a value in an OpenAPI description. Only references in these roles are followed. A `$ref` in an example,
+/// a default or an extension (`x-...`) is not followed, because its meaning is not defined by OpenAPI.
 enum DescriptionRole: UInt8 {
     case document, info, tags, tag, text, components, securitySchemes, leaf
     case paths, pathItem, operation, parameters, parameter, requestBody, content, mediaType
@@ -9,14 +9,14 @@ enum DescriptionRole: UInt8 {
     case examples, schema, schemas, schemaList, mapping
 
     enum Shape {
-        /// An object whose members these are.
+        /// An object with these members.
         case members([(String, DescriptionRole)])
-        /// An object with names that nobody knows before.
+        /// An object with arbitrary names.
         case map(DescriptionRole)
         case list(DescriptionRole)
     }
 
-    /// What goes on beside a `$ref`.
+    /// True if members beside a `$ref` are kept.
     var keepsSiblings: Bool { self == .schema || self == .pathItem }
 
     var shape: Shape {

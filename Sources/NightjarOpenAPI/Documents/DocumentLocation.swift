@@ -1,6 +1,6 @@
 import NightjarHTTP
 
-/// Where a document is: a file, or a URL.
+/// The location of a document: a file or a URL.
 struct DocumentLocation: Sendable, Hashable {
     private enum Kind: Hashable {
         case file
@@ -8,7 +8,7 @@ struct DocumentLocation: Sendable, Hashable {
     }
 
     private let kind: Kind
-    /// What is asked for: an absolute path, or an absolute URL with what its owner wrote in front of an `@`.
+    /// The location to request: an absolute path or an absolute URL, including user info.
     let text: String
 
     static func == (a: DocumentLocation, b: DocumentLocation) -> Bool {
@@ -17,13 +17,13 @@ struct DocumentLocation: Sendable, Hashable {
 
     func hash(into hasher: inout Hasher) { text.hashExactly(into: &hasher) }
 
-    /// - Parameter text: an absolute path, or an absolute URL of http or https.
+    /// - Parameter text: an absolute path, or an absolute http or https URL.
     /// - Throws: `invalid_argument` or `invalid_url`.
     init(_ text: String) throws(NightjarError) {
         guard text.utf8.count <= DocumentLocation.maximumLength else {
             throw NightjarError(
                 .invalidArgument,
-                "the place \(quoted(text)) of a document is longer than \(DocumentLocation.maximumLength) bytes")
+                "the document location \(quoted(text)) is longer than \(DocumentLocation.maximumLength) bytes")
         }
         if text.utf8.first == UInt8(ascii: "/") {
             kind = .file
@@ -33,17 +33,17 @@ struct DocumentLocation: Sendable, Hashable {
         guard DocumentLocation.scheme(text) != nil else {
             throw NightjarError(
                 .invalidArgument,
-                "\(quoted(text)) is no place of a document; write an absolute path, or a URL with http or https")
+                "\(quoted(text)) is not a document location; write an absolute path or an absolute http or https URL")
         }
         let url = try RequestURL(text)
         kind = .url(url)
         self.text = url.origin.description.replacingAuthority(with: DocumentLocation.userInfo(text)) + url.target
     }
 
-    /// Bytes of a path or URL: PATH_MAX of Linux, and more than servers take.
+    /// The longest path or URL, in bytes: PATH_MAX of Linux, and more than servers accept.
     static let maximumLength = 4096
 
-    /// For messages: without secrets.
+    /// The location without secrets, for messages.
     var name: String {
         switch kind {
         case .file: text
@@ -57,9 +57,9 @@ struct DocumentLocation: Sendable, Hashable {
         return url.origin
     }
 
-    /// What a reference in the document here leads to. RFC 3986 section 5.2; for files the same arithmetic on paths.
+    /// Resolves a reference relative to this location. RFC 3986 section 5.2; for files, the same rules apply to paths.
     ///
-    /// - Parameter reference: without fragment, not empty.
+    /// - Parameter reference: without a fragment, not empty.
     /// - Throws: `invalid_argument` or `invalid_url`.
     func resolving(_ reference: String) throws(NightjarError) -> DocumentLocation {
         if let scheme = DocumentLocation.scheme(reference) {
@@ -79,7 +79,7 @@ struct DocumentLocation: Sendable, Hashable {
         }
     }
 
-    /// What is written in a `servers` list; nil where there is nothing that it is relative to.
+    /// Resolves a URL of a `servers` list. Returns nil if the URL is relative and this location is a file.
     func server(_ reference: String) throws(NightjarError) -> String? {
         if DocumentLocation.scheme(reference) != nil { return try RequestURL(reference).withoutUserInfo.written }
         guard case .url(let url) = kind else { return nil }
@@ -99,7 +99,7 @@ struct DocumentLocation: Sendable, Hashable {
 
     // MARK: Texts
 
-    /// In lower case; nil for what is relative. RFC 3986 section 3.1.
+    /// The scheme in lower case. Nil for a relative reference. RFC 3986 section 3.1.
     private static func scheme(_ text: String) -> String? {
         let name = text.utf8.prefix { byte in
             ASCII.lowercase(byte) &- UInt8(ascii: "a") < 26 || ASCII.isDigit(byte) || byte == UInt8(ascii: "+")
@@ -111,7 +111,7 @@ struct DocumentLocation: Sendable, Hashable {
         return String(decoding: name.map(ASCII.lowercase), as: UTF8.self)
     }
 
-    /// As it is written, with the `@`; empty where there is none.
+    /// The user info as written, with the `@`. Empty if there is none.
     private static func userInfo(_ url: String) -> Substring {
         guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")) else { return "" }
         let authority = url[colon...].utf8.dropFirst(3).prefix { byte in
@@ -121,12 +121,12 @@ struct DocumentLocation: Sendable, Hashable {
         return url[authority.startIndex...at]
     }
 
-    /// With the slash at its end.
+    /// The path up to and including its last slash.
     private static func directory(_ path: String) -> String {
         path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[...$0]) } ?? "/"
     }
 
-    /// RFC 3986 section 5.2.4.
+    /// Removes dot segments. RFC 3986 section 5.2.4.
     ///
     /// - Parameter path: begins with a slash.
     private static func withoutDots(_ path: [UInt8]) -> String {
@@ -149,21 +149,21 @@ struct DocumentLocation: Sendable, Hashable {
 }
 
 extension RequestURL {
-    /// In full, without user info.
+    /// The complete URL without user info.
     fileprivate var written: String { origin.description + target }
 }
 
 extension String {
-    /// `https://host` with user info in front of the host.
+    /// Inserts user info before the host of `https://host`.
     fileprivate func replacingAuthority(with userInfo: Substring) -> String {
         guard !userInfo.isEmpty, let slash = utf8.lastIndex(of: UInt8(ascii: "/")) else { return self }
         return String(self[...slash] + userInfo + self[index(after: slash)...])
     }
 }
 
-/// `%20` and the like. RFC 3986 section 2.1.
+/// Percent-decoding. RFC 3986 section 2.1.
 enum PercentEncoded {
-    /// - Throws: `invalid_argument` for what is no encoding, or not of UTF-8.
+    /// - Throws: `invalid_argument` if an escape is malformed or the result is not UTF-8.
     static func decoded(_ text: Substring) throws(NightjarError) -> String {
         guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
         var bytes: [UInt8] = []
@@ -177,12 +177,12 @@ enum PercentEncoded {
             else {
                 throw NightjarError(
                     .invalidArgument,
-                    "the reference \(quoted(text)) has a % without two hexadecimal digits behind it; % is written %25")
+                    "the reference \(quoted(text)) has a % without two hexadecimal digits after it; write % as %25")
             }
             bytes.append(high << 4 | low)
         }
         guard let decoded = String(validating: bytes, as: UTF8.self) else {
-            throw NightjarError(.invalidArgument, "the reference \(quoted(text)) is not UTF-8 when it is decoded")
+            throw NightjarError(.invalidArgument, "the reference \(quoted(text)) is not UTF-8 after percent-decoding")
         }
         return decoded
     }

@@ -1,9 +1,9 @@
 import NightjarHTTP
 
-/// Documents that describe one API, and how they refer to each other.
+/// The documents that describe one API, and the resolution of references between them.
 struct DocumentSet: Sendable {
     struct Document: Sendable {
-        /// What it is called in messages, and by ``SchemaPlace``: its own in the set, and without secrets.
+        /// The name in messages and in ``SchemaPlace``. It is unique in the set and contains no secrets.
         let name: String
         let location: DocumentLocation
         let tree: DocumentTree
@@ -12,15 +12,15 @@ struct DocumentSet: Sendable {
     private(set) var documents: [Document] = []
     private var byLocation = ExactDictionary<Int>()
     private var byName = ExactDictionary<Int>()
-    /// Why documents are not here.
+    /// The errors of the documents that could not be loaded.
     private var failures = ExactDictionary<NightjarError>()
 
     // MARK: Documents
 
-    /// - Parameter base: where it came from in the end, which its references are relative to.
+    /// - Parameter base: the final location after redirects, against which references are resolved.
     mutating func add(_ tree: DocumentTree, at location: DocumentLocation, base: DocumentLocation) {
         var name = tree.name
-        // Two URLs that differ in a secret.
+        // The name is taken by a URL that differs only in a secret.
         while byName[name] != nil { name = "\(name) (\(documents.count + 1))" }
         byName[name] = documents.count
         byLocation[location.text] = documents.count
@@ -36,9 +36,9 @@ struct DocumentSet: Sendable {
 
     // MARK: References
 
-    /// The document that a reference leads into, and where in it: a fragment without its `#`.
+    /// Returns the document that a reference points into, and its fragment without the `#`.
     ///
-    /// - Throws: `invalid_argument`, naming the reference, also for what must not be referred to from here.
+    /// - Throws: `invalid_argument`, naming the reference. Also if the reference leaves the origin of its document.
     func target(
         of reference: String, in document: Int
     ) throws(NightjarError) -> (location: DocumentLocation, fragment: String) {
@@ -53,39 +53,41 @@ struct DocumentSet: Sendable {
         if hash == reference.startIndex { return (here, fragment) }
         let location = try here.resolving(String(reference[..<hash]))
         if let origin = location.origin, origin != here.origin {
-            let rule = here.origin == nil ? "and files refer to files" : "another origin than its document's"
+            let rule =
+                here.origin == nil
+                ? "but a file may refer only to files" : "but a document may refer only to its own origin"
             throw NightjarError(
                 .invalidArgument,
                 """
-                the reference \(quoted(reference)) leads to \(origin), \(rule); load the document and its parts \
+                the reference \(quoted(reference)) points to \(origin), \(rule); load the document and its parts \
                 from one place
                 """)
         }
         return (location, fragment)
     }
 
-    /// Where a reference leads.
+    /// Returns the place that a reference points to.
     ///
     /// - Throws: `invalid_argument`, naming the reference.
     func place(of reference: String, in document: Int) throws(NightjarError) -> DocumentPlace {
         let (location, fragment) = try target(of: reference, in: document)
         guard let number = byLocation[location.text] else {
-            let why = failures[location.text].map { "could not be loaded: " + $0.message } ?? "is not loaded"
+            let why = failures[location.text].map { "could not be loaded: " + $0.message } ?? "has not been loaded"
             throw NightjarError(
-                .invalidArgument, "the reference \(quoted(reference)) leads to \(location.name), which \(why)")
+                .invalidArgument, "the reference \(quoted(reference)) points to \(location.name), which \(why)")
         }
         guard let node = try node(fragment, in: documents[number].tree) else {
             throw NightjarError(
                 .invalidArgument,
                 """
-                the reference \(quoted(reference, limit: 200)) leads nowhere: \(documents[number].name) has no \
+                the reference \(quoted(reference, limit: 200)) has no target: \(documents[number].name) has no \
                 \(quoted("#" + fragment, limit: 200))
                 """)
         }
         return DocumentPlace(document: number, node: node)
     }
 
-    /// - Parameter fragment: a JSON Pointer as it is written in a URL (RFC 6901 section 6), or the name of a `$anchor`.
+    /// - Parameter fragment: a JSON Pointer in its URI fragment form (RFC 6901 section 6), or the name of a `$anchor`.
     func node(_ fragment: String, in tree: DocumentTree) throws(NightjarError) -> TreeNode? {
         if fragment.isEmpty { return tree.root }
         let decoded = try PercentEncoded.decoded(fragment[...])
@@ -93,15 +95,16 @@ struct DocumentSet: Sendable {
         return tree.root.value(at: try JSONPointer(decoded))
     }
 
-    /// References that lead to references before it is called a circle: real ones have two.
+    /// The longest chain of references before it is reported as a cycle. Real descriptions have chains of two.
     private static let maximumHops = 8
-    /// Bytes of a reference. Aliases repeat one for few bytes of a document, and each is copied and followed.
+    /// The longest reference, in bytes. Aliases can repeat a reference at little cost, and each use is copied and
+    /// followed.
     static let maximumReference = 16 << 10
 
-    /// What stands here, or what the reference here leads to.
+    /// Returns the value at a place, after following its reference if it is one.
     ///
-    /// - Parameter targets: where references lead that were followed before.
-    /// - Throws: `invalid_argument`.
+    /// - Parameter targets: the targets of the references that have been followed.
+    /// - Throws: `invalid_argument` if a reference cannot be resolved.
     func resolved(_ place: DocumentPlace, _ targets: inout ReferenceTargets) throws(NightjarError) -> DocumentPlace {
         var place = place
         for _ in 0..<DocumentSet.maximumHops {
@@ -118,12 +121,12 @@ struct DocumentSet: Sendable {
         }
         throw NightjarError(
             .invalidArgument,
-            "the reference \(quoted(place.reference ?? "")) leads in a circle, or through too many others")
+            "the reference \(quoted(place.reference ?? "")) is circular or passes through more than 8 references")
     }
 }
 
-/// Where the references of a set lead, by the place of the object that has the `$ref`. Aliases and references lead to one
-/// object from any number of places, and it is followed once.
+/// The targets of the references of a set, keyed by the place of the object with the `$ref`. Aliases and references may
+/// reach one object from any number of places; its reference is followed once.
 struct ReferenceTargets: Sendable {
     fileprivate var byPlace: [UInt64: Result<DocumentPlace, NightjarError>] = [:]
 }
@@ -133,16 +136,16 @@ struct DocumentPlace: Sendable {
     let document: Int
     let node: TreeNode
 
-    /// The value of its `$ref`.
+    /// The node of the `$ref` value.
     var referenceNode: TreeNode? {
         guard node.isObject, let reference = node["$ref"], reference.kind == .string else { return nil }
         return reference
     }
 
-    /// Its `$ref`. Of one that is too long it is enough to be refused.
+    /// The `$ref`. If it is too long, only as much as is needed to reject it.
     var reference: String? { referenceNode?.text(atMost: DocumentSet.maximumReference + 1) }
 
-    /// Its own in a set.
+    /// Identifies the place within its set.
     var key: UInt64 { UInt64(document) << 32 | UInt64(node.index) }
 
     subscript(_ name: String) -> DocumentPlace? { node[name].map { DocumentPlace(document: document, node: $0) } }
@@ -154,18 +157,19 @@ extension DocumentSet: SchemaSource {
     func schema(at place: SchemaPlace, limit: inout Int) throws(NightjarError) -> JSONValue {
         guard let document = byName[place.document],
             let node = documents[document].tree.root.value(at: place.pointer)
-        else { throw NightjarError(.invalidArgument, "there is no schema at \(place)") }
+        else { throw NightjarError(.invalidArgument, "no schema at \(place)") }
         return try node.json(limit: &limit)
     }
 
     func place(of reference: String, in document: String) throws(NightjarError) -> SchemaPlace {
         guard let number = byName[document] else {
-            throw NightjarError(.invalidArgument, "there is no document \(quoted(document))")
+            throw NightjarError(.invalidArgument, "unknown document \(quoted(document))")
         }
         let led = try place(of: reference, in: number)
         let (_, fragment) = try target(of: reference, in: number)
         let decoded = try PercentEncoded.decoded(fragment[...])
-        // With aliases a schema has any number of places, and is to be read once: the one where it is written counts.
+        // With aliases, a schema has several places. The place where it is written identifies it, so that it is parsed
+        // once.
         guard !documents[led.document].tree.hasAliases, decoded.isEmpty || decoded.utf8.first == UInt8(ascii: "/")
         else { return schemaPlace(led) }
         return SchemaPlace(document: documents[led.document].name, pointer: try JSONPointer(decoded))

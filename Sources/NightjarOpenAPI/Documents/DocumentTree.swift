@@ -1,55 +1,54 @@
 import NightjarHTTP
 import Synchronization
 
-/// A JSON or YAML document as it was written, small: of a large API's description most is never looked at.
+/// A JSON or YAML document in compact form. Most of a large description is never read.
 ///
-/// An arena: nodes in the order of the document, those inside of a container right behind it, and the bytes of all
-/// texts in one buffer. What an alias of YAML stands for is there once, however often it is named. Read through
-/// ``TreeNode``.
+/// The tree is an arena. Nodes are in document order, the contents of a container directly follow it, and the bytes of
+/// all texts share one buffer. The target of a YAML alias is stored once. Read the tree through ``TreeNode``.
 final class DocumentTree: Sendable {
     enum Kind: UInt8 {
         case null, bool, integer, number, string, array, object
-        /// Stands for the node of the index `first`, which is no alias.
+        /// Refers to the node with the index `first`, which is not an alias.
         case alias
     }
 
-    /// Sixteen bytes, so that a description weighs about as much here as in its file.
+    /// Takes sixteen bytes, so that a description takes about as much memory as its file.
     struct Node {
         var kind: Kind
-        /// A bool's value; of an object, whether ``DocumentTree/merged`` has its members.
+        /// For a bool, its value. For an object, true if its members are in ``DocumentTree/merged``.
         var flag = false
-        /// From 1; saturating. 0: nobody has counted (JSON).
+        /// Counted from 1, saturating. 0 if not recorded (JSON).
         var column: UInt16 = 0
         var line: UInt32 = 0
-        /// Of a scalar: where its text begins. Of a container: the index behind what is inside of it.
+        /// For a scalar, the offset of its text. For a container, the index after its contents.
         var first: UInt32 = 0
-        /// Of a scalar: bytes of its text. Of a container: its members or elements.
+        /// For a scalar, the bytes of its text. For a container, the number of its members or elements.
         var count: UInt32 = 0
     }
 
-    /// A place in an object: its key's node and its value's.
+    /// The nodes of a member's key and value.
     struct Member {
         var key: UInt32
         var value: UInt32
     }
 
-    /// What the document is called in messages.
+    /// The name of the document in messages.
     let name: String
     let nodes: [Node]
     let bytes: [UInt8]
-    /// The members of objects that YAML's merge keys add to, those of their own first.
+    /// The members of objects with YAML merge keys: own members first, then merged ones.
     let merged: [UInt32: [Member]]
-    /// Of objects with many members, which member has a name.
+    /// An index by name for each object with many members.
     let indices: [UInt32: MemberIndex]
-    /// Of arrays with many elements, where those are.
+    /// The nodes of the elements, for each array with many elements.
     let elements: [UInt32: [UInt32]]
-    /// Objects that have a `$anchor`, by that.
+    /// Objects with a `$anchor`, by its value.
     private let anchors: ExactDictionary<UInt32>
-    /// The text of a JSON document, in which places are looked for when there is something to say about one.
+    /// The source of a JSON document, from which line and column are computed on demand. Empty for YAML.
     let source: [UInt8]
-    /// Whether it has aliases, by which a value can be reached on more than one way.
+    /// True if the document has aliases, so that a value can be reached by more than one path.
     let hasAliases: Bool
-    /// Made when somebody asks where a node is.
+    /// Built on first use.
     let containers = AtomicLazyReference<ContainerTable>()
 
     init(
@@ -70,22 +69,22 @@ final class DocumentTree: Sendable {
 
     var root: TreeNode { TreeNode(self, 0) }
 
-    /// What a `$anchor` of JSON Schema names.
+    /// The object with a given `$anchor` of JSON Schema.
     func anchored(_ name: String) -> TreeNode? { anchors[name].map { TreeNode(self, $0) } }
 
-    /// The index behind a node and all that is inside of it.
+    /// The index after a node and its contents.
     func end(of index: UInt32) -> UInt32 {
         let node = nodes[Int(index)]
         return node.kind == .array || node.kind == .object ? node.first : index + 1
     }
 
-    /// Of a scalar.
+    /// The bytes of a scalar's text.
     func text(_ index: UInt32) -> ArraySlice<UInt8> {
         let node = nodes[Int(index)]
         return bytes[Int(node.first)..<(Int(node.first) + Int(node.count))]
     }
 
-    /// Whether a scalar's text is this one, to the byte.
+    /// True if a scalar's text equals `other` byte for byte.
     func isText(_ index: UInt32, _ other: UnsafeRawBufferPointer) -> Bool {
         let node = nodes[Int(index)]
         guard Int(node.count) == other.count else { return false }
@@ -94,23 +93,24 @@ final class DocumentTree: Sendable {
         }
     }
 
-    /// From 1, the column in characters.
+    /// Both counted from 1, the column in characters.
     func position(of index: UInt32) -> (line: Int, column: Int) {
         let node = nodes[Int(index)]
         return node.line > 0 ? (Int(node.line), Int(node.column)) : JSONPosition.find(Int(index), in: source)
     }
 
-    /// Containers within each other before a document is refused. Descriptions of real APIs have about 40.
+    /// The deepest nesting of containers. Descriptions of real APIs have about 40 levels.
     static let maximumDepth = 256
 
-    /// Bytes of a document. Offsets have 32 bits, and a text may grow by half where its escapes are undone.
+    /// The largest document, in bytes. Offsets have 32 bits, and unescaping can make a text up to half as long again.
     static let maximumLength = 1 << 30
 }
 
-/// The members of an object by name: a hash table of open addressing, of keys' nodes or of positions in
+/// An index of an object's members by name: a hash table with open addressing. Entries are key nodes or positions in
 /// ``DocumentTree/merged``.
 struct MemberIndex {
-    /// Entries plus one; 0: free. A power of two of them, at most half of them taken.
+    /// Each slot holds an entry plus one, or 0 if it is free. The size is a power of two, and at most half of the slots
+    /// are used.
     private var slots: [UInt32]
 
     init(capacity: Int) {
@@ -119,10 +119,10 @@ struct MemberIndex {
         slots = Array(repeating: 0, count: size)
     }
 
-    /// Puts `entry` in, unless there is one of that name.
+    /// Inserts `entry` unless the name is present.
     ///
-    /// - Parameter isSame: whether an entry has the name.
-    /// - Returns: the one that is there already.
+    /// - Parameter isSame: returns true if an entry has the name.
+    /// - Returns: the present entry. Nil if `entry` was inserted.
     mutating func insert(
         _ entry: UInt32, named name: UnsafeRawBufferPointer, isSame: (UInt32) -> Bool
     ) -> UInt32? {
@@ -144,7 +144,7 @@ struct MemberIndex {
         return nil
     }
 
-    /// Hashed with the process' own seed: nobody can write names that all land in one place.
+    /// The hash uses the random seed of the process, so that a document cannot be written to make all names collide.
     private func start(_ name: UnsafeRawBufferPointer) -> Int {
         var hasher = Hasher()
         hasher.combine(bytes: name)

@@ -1,10 +1,11 @@
-/// Where in a JSON text something stands. Asked when there is something to say about it, so looking for it anew costs
-/// less than keeping it.
+/// Finds the line and column of a value in a JSON text. Positions are needed only for messages, so computing them costs
+/// less than storing them.
 enum JSONPosition {
     /// - Parameters:
-    ///   - number: of the value or name, counted from 0 in the order in which they begin.
+    ///   - number: the position of the value or name among all values and names, counted from 0 in document order.
     ///   - source: JSON.
-    /// - Returns: both from 1, the column in characters; those of the end where there are not as many.
+    /// - Returns: line and column counted from 1, the column in characters. The end of the text if `number` is too
+    ///   large.
     static func find(_ number: Int, in source: [UInt8]) -> (line: Int, column: Int) {
         var left = number
         var at = source.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
@@ -38,7 +39,7 @@ enum JSONPosition {
         return at + 1
     }
 
-    /// Of a number or a word.
+    /// True for a byte that ends a number or a literal.
     private static func isEnd(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "}"), UInt8(ascii: "]"), UInt8(ascii: ","), UInt8(ascii: ":"), 0x20, 0x09, 0x0A, 0x0D: true

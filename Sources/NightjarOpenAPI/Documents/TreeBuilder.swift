@@ -1,25 +1,25 @@
 import NightjarHTTP
 
-/// Puts a ``DocumentTree`` together from what a reader meets, in the order of the document.
+/// Builds a ``DocumentTree`` from the events of a reader, in document order.
 struct TreeBuilder {
     typealias Node = DocumentTree.Node
     typealias Member = DocumentTree.Member
 
-    /// A container whose end has not come yet.
+    /// A container whose end has not been read yet.
     private struct Open {
         let index: Int
-        /// Children so far; of an object keys count too.
+        /// Children so far. For an object, keys are counted too.
         var children = 0
-        /// Values of `<<`, whose members the object takes over.
+        /// Values of `<<`, whose members are merged into the object.
         var merges: [UInt32] = []
-        /// The child that comes next is the value of a `<<`.
+        /// The next child is the value of a `<<`.
         var expectsMerge = false
-        /// The child that comes next is the value of a `$anchor`.
+        /// The next child is the value of a `$anchor`.
         var expectsAnchor = false
     }
 
     private let name: String
-    /// Of JSON, whose reader tells no lines.
+    /// The source of a JSON document, whose reader reports no lines. Empty for YAML.
     private let source: [UInt8]
     private var nodes: [Node] = []
     private var bytes: [UInt8] = []
@@ -30,29 +30,29 @@ struct TreeBuilder {
     private var open: [Open] = []
     private var mergedMembers = 0
     private var hasAliases = false
-    /// Bytes of keys that are aliases.
+    /// Total bytes of keys that are aliases.
     private var aliasedKeyBytes = 0
 
     /// - Parameters:
-    ///   - capacity: bytes of the document.
-    ///   - source: the document, where nodes come without line and column.
+    ///   - capacity: the size of the document in bytes.
+    ///   - source: the document, if nodes are added without line and column.
     init(name: String, capacity: Int, source: [UInt8] = []) {
         self.name = name
         self.source = source
         bytes.reserveCapacity(capacity)
-        // Bytes for a node in descriptions of real APIs: 20 and more.
+        // Descriptions of real APIs have 20 bytes or more for each node.
         nodes.reserveCapacity(capacity / 20 + 16)
     }
 
-    /// Checks that the system has memory for the tree of a document of `size` bytes.
+    /// Checks that the tree of a document of `size` bytes fits into memory.
     ///
     /// - Throws: `no_memory`.
     static func checkMemory(_ size: Int, _ name: String) throws(NightjarError) {
-        // The bytes, and nodes of up to 48 bytes, of which compact documents have one for every four bytes.
+        // The text bytes, plus nodes of up to 48 bytes; a compact document has one node for every four bytes.
         try CheckedMemory.check(size * 13, for: "the document \(name)")
     }
 
-    /// Whether a key comes next.
+    /// True if the next child is a key.
     var expectsKey: Bool {
         guard let last = open.last else { return false }
         return nodes[last.index].kind == .object && last.children & 1 == 0
@@ -61,9 +61,9 @@ struct TreeBuilder {
     var depth: Int { open.count }
     var isEmpty: Bool { nodes.isEmpty }
 
-    // MARK: Nodes in their order
+    // MARK: Nodes in document order
 
-    /// - Returns: its index, for anchors.
+    /// - Returns: the index of the node, for anchors.
     @discardableResult
     mutating func append(
         _ kind: DocumentTree.Kind, _ text: UnsafeRawBufferPointer, flag: Bool = false, line: Int = 0, column: Int = 0
@@ -79,7 +79,7 @@ struct TreeBuilder {
         return index
     }
 
-    /// The key under which an object takes over the members of others.
+    /// Appends the key `<<`, whose value is merged into the object.
     mutating func appendMergeKey(_ text: UnsafeRawBufferPointer, line: Int, column: Int) {
         append(.string, text, line: line, column: column)
         open[open.count - 1].expectsMerge = true
@@ -90,7 +90,7 @@ struct TreeBuilder {
     ) throws(NightjarError) -> UInt32 {
         guard open.count < DocumentTree.maximumDepth else {
             throw failure(
-                "more than \(DocumentTree.maximumDepth) levels are within each other", made(kind, line, column))
+                "values are nested more than \(DocumentTree.maximumDepth) levels deep", made(kind, line, column))
         }
         let index = append(made(kind, line, column))
         open.append(Open(index: Int(index)))
@@ -110,20 +110,20 @@ struct TreeBuilder {
         }
     }
 
-    /// - Parameter target: the index of what it stands for.
+    /// - Parameter target: the index of the node that the alias refers to.
     mutating func appendAlias(of target: UInt32, line: Int, column: Int) throws(NightjarError) {
         let named = nodes[Int(target)]
         guard named.kind != .array && named.kind != .object || named.first != 0 else {
-            throw failure("an alias stands inside of what it stands for", made(.alias, line, column))
+            throw failure("an alias refers to a value that contains it", made(.alias, line, column))
         }
         if expectsKey {
             guard named.kind != .array, named.kind != .object else {
-                throw failure("a key is a list or an object; keys are texts", made(.alias, line, column))
+                throw failure("a key is a list or an object; keys must be strings", made(.alias, line, column))
             }
             aliasedKeyBytes += Int(named.count)
             guard aliasedKeyBytes <= TreeBuilder.maximumAliasedKeyBytes else {
                 throw failure(
-                    "keys that are aliases (*) have more than \(TreeBuilder.maximumAliasedKeyBytes >> 20) MiB",
+                    "keys that are aliases (*) take more than \(TreeBuilder.maximumAliasedKeyBytes >> 20) MiB",
                     made(.alias, line, column))
             }
             var key = made(.string, line, column)
@@ -172,7 +172,7 @@ struct TreeBuilder {
 
     // MARK: Members
 
-    /// Objects with more members than this have an index.
+    /// Objects with more members than this get an index.
     static let indexedFrom = 8
 
     private mutating func indexMembers(of object: Int) throws(NightjarError) {
@@ -207,18 +207,18 @@ struct TreeBuilder {
         elements[UInt32(truncatingIfNeeded: array)] = places
     }
 
-    /// Arrays with more elements than this have an index.
+    /// Arrays with more elements than this get an index.
     private static let indexedElementsFrom = 64
 
-    /// Members that merge keys may add to all objects of a document. They cost memory for few bytes of it.
+    /// The most members that merge keys may add to all objects of a document. A small document can merge many.
     private static let maximumMergedMembers = 1_000_000
-    /// Bytes of a key that cost as much as one more member: keys are compared and looked up.
+    /// Key bytes that count as one more member, because keys are compared and looked up.
     private static let bytesOfMember = 64
-    /// Bytes of all keys that are aliases. Each is a text of its own for those who read the document.
+    /// The most bytes of all keys that are aliases. Readers of the tree copy each of them.
     private static let maximumAliasedKeyBytes = 64 << 20
 
-    /// Takes over what `<<` names: what the object has itself goes first, then what comes first. The merge key type of
-    /// YAML 1.1, which 1.2 dropped and documents go on using.
+    /// Merges the values of `<<` into an object. Own members take precedence, then earlier merged ones. Merge keys are
+    /// a type of YAML 1.1 that YAML 1.2 dropped but documents still use.
     private mutating func merge(_ ended: Open) throws(NightjarError) {
         var members: [Member] = []
         let merges = Set(ended.merges)
@@ -259,7 +259,7 @@ struct TreeBuilder {
         indices[UInt32(truncatingIfNeeded: ended.index)] = index
     }
 
-    /// - Throws: `decoding` if so many members more are too many.
+    /// - Throws: `decoding` if `members` more would exceed the limit.
     private func countMerged(_ members: Int, of object: Int) throws(NightjarError) {
         guard mergedMembers + members <= TreeBuilder.maximumMergedMembers else {
             throw failure(
@@ -267,7 +267,7 @@ struct TreeBuilder {
         }
     }
 
-    /// The objects that the value of a `<<` stands for: one, or each of a list.
+    /// The objects that the value of a `<<` refers to: one object, or the elements of a list.
     private func mergeSources(_ value: UInt32) throws(NightjarError) -> [Int] {
         let at = resolved(Int(value))
         switch nodes[at].kind {
@@ -284,7 +284,7 @@ struct TreeBuilder {
             if objects.count == nodes[at].count { return objects }
         default: break
         }
-        throw failure("the merge key << takes an object or a list of objects", nodes[Int(value)])
+        throw failure("the value of the merge key << must be an object or a list of objects", nodes[Int(value)])
     }
 
     private func forEachMember(of object: Int, _ body: (Member) -> Void) {
@@ -319,15 +319,15 @@ struct TreeBuilder {
         }
     }
 
-    // MARK: What is wrong
+    // MARK: Errors
 
     private func repeated(_ first: UInt32, _ second: UInt32) -> NightjarError {
         let text = withText(second) { String(decoding: $0, as: UTF8.self) }
         let line = position(of: nodes[Int(first)], first).line
-        return failure("the key \(quoted(text)) is there twice, first in line \(line); take one out", second)
+        return failure("the key \(quoted(text)) is defined twice, first in line \(line); remove one", second)
     }
 
-    /// - Parameter index: of what it is about, which may be the node that comes next.
+    /// - Parameter index: the node that the message concerns. The default is the node to be added next.
     private func failure(_ what: String, _ node: Node, _ index: UInt32? = nil) -> NightjarError {
         let (line, column) = position(of: node, index ?? UInt32(truncatingIfNeeded: nodes.count))
         return NightjarError(.decoding, "\(name) line \(line) column \(column): \(what)")

@@ -2,13 +2,13 @@ import CSimdjson
 import NightjarHTTP
 
 extension TreeNode {
-    /// Values that ``json()`` makes. With aliases a document of a kilobyte can stand for more than all memory holds.
+    /// The most values that ``json()`` creates. With aliases, a document of a kilobyte can expand beyond all memory.
     static let maximumValues = 1_000_000
 
-    /// A text counts as one value more for each of these bytes.
+    /// Each of these bytes of a text counts as one more value.
     private static let bytesOfValue = 64
 
-    /// A container whose values are not all there.
+    /// A container with values still to be added.
     private struct Open {
         let isObject: Bool
         var name = ""
@@ -38,22 +38,23 @@ extension TreeNode {
         var value: JSONValue { isObject ? .object(named) : .array(values) }
     }
 
-    /// The value with all that is inside of it, aliases and merge keys carried out.
+    /// Returns the value with its contents. Aliases and merge keys are expanded.
     ///
-    /// - Parameter limit: how many values may be made; taken from.
-    /// - Throws: `invalid_argument` where there are more, or they are too deep within each other.
+    /// - Parameter limit: the number of values that may still be created. Decremented.
+    /// - Throws: `invalid_argument` if there are more values or they are nested too deeply.
     func json(limit: inout Int) throws(NightjarError) -> JSONValue {
         var open: [Open] = []
         var node = self
         while true {
             limit -= 1 + node.textLength / TreeNode.bytesOfValue
             guard limit >= 0 else {
-                throw failure("it stands for too many values; use fewer aliases (*)")
+                throw failure("the value expands to too many values; use fewer aliases (*)")
             }
             var value: JSONValue
             if node.isObject || node.isArray {
                 guard open.count < DocumentTree.maximumDepth else {
-                    throw failure("aliases (*) make more than \(DocumentTree.maximumDepth) levels of it")
+                    throw failure(
+                        "with its aliases (*) expanded, the value has more than \(DocumentTree.maximumDepth) levels")
                 }
                 open.append(Open(node))
             } else {
@@ -61,7 +62,7 @@ extension TreeNode {
                 guard let last = open.indices.last else { return value }
                 open[last].append(value)
             }
-            // The next value there is, after closing what has none left.
+            // Advance to the next value. Close the containers that are complete.
             while true {
                 let last = open.count - 1
                 if let next = open[last].next(tree) {

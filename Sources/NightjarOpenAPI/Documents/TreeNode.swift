@@ -3,7 +3,7 @@ import NightjarHTTP
 /// A value in a ``DocumentTree``.
 struct TreeNode: Sendable {
     let tree: DocumentTree
-    /// Of the node in the tree's arena; never that of an alias.
+    /// The index of the node in the tree's arena. Never that of an alias.
     let index: UInt32
 
     init(_ tree: DocumentTree, _ index: UInt32) {
@@ -18,7 +18,8 @@ struct TreeNode: Sendable {
     var isObject: Bool { kind == .object }
     var isArray: Bool { kind == .array }
 
-    /// A text; also a number as it is written, for `version: 1.10` means a text. Nil for all else.
+    /// The text of a string, or of a number as written, because `version: 1.10` is meant as a text. Nil for other
+    /// values.
     var text: String? {
         switch kind {
         case .string, .integer, .number: String(decoding: tree.text(index), as: UTF8.self)
@@ -26,7 +27,7 @@ struct TreeNode: Sendable {
         }
     }
 
-    /// The first bytes of ``text``, which may be a long one.
+    /// The first `length` bytes of ``text``.
     func text(atMost length: Int) -> String? {
         switch kind {
         case .string, .integer, .number: String(decoding: tree.text(index).prefix(length), as: UTF8.self)
@@ -34,12 +35,12 @@ struct TreeNode: Sendable {
         }
     }
 
-    /// Bytes of ``text``; 0 for a container.
+    /// The number of bytes of ``text``. 0 for a container.
     var textLength: Int { isObject || isArray ? 0 : Int(node.count) }
 
     var bool: Bool? { kind == .bool ? node.flag : nil }
 
-    /// What it is, for messages: "an object".
+    /// The type, for messages: "an object".
     var typeName: String {
         switch kind {
         case .null: "null"
@@ -52,7 +53,7 @@ struct TreeNode: Sendable {
         }
     }
 
-    /// "line 3 column 5"
+    /// The position, for messages: "line 3 column 5".
     var position: String {
         let (line, column) = tree.position(of: index)
         return "line \(line) column \(column)"
@@ -60,23 +61,23 @@ struct TreeNode: Sendable {
 
     // MARK: Containers
 
-    /// How many members or elements it has; 0 for a scalar.
+    /// The number of members or elements. 0 for a scalar.
     var count: Int { isObject || isArray ? Int(node.count) : 0 }
 
-    /// In the order of the document; none for what is no array.
+    /// The elements in document order. Empty if this is not an array.
     var elements: Elements { Elements(self) }
 
-    /// Nil where there are not as many.
+    /// Nil if the array is shorter.
     func element(_ number: Int) -> TreeNode? {
         guard isArray, number >= 0, number < count else { return nil }
         if let places = tree.elements[index] { return TreeNode(tree, places[number]) }
         return elements.dropFirst(number).first { _ in true }
     }
 
-    /// In the order of the document, those that merge keys bring last; none for what is no object.
+    /// The members in document order, followed by those that merge keys add. Empty if this is not an object.
     var members: Members { Members(self) }
 
-    /// The value of the member of that name; nil also for what is no object.
+    /// The value of the member with this name. Nil also if this is not an object.
     subscript(_ name: String) -> TreeNode? {
         guard isObject, count > 0 else { return nil }
         var name = name
@@ -132,7 +133,7 @@ struct TreeNode: Sendable {
             merged = object.isObject && object.node.flag ? tree.merged[object.index]?[...] : nil
         }
 
-        /// `key` is a scalar's index, for comparing without making a text of it.
+        /// `key` is the index of a scalar, so that keys can be compared without creating strings.
         mutating func next() -> (key: UInt32, value: TreeNode)? {
             if merged != nil { return merged?.popFirst().map { ($0.key, TreeNode(tree, $0.value)) } }
             guard left > 0 else { return nil }
@@ -146,7 +147,7 @@ struct TreeNode: Sendable {
     /// The text of a key of ``members``.
     func name(_ key: UInt32) -> String { String(decoding: tree.text(key), as: UTF8.self) }
 
-    /// The value of a merge key, which is no member but has a place.
+    /// The value of a merge key. It is not a member but has a place in the document.
     private func mergeValue(_ name: String) -> TreeNode? {
         guard node.flag, name == "<<" else { return nil }
         var key = index + 1
@@ -159,7 +160,7 @@ struct TreeNode: Sendable {
 
     // MARK: Pointers
 
-    /// The value that a JSON Pointer points to from here; nil where there is none. RFC 6901.
+    /// The value at a JSON Pointer relative to this node. Nil if there is none. RFC 6901.
     func value(at pointer: JSONPointer) -> TreeNode? {
         var node = self
         for token in pointer.tokens {
@@ -180,7 +181,7 @@ struct TreeNode: Sendable {
         return Int(token)
     }
 
-    /// From the document's root to here: where it is written, whatever aliases stand for it.
+    /// The path from the document's root to the place where this value is written. Aliases are not part of it.
     var pointer: JSONPointer {
         var looks = 0
         return JSONPointer(tokens: tree.path(to: index, &looks))

@@ -1,10 +1,10 @@
 import NightjarHTTP
 
-/// What a plain scalar means: the core schema of YAML 1.2, section 10.3.2. `yes`, `on` and dates are texts there.
+/// The meaning of a plain scalar by the core schema of YAML 1.2, section 10.3.2. `yes`, `on` and dates are strings.
 ///
-/// What JSON cannot say, `.inf` and `.nan`, stays a text.
+/// `.inf` and `.nan`, which JSON cannot represent, are strings too.
 enum YAMLScalar {
-    /// - Parameter text: of a scalar without quotes.
+    /// - Parameter text: a scalar without quotes.
     static func kind(_ text: UnsafeRawBufferPointer) -> (DocumentTree.Kind, flag: Bool) {
         guard let first = text.first else { return (.null, false) }
         switch first {
@@ -18,7 +18,7 @@ enum YAMLScalar {
         }
     }
 
-    /// `null`, `Null` and `NULL`, and no other case.
+    /// True for `null`, `Null` and `NULL`, but no other spelling.
     private static func isWord(_ text: UnsafeRawBufferPointer, _ word: StaticString) -> Bool {
         let word = UnsafeRawBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)
         guard ASCII.equalIgnoringCase(text, word) else { return false }
@@ -56,7 +56,7 @@ enum YAMLScalar {
         return .number
     }
 
-    /// The value of a text of the kind `integer`; beyond 64 bits the double that is nearest, as in JSON.
+    /// The value of a text of the kind `integer`. Beyond 64 bits it is the nearest double, as in JSON.
     static func integer(_ text: ArraySlice<UInt8>) -> JSONValue {
         var digits = text
         let isNegative = digits.first == UInt8(ascii: "-")
@@ -88,7 +88,7 @@ enum YAMLScalar {
         } else {
             magnitude = digits.reduce(0) { $0 * Double(radix) + Double(ASCII.hexValue($1) ?? 0) }
         }
-        // Only so many digits fit into a double at all.
+        // More digits overflow a double.
         guard magnitude.isFinite else {
             return .string((isNegative ? "-" : "") + String(decoding: digits, as: UTF8.self))
         }
@@ -97,7 +97,7 @@ enum YAMLScalar {
 
     /// The value of a text of the kind `number`.
     static func number(_ text: ArraySlice<UInt8>) -> JSONValue {
-        // What a tag makes a number of may be written as an integer is: 0o17.
+        // A text that is tagged `!!float` may be written as an integer: 0o17.
         Double(String(decoding: text, as: UTF8.self)).map { .number($0) } ?? integer(text)
     }
 }

@@ -1,10 +1,11 @@
 import NightjarHTTP
 
-/// Reads an OpenAPI document and what it refers to into a ``Catalog``, whoever fetches the parts.
+/// Reads an OpenAPI document and the documents it refers to into a ``Catalog``. The caller fetches the documents.
 ///
 ///     wants(first) ──received──▶ wants(others) ... ──received──▶ complete
 ///
-/// OpenAPI 3.0 and 3.1, in JSON or YAML. A document may refer to others of its own origin, and a file to files.
+/// Reads OpenAPI 3.0 and 3.1, in JSON or YAML. A document may refer to documents of its own origin. A file may refer to
+/// files.
 public struct CatalogLoader: Sendable {
     private var set = DocumentSet()
     private var walk = ReferenceWalk()
@@ -14,25 +15,26 @@ public struct CatalogLoader: Sendable {
     /// - Parameter location: an absolute file path, or an absolute URL.
     public init(_ location: String) { wanted = [location] }
 
-    /// Documents not received yet: absolute paths and URLs. Empty: ``catalog()`` can be called.
+    /// The absolute paths and URLs of the documents that are still needed. When empty, ``catalog()`` can be called.
     public private(set) var wanted: [String]
 
-    /// Documents of one description. DigitalOcean's, the largest we know, has 2,900.
+    /// The most documents of one description. The largest known description (DigitalOcean) has 2,900.
     public static let maximumDocuments = 10_000
-    /// Bytes of all of them. DigitalOcean's has 11 MB.
+    /// The most bytes of all documents. DigitalOcean's description has 11 MB.
     public static let maximumBytes = 256 << 20
 
-    /// Takes a document in. What is wrong with any but the first one is told where it is used.
+    /// Adds a document. Errors in any document but the first are reported by a note at the place that refers to it.
     ///
     /// - Parameters:
     ///   - location: one of ``wanted``.
-    ///   - base: where it came from in the end, after redirects; references are relative to that.
-    /// - Throws: `decoding` where the first is neither JSON nor YAML, with line and column; `too_large`.
+    ///   - base: the final location after redirects, against which references are resolved. The default is `location`.
+    /// - Throws: `decoding` with line and column if the first document is neither JSON nor YAML, `invalid_argument` if
+    ///   it is not an OpenAPI 3 description or `location` is not wanted, `invalid_url`, `too_large`.
     public mutating func received(
         _ document: UnsafeRawBufferPointer, for location: String, from base: String? = nil
     ) throws(NightjarError) {
         guard let place = wanted.firstIndex(where: { $0.isExactly(location) }) else {
-            throw NightjarError(.invalidArgument, "the document \(quoted(location)) is not wanted")
+            throw NightjarError(.invalidArgument, "the document \(quoted(location)) was not requested")
         }
         let location = try DocumentLocation(location)
         let base = try base.map { text throws(NightjarError) in try DocumentLocation(text) } ?? location
@@ -40,7 +42,8 @@ public struct CatalogLoader: Sendable {
         guard bytes <= CatalogLoader.maximumBytes else {
             let name = set.documents.first?.name ?? location.name
             throw NightjarError(
-                .tooLarge, "\(name) and what it refers to have more than \(CatalogLoader.maximumBytes >> 20) MiB")
+                .tooLarge,
+                "\(name) and the documents it refers to are larger than \(CatalogLoader.maximumBytes >> 20) MiB")
         }
         let tree: DocumentTree
         do throws(NightjarError) {
@@ -64,9 +67,9 @@ public struct CatalogLoader: Sendable {
         wanted += further.map(\.text)
     }
 
-    /// A document that cannot be had. What refers to it is left out, with a note.
+    /// Reports that a document could not be loaded. The parts that refer to it are skipped, with a note.
     ///
-    /// - Throws: `error` where it is the first one.
+    /// - Throws: `error` if it is the first document.
     public mutating func failed(_ error: NightjarError, for location: String) throws(NightjarError) {
         guard let place = wanted.firstIndex(where: { $0.isExactly(location) }) else { return }
         guard !set.documents.isEmpty else { throw error }
@@ -74,21 +77,21 @@ public struct CatalogLoader: Sendable {
         set.fail(error, at: try DocumentLocation(location))
     }
 
-    /// What the documents describe. Operations that are broken are left out, with a note that says which and why.
+    /// Builds the catalog. Invalid operations are skipped, each with a note that gives the reason.
     ///
-    /// - Throws: `invalid_argument` where documents are missing, or the description has too many parts.
+    /// - Throws: `invalid_argument` if documents are missing, `too_large` if the description has too many parts.
     public func catalog() throws(NightjarError) -> Catalog {
         guard wanted.isEmpty else {
-            throw NightjarError(.invalidArgument, "\(wanted.count) documents are not received yet")
+            throw NightjarError(.invalidArgument, "\(wanted.count) documents have not been received yet")
         }
         var builder = CatalogBuilder(set)
         return try builder.catalog()
     }
 
-    /// Loads a whole description.
+    /// Loads a complete description.
     ///
-    /// - Parameter read: gives the bytes of a path or URL.
-    /// - Throws: what `read` throws, unless only a part cannot be had and will not be had later either.
+    /// - Parameter read: returns the bytes of a path or URL.
+    /// - Throws: the error of `read` if it is retryable or `cancelled`, or if the first document cannot be loaded.
     public static func load(
         _ location: String, read: (String) throws(NightjarError) -> [UInt8]
     ) throws(NightjarError) -> Catalog {

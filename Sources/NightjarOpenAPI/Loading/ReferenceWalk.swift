@@ -1,7 +1,7 @@
 import NightjarHTTP
 
-/// Finds the documents that an API's description refers to. A loop over what is left to look at: how deep documents
-/// nest does not matter, and each place is looked at once, however many aliases and references lead to it.
+/// Finds the documents that an API description refers to. The walk is iterative, so the nesting depth does not matter.
+/// Each place is visited once for each role, however many aliases and references lead to it.
 struct ReferenceWalk {
     private struct Step {
         let place: DocumentPlace
@@ -9,18 +9,18 @@ struct ReferenceWalk {
     }
 
     private var seen: Set<UInt64> = []
-    /// What waits for a document: where in it, and what is there.
+    /// The places and roles to visit in documents that have not been received, by location.
     private var waiting = ExactDictionary<[(fragment: String, role: DescriptionRole)]>()
 
-    /// Goes through what the newest document is looked at for.
+    /// Visits the places of the newest document that are referred to.
     ///
     /// - Parameter document: its number in `set`.
-    /// - Returns: documents that are not in `set`, each once.
+    /// - Returns: the documents that are referred to but not in `set`, each once.
     mutating func received(_ document: Int, at location: DocumentLocation, in set: DocumentSet) -> [DocumentLocation] {
         let tree = set.documents[document].tree
         var steps: [Step] = []
         if document == 0 {
-            // Most descriptions are one document, in which there is nothing to find.
+            // Most descriptions are a single document and refer to no other.
             guard tree.refersElsewhere else { return [] }
             steps.append(Step(place: DocumentPlace(document: 0, node: tree.root), role: .document))
         }
@@ -50,10 +50,11 @@ struct ReferenceWalk {
                     if let place = step.place[name] { steps.append(Step(place: place, role: role)) }
                 }
                 if step.role == .schema, let mapping = step.place["discriminator"]?["mapping"] {
-                    // A step of its own: schemas may share it by an alias, and it is gone through once.
+                    // Pushed as a separate step: several schemas may share a mapping by an alias, and it is visited
+                    // once.
                     steps.append(Step(place: mapping, role: .mapping))
                 }
-                // Older drafts take a list there.
+                // Drafts before 2020-12 allow a list here.
                 if step.role == .schema, let items = step.place["items"], items.node.isArray {
                     steps.append(Step(place: items, role: .schemaList))
                 }
@@ -70,7 +71,7 @@ struct ReferenceWalk {
         return wanted
     }
 
-    /// What cannot be followed is told where it is used.
+    /// Follows a reference. A reference that cannot be followed is ignored here and reported where it is used.
     private mutating func follow(
         _ reference: String, _ step: Step, in set: DocumentSet, _ steps: inout [Step],
         _ wanted: inout [DocumentLocation]

@@ -1,26 +1,26 @@
 import NightjarHTTP
 
 extension DocumentTree {
-    /// Reads JSON or YAML, whichever it is.
+    /// Reads a document in JSON or YAML, detected from its contents.
     ///
-    /// - Throws: `decoding`, with line and column.
+    /// - Throws: `decoding` with line and column.
     static func reading(_ source: UnsafeRawBufferPointer, name: String) throws(NightjarError) -> DocumentTree {
         guard source.count <= maximumLength else {
-            throw NightjarError(.tooLarge, "\(name) has more than \(maximumLength >> 30) GiB")
+            throw NightjarError(.tooLarge, "\(name) is larger than \(maximumLength >> 30) GiB")
         }
         let start = source.drop { $0 == 0xEF || $0 == 0xBB || $0 == 0xBF || $0 <= 0x20 }.first
         guard start == UInt8(ascii: "{") || start == UInt8(ascii: "[") else { return try yaml(source, name: name) }
         do throws(NightjarError) {
             return try json(Array(source), name: name)
         } catch {
-            // YAML's flow style begins like JSON.
+            // A YAML document in flow style begins like JSON.
             if name.hasSuffix(".yaml") || name.hasSuffix(".yml") { return try yaml(source, name: name) }
             guard !name.hasSuffix(".json"), let tree = try? yaml(source, name: name) else { throw error }
             return tree
         }
     }
 
-    /// Whether there may be a `$ref` to another document.
+    /// True if the document may contain a `$ref` to another document.
     var refersElsewhere: Bool {
         bytes.withUnsafeBytes { bytes in
             nodes.indices.dropLast().contains { at in

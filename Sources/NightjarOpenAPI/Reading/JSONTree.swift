@@ -4,7 +4,7 @@ import NightjarHTTP
 extension DocumentTree {
     /// Reads JSON. RFC 8259.
     ///
-    /// - Throws: `decoding`, with line and column.
+    /// - Throws: `decoding` with line and column.
     static func json(_ source: [UInt8], name: String) throws(NightjarError) -> DocumentTree {
         try TreeBuilder.checkMemory(source.count, name)
         guard let parser = njs_parser_new() else { throw .noMemory(source.count, for: "a JSON parser") }
@@ -30,7 +30,7 @@ extension DocumentTree {
     }
 }
 
-/// Reads simdjson's tape, whose format CSimdjson.h tells. The parser has checked it.
+/// Reads simdjson's tape, whose format CSimdjson.h describes. The parser has validated it.
 private struct TapeReader {
     private let tape: UnsafePointer<UInt64>
     private let strings: UnsafeRawPointer

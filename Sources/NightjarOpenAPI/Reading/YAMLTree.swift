@@ -2,15 +2,15 @@ import CYaml
 import NightjarHTTP
 
 extension DocumentTree {
-    /// Reads YAML 1.2 with libyaml: one document, keys that are texts, scalars by the core schema, and the merge keys
+    /// Reads YAML 1.2 with libyaml. Accepts one document, string keys, scalars of the core schema, and the merge keys
     /// of YAML 1.1.
     ///
-    /// - Throws: `decoding`, with line and column.
+    /// - Throws: `decoding` with line and column.
     static func yaml(_ source: UnsafeRawBufferPointer, name: String) throws(NightjarError) -> DocumentTree {
-        // libyaml takes no null pointer.
+        // libyaml does not accept a null pointer.
         guard !source.isEmpty else { return TreeBuilder(name: name, capacity: 0).finish() }
         guard directives(source) <= maximumDirectives else {
-            throw NightjarError(.decoding, "\(name) has more than \(maximumDirectives) directives %TAG")
+            throw NightjarError(.decoding, "\(name) has more than \(maximumDirectives) %TAG directives")
         }
         try TreeBuilder.checkMemory(source.count, name)
         let reader = try YAMLReader(source, name: name)
@@ -20,10 +20,11 @@ extension DocumentTree {
 }
 
 extension DocumentTree {
-    /// libyaml compares each `%TAG` with all before it, before it gives the first event. Descriptions have none.
+    /// The most `%TAG` directives. libyaml compares each with all earlier ones before it returns the first event.
+    /// Descriptions have none.
     private static let maximumDirectives = 100
 
-    /// Where a `%TAG` may be, up to one too many. Of UTF-16 the zeros are passed over.
+    /// Counts possible `%TAG` directives, up to one more than the limit. Zero bytes are skipped, for UTF-16.
     private static func directives(_ source: UnsafeRawBufferPointer) -> Int {
         var count = 0
         var rest = source[...]
@@ -35,14 +36,14 @@ extension DocumentTree {
     }
 }
 
-/// Takes libyaml's events, which come one by one however deep the document is.
+/// Consumes libyaml's events. The parser is iterative, so the nesting depth does not matter.
 private struct YAMLReader {
     private let name: String
     private let source: UnsafeRawBufferPointer
-    /// On the heap: libyaml keeps its address.
+    /// Allocated on the heap because libyaml keeps its address.
     private let parser: UnsafeMutablePointer<yaml_parser_t>
     private var builder: TreeBuilder
-    /// What anchors name; a name may be given again.
+    /// The nodes of anchors. An anchor may be redefined.
     private var anchors = ExactDictionary<UInt32>()
     private var documents = 0
 
@@ -83,7 +84,7 @@ private struct YAMLReader {
         case YAML_DOCUMENT_START_EVENT:
             documents += 1
             guard documents == 1 else {
-                throw failure(line, column, "a second document begins (---); an API is described by one in a file")
+                throw failure(line, column, "a second document begins (---); a description must be a single document")
             }
         case YAML_MAPPING_START_EVENT:
             try begin(.object, event.data.mapping_start.anchor, line, column)
@@ -94,7 +95,8 @@ private struct YAMLReader {
         case YAML_ALIAS_EVENT:
             let anchor = text(event.data.alias.anchor)
             guard let target = anchors[anchor] else {
-                throw failure(line, column, "the alias *\(anchor) stands for nothing: there is no &\(anchor) before it")
+                throw failure(
+                    line, column, "the alias *\(anchor) is undefined: there is no anchor &\(anchor) before it")
             }
             try builder.appendAlias(of: target, line: line, column: column)
         default: break
@@ -105,7 +107,7 @@ private struct YAMLReader {
         _ kind: DocumentTree.Kind, _ anchor: UnsafeMutablePointer<yaml_char_t>?, _ line: Int, _ column: Int
     ) throws(NightjarError) {
         guard !builder.expectsKey else {
-            throw failure(line, column, "a key is \(kind == .array ? "a list" : "an object"); write a text, in quotes")
+            throw failure(line, column, "a key is \(kind == .array ? "a list" : "an object"); write a string in quotes")
         }
         let index = try builder.begin(kind, line: line, column: column)
         if let anchor { anchors[text(anchor)] = index }
@@ -132,7 +134,7 @@ private struct YAMLReader {
         if let anchor = scalar.anchor { anchors[text(anchor)] = index }
     }
 
-    /// Tags of the core schema say what a scalar is; others are for programs that know them.
+    /// The kind of a scalar. Tags of the core schema determine it; other tags are ignored.
     private func meaning(
         of value: UnsafeRawBufferPointer, _ scalar: Scalar, isPlain: Bool, _ line: Int, _ column: Int
     ) throws(NightjarError) -> (DocumentTree.Kind, flag: Bool) {
@@ -150,10 +152,10 @@ private struct YAMLReader {
         case "str", "binary", "timestamp": return (.string, false)
         default: return isPlain ? plain : (.string, false)
         }
-        // An integer is a number without a fraction.
+        // An integer is also a valid `!!float`.
         guard plain.0 == wanted.0 || plain.0 == .integer && wanted.0 == .number else {
             let found = quoted(String(decoding: value, as: UTF8.self))
-            throw failure(line, column, "\(found) is not what its tag !!\(tag.dropFirst(prefix.count)) says")
+            throw failure(line, column, "\(found) does not match its tag !!\(tag.dropFirst(prefix.count))")
         }
         return wanted
     }
@@ -162,13 +164,13 @@ private struct YAMLReader {
         bytes.map { String(cString: $0) } ?? ""
     }
 
-    // MARK: What is wrong
+    // MARK: Errors
 
     private func failure(_ line: Int, _ column: Int, _ what: String) -> NightjarError {
         NightjarError(.decoding, "\(name) line \(line) column \(column): \(what)")
     }
 
-    /// What libyaml says of what it stopped at.
+    /// The error that libyaml reports.
     private var syntaxError: NightjarError {
         let state = parser.pointee
         guard state.error != YAML_MEMORY_ERROR else { return NightjarError(.decoding, "\(name): out of memory") }

@@ -4,16 +4,16 @@ import NIOCore
 import NIOPosix
 import NightjarHTTP
 
-/// Looks up addresses with the system's resolver, which blocks, on threads of its own.
+/// Resolves host names with the system's resolver, which blocks, on threads of its own.
 final class AddressResolver: Resolver, @unchecked Sendable {
     private let loop: any EventLoop
-    /// The addresses of a host, by a call that blocks.
+    /// Returns the addresses of a host. Blocks.
     typealias LookUp = @Sendable (_ host: String, _ port: Int) throws -> [SocketAddress]
 
     private let lookUp: LookUp
     private let threads: WorkerThreads
     private var lookups: [String: EventLoopPromise<[SocketAddress]>] = [:]
-    /// What is known of names, so that connections opened one after the other do not each ask.
+    /// A cache of resolved names, so that consecutive connections do not each resolve the name.
     private var known: [String: (addresses: [SocketAddress], until: NIODeadline)] = [:]
 
     init(loop: any EventLoop, lookUp: @escaping LookUp = AddressResolver.askSystem) {
@@ -27,7 +27,7 @@ final class AddressResolver: Resolver, @unchecked Sendable {
         for lookup in lookups.values { lookup.fail(ChannelError.ioOnClosedChannel) }
     }
 
-    // MARK: Resolver, called on the loop
+    // MARK: Resolver, on the loop
 
     func initiateAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
         addresses(host, port).map { $0.filter { $0.protocol == .inet } }
@@ -39,19 +39,19 @@ final class AddressResolver: Resolver, @unchecked Sendable {
 
     func cancelQueries() {}
 
-    /// Whether an answer for the host is at hand.
+    /// Whether the host's addresses are cached.
     func knows(_ host: String, _ port: Int) -> Bool {
         known["\(host):\(port)"].map { $0.until > .now() } ?? false
     }
 
-    /// Forgets a host whose addresses did not answer: it may have moved.
+    /// Removes a host from the cache after its addresses failed, because it may have moved.
     func forget(_ host: String, _ port: Int) {
         known["\(host):\(port)"] = nil
     }
 
-    /// All addresses, in the order of the system's preference.
+    /// Returns all addresses in the system's order of preference.
     ///
-    /// Both queries of one connection, and those of others at the same moment, share one look-up.
+    /// Concurrent lookups of the same host, including the A and AAAA queries of one connection, share one system call.
     func addresses(_ host: String, _ port: Int) -> EventLoopFuture<[SocketAddress]> {
         let key = "\(host):\(port)"
         if let entry = known[key], entry.until > .now() { return loop.makeSucceededFuture(entry.addresses) }
@@ -75,7 +75,7 @@ final class AddressResolver: Resolver, @unchecked Sendable {
         return lookup.futureResult
     }
 
-    /// getaddrinfo does not tell how long an answer is good for; curl keeps one for a minute, and so do we.
+    /// getaddrinfo returns no TTL. 60 s is curl's default.
     private static let lifetime = TimeAmount.seconds(60)
     private static let mostKnown = 1024
 
@@ -112,7 +112,7 @@ final class AddressResolver: Resolver, @unchecked Sendable {
     }
 }
 
-/// What getaddrinfo said.
+/// An error of getaddrinfo.
 struct LookupFailure: Error {
     var status: Int32
     var code: Int32

@@ -4,16 +4,18 @@ import NIOPosix
 import NIOSSL
 import NightjarHTTP
 
-/// Says what kept a connection from opening.
+/// Describes why a connection could not be opened.
 enum ConnectFailure {
     static func timeout(_ origin: Origin, through proxy: ProxyAddress?, _ patience: TimeAmount) -> NightjarError {
         let way = proxy.map { " through the proxy \($0)" } ?? ""
         return NightjarError(
-            .timeout, "no connection to \(origin.authority)\(way) within \(seconds(patience)); raise timeout.connect",
+            .timeout,
+            "connecting to \(origin.authority)\(way) timed out after \(seconds(patience)); raise "
+                + "timeout.connect",
             phase: .connect, code: ETIMEDOUT)
     }
 
-    /// - Parameter error: nil when the peer has closed the connection and nothing else is known.
+    /// - Parameter error: Nil if the peer has closed the connection without another error.
     static func describe(_ error: (any Error)?, _ peer: Counterpart) -> NightjarError {
         switch error {
         case let error as NightjarError: error
@@ -25,22 +27,23 @@ enum ConnectFailure {
             NightjarError(
                 peer.isTLS ? .tls : .connect,
                 peer.isTLS
-                    ? "\(peer.place) closed the connection during the TLS handshake; does it speak TLS there?"
-                    : "\(peer.place) closed the connection as it opened",
+                    ? "\(peer.place) closed the connection during the TLS handshake; check whether the port "
+                        + "supports TLS"
+                    : "\(peer.place) closed the connection immediately after accepting it",
                 phase: peer.isTLS ? .tls : .connect)
         case let error?: other(error, peer)
         }
     }
 
-    /// The look-up of a host's addresses failed.
+    /// The lookup of a host's addresses failed.
     ///
-    /// - Parameter error: nil if the host has no address.
+    /// - Parameter error: Nil if the host has no address.
     static func notFound(_ host: String, _ error: (any Error)?, purpose: String = "") -> NightjarError {
         if let error = error as? NightjarError { return error }
         let failure = error as? LookupFailure
         return NightjarError(
             .dns,
-            "the host \(quoted(host))\(purpose) cannot be found: \(failure?.reason ?? "it has no address"); check its "
+            "resolving the host \(quoted(host))\(purpose) failed: \(failure?.reason ?? "it has no address"); check the "
                 + "spelling",
             phase: .dns, code: failure?.code ?? 0)
     }
@@ -48,14 +51,14 @@ enum ConnectFailure {
     private static func silent(_ peer: Counterpart, _ patience: TimeAmount) -> NightjarError {
         NightjarError(
             .timeout,
-            "no connection to \(peer.place)\(peer.purpose) within \(seconds(patience)); raise timeout.connect",
+            "connecting to \(peer.place)\(peer.purpose) timed out after \(seconds(patience)); raise timeout.connect",
             phase: .connect, code: ETIMEDOUT)
     }
 
     private static func other(_ error: any Error, _ peer: Counterpart) -> NightjarError {
         TLSFailure.describe(error, peer)
             ?? NightjarError(
-                .connect, "cannot connect to \(peer.place)\(peer.purpose): \(error)", phase: .connect)
+                .connect, "connecting to \(peer.place)\(peer.purpose) failed: \(error)", phase: .connect)
     }
 
     private static func describe(_ error: NIOConnectionError, _ peer: Counterpart) -> NightjarError {
@@ -67,7 +70,7 @@ enum ConnectFailure {
         let reason = String(cString: strerror(error.errnoCode))
         return NightjarError(
             error.errnoCode == ENETUNREACH || error.errnoCode == ENETDOWN ? .offline : .connect,
-            "cannot connect to \(peer.place)\(peer.purpose): \(reason)", phase: .connect, code: error.errnoCode)
+            "connecting to \(peer.place)\(peer.purpose) failed: \(reason)", phase: .connect, code: error.errnoCode)
     }
 
     private static func seconds(_ amount: TimeAmount) -> String {
@@ -75,7 +78,7 @@ enum ConnectFailure {
     }
 }
 
-/// Says what broke a connection that was open.
+/// Describes why an open connection was lost.
 enum ConnectionFailure {
     static func describe(_ error: any Error, answerHasBegun: Bool) -> NightjarError {
         let phase: ErrorPhase = answerHasBegun ? .receive : .send
@@ -84,19 +87,21 @@ enum ConnectionFailure {
         case let error as IOError:
             let reason = String(cString: strerror(error.errnoCode))
             return NightjarError(
-                .connectionLost, "the connection broke: \(reason)", phase: phase, code: error.errnoCode)
+                .connectionLost, "the connection was lost: \(reason)", phase: phase, code: error.errnoCode)
         case NIOSSLError.uncleanShutdown:
             return NightjarError(
-                .connectionLost, "the server ended TLS without saying so; the answer may be cut short", phase: .receive)
+                .connectionLost,
+                "the server closed the connection without a TLS close_notify; the response may be "
+                    + "truncated", phase: .receive)
         case is NIOSSLError, is BoringSSLError:
             return NightjarError(.tls, "TLS failed on the open connection: \(error)", phase: .tls)
         default:
-            return NightjarError(.connectionLost, "the connection broke: \(error)", phase: phase)
+            return NightjarError(.connectionLost, "the connection was lost: \(error)", phase: phase)
         }
     }
 }
 
-/// Says why a TLS handshake failed.
+/// Describes why a TLS handshake failed.
 enum TLSFailure {
     static func describe(_ error: any Error, _ peer: Counterpart) -> NightjarError? {
         let place = peer.place
@@ -106,12 +111,14 @@ enum TLSFailure {
             if reason.contains("CERTIFICATE_VERIFY_FAILED") {
                 return NightjarError(
                     .tls,
-                    "the certificate of \(place) is not trusted: no known authority vouches for it, or it has expired; "
-                        + "for an authority of your own set its file (ca_file)", phase: .tls)
+                    "the certificate of \(place) is not trusted: it has expired or its issuer is unknown; "
+                        + "for a private certificate authority, set ca_file", phase: .tls)
             }
             if reason.contains("WRONG_VERSION_NUMBER") || reason.contains("HTTP_REQUEST") {
                 return NightjarError(
-                    .tls, "\(place) does not speak TLS there; is the URL meant to begin with http: ?", phase: .tls)
+                    .tls,
+                    "\(place) does not support TLS on this port; use http:// in the URL if that is "
+                        + "intended", phase: .tls)
             }
             return NightjarError(.tls, "the TLS handshake with \(place) failed: \(reason)", phase: .tls)
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:

@@ -3,22 +3,22 @@ import NIOPosix
 import NightjarHTTP
 import Synchronization
 
-/// The steps of making one connection and how long they took.
+/// The steps of opening one connection and their durations.
 ///
-///     began ──look-up──▶ resolved ──TCP, a proxy──▶ connected ──TLS──▶ finished
+///     began ──lookup──▶ resolved ──TCP, proxy──▶ connected ──TLS──▶ finished
 struct ConnectionOpening {
     private let began = NIODeadline.now()
-    /// Nil without a look-up.
+    /// Nil if no lookup was needed.
     private var resolved: NIODeadline?
     private var connected: NIODeadline?
     private var usesTLS = false
 
-    /// Whether bytes can flow to the origin, or to the proxy that forwards requests.
+    /// Whether data can be exchanged with the origin, or with the proxy that forwards requests.
     var isConnected: Bool { connected != nil }
 
-    /// The bytes of the origin can flow.
+    /// Data can be exchanged with the origin.
     ///
-    /// - Parameter lookUp: what the connection's name was looked up by; nil for an address.
+    /// - Parameter lookUp: The lookup of the connection's host; nil for an address.
     mutating func connected(after lookUp: LookUpClock?, usesTLS: Bool) {
         resolved = lookUp?.answered
         connected = .now()
@@ -42,11 +42,11 @@ struct ConnectionOpening {
     private static let made = Atomic<Int>(0)
 }
 
-/// The resolver as one connection asks it, which notes when it has answered.
+/// Measures the lookup of one connection.
 final class LookUpClock: Resolver, @unchecked Sendable {
     private let resolver: AddressResolver
     private let isKnown: Bool
-    /// Nil before, and where the answer was known. On the loop.
+    /// When the lookup finished; nil before that, and if the addresses were cached. Used on the loop.
     private(set) var answered: NIODeadline?
 
     init(_ resolver: AddressResolver, _ host: String, _ port: Int) {

@@ -1,13 +1,13 @@
 import NightjarHTTP
 
-/// With whom a step of connecting is taken: what messages about its failure name.
+/// The peer of one step of opening a connection, for error messages.
 struct Counterpart {
     /// `example.com:443`, or `the proxy http://proxy.example:3128`.
     let place: String
     let host: String
     let isTLS: Bool
     let isProxy: Bool
-    /// ` for example.com:443` where the counterpart is another.
+    /// ` for example.com:443` if the peer is not the origin.
     let purpose: String
 
     init(_ origin: Origin) {

@@ -1,17 +1,17 @@
 import NightjarHTTP
 
-/// How the connections to one origin come about. An origin's never changes within a client, so the pool of an origin is
-/// one of its route too: a connection through a proxy carries requests for one origin alone.
+/// How connections to one origin are made. An origin's route never changes within a client. A connection through a
+/// proxy carries requests for one origin only, so each pool has one origin and one route.
 enum Route {
     case direct
-    /// Whatever the origin's host is.
+    /// A Unix socket, whatever the origin's host is.
     case socket(UnixSocket)
-    /// The proxy gets http requests in absolute form. RFC 9112 section 3.2.2.
+    /// The proxy receives http requests in absolute form. RFC 9112 section 3.2.2.
     case forwarded(ProxyAddress)
-    /// The proxy makes a tunnel, by CONNECT or SOCKS 5, in which everything is as if it were not there.
+    /// The proxy opens a tunnel with CONNECT or SOCKS 5.
     case tunnelled(ProxyAddress)
 
-    /// - Throws: `invalid_url` when what is set up for `origin` cannot be used.
+    /// - Throws: `invalid_url` if the configured proxy or socket cannot be used for `origin`.
     init(to origin: Origin, socket: UnixSocket?, _ rules: ProxyRules) throws(NightjarError) {
         if let socket = origin.socket ?? socket {
             self = .socket(socket)

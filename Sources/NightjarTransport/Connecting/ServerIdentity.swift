@@ -1,26 +1,26 @@
 import NightjarHTTP
 
-/// Whom a certificate is for, and whether that is the host that was asked for. RFC 9110 section 4.3.4, RFC 9525 section 6.
+/// The subject of a certificate, and whether it matches the requested host. RFC 9110 section 4.3.4, RFC 9525 section 6.
 ///
-/// Not SwiftNIO's check: that also accepts a certificate for the address that the socket is connected to, so whoever could
-/// bend DNS, and every proxy, would need none but their own.
+/// SwiftNIO's check is not used: it also accepts a certificate for the IP address of the socket, so an attacker who
+/// controls DNS, or any proxy, would only need a certificate for its own address.
 struct ServerIdentity {
-    /// DNS names, as they stand in the certificate.
+    /// The DNS names as written in the certificate.
     var names: [[UInt8]] = []
-    /// Of 4 or 16 bytes.
+    /// The IP addresses, 4 or 16 bytes each.
     var addresses: [[UInt8]] = []
 
-    /// - Parameter host: as ``Origin/host`` has it. A name is looked for among the names, and an address among the
-    ///   addresses; the common name is nobody's identity any more (section 2).
+    /// - Parameter host: In the form of ``Origin/host``. A name is compared with the names, an address with the
+    ///   addresses. The common name is not used (RFC 9525 section 2).
     func isFor(_ host: String) -> Bool {
         if let address = NumericAddress.bytes(host.utf8) { return addresses.contains(address) }
-        // The dot that ends a full name is DNS's.
+        // A trailing dot marks a fully qualified name and is not part of the certificate's name.
         let name = host.utf8.last == UInt8(ascii: ".") ? host.utf8.dropLast() : host.utf8[...]
         return names.contains { ServerIdentity.matches(name, $0[...]) }
     }
 
-    /// - Parameter pattern: a name, or one whose first label is `*` alone, which stands for one label (section 6.3); not
-    ///   right below a top-level domain.
+    /// - Parameter pattern: A name, or a name whose first label is `*` alone, which matches one label (section 6.3),
+    ///   but not directly below a top-level domain.
     private static func matches(_ name: Substring.UTF8View, _ pattern: ArraySlice<UInt8>) -> Bool {
         let pattern = pattern.last == UInt8(ascii: ".") ? pattern.dropLast() : pattern
         guard pattern.starts(with: "*.".utf8) else { return ASCII.equalIgnoringCase(name, pattern) }
@@ -31,7 +31,7 @@ struct ServerIdentity {
         return ASCII.equalIgnoringCase(name[dot...], parent)
     }
 
-    /// Some of it, for a message.
+    /// Up to four names, for a message.
     var description: String {
         let shown = names.prefix(4).map { quoted(String(decoding: $0, as: UTF8.self)) }
         return shown.isEmpty ? "it names no host" : "it is for " + shown.joined(separator: ", ")

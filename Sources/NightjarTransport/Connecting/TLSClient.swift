@@ -2,39 +2,36 @@ import NIOCore
 import NIOSSL
 import NightjarHTTP
 
-/// TLS for the connections of one client. The trust store is read when the first secure connection is made.
+/// TLS for the connections of one client. Clients with equal settings share the trust store.
 final class TLSClient {
-    private let configuration: TLSConfiguration
-    private var context: NIOSSLContext?
+    private let context: SharedTLSContext
 
     init(_ configuration: TransportConfiguration) throws(NightjarError) {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12
         tls.applicationProtocols = ["http/1.1"]
-        // The name is looked at by us: see ServerIdentity.
+        // `handler(for:)` checks the host name.
         tls.certificateVerification = configuration.verifiesCertificates ? .noHostnameVerification : .none
         if let file = configuration.certificateAuthorityFile {
             do {
-                // Read now, so that a wrong path is an error of the configuration and not of the first call.
+                // Read now, so that a wrong path is an error of the configuration and not of the first request.
                 tls.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(file))
             } catch {
                 throw NightjarError(
-                    .tls, "the file of certificate authorities \(quoted(file)) cannot be read as PEM: \(error)")
+                    .tls, "reading the certificate authority file \(quoted(file)) as PEM failed: \(error)")
             }
         }
-        self.configuration = tls
+        context = .matching(tls)
     }
 
-    /// A handler that checks the certificate against the peer's name or address: the origin's or, for the way to it, the
-    /// proxy's.
+    /// Creates a handler that verifies the certificate for the peer's name or address. The peer is the origin or a proxy.
     func handler(for peer: Counterpart) throws -> NIOSSLClientHandler {
-        let context = try self.context ?? NIOSSLContext(configuration: configuration)
-        self.context = context
-        // A server name is for names only (RFC 6066 section 3), and is without the dot that ends a full name.
+        let context = try self.context.loaded()
+        // Server Name Indication is for names only (RFC 6066 section 3) and excludes the trailing dot.
         let isAddress = NumericAddress.bytes(peer.host.utf8) != nil
         let name = peer.host.hasSuffix(".") ? String(peer.host.dropLast()) : peer.host
         let serverName = isAddress ? nil : name
-        guard configuration.certificateVerification != .none else {
+        guard self.context.verifiesCertificates else {
             return try NIOSSLClientHandler(context: context, serverHostname: serverName)
         }
         return try NIOSSLClientHandler._makeSSLClientHandler(context: context, serverHostname: serverName) {
@@ -43,7 +40,7 @@ final class TLSClient {
             guard identity.isFor(peer.host) else {
                 return channel.eventLoop.makeFailedFuture(
                     NightjarError(
-                        .tls, "the certificate of \(peer.place) is for another name: \(identity.description)",
+                        .tls, "the certificate of \(peer.place) is for another host: \(identity.description)",
                         phase: .tls))
             }
             return channel.eventLoop.makeSucceededVoidFuture()

@@ -2,7 +2,8 @@ import NIOCore
 import NIOTLS
 import NightjarHTTP
 
-/// Speaks with a proxy until it has made a tunnel; then its channel is the origin's, and this is taken out of it.
+/// Requests a tunnel from a proxy. When the tunnel is open, the channel belongs to the origin and this handler is
+/// removed.
 ///
 ///     added ──TCP or the proxy's TLS is up──▶ asking ──granted──▶ done
 ///                   └───────────────────────────┴──refused, closed──▶ done
@@ -11,7 +12,7 @@ final class TunnelHandshake: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundOut = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// The two ways to ask for a tunnel.
+    /// The two tunnel protocols.
     enum Machine {
         case connect(ConnectTunnel)
         case socks(SOCKS5)
@@ -22,10 +23,10 @@ final class TunnelHandshake: ChannelInboundHandler, RemovableChannelHandler {
     private let finished: (Result<Void, NightjarError>) -> Void
     private var isAsking = false
     private var isDone = false
-    /// What broke the channel, told before it closes.
+    /// The error of the channel, reported before it closes.
     private var cause: (any Error)?
 
-    /// - Parameter finished: called once, and puts the handlers of the origin's connection behind this one.
+    /// - Parameter finished: Called once. Adds the handlers of the origin's connection after this one.
     init(
         _ machine: Machine, with proxy: Counterpart, finished: @escaping (Result<Void, NightjarError>) -> Void
     ) {
@@ -39,7 +40,7 @@ final class TunnelHandshake: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        // Not passed on: whoever comes behind would take it for the end of its own handshake.
+        // Not passed on: later handlers would mistake it for the end of their own handshake.
         if case .handshakeCompleted = event as? TLSUserEvent { return ask(context) }
         context.fireUserInboundEventTriggered(event)
     }
@@ -66,13 +67,13 @@ final class TunnelHandshake: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // Bytes between the end of this and its removal are the origin's.
+        // Data between the end of the handshake and the removal of this handler is the origin's.
         guard !isDone else { return context.fireChannelRead(data) }
         var buffer = unwrapInboundIn(data)
         do throws(NightjarError) {
             guard try received(&buffer, context) else { return }
             finish(.success(()))
-            // The beginning of the origin's own bytes.
+            // The first data of the origin.
             if buffer.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(buffer)) }
             context.pipeline.syncOperations.removeHandler(self, promise: nil)
         } catch {
@@ -80,7 +81,7 @@ final class TunnelHandshake: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 
-    /// - Returns: whether the tunnel is open.
+    /// - Returns: Whether the tunnel is open.
     private func received(_ buffer: inout ByteBuffer, _ context: ChannelHandlerContext) throws(NightjarError) -> Bool {
         switch machine {
         case .connect(var tunnel):

@@ -1,53 +1,53 @@
 import NIOCore
 import NightjarHTTP
 
-/// What carries requests to servers. The network is one; tests and users may put their own below the client.
+/// Sends requests to servers. The network is one implementation; tests and programs may provide others.
 ///
-/// Lives on the client's loop: every method is called there, and calls its receivers there.
+/// Used on the client's loop: every method is called there, and calls its receivers there.
 public protocol HTTPTransport: AnyObject {
-    /// Begins one exchange. The receiver hears of it later, or at once, before this returns; an exchange that nobody wants
-    /// any more by then is cancelled.
+    /// Begins one exchange. The receiver may be called later, or before this method returns. The caller cancels the
+    /// returned exchange if it is no longer needed.
     func begin(_ request: PreparedRequest, connectTimeout: Duration?, receiver: any ExchangeReceiver) -> any Exchange
 
-    /// Closes every connection; what is in progress fails as `cancelled`. Nothing begins afterwards.
+    /// Closes every connection. Exchanges in progress fail with `cancelled`. No exchange begins afterwards.
     func shutDown()
 }
 
-/// One attempt to get a request answered, as the one sees it who began it.
+/// One exchange as its initiator sees it.
 public protocol Exchange: AnyObject {
-    /// Gives up: the receiver hears nothing more. Nothing happens when the exchange has ended, or again.
+    /// Cancels the exchange: the receiver is not called any more. Has no effect after the end.
     func cancel()
-    /// Stops reading, so that the peer is held back by flow control.
+    /// Stops reading, so that flow control slows down the peer.
     func pause()
     func resume()
-    /// The next part of a streamed request body, after `exchangeWantsBody`.
+    /// Sends the next part of a streamed request body, after `exchangeWantsBody`.
     func send(_ part: ByteBuffer)
     func endBody()
-    /// Bytes that were sent and that the peer is not known to have received; for the idle timeout.
+    /// Bytes that the peer is not known to have received, for the idle timeout.
     var unsentBytes: Int { get }
-    /// Bytes of the request's content that the connection has taken, those among ``unsentBytes`` included; for progress.
+    /// Body bytes that the connection has accepted, including ``unsentBytes``, for progress.
     var sentBytes: Int { get }
 }
 
 extension Exchange {
-    /// For a transport that cannot tell.
+    /// The defaults for a transport that does not count bytes.
     public var unsentBytes: Int { 0 }
     public var sentBytes: Int { 0 }
 }
 
-/// Who hears of an exchange: in this order, any number of `informational`, one `head`, any number of `body`, then
-/// `finished`; or `failed` at any point, after which nothing more comes.
+/// Receives the events of an exchange, in this order: any number of `informational`, one `head`, any number of `body`,
+/// then `finished`; or `failed` at any point, which is the last event.
 public protocol ExchangeReceiver: AnyObject {
-    /// The request is being put on a connection, which has served another before or has not; again, and then the body from
-    /// its beginning, when that proved to be no good before an answer came.
+    /// The request is sent on a new or reused connection. Called again, with the body from its beginning, if a reused
+    /// connection was lost before a response.
     func exchangeStarted(on connection: ConnectionRecord?, isReused: Bool)
-    /// Something moved: for the idle timeout.
+    /// Data moved, for the idle timeout.
     func exchangeProgressed()
     func exchangeReceived(informational: ResponseHead)
     func exchangeReceived(head: consuming ResponseHead)
     func exchangeReceived(body: ByteBuffer)
     func exchangeFinished(trailers: Headers)
     func exchangeFailed(_ error: NightjarError)
-    /// The connection can take up to about `maximum` bytes of the streamed body: `send` or `endBody` once.
+    /// The connection accepts up to about `maximum` bytes of the streamed body. Call `send` or `endBody` once.
     func exchangeWantsBody(maximum: Int)
 }

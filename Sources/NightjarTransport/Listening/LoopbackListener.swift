@@ -2,21 +2,21 @@ import NIOCore
 import NIOPosix
 import NightjarHTTP
 
-/// Listens on a free port of this machine alone for the one request that a browser brings, on a client's loop.
+/// Listens on a free port of the loopback interface for the redirect of a browser, on a client's loop.
 public final class LoopbackListener: @unchecked Sendable {
-    /// What a browser gets, after which its connection is closed.
+    /// The response to the browser. The connection is closed afterwards.
     public struct Reply: Sendable {
         let bytes: ByteBuffer
         let whenSent: @Sendable () -> Void
 
-        /// - Parameter whenSent: called on the loop when the bytes have left, or nobody is there any more to take them.
+        /// - Parameter whenSent: Called on the loop when the bytes have been sent or the connection is lost.
         public init(_ bytes: ByteBuffer, whenSent: @escaping @Sendable () -> Void = {}) {
             self.bytes = bytes
             self.whenSent = whenSent
         }
     }
 
-    /// Answers a request line.
+    /// Responds to a request line.
     public typealias Handler = @Sendable (_ method: Method, _ target: String) -> Reply
 
     private let channel: any Channel
@@ -27,7 +27,7 @@ public final class LoopbackListener: @unchecked Sendable {
         self.port = port
     }
 
-    /// Called on the loop, where all else happens too.
+    /// Opens a listener. Called on the loop, where the handlers run, too.
     public static func open(
         on loop: any EventLoop, _ handler: @escaping Handler,
         then deliver: @escaping @Sendable (Result<LoopbackListener, NightjarError>) -> Void
@@ -48,17 +48,17 @@ public final class LoopbackListener: @unchecked Sendable {
                     deliver(.success(LoopbackListener(channel, port: channel.localAddress?.port ?? 0)))
                 case .failure(let error):
                     deliver(
-                        .failure(NightjarError(.connect, "no port of this machine can be listened on: \(error)")))
+                        .failure(NightjarError(.connect, "listening on a port of 127.0.0.1 failed: \(error)")))
                 }
             }
     }
 
-    /// Takes nobody in any more; who is there gets the answer.
+    /// Accepts no more connections. Open connections still receive the response.
     public func close() { channel.close(promise: nil) }
 }
 
-/// The open connections. Any program of this machine may connect, and a browser needs few connections. When there are too many,
-/// the oldest one is closed, so that other programs cannot keep the browser out. On the loop.
+/// The open connections. Any program of this machine may connect, and a browser needs few connections. If there are too
+/// many, the oldest one is closed, so that other programs cannot keep the browser out. Used on the loop.
 private final class Visitors: @unchecked Sendable {
     /// Oldest first.
     private var channels: [any Channel] = []
@@ -72,14 +72,14 @@ private final class Visitors: @unchecked Sendable {
     private static let most = 32
 }
 
-/// Reads a request's head, for all that comes of it is in its first line, and answers.
+/// Reads the head of one request and responds. Only the request line is used.
 private final class BrowserConnection: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
     private let handler: LoopbackListener.Handler
     private var head = ByteBuffer()
-    /// Bytes of the head's end that have come: CR, LF, CR, LF.
+    /// How many bytes of the final CR LF CR LF have been received.
     private var matched = 0
     private var hasAnswered = false
 
@@ -109,7 +109,7 @@ private final class BrowserConnection: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
-    /// Whether the empty line behind the head is in the part that has come, or ends in it.
+    /// Whether the empty line after the head ends in this part.
     private func ends(in part: ByteBuffer) -> Bool {
         for byte in part.readableBytesView {
             let isCR = byte == UInt8(ascii: "\r")
@@ -123,7 +123,7 @@ private final class BrowserConnection: ChannelInboundHandler {
         return false
     }
 
-    /// What is no request of HTTP/1 is one for nothing that is here.
+    /// An invalid request is treated as GET /, which the handler does not know.
     private func request() -> (Method, String) {
         let line = String(buffer: head).prefix { $0 != "\r\n" }
         let words = line.split(separator: " ", omittingEmptySubsequences: false)
@@ -133,7 +133,7 @@ private final class BrowserConnection: ChannelInboundHandler {
         return (method, String(words[1]))
     }
 
-    /// Codes and states are long, cookies of this host longer.
+    /// The maximum head size in bytes. Codes, states and cookies of this host can be long.
     private static let largestHead = 64 * 1024
     private static let patience = TimeAmount.seconds(10)
 }

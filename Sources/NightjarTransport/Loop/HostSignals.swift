@@ -3,16 +3,16 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// What a host that knows nothing of SwiftNIO expects of its signals.
+/// Keeps the signal handling of a host that does not know about SwiftNIO.
 public enum HostSignals {
     private static let isKept = Mutex(false)
 
-    /// Leaves SIGPIPE as the host has it, although SwiftNIO ignores it for the whole process when it makes its first
-    /// socket: that socket is made here, and the disposition put back. Our own threads block the signal, which serves as
-    /// well.
+    /// Preserves the host's SIGPIPE disposition. SwiftNIO ignores SIGPIPE for the whole process when it creates its
+    /// first socket: that socket is created here, and the disposition is restored. The library's own threads block the
+    /// signal instead.
     ///
-    /// For the faces of the shared library, which carries a SwiftNIO of its own. Not for Swift programs: theirs may be the
-    /// same SwiftNIO, and rely on what it does.
+    /// Used by the shared library, which contains its own SwiftNIO. Must not be used in Swift programs, which may share
+    /// the same SwiftNIO and rely on its behaviour.
     public static func keepSIGPIPE() {
         isKept.withLock { isKept in
             guard !isKept, let thread = try? LoopThread() else { return }

@@ -1,9 +1,9 @@
 import NIOCore
 
-/// The time of one loop. What one event brings about happens at one moment: it is read once for all of it, for a call would
-/// read it eight times, and each costs as much as a stage.
+/// The clock of one loop. While an event is handled, the time is read once: a call would otherwise read it eight times,
+/// and each read costs as much as a stage.
 ///
-/// On the loop alone. It never goes backwards.
+/// Used on the loop only. The time never goes backwards.
 public final class LoopClock: @unchecked Sendable {
     /// Nil between events.
     private var moment: NIODeadline?
@@ -12,7 +12,7 @@ public final class LoopClock: @unchecked Sendable {
 
     public var now: NIODeadline { moment ?? .now() }
 
-    /// An event begins: until ``release()`` it is this moment.
+    /// Freezes the time until ``release()``.
     public func hold() {
         if moment == nil { moment = .now() }
     }

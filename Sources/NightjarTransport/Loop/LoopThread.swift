@@ -3,17 +3,17 @@ import NIOCore
 import NightjarHTTP
 import Synchronization
 
-/// An event loop with a thread of its own, for one client at a time. The thread takes no signals of the process.
+/// An event loop with a thread of its own, for one client at a time. The thread blocks all signals.
 ///
-/// Loops are reused: ``stop()`` parks the loop, and the next client takes it. NIO needs a
-/// Dispatch thread to end a loop, and Dispatch waits forever when the system has no thread left.
+/// Loops are reused: ``stop()`` parks the loop, and the next client takes it. NIO needs a Dispatch thread to end a
+/// loop, and Dispatch waits forever if the system has no thread left.
 public final class LoopThread: Sendable {
     public let loop: any EventLoop
     public let clock = LoopClock()
     private let isStopping = Atomic<Bool>(false)
     private let hasStopped = OneShotEvent()
 
-    /// - Throws: `connect` with the system's error number when there is no thread or descriptor left.
+    /// - Throws: `connect` with the system's error number if no thread or descriptor is left.
     public init() throws(NightjarError) {
         if let parked = ParkedLoops.take() {
             loop = parked
@@ -22,8 +22,8 @@ public final class LoopThread: Sendable {
         }
     }
 
-    /// Parks the loop. Returns when the loop has run everything that was submitted before, also if another thread stops it at the
-    /// same time. On the loop itself, returns at once.
+    /// Parks the loop. Returns when the loop has run everything that was submitted before, also if another thread stops
+    /// it at the same time. On the loop itself, returns at once.
     ///
     /// The caller must have closed the client's channels and cancelled its timers, and must submit nothing afterwards.
     public func stop() {

@@ -31,9 +31,9 @@ package final class Monitor: @unchecked Sendable {
     package func lock() { pthread_mutex_lock(mutex) }
     package func unlock() { pthread_mutex_unlock(mutex) }
 
-    /// Waits for a signal with the lock held before and after; may return without one.
+    /// Waits for a signal. The lock is held before and after. May return without a signal.
     ///
-    /// - Parameter deadline: on the monotonic clock; nil: no bound.
+    /// - Parameter deadline: On the monotonic clock; nil: unlimited.
     package func wait(until deadline: timespec?) {
         if var deadline {
             pthread_cond_timedwait(condition, mutex, &deadline)
@@ -47,7 +47,7 @@ package final class Monitor: @unchecked Sendable {
 }
 
 extension Monitor {
-    /// Returns the moment after `timeout` on the monotonic clock.
+    /// Returns the time after `timeout` on the monotonic clock.
     package static func deadline(after timeout: Duration) -> timespec {
         var now = timespec()
         clock_gettime(CLOCK_MONOTONIC, &now)

@@ -5,12 +5,12 @@ import NIOCore
 /// The event loops of closed clients, each with its thread, for the next clients. Any thread.
 enum ParkedLoops {
     private static let monitor = Monitor()
-    // Under the monitor's lock:
+    // Protected by the monitor's lock:
     nonisolated(unsafe) private static var loops: [any EventLoop] = []
     /// The loops of the parent process. Their threads are not in this process, so they can neither run nor be freed.
     nonisolated(unsafe) private static var foreign: [any EventLoop] = []
 
-    /// Holds the lock during a fork, so that the child finds it free and the list whole.
+    /// Holds the lock during a fork, so that the child finds it free and the list consistent.
     private static let watchForks: Void = {
         _ = pthread_atfork(
             { monitor.lock() }, { monitor.unlock() },

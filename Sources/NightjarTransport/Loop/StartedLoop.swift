@@ -5,13 +5,14 @@ import NIOCore
 import NIOPosix
 import NightjarHTTP
 
-/// Starts event loops. NIO ends the process if it cannot create the descriptors of a loop, so they are created beforehand.
+/// Starts event loops. NIO ends the process if it cannot create the descriptors of a loop, so they are created
+/// beforehand.
 enum StartedLoop {
-    /// - Throws: `connect` with the system's error number when there is no thread or descriptor left.
+    /// - Throws: `connect` with the system's error number if no thread or descriptor is left.
     static func start() throws(NightjarError) -> any EventLoop {
         var descriptors = njd_loop()
         let code = njd_loop_open(&descriptors)
-        guard code == 0 else { throw failure("create an event loop", code) }
+        guard code == 0 else { throw failure("creating an event loop", code) }
         let start = Start(descriptors)
         do throws(ThreadFailure) {
             let thread = try startThread("nightjar") {
@@ -21,20 +22,20 @@ enum StartedLoop {
             pthread_detach(thread)
         } catch {
             njd_loop_close(&descriptors)
-            throw failure("start the client's thread", error.code)
+            throw failure("starting the client's thread", error.code)
         }
         return start.loop()
     }
 
     private static func failure(_ operation: String, _ code: Int32) -> NightjarError {
         NightjarError(
-            .connect, "cannot \(operation): \(String(cString: strerror(code)))", phase: .connect, code: code)
+            .connect, "\(operation) failed: \(String(cString: strerror(code)))", phase: .connect, code: code)
     }
 
-    /// In nanoseconds: the system may wake the thread this much later than asked.
+    /// In nanoseconds: the kernel may wake the thread this much later than requested.
     private static let timerSlack: UInt = 1000
 
-    /// Hands the loop from the new thread to the one that started it.
+    /// Passes the loop from the new thread to the thread that started it.
     private final class Start: @unchecked Sendable {
         private var descriptors: njd_loop
         private var started: (any EventLoop)?
@@ -53,7 +54,7 @@ enum StartedLoop {
 
         func loop() -> any EventLoop {
             isReady.wait()
-            // Set before the event is signaled, on the only path that signals it.
+            // Set before the event is signalled, on the only path that signals it.
             return started.unsafelyUnwrapped
         }
     }

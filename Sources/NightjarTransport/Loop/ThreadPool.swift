@@ -1,24 +1,24 @@
 import DequeModule
 import Glibc
 
-/// A pool of threads for blocking work. A thread starts when no other is idle, up to a maximum, and ends when the pool is closed.
-/// Any thread.
+/// A pool of threads for blocking work. A thread starts when no other is idle, up to a maximum, and ends when the pool
+/// is closed. Any thread.
 ///
-/// NIO's thread pool ends the process when the system has no thread left, and Dispatch waits forever. Neither survives a fork of
-/// the host.
+/// NIO's thread pool ends the process if the system has no thread left, and Dispatch waits forever. Neither survives a
+/// fork of the host.
 package final class ThreadPool: @unchecked Sendable {
     package typealias Work = @Sendable () -> Void
 
     private let name: String
     private let maximum: Int
     private let monitor = Monitor()
-    // Under the monitor's lock:
+    // Protected by the monitor's lock:
     private var queue: Deque<Work> = []
     private var threads = 0
     private var idleThreads = 0
     private var isClosed = false
 
-    /// - Parameter name: of the threads, at most 15 bytes.
+    /// - Parameter name: The name of the threads, at most 15 bytes.
     package init(_ maximum: Int, name: String) {
         self.maximum = maximum
         self.name = name
@@ -26,9 +26,10 @@ package final class ThreadPool: @unchecked Sendable {
 
     /// Queues `work`. Work begins in the order of submission.
     ///
-    /// - Parameter mustRun: without a thread, the work stays in the queue until a thread starts. At most 10,000 items stay.
-    /// - Throws: the system's error number if the pool has no thread and none can be started, `ECANCELED` if the pool is closed.
-    ///   Then `work` does not run, unless it stays in the queue.
+    /// - Parameter mustRun: Without a thread, the work stays in the queue until a thread starts. At most 10,000 items
+    ///   stay.
+    /// - Throws: The system's error number if the pool has no thread and none can be started; `ECANCELED` if the pool
+    ///   is closed. `work` then does not run, unless it stays in the queue.
     package func submit(mustRun: Bool = false, _ work: @escaping Work) throws(ThreadFailure) {
         monitor.lock()
         defer { monitor.unlock() }
@@ -48,8 +49,8 @@ package final class ThreadPool: @unchecked Sendable {
         monitor.signal()
     }
 
-    /// Discards the work that has not begun. Each thread ends after its present work. Does not wait, because blocking work cannot
-    /// be interrupted. Must not be called in the child of a fork, which has none of the threads.
+    /// Discards the work that has not begun. Each thread ends after its current work. Does not wait, because blocking
+    /// work cannot be interrupted. Must not be called in the child of a fork, which has none of the threads.
     package func close() {
         let dropped = monitor.withLock { () -> Deque<Work> in
             isClosed = true
@@ -60,7 +61,7 @@ package final class ThreadPool: @unchecked Sendable {
         withExtendedLifetime(dropped) {}
     }
 
-    /// Under the lock.
+    /// Called under the lock.
     private func addThread() throws(ThreadFailure) {
         pthread_detach(try startThread(name) { [self] in run() })
         threads += 1

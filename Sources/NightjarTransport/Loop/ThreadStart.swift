@@ -2,11 +2,11 @@ import CLinux
 import Glibc
 import NightjarHTTP
 
-/// Starts a thread that takes no signals of the process. The caller joins or detaches it.
+/// Starts a thread that blocks all signals. The caller joins or detaches it.
 ///
 /// - Parameters:
-///   - name: at most 15 bytes.
-///   - stackSize: in bytes; nil: the system's default.
+///   - name: At most 15 bytes.
+///   - stackSize: In bytes; nil: the system's default.
 package func startThread(
     _ name: String, stackSize: Int? = nil, _ body: @escaping @Sendable () -> Void
 ) throws(ThreadFailure) -> pthread_t {
@@ -36,7 +36,7 @@ package struct ThreadFailure: Error {
     /// The system's error number.
     package let code: Int32
 
-    /// - Parameter operation: the work that needed the thread, for the message: "looking up example.com".
+    /// - Parameter operation: The work that needed the thread, for the message: "looking up example.com".
     package func error(_ kind: ErrorKind, _ operation: String) -> NightjarError {
         NightjarError(
             kind, "\(operation) failed: cannot start a thread: \(String(cString: strerror(code)))", code: code)

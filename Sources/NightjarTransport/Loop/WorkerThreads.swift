@@ -6,7 +6,7 @@ import Synchronization
 package final class WorkerThreads: @unchecked Sendable {
     private let loop: any EventLoop
     private let threads: ThreadPool
-    /// Whether the loop still takes results. A system call that blocks may return long after the loop's client is closed.
+    /// Whether the loop still takes results. A blocking system call may return long after the loop's client is closed.
     private let isOpen = Mutex(true)
 
     package init(_ maximum: Int, for loop: any EventLoop) {
@@ -14,11 +14,11 @@ package final class WorkerThreads: @unchecked Sendable {
         threads = ThreadPool(maximum, name: "nightjar-work")
     }
 
-    /// Called on the loop. `work` runs on a thread, then `deliver` on the loop; neither once the client is closed.
+    /// Runs `work` on a thread, then `deliver` on the loop; neither after the client is closed. Called on the loop.
     ///
     /// - Parameters:
-    ///   - operation: what the work does, for the error when the system has no thread: "looking up example.com".
-    ///   - kind: of that error.
+    ///   - operation: What the work does, for the error if the system has no thread: "looking up example.com".
+    ///   - kind: The kind of that error.
     package func run<Value: Sendable>(
         _ operation: @autoclosure () -> String, failsAs kind: ErrorKind = .storage,
         _ work: @escaping @Sendable () throws(NightjarError) -> Value,

@@ -2,20 +2,20 @@ import NIOCore
 import NIOPosix
 import NightjarHTTP
 
-/// Opens one connection along its route: TCP with fallback between addresses (RFC 8305, by SwiftNIO), what a proxy asks
-/// for, and the origin's TLS.
+/// Opens one connection along its route: TCP with fallback between addresses (RFC 8305, by SwiftNIO), the proxy's
+/// handshake, and the origin's TLS.
 final class ConnectionAttempt {
     private let connector: Connector
     private let connection: HTTP1Connection
     private let origin: Origin
     private let route: Route
     private let patience: TimeAmount
-    /// Of the origin, for a SOCKS proxy that is not to look it up itself: those that it was not yet asked for.
+    /// The origin's addresses that have not been tried, for a SOCKS proxy that does not resolve the name itself.
     private var addresses: ArraySlice<SocketAddress> = []
-    /// What the name at the end of the socket was looked up by; nil for an address.
+    /// The lookup of the connected host; nil for an address.
     private var lookUp: LookUpClock?
 
-    /// - Parameter patience: of each step; that of all together is the connection's timer.
+    /// - Parameter patience: The timeout of each step. The connection's timer limits all steps together.
     init(_ connector: Connector, _ connection: HTTP1Connection, patience: TimeAmount) {
         self.connector = connector
         self.connection = connection
@@ -129,7 +129,7 @@ final class ConnectionAttempt {
     }
 
     private func tunnelFailed(_ error: NightjarError, _ channel: any Channel, _ proxy: ProxyAddress) {
-        // The proxy has said no to this address; the origin has more.
+        // The proxy has rejected this address; the origin has others.
         guard error.code != 0, !addresses.isEmpty, connection.isConnecting else { return fail(error, channel) }
         channel.close(promise: nil)
         open(host: proxy.host, port: proxy.port)
@@ -137,9 +137,10 @@ final class ConnectionAttempt {
 
     // MARK: The origin
 
-    /// The channel leads to the origin.
+    /// The channel is connected to the origin.
     ///
-    /// - Parameter isSecured: the way there is itself inside TLS, so that nothing goes past the channel to the socket.
+    /// - Parameter isSecured: Whether the channel already uses TLS, so that nothing may be written directly to the
+    ///   socket.
     private func finish(_ channel: any Channel, isSecured: Bool) throws(NightjarError) {
         connection.opening.connected(after: lookUp, usesTLS: origin.isTLS)
         do {

@@ -2,7 +2,7 @@ import NIOCore
 import NIOPosix
 import NightjarHTTP
 
-/// Opens the connections of one client, with its known addresses and its TLS configuration. On the loop.
+/// Opens the connections of one client, with its resolver and its TLS configuration. Used on the loop.
 final class Connector: @unchecked Sendable {
     let loop: any EventLoop
     let resolver: AddressResolver
@@ -25,14 +25,14 @@ final class Connector: @unchecked Sendable {
         for channel in channels.values { channel.close(promise: nil) }
     }
 
-    /// Makes ``shutDown()`` close the channel, also while it is still connecting. On the loop.
+    /// Makes ``shutDown()`` close the channel, also while it is still connecting. Called on the loop.
     func watch(_ channel: any Channel) {
         let id = ObjectIdentifier(channel)
         channels[id] = channel
         channel.closeFuture.assumeIsolated().whenComplete { [weak self] _ in self?.channels[id] = nil }
     }
 
-    /// - Parameter timeout: for all of it together; nil: the system's.
+    /// - Parameter timeout: For all steps together; nil: the default of 130 s.
     func connect(_ connection: HTTP1Connection, timeout: Duration?) {
         let patience = TimeAmount.nanoseconds(timeout?.nanosecondsClamped ?? Connector.longestAttempt.nanoseconds)
         let origin = connection.host.origin
@@ -43,6 +43,6 @@ final class Connector: @unchecked Sendable {
         ConnectionAttempt(self, connection, patience: patience).begin()
     }
 
-    /// An attempt that nobody bounds: the kernel gives up on a silent peer after about this long.
+    /// The limit without a timeout: about when the kernel gives up on a silent peer.
     private static let longestAttempt = TimeAmount.seconds(130)
 }

@@ -7,12 +7,12 @@ import NightjarHTTP
 ///     connecting ──open──▶ idle ──start──▶ busy ──end, reusable──▶ idle
 ///          └───────────────┴─────────────────┴──── failure, close ────▶ closed
 ///
-/// One exchange at a time, never pipelined. Whatever breaks the protocol closes the connection.
+/// One exchange at a time, without pipelining. Protocol violations close the connection.
 final class HTTP1Connection: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// What is known of a request whose connection is gone.
+    /// What is known about a request whose connection was lost.
     struct Loss {
         var wasReused: Bool
         var requestWasStarted: Bool
@@ -21,36 +21,36 @@ final class HTTP1Connection: ChannelInboundHandler {
 
     private enum Phase { case connecting, idle, busy, closed }
 
-    /// Holds this connection in turn, until it is closed. Not unowned: that costs two atomic operations at each use.
+    /// Retained until the connection is closed. Not unowned, which costs two atomic operations at each use.
     private let transport: NetworkTransport
     let host: NetworkTransport.Host
-    /// The place in line on whose behalf the connection was made.
+    /// The place in the pool's queue for which the connection was opened.
     let attempt: NetworkTransport.Pool.Ticket
 
     private var phase = Phase.connecting
-    /// How far the connection has come; its connector says so.
+    /// The progress of opening, as reported by the connector.
     var opening = ConnectionOpening()
-    /// Nil until it is open.
+    /// Nil until the connection is open.
     private(set) var record: ConnectionRecord?
     private var context: ChannelHandlerContext?
     private var decoder: HTTP1ResponseDecoder
-    /// Nil over TLS, and once something was written through the channel.
+    /// Nil over TLS, and after something was written through the channel.
     private var socket: SocketHandle?
     private var exchange: NetworkExchange?
     private var isReused = false
     private var requestIsComplete = false
     private var answerHasBegun = false
-    /// What is left to write of a request's body; nil where it has none.
+    /// The rest of the request body; nil if there is none.
     private var outgoing: OutgoingBody?
-    /// Nil for a request that does not ask before it sends its body.
+    /// Nil for a request without Expect: 100-continue.
     private var expectation: ExpectContinue?
-    /// Runs out when the server has not answered the expectation.
+    /// Fires if the server does not respond to the expectation.
     private var patience: Scheduled<Void>?
-    /// What broke the channel, told before it closes.
+    /// The error of the channel, reported before it closes.
     private var cause: (any Error)?
-    /// The channel in which proxy and TLS are being dealt with; this connection may not be in it yet.
+    /// The channel during the handshakes with the proxy and TLS; this handler may not be in it yet.
     var way: (any Channel)?
-    /// Runs out when the connection does not open in time.
+    /// Fires if the connection does not open in time.
     var connectTimer: Scheduled<Void>?
 
     init(transport: NetworkTransport, host: NetworkTransport.Host, attempt: NetworkTransport.Pool.Ticket) {
@@ -62,7 +62,7 @@ final class HTTP1Connection: ChannelInboundHandler {
 
     // MARK: Opening
 
-    /// The channel is open: told by the connector, or over TLS by the end of the handshake.
+    /// The connection is open. Called by the connector, or at the end of the TLS handshake.
     func opened(_ socket: SocketHandle? = nil) {
         guard phase == .connecting else { return }
         self.socket = socket
@@ -83,12 +83,12 @@ final class HTTP1Connection: ChannelInboundHandler {
         transport.connectFailed(self, error)
     }
 
-    /// The peer of the current step of connecting: a proxy until its tunnel is open, then the origin.
+    /// The peer of the current step: a proxy until its tunnel is open, then the origin.
     private var stepPeer: Counterpart {
         if case .tunnelled = host.route, opening.isConnected { Counterpart(host.origin) } else { host.nearest }
     }
 
-    /// Whether the attempt still runs.
+    /// Whether the connection is still being opened.
     var isConnecting: Bool { phase == .connecting }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -150,9 +150,9 @@ final class HTTP1Connection: ChannelInboundHandler {
         context.writeAndFlush(wrapOutboundOut(head), promise: nil)
     }
 
-    /// Writes what is at hand as long as the channel takes it, then asks for more.
+    /// Writes the available data while the channel accepts it, then requests more.
     private func continueBody(_ context: ChannelHandlerContext) {
-        // What is written and not flushed never leaves, and the channel never becomes writable again.
+        // Written data must be flushed, or the channel never becomes writable again.
         var isUnflushed = false
         defer { if isUnflushed { context.flush() } }
         while phase == .busy, !requestIsComplete, expectation?.letsBodyPass ?? true, context.channel.isWritable {
@@ -179,7 +179,7 @@ final class HTTP1Connection: ChannelInboundHandler {
         context.fireChannelWritabilityChanged()
     }
 
-    /// The next part of a streamed body.
+    /// Sends the next part of a streamed body.
     func send(_ part: ByteBuffer) {
         guard phase == .busy, let context else { return }
         do throws(NightjarError) {
@@ -200,17 +200,17 @@ final class HTTP1Connection: ChannelInboundHandler {
         continueBody(context)
     }
 
-    /// Bytes that the channel or the system's socket still holds for the peer.
+    /// Bytes in the channel or the socket's send buffer that the peer has not acknowledged.
     var unsentBytes: Int {
         guard let channel = context?.channel else { return 0 }
         let waiting = try? channel.syncOptions?.getOption(.bufferedWritableBytes)
         return (waiting ?? 0) + (SocketHandle(channel)?.unacknowledgedBytes ?? 0)
     }
 
-    /// Bytes of the request's content that the channel was given.
+    /// Body bytes passed to the channel.
     var sentBytes: Int { outgoing?.sentBytes ?? 0 }
 
-    // MARK: Asking before the body
+    // MARK: Expect: 100-continue
 
     private func ask(_ expectation: consuming ExpectContinue, _ context: ChannelHandlerContext) {
         let action = expectation.headSent()
@@ -218,7 +218,7 @@ final class HTTP1Connection: ChannelInboundHandler {
         carryOut(action, context)
     }
 
-    /// - Returns: false when the exchange is over, to begin once more on another connection.
+    /// - Returns: False if the exchange is repeated on another connection.
     @discardableResult
     private func carryOut(_ action: ExpectContinue.Action?, _ context: ChannelHandlerContext) -> Bool {
         switch action {
@@ -253,7 +253,7 @@ final class HTTP1Connection: ChannelInboundHandler {
 
     // MARK: Receiving
 
-    /// False holds the peer back by flow control.
+    /// If false, flow control slows down the peer.
     var isReading = true {
         didSet {
             guard isReading != oldValue, let context, phase == .busy else { return }
@@ -264,7 +264,7 @@ final class HTTP1Connection: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         var buffer = unwrapInboundIn(data)
         guard phase == .busy else {
-            if phase == .idle { close() }  // bytes that answer nothing (RFC 9112 section 9.2)
+            if phase == .idle { close() }  // data without a request (RFC 9112 section 9.2)
             return
         }
         answerHasBegun = true
@@ -297,8 +297,8 @@ final class HTTP1Connection: ChannelInboundHandler {
 
     /// The response is complete.
     ///
-    /// - Parameter hasSurplus: the server sent bytes after the response. The response is framed correctly and counts, but
-    ///   nobody can tell what the bytes answer, so the connection is closed (RFC 9112 section 6.3).
+    /// - Parameter hasSurplus: Whether the server sent data after the response. The response is framed correctly and
+    ///   valid, but the data belongs to no request, so the connection is closed (RFC 9112 section 6.3).
     private func finish(trailers: Headers, hasSurplus: Bool) {
         guard let exchange else { return }
         self.exchange = nil
@@ -309,7 +309,7 @@ final class HTTP1Connection: ChannelInboundHandler {
         isReading = true
         phase = canBeReused ? .idle : .closed
         let receiver = exchange.end()
-        // First, so that what follows on this answer, as on a redirect, finds the connection free.
+        // Released first, so that a follow-up request, such as a redirect, finds the connection free.
         if canBeReused {
             transport.released(self)
         } else {
@@ -361,13 +361,13 @@ final class HTTP1Connection: ChannelInboundHandler {
     private func fail(_ error: NightjarError) {
         guard phase == .busy, let exchange else { return }
         abandon()
-        // A proxy that wants to know who we are has not passed the request on.
+        // A proxy that requires authentication has not forwarded the request.
         let isProxys = error.phase == .connect
         exchange.connectionFailed(
             error, Loss(wasReused: isReused, requestWasStarted: !isProxys, answerHasBegun: answerHasBegun))
     }
 
-    /// The exchange gives up: half a request or half an answer is on the wire, so nothing else can follow it.
+    /// Ends an exchange in progress. A partial request or response is on the connection, so it cannot be reused.
     func abandon() {
         guard phase == .busy else { return }
         phase = .closed
@@ -378,7 +378,7 @@ final class HTTP1Connection: ChannelInboundHandler {
         transport.lost(self)
     }
 
-    /// Closes an idle connection that the pool has already let go, or that the peer has spoiled.
+    /// Closes an idle connection that the pool has removed, or on which the peer sent unexpected data.
     func close() {
         guard phase == .idle else { return }
         phase = .closed
@@ -386,7 +386,7 @@ final class HTTP1Connection: ChannelInboundHandler {
         transport.lostIdle(self)
     }
 
-    /// The client closes: ends whatever goes on.
+    /// Ends all work because the client closes.
     func abort(_ error: NightjarError) {
         switch phase {
         case .connecting: connectFailed(error)

@@ -1,8 +1,8 @@
 import NIOCore
 import NightjarHTTP
 
-/// One attempt over the network: first in a pool's line, then on a connection; and once more on another when the
-/// first proves to have been stale (``Replacement``).
+/// One exchange over the network: waits in a pool's queue, then uses a connection. It is repeated once on another
+/// connection if a reused connection was stale (``Replacement``).
 final class NetworkExchange: Exchange {
     private enum State {
         case acquiring
@@ -15,7 +15,7 @@ final class NetworkExchange: Exchange {
     let connectTimeout: Duration?
     let host: NetworkTransport.Host
     private let transport: NetworkTransport
-    /// Let go when the exchange ends, which is what breaks the circle of who holds whom.
+    /// Released when the exchange ends, which breaks the reference cycle.
     private(set) var receiver: (any ExchangeReceiver)?
     private var state = State.acquiring
     private var wasReplaced = false
@@ -33,7 +33,7 @@ final class NetworkExchange: Exchange {
         self.receiver = receiver
     }
 
-    // MARK: From the pool
+    // MARK: Events of the pool
 
     func wait(_ ticket: NetworkTransport.Pool.Ticket) {
         state = .waiting(ticket)
@@ -55,9 +55,9 @@ final class NetworkExchange: Exchange {
                 error.kind, error.message, phase: error.phase, code: error.code, requestMayHaveBeenProcessed: true))
     }
 
-    // MARK: From the connection
+    // MARK: Events of the connection
 
-    /// The connection is gone; `loss` says what is known of the request's fate.
+    /// The connection was lost; `loss` describes the state of the request.
     func connectionFailed(_ error: NightjarError, _ loss: HTTP1Connection.Loss) {
         let replacement = Replacement(
             connectionWasReused: loss.wasReused, requestWasStarted: loss.requestWasStarted,
@@ -75,14 +75,14 @@ final class NetworkExchange: Exchange {
                 requestMayHaveBeenProcessed: loss.requestWasStarted || requestWasStarted))
     }
 
-    /// The server has refused the expectation (417), and with it nothing of the request.
+    /// The server has rejected the expectation (417) without processing the request.
     func repeatWithoutExpectation() {
         request = request.withoutExpectation()
         state = .acquiring
         transport.acquire(for: self, fresh: true)
     }
 
-    // MARK: From the caller
+    // MARK: Called by the caller
 
     func cancel() {
         let before = state
@@ -94,9 +94,9 @@ final class NetworkExchange: Exchange {
         }
     }
 
-    /// Ends for good.
+    /// Ends the exchange permanently.
     ///
-    /// - Returns: who is to be told.
+    /// - Returns: The receiver to notify, if any.
     func end() -> (any ExchangeReceiver)? {
         state = .ended
         return receiver.take()

@@ -3,9 +3,9 @@ import Glibc
 import NIOCore
 import NightjarHTTP
 
-/// Sends requests over TCP and TLS, keeping connections an origin for the next.
+/// Sends requests over TCP and TLS, with a connection pool per origin.
 ///
-/// `Sendable` only so that its timer may hold it: everything here runs on the loop.
+/// `Sendable` only because its timer retains it: everything runs on the loop.
 public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     typealias Pool = OriginPool<HTTP1Connection, NetworkExchange, NIODeadline>
 
@@ -15,12 +15,12 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     let clock: LoopClock
     private let connector: Connector
     private let configuration: TransportConfiguration
-    /// The limits and the grammar of responses.
+    /// The limits and syntax options of responses.
     let decoderLimits: HTTP1ResponseDecoder.Limits
     private let proxies: ProxyRules
     private var hosts: [Origin: Host] = [:]
     private var latestHost: Host?
-    /// Connections that are open or being made, so that shutting down reaches each.
+    /// Connections that are open or being opened, for shutting down.
     private var connections: [ObjectIdentifier: HTTP1Connection] = [:]
     private var dueAttempts = Deque<(Host, Pool.Attempt)>()
     private var isConnecting = false
@@ -28,14 +28,14 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     private var hostsBeforeSweep = 64
     private var isShutDown = false
 
-    /// - Throws: `tls` or `invalid_argument` when the certificate authorities cannot be read.
+    /// - Throws: `tls` or `invalid_argument` if the certificate authorities cannot be read.
     public convenience init(
         loop: any EventLoop, clock: LoopClock = LoopClock(), configuration: TransportConfiguration
     ) throws(NightjarError) {
         try self.init(loop: loop, clock: clock, configuration: configuration, lookUp: AddressResolver.askSystem)
     }
 
-    /// - Parameter lookUp: what answers for the system's resolver.
+    /// - Parameter lookUp: Replaces the system's resolver.
     init(
         loop: any EventLoop, clock: LoopClock = LoopClock(), configuration: TransportConfiguration,
         lookUp: @escaping AddressResolver.LookUp
@@ -92,7 +92,8 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
         return host
     }
 
-    /// A crawler meets many hosts once; those without a connection are dropped when their number has doubled.
+    /// Programs such as crawlers contact many hosts once. Hosts without a connection are removed when the number of
+    /// hosts has doubled.
     private func forgetUnusedHosts() {
         guard hosts.count >= hostsBeforeSweep else { return }
         hosts = hosts.filter { !$0.value.pool.isUnused }
@@ -117,8 +118,7 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
         }
     }
 
-    /// An attempt may fail at once and bring about the next: one after the other, or a long line of waiters would need a
-    /// deep stack.
+    /// An attempt may fail at once and start the next one. A loop avoids a deep stack for a long queue.
     private func connect(_ host: Host, _ attempt: Pool.Attempt?) {
         guard let attempt else { return }
         dueAttempts.append((host, attempt))
@@ -136,7 +136,7 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
         connector.connect(connection, timeout: timeout)
     }
 
-    // MARK: What connections report
+    // MARK: Events of connections
 
     func connected(_ connection: HTTP1Connection) {
         place(connection, connection.host.pool.connected(), reused: false)
@@ -149,12 +149,12 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
         failed?.connectFailed(error)
     }
 
-    /// The exchange is complete and the connection can carry another.
+    /// The exchange is complete and the connection can be reused.
     func released(_ connection: HTTP1Connection) {
         place(connection, connection.host.pool.released(), reused: true)
     }
 
-    /// The connection ended while it served an exchange.
+    /// The connection was lost during an exchange.
     func lost(_ connection: HTTP1Connection) {
         connections[ObjectIdentifier(connection)] = nil
         connect(connection.host, connection.host.pool.lost())
@@ -196,7 +196,7 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     }
 }
 
-/// One that ended before it began.
+/// An exchange that ended before it began.
 private final class NoExchange: Exchange {
     func cancel() {}
     func pause() {}

@@ -2,11 +2,11 @@ import DequeModule
 import NIOCore
 import NightjarHTTP
 
-/// What is left to send of a request's content, cut so that a slow peer holds back memory and not only the socket.
+/// The unsent part of a request body. It is split so that a slow peer limits memory use.
 struct OutgoingBody {
     enum Step {
         case write(ByteBuffer)
-        /// Nothing at hand: ask the source for up to so many bytes.
+        /// No data is available: request up to `maximum` bytes from the source.
         case ask(maximum: Int)
         /// The source has been asked.
         case wait
@@ -16,18 +16,18 @@ struct OutgoingBody {
     private enum Source {
         case none
         case bytes(ByteBuffer)
-        /// Asked for one part at a time. `remaining` is nil for a length that nobody announced.
+        /// The source is asked for one part at a time. `remaining` is nil for an unknown length.
         case stream(remaining: Int?, isAsked: Bool)
     }
 
     private var source = Source.none
-    /// Bytes of the content that have gone on from here, or wait for the channel to take them.
+    /// Body bytes that were passed on or wait for the channel.
     private(set) var sentBytes = 0
     private var encoder: HTTP1BodyEncoder
-    /// Encoded and not yet written.
+    /// Encoded but not yet written.
     private var pending = Deque<ByteBuffer>()
 
-    /// Small content goes into the same write as the head, unless the server is asked for it first.
+    /// A small body is written together with the head, unless Expect: 100-continue is sent.
     init(_ body: RequestBody, _ framing: BodyFraming, asksFirst: Bool = false, inlinedInto head: inout ByteBuffer) {
         encoder = HTTP1BodyEncoder(framing)
         switch (body, framing) {
@@ -66,9 +66,9 @@ struct OutgoingBody {
         }
     }
 
-    /// A part from the source.
+    /// Takes a part from the source.
     ///
-    /// - Throws: `invalid_request` when it gives more than it announced.
+    /// - Throws: `invalid_request` if the source provides more than it announced.
     mutating func receive(_ part: ByteBuffer) throws(NightjarError) {
         guard case .stream(let remaining, isAsked: true) = source else { return }
         try encoder.encode(part) { pending.append($0) }
@@ -77,17 +77,17 @@ struct OutgoingBody {
         source = left == 0 ? .none : .stream(remaining: left, isAsked: false)
     }
 
-    /// The source has no more.
+    /// Ends the body.
     ///
-    /// - Throws: `invalid_request` when it gave less than it announced.
+    /// - Throws: `invalid_request` if the source provided less than it announced.
     mutating func end() throws(NightjarError) {
         guard case .stream(_, isAsked: true) = source else { return }
         try encoder.finish { pending.append($0) }
         source = .none
     }
 
-    /// Below this, a copy costs less than a second system call.
+    /// In bytes. Copying less costs less than a second system call.
     private static let largestInlined = 16 * 1024
-    /// Written at once; the channel's own buffer holds a few of them.
+    /// The size of one write in bytes. The channel's buffer holds a few of them.
     private static let partSize = 128 * 1024
 }

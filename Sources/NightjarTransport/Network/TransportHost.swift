@@ -1,8 +1,8 @@
 import NIOCore
 import NightjarHTTP
 
-/// The connections to one origin, and the route that they take. A class, so that an exchange finds its pool again without
-/// looking up its origin.
+/// The connections to one origin and their route. A class, so that an exchange finds its pool without looking up its
+/// origin.
 final class TransportHost {
     let origin: Origin
     let route: Route
@@ -14,7 +14,7 @@ final class TransportHost {
         pool = NetworkTransport.Pool(limit: limit)
     }
 
-    /// Who is at the other end of a connection's socket.
+    /// The peer of a connection's socket.
     var nearest: Counterpart {
         switch route {
         case .direct: Counterpart(origin)
@@ -23,12 +23,12 @@ final class TransportHost {
         }
     }
 
-    /// The request's head as this route has it.
+    /// The request head for this route.
     func wireHead(of request: PreparedRequest) -> ByteBuffer {
         if case .forwarded(let proxy) = route { request.wireHead(through: proxy) } else { request.wireHead }
     }
 
-    /// - Throws: `connect` when the proxy answers in the place of the origin that it wants to know who we are.
+    /// - Throws: `connect` if the proxy, not the origin, requires authentication.
     func checkProxy(_ head: ResponseHead) throws(NightjarError) {
         if head.status == 407, case .forwarded(let proxy) = route { throw proxy.loginAsked(by: head.headers) }
     }

@@ -136,19 +136,19 @@ static void endpoints_are_sent_what_they_name(void) {
   nj_request_free(request);
   request = nj_request_from_endpoint(catalog, "nobody", NULL);
   CHECK(call(client, request, &body) == -NJ_INVALID_REQUEST);
-  CHECK(strcmp(body, "endpoint \"nobody\": a login is required by \"missing\", and the client has credentials for "
-                     "\"key\", \"oauth\", \"sid\"; set them in its option auth.schemes") == 0);
+  CHECK(strcmp(body, "endpoint \"nobody\": authentication is required by \"missing\", and the client has credentials for "
+                     "\"key\", \"oauth\", \"sid\"; set them in the option auth.schemes") == 0);
   free(body);
   nj_request_free(request);
   request = nj_request_from_endpoint(catalog, "me", NULL);
   CHECK(call(client, request, NULL) == 200);
-  CHECK(nj_client_sign_out_of(client, "oauht", &error) == NJ_INVALID_REQUEST);
+  CHECK(nj_client_sign_out(client, "oauht", &error) == NJ_INVALID_REQUEST);
   CHECK(strcmp(nj_error_message(error), "the client has no login for the scheme \"oauht\"; did you mean \"oauth\"?") == 0);
   nj_error_free(error);
-  CHECK(nj_client_sign_out_of(client, "oauth", NULL) == NJ_OK);
-  CHECK(nj_client_sign_in_to(client, "oauth", "{\"access_token\": \"wrong\"}", 25, NULL) == NJ_OK);
-  CHECK(nj_client_sign_in_to(client, "key", "{\"access_token\": \"wrong\"}", 25, NULL) == NJ_INVALID_REQUEST);
-  CHECK(nj_client_sign_in_to(client, "\xff", "{\"access_token\": \"wrong\"}", 25, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_client_sign_out(client, "oauth", NULL) == NJ_OK);
+  CHECK(nj_client_sign_in(client, "oauth", "{\"access_token\": \"wrong\"}", 25, NULL) == NJ_OK);
+  CHECK(nj_client_sign_in(client, "key", "{\"access_token\": \"wrong\"}", 25, NULL) == NJ_INVALID_REQUEST);
+  CHECK(nj_client_sign_in(client, "\xff", "{\"access_token\": \"wrong\"}", 25, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(call(client, request, NULL) == 200); /* Refused, and got anew. */
   nj_request_free(request);
   request = nj_request_new("GET", "/echo");
@@ -189,7 +189,7 @@ static void credentials_go_to_their_origin_alone(void) {
   CHECK(call(client, request, &body) == 200 && strstr(body, "sesame") == NULL);
   free(body);
   nj_request_free(request);
-  CHECK(nj_client_sign_out(client, NULL) == NJ_INVALID_REQUEST);
+  CHECK(nj_client_sign_out(client, NULL, NULL) == NJ_INVALID_REQUEST);
   nj_client_free(client);
 }
 
@@ -211,10 +211,10 @@ static void a_login_is_renewed_and_ended(void) {
   nj_response_release(response);
   nj_request_free(request);
   CHECK(count("/auth/logins") == 1 && count("/auth/refreshes") == 1);
-  CHECK(nj_client_sign_out(client, NULL) == NJ_OK);
+  CHECK(nj_client_sign_out(client, NULL, NULL) == NJ_OK);
   CHECK(get(client, "/v1/me") == -NJ_UNAUTHORIZED);
   static const char token[] = "{\"access_token\":\"wrong\",\"expires_in\":100}";
-  CHECK(nj_client_sign_in(client, token, sizeof token - 1, NULL) == NJ_OK);
+  CHECK(nj_client_sign_in(client, NULL, token, sizeof token - 1, NULL) == NJ_OK);
   CHECK(get(client, "/v1/me") == 200); /* It was refused, and there are credentials to log in anew with. */
   CHECK(count("/auth/logins") == 2);
   nj_client_free(client);
@@ -293,7 +293,7 @@ static nj_client *provided(provider *self) {
   self->thread = pthread_self();
   nj_config *config = nj_config_new();
   CHECK(nj_config_set_on_login_required(config, required, self) == NJ_OK);
-  CHECK(nj_config_set_token_provider(config, provide, self) == NJ_OK);
+  CHECK(nj_config_set_token_provider(config, NULL, provide, self) == NJ_OK);
   return self->client = client_of(config);
 }
 
@@ -330,9 +330,9 @@ static void a_scheme_has_a_provider_of_its_own(void) {
   provider one = {.manner = NOW, .thread = pthread_self()}, other = {.manner = NEVER, .thread = pthread_self()};
   static const char auth[] = "{\"schemes\":{\"key\":{\"type\":\"api_key\",\"key\":\"demo-key\"}}}";
   nj_config *config = nj_config_new();
-  CHECK(nj_config_set_token_provider_for(config, "other", provide, &other) == NJ_OK);
+  CHECK(nj_config_set_token_provider(config, "other", provide, &other) == NJ_OK);
   CHECK(nj_config_set_auth_json(config, auth, sizeof auth - 1, NULL) == NJ_OK);
-  CHECK(nj_config_set_token_provider_for(config, "one", provide, &one) == NJ_OK);
+  CHECK(nj_config_set_token_provider(config, "one", provide, &one) == NJ_OK);
   nj_client *client = client_of(config);
   static const char scheme[] = "{\"auth\":[\"one\",\"key\"]}", unanswered[] = "{\"auth\":\"other\"}";
   nj_request *request = nj_request_new("GET", "/echo");
@@ -365,7 +365,7 @@ static void a_provider_may_have_none(void) {
   CHECK(call(client, request, NULL) == -NJ_UNAUTHORIZED);
   CHECK(self.asked == 3 && self.ended == 1);
   static const char token[] = "{\"access_token\":\"given\"}";
-  CHECK(nj_client_sign_in(client, token, sizeof token - 1, NULL) == NJ_OK);
+  CHECK(nj_client_sign_in(client, NULL, token, sizeof token - 1, NULL) == NJ_OK);
   CHECK(echoes(client, "Bearer given") && self.asked == 3);
   nj_request_free(request);
   nj_client_free(client);
@@ -424,7 +424,7 @@ static void keep(void *context, nj_token_question *question) {
 
 static void a_forked_child_is_told(void) {
   nj_config *config = nj_config_new();
-  CHECK(nj_config_set_token_provider(config, keep, NULL) == NJ_OK);
+  CHECK(nj_config_set_token_provider(config, NULL, keep, NULL) == NJ_OK);
   nj_client *client = client_of(config);
   nj_request *request = nj_request_new("GET", "/echo");
   nj_queue *queue = nj_queue_new();
@@ -435,10 +435,10 @@ static void a_forked_child_is_told(void) {
   if (child == 0) {
     nj_error *error = NULL;
     size_t length = 7;
-    CHECK(nj_client_sign_in(client, "{\"access_token\":\"a\"}", 20, &error) == NJ_FORKED);
+    CHECK(nj_client_sign_in(client, NULL, "{\"access_token\":\"a\"}", 20, &error) == NJ_FORKED);
     CHECK(nj_error_kind(error) == NJ_FORKED);
     nj_error_free(error);
-    CHECK(nj_client_sign_out(client, NULL) == NJ_FORKED);
+    CHECK(nj_client_sign_out(client, NULL, NULL) == NJ_FORKED);
     CHECK(nj_token_question_answer(kept, "a", 10) == NJ_FORKED);
     CHECK(nj_token_question_fail(kept, true, NULL) == NJ_FORKED);
     char *limits = nj_client_limits_json(client, &length);
@@ -513,30 +513,30 @@ static void people_log_in(void) {
   person self = {.browser = client_of(nj_config_new()), .allows = true};
   nj_client *client = client_with(OAUTH, "device_code");
   CHECK(get(client, "/v1/me") == -NJ_UNAUTHORIZED);
-  CHECK(nj_client_log_in(client, 60, enter, &self, NULL) == NJ_OK && self.shown == 1);
+  CHECK(nj_client_log_in(client, NULL, 60, enter, &self, NULL) == NJ_OK && self.shown == 1);
   CHECK(get(client, "/v1/me") == 200);
   self.allows = false;
   nj_error *error = NULL;
-  CHECK(nj_client_log_in(client, 60, enter, &self, &error) == NJ_UNAUTHORIZED && self.shown == 2);
+  CHECK(nj_client_log_in(client, NULL, 60, enter, &self, &error) == NJ_UNAUTHORIZED && self.shown == 2);
   CHECK(nj_error_kind(error) == NJ_UNAUTHORIZED);
   nj_error_free(error);
   nj_client_free(client);
 
   client = client_with(OAUTH, "authorization_code");
   desk = nj_queue_new();
-  nj_task *login = nj_client_start_log_in(client, 60, desk, open_page, logged_in, &self, NULL);
+  nj_task *login = nj_client_start_log_in(client, NULL, 60, desk, open_page, logged_in, &self, NULL);
   CHECK(login != NULL);
   while (!self.logged_in && !self.failed && nj_queue_poll(desk, 30) > 0) continue;
   CHECK(self.logged_in == 1 && self.shown == 3 && nj_task_is_finished(login));
   nj_task_release(login);
   CHECK(get(client, "/v1/me") == 200);
-  login = nj_client_start_log_in(client, 60, desk, enter, logged_in, &self, NULL);
+  login = nj_client_start_log_in(client, NULL, 60, desk, enter, logged_in, &self, NULL);
   nj_task_cancel(login);
   nj_task_cancel(login);
   nj_task_release(login);
   while (!self.failed && nj_queue_poll(desk, 30) > 0) continue;
   CHECK(self.failed == NJ_CANCELLED && self.logged_in == 1);
-  CHECK(nj_client_start_log_in(self.browser, 60, desk, enter, logged_in, &self, &error) == NULL);
+  CHECK(nj_client_start_log_in(self.browser, NULL, 60, desk, enter, logged_in, &self, &error) == NULL);
   CHECK(nj_error_kind(error) == NJ_INVALID_REQUEST);
   nj_error_free(error);
   nj_task *logout = nj_client_start_sign_out(client, NULL, desk, logged_in, &self, NULL);

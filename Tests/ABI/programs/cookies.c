@@ -60,7 +60,7 @@ static void lists_sets_and_deletes(void) {
   CHECK(nj_cookies_set(cookies, "https://example.com/", "a=1; Secure; HttpOnly; SameSite=Lax; Max-Age=60", &error) == NJ_OK);
   CHECK(nj_cookies_set(cookies, "https://example.com/x/", "b=2; Path=/x", &error) == NJ_OK);
   CHECK(nj_cookies_set(cookies, "http://example.com/", "c=3; Secure", &error) == NJ_INVALID_ARGUMENT);
-  CHECK_TEXT(nj_error_message(error), "the cookie cannot be kept: it is Secure and did not come by https");
+  CHECK_TEXT(nj_error_message(error), "storing the cookie failed: it is Secure but was not received over https");
   nj_error_free(error);
   nj_cookie_list *list = nj_cookies_list(cookies);
   CHECK(nj_cookie_list_count(list) == 2);
@@ -154,8 +154,8 @@ static void a_forked_child_leaves_its_parents_file_alone(void) {
   pid_t child = fork();
   if (child == 0) {
     nj_error *error = NULL;
-    CHECK(count(cookies) == 1);
-    CHECK(nj_cookies_set(cookies, "http://h/", "child=1; Max-Age=100", NULL) == NJ_OK);
+    CHECK(nj_cookies_list(cookies) == NULL);
+    CHECK(nj_cookies_set(cookies, "http://h/", "child=1; Max-Age=100", NULL) == NJ_FORKED);
     CHECK(nj_cookies_flush(cookies, NULL) == NJ_FORKED);
     CHECK(nj_cookies_open(place("forked.db"), NJ_COOKIES_ALL, &error) == NULL);
     CHECK(nj_error_kind(error) == NJ_FORKED);

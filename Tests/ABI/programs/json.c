@@ -154,7 +154,7 @@ static void tells_path_expected_and_found(void) {
   nj_response_release(res);
 
   res = get("/empty");
-  CHECK_MISMATCH(nj_response_json_int64(res, "/id", &number, &err), "the answer has no body, so no JSON");
+  CHECK_MISMATCH(nj_response_json_int64(res, "/id", &number, &err), "the response has no body, but JSON was expected");
   nj_response_release(res);
   res = get("/html");
   nj_error *err = NULL;
@@ -225,7 +225,7 @@ static void tells_what_the_server_says(void) {
   nj_request *req = nj_request_new("GET", "/problem");
   nj_error *err = NULL;
   CHECK(nj_client_send(client, req, &err) == NULL);
-  CHECK_TEXT(nj_error_message(err), "GET answered 422 Unprocessable: "
+  CHECK_TEXT(nj_error_message(err), "GET returned 422 Unprocessable: "
                                     "\"Not valid: one field (12); title: is empty, all of it\"");
   CHECK_TEXT(nj_error_details_title(err), "Not valid");
   CHECK_TEXT(nj_error_details_detail(err), "one field");
@@ -244,7 +244,7 @@ static void tells_what_the_server_says(void) {
   req = nj_request_new("GET", "/plain");
   err = NULL;
   CHECK(nj_client_send(client, req, &err) == NULL);
-  CHECK_TEXT(nj_error_message(err), "GET answered 500 Broken: \"no JSON\"");
+  CHECK_TEXT(nj_error_message(err), "GET returned 500 Broken: \"no JSON\"");
   CHECK(nj_error_details_title(err) == NULL && nj_error_details_field_count(err) == 0);
   nj_error_free(err);
   nj_request_free(req);

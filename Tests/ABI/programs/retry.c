@@ -29,7 +29,7 @@ static void what_fails_for_a_while_is_repeated(void) {
   CHECK(response != NULL && error == NULL);
   CHECK(nj_response_attempts(response) == 3 && attempt(response) == 3);
   const char *explanation = nj_response_explain(response);
-  CHECK(strstr(explanation, "after attempt 1: server: ") != NULL && strstr(explanation, "tried again after") != NULL);
+  CHECK(strstr(explanation, "after attempt 1: server: ") != NULL && strstr(explanation, "retried after") != NULL);
   CHECK(nj_response_explain(response) == explanation);
   size_t length;
   const char *json = nj_response_explain_json(response, &length);

@@ -56,7 +56,7 @@ static void an_unexpected_status_is_an_error_with_its_answer(void) {
   CHECK(strstr(nj_error_curl(err, false), "/articles/999999'") != NULL);
   nj_error *kept = nj_error_retain(err);
   nj_error_free(err);
-  CHECK_TEXT(nj_error_message(kept), "GET answered 404 Not Found: \"there is no article 999999\"");
+  CHECK_TEXT(nj_error_message(kept), "GET returned 404 Not Found: \"there is no article 999999\"");
   nj_error_free(kept);
 }
 

@@ -99,10 +99,13 @@ import Testing
     @Test func whatNoServerCouldReadIsRefused() throws {
         let cases: [(MultipartForm.Part, String)] = [
             (.init("", "x"), "part 2 of the form, \"\": it has no name; give it one"),
-            (.init("a\0", "x"), "part 2 of the form, \"a\\x0\": its name holds the control character 0x0; remove it"),
+            (
+                .init("a\0", "x"),
+                "part 2 of the form, \"a\\x0\": its name contains the control character 0x0; remove it"
+            ),
             (
                 MultipartFormTests.part { $0.filename = "\u{1B}" },
-                "part 2 of the form, \"a\": its file name holds the control character 0x1b; remove it"
+                "part 2 of the form, \"a\": its file name contains the control character 0x1b; remove it"
             ),
             (
                 MultipartFormTests.part { $0.contentType = "text/plain\r\nX: y" },

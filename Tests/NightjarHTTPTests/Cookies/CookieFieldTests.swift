@@ -21,11 +21,11 @@ import Testing
         }
         #expect(refusal("aB3+/=") == nil)
         #expect(refusal("k", "a=b") == #"the API key's cookie name "a=b" is not a token"#)
-        #expect(refusal("k", prefix: "p") == "an API key in a cookie has no prefix")
+        #expect(refusal("k", prefix: "p") == "an API key in a cookie cannot have a prefix")
         for key in ["a;b", "a b", "a,b", "k\r\n", "ä"] {
             #expect(
                 refusal(key)
-                    == "the API key holds white space, a comma, a semicolon, or what is not visible ASCII, which no cookie has "
+                    == "the API key contains white space, a comma, a semicolon or a non-ASCII character, which a cookie cannot have "
                     + "(RFC 6265 section 4.1.1)")
         }
     }

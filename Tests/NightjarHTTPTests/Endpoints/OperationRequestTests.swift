@@ -230,8 +230,8 @@ import Testing
         let operation = Operation("user", .delete, "/users/{name}")
         let problem =
             value.isEmpty
-            ? "is empty, which leaves out a segment of the path"
-            : "makes a segment of the path . or .., which is another path"
+            ? "is empty, which would remove a segment of the path"
+            : "makes a path segment . or .., which would select another path"
         #expect(
             message(operation, ["name": .string(value)])
                 == "endpoint \"user\": the value of parameter \"name\" \(problem)")

@@ -56,6 +56,6 @@ import Testing
     @Test func whatShouldBeJSONAndIsNotIsTold() throws {
         #expect(
             try check(200, "application/json", "{").hasPrefix(
-                #"the answer of endpoint "article": the answer is not JSON"#))
+                #"the answer of endpoint "article": the response is not JSON"#))
     }
 }

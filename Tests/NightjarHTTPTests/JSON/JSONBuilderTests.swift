@@ -72,9 +72,10 @@ import Testing
         struct Sample: Encodable { var values: [Double] }
         #expect(
             refusal(Sample(values: [1, .nan]))
-                == #"invalid_request: the value cannot be written as JSON: at "/values/1": nan is no number of JSON"#)
+                == #"invalid_request: the value cannot be written as JSON: at "/values/1": JSON cannot represent nan"#)
         #expect(
-            refusal([Int128.max]).hasSuffix(#"at "/0": it has more than 64 bits, which readers of JSON would round"#))
+            refusal([Int128.max]).hasSuffix(
+                #"at "/0": the integer has more than 64 bits and JSON readers would round it"#))
     }
 
     final class Loop: Encodable {

@@ -28,7 +28,7 @@ import Testing
     func refuses(_ pattern: String) {
         let error = #expect(throws: NightjarError.self) { try JSONPattern(pattern) }
         #expect(error?.kind == .invalidArgument)
-        #expect(error?.message.hasPrefix("the pattern \(quoted(pattern)) is none at offset ") == true)
+        #expect(error?.message.hasPrefix("the pattern \(quoted(pattern)) is invalid at offset ") == true)
     }
 
     @Test func whatIsTooLongOrTooNestedIsRefused() {

@@ -43,10 +43,10 @@ import Testing
         ("#/foo", "the JSON Pointer \"#/foo\" must be empty or begin with /, as in \"/items/0\""),
         (
             "/a~2b",
-            "the JSON Pointer \"/a~2b\" has a ~ without 0 or 1 behind it; ~ is written ~0, and / is ~1"
+            "the JSON Pointer \"/a~2b\" has a ~ that is not followed by 0 or 1; write ~ as ~0 and / as ~1"
         ),
-        ("/a~", "the JSON Pointer \"/a~\" has a ~ without 0 or 1 behind it; ~ is written ~0, and / is ~1"),
-        ("/~/0", "the JSON Pointer \"/~/0\" has a ~ without 0 or 1 behind it; ~ is written ~0, and / is ~1"),
+        ("/a~", "the JSON Pointer \"/a~\" has a ~ that is not followed by 0 or 1; write ~ as ~0 and / as ~1"),
+        ("/~/0", "the JSON Pointer \"/~/0\" has a ~ that is not followed by 0 or 1; write ~ as ~0 and / as ~1"),
     ])
     func whatIsNoneIsRefused(_ pointer: String, _ message: String) {
         let error = #expect(throws: NightjarError.self) { try JSONPointer(pointer) }

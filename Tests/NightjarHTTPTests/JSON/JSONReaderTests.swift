@@ -75,7 +75,7 @@ import Testing
         ),
         (
             "9007199254740993.0",
-            "expected an integer from -9223372036854775808 to 9223372036854775807, found a number whose last digits are lost"
+            "expected an integer from -9223372036854775808 to 9223372036854775807, found a number too large to be exact"
         ),
         (#""1""#, "expected an integer, found a string"), ("true", "expected an integer, found a boolean"),
         ("null", "expected an integer, found null"), ("[1]", "expected an integer, found an array"),

@@ -21,9 +21,9 @@ import Testing
             at: "/a")
         #expect(
             schema.notes == [
-                #"the schema at "api.json#/a": "requried" is no keyword; did you mean "required"?"#,
-                #"the schema at "api.json#/a/properties/n": "int" is no type; there are string, integer, number, boolean, array, object, null"#,
-                #"the schema at "api.json#/a/properties/p": the pattern "(" is none at offset 1: missing closing parenthesis"#,
+                #"the schema at "api.json#/a": unknown keyword "requried"; did you mean "required"?"#,
+                #"the schema at "api.json#/a/properties/n": unknown type "int"; allowed are string, integer, number, boolean, array, object, null"#,
+                #"the schema at "api.json#/a/properties/p": the pattern "(" is invalid at offset 1: missing closing parenthesis"#,
                 #"the schema at "api.json#/a/properties/r": "required" must be an array of strings, found a boolean"#,
             ])
         #expect(
@@ -187,7 +187,7 @@ private struct Documents: SchemaSource {
 
     func schema(at place: SchemaPlace, limit: inout Int) throws(NightjarError) -> JSONValue {
         guard let document = documents[place.document], let schema = place.pointer.value(in: document) else {
-            throw NightjarError(.invalidArgument, "there is no schema at \(place)")
+            throw NightjarError(.invalidArgument, "no schema at \(place)")
         }
         return schema
     }

@@ -35,15 +35,15 @@ import Testing
         ),
         (
             #"{"contains": {"type": "string"}}"#, "[1, 2]",
-            #"expected an array with at least 1 of what "contains" wants, found one with 0"#
+            #"expected an array with at least 1 elements that match "contains", found one with 0"#
         ),
         (
             #"{"contains": {"type": "string"}, "maxContains": 1}"#, #"["a", "b"]"#,
-            #"expected an array with at most 1 of what "contains" wants, found one with 2"#
+            #"expected an array with at most 1 elements that match "contains", found one with 2"#
         ),
         (
             #"{"uniqueItems": true}"#, #"[{"a": 1, "b": 2}, 1, {"b": 2.0, "a": 1.0}]"#,
-            "expected an array without equal elements, found one whose elements 0 and 2 are"
+            "expected an array of unique elements, found one whose elements 0 and 2 are equal"
         ),
         (#"{"uniqueItems": true}"#, #"["1", 1, true, null, [1], {"1": 1}, "a", "A"]"#, ""),
         (
@@ -59,7 +59,7 @@ import Testing
         ),
         (
             #"{"patternProperties": {"^n": {"type": "integer"}}, "additionalProperties": false}"#,
-            #"{"n1": 1, "m": "2"}"#, #"at "/m": expected no member of this name, found a string"#
+            #"{"n1": 1, "m": "2"}"#, #"at "/m": expected no member with this name, found a string"#
         ),
         (
             #"{"properties": {"n": {"minimum": 1}}, "patternProperties": {"n": {"maximum": 2}, "^.$": {"type": "integer"}}}"#,
@@ -71,7 +71,7 @@ import Testing
         ),
         (
             #"{"dependentRequired": {"a": ["b"]}, "properties": {"b": {"type": "string"}}}"#, #"{"a": 1}"#,
-            #"at "/b": expected a string, for there is "a", found nothing"#
+            #"at "/b": expected a string because "a" is present, found nothing"#
         ),
         (
             #"{"dependentSchemas": {"a": {"required": ["b"]}}}"#, #"{"a": 1}"#,
@@ -79,7 +79,7 @@ import Testing
         ),
         (
             #"{"allOf": [{"properties": {"a": true}}], "unevaluatedProperties": false}"#, #"{"a": 1, "b": 1}"#,
-            #"at "/b": expected no member of this name, found an integer"#
+            #"at "/b": expected no member with this name, found an integer"#
         ),
         // The same value.
         (
@@ -101,12 +101,12 @@ import Testing
         ),
         (
             #"{"oneOf": [{"minimum": 1}, {"maximum": 5}, {"type": "string"}]}"#, "3",
-            #"expected a value that fits one of the 3 schemas of "oneOf", found one that fits 1, 2"#
+            #"expected a value that matches exactly one of the 3 schemas of "oneOf", found one that matches 1, 2"#
         ),
         (#"{"not": {"type": "string"}}"#, "1", ""),
         (
             #"{"not": {"type": "string"}}"#, #""a""#,
-            #"expected a value that does not fit "not", found a string"#
+            #"expected a value that does not match "not", found a string"#
         ),
         (
             #"{"if": {"type": "string"}, "then": {"minLength": 2}, "else": {"type": "null"}}"#, #""a""#,
@@ -242,7 +242,7 @@ import Testing
         #expect(error?.kind == .decoding)
         #expect(
             error?.message
-                == "the JSON is not as expected: expected at most 8192 schemas within each other, found more")
+                == "the JSON is not as expected: expected at most 8192 nested schemas, found more")
     }
 
     @Test func whatWouldTakeTooLongIsGivenUp() throws {
@@ -253,7 +253,7 @@ import Testing
         let text = String(repeating: "[", count: depth) + "1" + String(repeating: "]", count: depth)
         var checker = JSONSchemaChecker(schema.arena, .any, maximumSteps: 100_000)
         let mismatch = checker.mismatch(of: try JSONValue(parsing: text), schema.root)
-        #expect(mismatch?.expected == "what can be checked in 100000 steps")
+        #expect(mismatch?.expected == "a value that can be checked in 100000 steps")
         #expect(mismatch?.found == "more")
     }
 
@@ -272,7 +272,7 @@ import Testing
         }
         let schema = try JSONSchema(
             parsing: ##"{"$ref":"#/$defs/d0","$defs":{\##(names.joined(separator: ",")),"d40":{"type":"null"}}}"##)
-        #expect(schema.mismatch(in: .null)?.expected == "what can be checked in 1001000 steps")
+        #expect(schema.mismatch(in: .null)?.expected == "a value that can be checked in 1001000 steps")
     }
 
     @Test func aPatternThatExplodesIsGivenUp() throws {

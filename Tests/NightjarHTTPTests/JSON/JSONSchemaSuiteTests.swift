@@ -45,7 +45,7 @@ struct SuiteDocument: SchemaSource {
 
     func schema(at place: SchemaPlace, limit: inout Int) throws(NightjarError) -> JSONValue {
         guard let schema = place.pointer.value(in: root) else {
-            throw NightjarError(.invalidArgument, "there is no schema at \(place)")
+            throw NightjarError(.invalidArgument, "no schema at \(place)")
         }
         return schema
     }

@@ -33,9 +33,9 @@ import Testing
         (#"{"enum": ["a", 1, null]}"#, "1.0", ""), (#"{"enum": ["a", 1, null]}"#, "null", ""),
         (#"{"enum": ["a", 1, null]}"#, #""b""#, #"expected one of "a", 1, null, found "b""#),
         (#"{"enum": [[1], {"a": 1}]}"#, "[1]", ""),
-        (#"{"enum": [[1, 2]]}"#, "[1]", "expected a certain array, found an array"),
+        (#"{"enum": [[1, 2]]}"#, "[1]", "expected a specific array, found an array"),
         (#"{"const": {"a": 1, "b": [2]}}"#, #"{"b": [2.0], "a": 1}"#, ""),
-        (#"{"const": {"a": 1}}"#, #"{"a": 2}"#, "expected a certain object, found an object"),
+        (#"{"const": {"a": 1}}"#, #"{"a": 2}"#, "expected a specific object, found an object"),
         (#"{"const": 9007199254740993}"#, "9007199254740992.0", "expected 9007199254740993, found 9007199254740992.0"),
         (
             #"{"enum": [1,2,3,4,5,6,7,8,9]}"#, "0",
@@ -85,7 +85,7 @@ import Testing
         (#"{"properties": {"a": false}}"#, #"{"a": 1}"#, #"at "/a": expected nothing, found an integer"#),
         (
             #"{"properties": {"a": {}}, "additionalProperties": false}"#, #"{"a": 1, "b/c": 2}"#,
-            #"at "/b~1c": expected no member of this name, found an integer"#
+            #"at "/b~1c": expected no member with this name, found an integer"#
         ),
         (
             #"{"additionalProperties": {"type": "integer"}}"#, #"{"a": 1, "b": null}"#,
@@ -195,70 +195,70 @@ import Testing
     // MARK: Schemas that are refused
 
     @Test(arguments: [
-        ("1", "the schema: a schema is an object, true or false, found an integer"),
+        ("1", "the schema: a schema must be an object, true or false, found an integer"),
         ("{", "the schema is not JSON: the text ends inside an object at line 1 column 2"),
         (
             ##"{"$dynamicRef": "#a"}"##,
-            #"the schema: "$dynamicRef" is not supported; without it other documents would be valid"#
+            #"the schema: "$dynamicRef" is not supported and cannot be ignored"#
         ),
-        (##"{"$ref": "#/$defs/a"}"##, #"the schema has nothing at "/$defs/a""#),
+        (##"{"$ref": "#/$defs/a"}"##, #"the schema has no value at "/$defs/a""#),
         (
             ##"{"items": {"$ref": "#a"}}"##,
-            ##"the schema at "/items": the reference "#a" leads to no "$anchor" of the schema"##
+            ##"the schema at "/items": the reference "#a" does not match any "$anchor" of the schema"##
         ),
         (
             ##"{"$ref": "other.json#/a"}"##,
-            ##"the schema: the reference "other.json#/a" leads out of the schema; only "#/..." does not"##
+            ##"the schema: the reference "other.json#/a" points outside of the schema; references must begin with "#""##
         ),
         (
             ##"{"$ref": "#"}"##,
-            ##"the schema: the reference "#" leads to nothing but more than 64 others"##
+            ##"the schema: the reference "#" passes through more than 64 other references"##
         ),
-        (#"{"oneOf": []}"#, #"the schema: "oneOf" lists no schema"#),
+        (#"{"oneOf": []}"#, #"the schema: "oneOf" is an empty list"#),
         (#"{"allOf": {}}"#, #"the schema: "allOf" must be an array of schemas, found an object"#),
         (
             #"{"properties": {"a": {"items": {"anyOf": []}}}}"#,
-            #"the schema at "/properties/a/items": "anyOf" lists no schema"#
+            #"the schema at "/properties/a/items": "anyOf" is an empty list"#
         ),
         (
             #"{"pattern": "(a"}"#,
-            #"the schema: the pattern "(a" is none at offset 2: missing closing parenthesis"#
+            #"the schema: the pattern "(a" is invalid at offset 2: missing closing parenthesis"#
         ),
         (#"{"multipleOf": 0}"#, #"the schema: "multipleOf" must be a number greater than 0"#),
         (#"{"uniqueItems": 1}"#, #"the schema: "uniqueItems" must be true or false, found an integer"#),
-        (#"{"oneof": []}"#, #"the schema: "oneof" is no keyword; did you mean "oneOf"?"#),
-        (#"{"requried": ["a"]}"#, #"the schema: "requried" is no keyword; did you mean "required"?"#),
+        (#"{"oneof": []}"#, #"the schema: unknown keyword "oneof"; did you mean "oneOf"?"#),
+        (#"{"requried": ["a"]}"#, #"the schema: unknown keyword "requried"; did you mean "required"?"#),
         (
             #"{"title_of_song": {}}"#,
-            #"the schema: "title_of_song" is no keyword; names of members go into "properties""#
+            #"the schema: unknown keyword "title_of_song"; member names go into "properties""#
         ),
         (
             #"{"type": "int"}"#,
-            #"the schema: "int" is no type; there are string, integer, number, boolean, array, object, null"#
+            #"the schema: unknown type "int"; allowed are string, integer, number, boolean, array, object, null"#
         ),
         (
             #"{"type": "strin"}"#,
-            #"the schema: "strin" is no type; there are string, integer, number, boolean, array, object, null"#
+            #"the schema: unknown type "strin"; allowed are string, integer, number, boolean, array, object, null"#
         ),
-        (#"{"type": []}"#, #"the schema: "type" lists no type"#),
+        (#"{"type": []}"#, #"the schema: "type" is an empty list"#),
         (#"{"type": 1}"#, #"the schema: "type" must be an array of strings, found an integer"#),
         (#"{"required": true}"#, #"the schema: "required" must be an array of strings, found a boolean"#),
         (#"{"required": [1]}"#, #"the schema: "required" must be an array of strings, found an integer"#),
         (#"{"properties": []}"#, #"the schema: "properties" must be an object, found an array"#),
         (
             #"{"properties": {"a": "string"}}"#,
-            #"the schema at "/properties/a": a schema is an object, true or false, found a string"#
+            #"the schema at "/properties/a": a schema must be an object, true or false, found a string"#
         ),
-        (#"{"items": [{}]}"#, #"the schema at "/items": a schema is an object, true or false, found an array"#),
+        (#"{"items": [{}]}"#, #"the schema at "/items": a schema must be an object, true or false, found an array"#),
         (#"{"enum": "a"}"#, #"the schema: "enum" must be an array, found a string"#),
-        (#"{"enum": []}"#, #"the schema: "enum" lists no value"#),
-        (#"{"enum": [1], "const": 1}"#, #"the schema: "enum" and "const" both say the value; keep one"#),
+        (#"{"enum": []}"#, #"the schema: "enum" is an empty list"#),
+        (#"{"enum": [1], "const": 1}"#, #"the schema: "enum" and "const" cannot be combined; remove one of them"#),
         (#"{"nullable": 1}"#, #"the schema: "nullable" must be true or false, found an integer"#),
         (#"{"minimum": "1"}"#, #"the schema: "minimum" must be a number, found a string"#),
         (#"{"minLength": -1}"#, #"the schema: "minLength" must be an integer of at least 0"#),
         (#"{"maxItems": 1.5}"#, #"the schema: "maxItems" must be an integer of at least 0"#),
-        (#"{"format": "datetime"}"#, #"the schema: the format "datetime" is not known; did you mean "date-time"?"#),
-        (#"{"format": "url"}"#, #"the schema: the format "url" is not known; did you mean "uri"?"#),
+        (#"{"format": "datetime"}"#, #"the schema: unknown format "datetime"; did you mean "date-time"?"#),
+        (#"{"format": "url"}"#, #"the schema: unknown format "url"; did you mean "uri"?"#),
         (#"{"format": 1}"#, #"the schema: "format" must be a string, found an integer"#),
     ])
     func refuses(_ schema: String, _ message: String) {

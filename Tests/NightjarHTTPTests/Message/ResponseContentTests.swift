@@ -66,15 +66,15 @@ import Testing
             #expect(try empty.decode(Empty.self) == Empty())
             #expect(
                 refusal { try empty.decode(Int.self) }?.message
-                    == "the answer has no body where Int was expected; an optional of it would be nil")
-            #expect(refusal { try empty.json }?.message == "the answer has no body, so no JSON")
+                    == "the response has no body, but Int was expected; use an optional type to accept it")
+            #expect(refusal { try empty.json }?.message == "the response has no body, but JSON was expected")
             try empty.check(JSONSchema(parsing: #"{"type": "object"}"#))
         }
     }
 
     @Test func whatIsNoJSONIsToldWithItsType() throws {
         let page = try response("<html>", type: "text/html")
-        #expect(refusal { try page.json }?.message.hasPrefix("the answer is not JSON: ") == true)
+        #expect(refusal { try page.json }?.message.hasPrefix("the response is not JSON: ") == true)
         #expect(
             refusal { try page.decode(Int?.self) }?.message.hasSuffix(#"(its Content-Type is "text/html")"#) == true)
     }

@@ -46,7 +46,7 @@ struct MockTableTests {
         for _ in 0..<2 { _ = table.choose(try request(.get, "http://x/a"), base: nil) }
         #expect(
             message(table.choose(try request(.get, "http://x/a"), base: nil))
-                == "the route GET /a of the mock has given its 2 answers; add one, or let it repeat them (used_up = \"last\")"
+                == "the mock route GET /a has used up its 2 responses; add one, or set used_up = \"last\" to repeat the last one"
         )
     }
 
@@ -71,24 +71,24 @@ struct MockTableTests {
         let good = "http://x/a?page=1&tag=a&tag=b"
         let json = "{\"n\": 1, \"title\": \"Hi\", \"more\": []}"
         #expect(try say(good, json) == nil)
-        let start = "no route of the mock is for POST http://x/a"
+        let start = "no mock route matches POST http://x/a"
         let nearest = "the nearest is \"make\" (POST /a), but"
         #expect(
             try say("http://x/a?page=2&tag=a&tag=b", json)
-                == "\(start)?page=2&tag=a&tag=b; \(nearest) it wants the query item \"page\" to be \"1\", and it is another"
+                == "\(start)?page=2&tag=a&tag=b; \(nearest) the query item \"page\" must be \"1\" but differs"
         )
         #expect(
             try say("http://x/a?page=1&tag=a&tag=b&debug=1", json)
-                == "\(start)?page=1&tag=a&tag=b&debug=1; \(nearest) it wants the query item \"debug\" not to be there")
+                == "\(start)?page=1&tag=a&tag=b&debug=1; \(nearest) the query item \"debug\" must be absent")
         #expect(
             try say(good, json, [])
-                == "\(start)?page=1&tag=a&tag=b; \(nearest) it wants the header \"X-Key\" and there is none")
+                == "\(start)?page=1&tag=a&tag=b; \(nearest) the header \"X-Key\" is missing")
         #expect(
             try say(good, "{\"title\": \"Ho\", \"n\": 1}")
-                == "\(start)?page=1&tag=a&tag=b; \(nearest) the JSON of its body differs at \"/title\"")
+                == "\(start)?page=1&tag=a&tag=b; \(nearest) its JSON body differs at \"/title\"")
         #expect(
             try say(good, "title=Hi")
-                == "\(start)?page=1&tag=a&tag=b; \(nearest) its body is JSON, and the request's is not")
+                == "\(start)?page=1&tag=a&tag=b; \(nearest) its body is JSON but the request's is not")
     }
 
     @Test func anUnmatchedCallNamesTheNearest() throws {
@@ -97,16 +97,16 @@ struct MockTableTests {
         ])
         #expect(
             message(table.choose(try request(.get, "http://x/articles?key=secret"), base: nil))
-                == "no route of the mock is for GET http://x/articles?key=***; the nearest is GET /articles/{id}, but its "
+                == "no mock route matches GET http://x/articles?key=***; the nearest is GET /articles/{id}, but its "
                 + "path is \"/articles/{id}\"")
         #expect(
             message(table.choose(try request(.delete, "http://x/articles/1"), base: nil))
-                == "no route of the mock is for DELETE http://x/articles/1; the nearest is GET /articles/{id}, but its method "
+                == "no mock route matches DELETE http://x/articles/1; the nearest is GET /articles/{id}, but its method "
                 + "is GET")
         var empty = try MockTable([])
         #expect(
             message(empty.choose(try request(.get, "http://x/"), base: nil))
-                == "no route of the mock is for GET http://x/: it has none; add one, or set passthrough")
+                == "no mock route matches GET http://x/: the mock has no routes; add one, or set passthrough")
     }
 
     @Test func theMockSaysWhatWasNotAsItShouldBe() throws {
@@ -119,7 +119,7 @@ struct MockTableTests {
         _ = table.choose(try request(.get, "http://x/nowhere"), base: nil)
         #expect(
             table.complaint?.message
-                == "the route GET /a was asked once and not 2 times; the route GET /b was never asked; a call had no route"
+                == "the route GET /a was used once instead of 2 times; the route GET /b was never used; a call matched no route"
         )
         #expect(table.calls.map(\.route) == [0, nil])
         table.reset()

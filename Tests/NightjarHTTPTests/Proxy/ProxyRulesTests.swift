@@ -48,7 +48,7 @@ import Testing
             "http://u:se/cret@p",
             "the port is not a number from 1 to 65535; if it is part of a password, encode / ? # @ in it"
         ),
-        ("p\r\nq", "the URL holds the control character 0xd; remove it, or encode it if it is data"),
+        ("p\r\nq", "the URL contains the control character 0xd; remove it, or encode it if it is data"),
     ])
     func refuses(text: String, why: String) throws {
         let error = try #require(throws: NightjarError.self) { try ProxyAddress(text) }

@@ -51,8 +51,8 @@ struct CassettePlayerTests {
         #expect(say(once.play(a)) == "203")
         #expect(
             say(once.play(a))
-                == "the cassette \"c.json\" has played its 2 exchanges for GET http://x/a; record again, or let the last one "
-                + "repeat (repeats = true)")
+                == "the cassette \"c.json\" has already played its 2 exchanges for GET http://x/a; record again, or set "
+                + "repeats = true to repeat the last one")
         #expect(once.useCounts == [1, 0, 1])
         var again = player(exchanges, repeats: true)
         #expect(
@@ -130,11 +130,11 @@ struct CassettePlayerTests {
         let start = "the cassette \"c.json\" has no exchange for"
         #expect(
             say(player.play(try request(.get, "http://x/a?page=2")))
-                == "\(start) GET http://x/a?page=2; the nearest, number 1 (GET http://x/a?page=1), has \"page=1\" in its query, "
-                + "where this has \"page=2\"")
+                == "\(start) GET http://x/a?page=2; the nearest, number 1 (GET http://x/a?page=1), has \"page=1\" in its query "
+                + "instead of \"page=2\"")
         #expect(
             say(player.play(try request(.post, "http://x/a", body: "{\"title\":\"Ho\"}")))
-                == "\(start) POST http://x/a; the nearest, number 2 (POST http://x/a), differs at \"/title\" of its JSON"
+                == "\(start) POST http://x/a; the nearest, number 2 (POST http://x/a), has a different JSON body at \"/title\""
         )
         #expect(
             say(player.play(try request(.get, "http://x/b")))

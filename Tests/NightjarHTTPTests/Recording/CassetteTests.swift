@@ -78,16 +78,16 @@ struct CassetteTests {
         "What is wrong is said, and where",
         arguments: [
             ("[]", "the document must be an object, found an array"),
-            ("{}", "it is no cassette: its format is not \"nightjar-cassette\""),
-            ("{\"format\": \"nightjar-cassette\", \"exchanges\": []}", "it is no cassette: it has no version"),
+            ("{}", "not a cassette: the format is not \"nightjar-cassette\""),
+            ("{\"format\": \"nightjar-cassette\", \"exchanges\": []}", "not a cassette: the version is missing"),
             (
                 "{\"format\": \"nightjar-cassette\", \"version\": 2, \"exchanges\": []}",
-                "it is of version 2 of the format, and this library reads version 1"
+                "unsupported cassette version 2; this library reads version 1"
             ),
             ("{\"format\": \"nightjar-cassette\", \"version\": 1}", "the document has no member \"exchanges\""),
             (
                 "{\"format\": \"nightjar-cassette\", \"version\": 1, \"exchanges\": [], \"excanges\": []}",
-                "the document has a member \"excanges\" that is not known; did you mean \"exchanges\"?"
+                "the document has the unknown member \"excanges\"; did you mean \"exchanges\"?"
             ),
         ])
     func documents(text: String, message: String) {
@@ -105,15 +105,15 @@ struct CassetteTests {
             ),
             (
                 "{\"request\": {\"method\": \"G T\", \"url\": \"http://x/\"}}",
-                "\"exchanges[0].request.method\" is no method"
+                "\"exchanges[0].request.method\" is not a method"
             ),
             (
                 "{\"request\": {\"method\": \"GET\", \"url\": \"/a\"}}",
-                "\"exchanges[0].request.url\" is no absolute URL"
+                "\"exchanges[0].request.url\" is not an absolute URL"
             ),
             (
                 "{\"request\": {\"method\": \"GET\", \"url\": \"http://x/\"}, \"response\": {\"status\": 99}}",
-                "\"exchanges[0].response.status\" is no status from 100 to 999"
+                "\"exchanges[0].response.status\" is not a status from 100 to 999"
             ),
             (
                 "{\"request\": {\"method\": \"GET\", \"url\": \"http://x/\"}, \"response\": {\"status\": 200, \"delay\": -1}}",
@@ -125,7 +125,7 @@ struct CassetteTests {
             ),
             (
                 "{\"request\": {\"method\": \"GET\", \"url\": \"http://x/\"}, \"failure\": {\"kind\": \"boredom\"}}",
-                "\"exchanges[0].failure.kind\" is \"boredom\", which is no kind of error"
+                "\"exchanges[0].failure.kind\" is \"boredom\", which is not an error kind"
             ),
         ])
     func exchanges(text: String, message: String) {

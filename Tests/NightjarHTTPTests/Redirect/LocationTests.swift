@@ -77,19 +77,22 @@ import Testing
         ("ftp://b/x", "the scheme \"ftp\" of its Location is not http or https"),
         ("javascript:alert(1)", "the scheme \"javascript\" of its Location is not http or https"),
         ("localhost:8080/x", "the scheme \"localhost\" of its Location is not http or https"),
-        ("http:g", "its Location has \"http\" without :// behind it"),
-        ("https:/x", "its Location has \"https\" without :// behind it"),
-        ("/a\r\nSet-Cookie: x", "its Location holds the control character 0xd"),
-        ("/a\nb", "its Location holds the control character 0xa"),
-        ("/a\0b", "its Location holds the control character 0x0"),
-        ("/a\tb", "its Location holds the control character 0x9"),
-        ("http://user:secret@b/", "its Location holds a user name or a password, which a server cannot choose for us"),
-        ("//good@b/", "its Location holds a user name or a password, which a server cannot choose for us"),
-        ("http:///x", "its Location is wrong: the URL has no host; write http://host/path"),
-        ("http://b\\c/", "its Location is wrong: \"\\\\\" is not allowed in a host name"),
+        ("http:g", "its Location has \"http\" without :// after it"),
+        ("https:/x", "its Location has \"https\" without :// after it"),
+        ("/a\r\nSet-Cookie: x", "its Location contains the control character 0xd"),
+        ("/a\nb", "its Location contains the control character 0xa"),
+        ("/a\0b", "its Location contains the control character 0x0"),
+        ("/a\tb", "its Location contains the control character 0x9"),
+        (
+            "http://user:secret@b/",
+            "its Location contains a user name or password, which a server must not choose for the client"
+        ),
+        ("//good@b/", "its Location contains a user name or password, which a server must not choose for the client"),
+        ("http:///x", "its Location is invalid: the URL has no host; write http://host/path"),
+        ("http://b\\c/", "its Location is invalid: \"\\\\\" is not allowed in a host name"),
         (
             "http://b:99999/",
-            "its Location is wrong: the port is not a number from 1 to 65535; if it is part of a password, "
+            "its Location is invalid: the port is not a number from 1 to 65535; if it is part of a password, "
                 + "encode / ? # @ in it"
         ),
     ])

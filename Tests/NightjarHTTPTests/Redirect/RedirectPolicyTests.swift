@@ -136,7 +136,7 @@ import Testing
             policy.received(try head(302, "/11"), to: .get, at: try url("http://u:p@a/10"), bodyIsReplayable: true))
         #expect(error.kind == .protocol)
         #expect(
-            error.message == "the redirect cannot be followed: it is number 11, and the limit is 10 ("
+            error.message == "the redirect cannot be followed: it is redirect number 11, but the limit is 10 ("
                 + "GET http://a/0?token=*** -> 302, GET http://a/1?token=*** -> 302, GET http://a/2?token=*** -> 302, "
                 + "GET http://a/3?token=*** -> 302, 1 more, GET http://a/5?token=*** -> 302, "
                 + "GET http://a/6?token=*** -> 302, GET http://a/7?token=*** -> 302, GET http://a/8?token=*** -> 302, "
@@ -165,8 +165,8 @@ import Testing
             policy.received(
                 try head(301, "http://a/?key=k"), to: .get, at: try url("https://a/"), bodyIsReplayable: true))
         #expect(
-            error.message == "the redirect cannot be followed: it leads from https to http, to http://a/?key=***; "
-                + "allow downgrades if that is right (GET https://a/ -> 301)")
+            error.message == "the redirect cannot be followed: it leads from https to http://a/?key=***; "
+                + "allow downgrades if this is intended (GET https://a/ -> 301)")
         var settings = RedirectSettings()
         settings.allowsDowngrade = true
         policy = RedirectPolicy(settings)
@@ -181,7 +181,7 @@ import Testing
         let error = try failure(
             policy.received(try head(302, "/x/../a#top"), to: .get, at: try url("http://a/b"), bodyIsReplayable: true))
         #expect(
-            error.message == "the redirect cannot be followed: it leads back to http://a/a, where the call has been: "
+            error.message == "the redirect cannot be followed: it leads back to http://a/a, which is "
                 + "a loop (GET http://a/a -> 302, GET http://a/b -> 302)")
     }
 
@@ -219,7 +219,7 @@ import Testing
             #expect(hop.wait == .seconds(2) && hop.method == .get)
         }
         let error = try failure(policy.received(polling, to: .get, at: at, bodyIsReplayable: true))
-        #expect(error.message.contains("it is number 11, and the limit is 10"))
+        #expect(error.message.contains("it is redirect number 11, but the limit is 10"))
 
         // An invalid value asks for nothing.
         policy = RedirectPolicy(RedirectSettings())
@@ -260,8 +260,8 @@ import Testing
         #expect(error.kind == .invalidRequest)
         #expect(
             error.message
-                == "the redirect (307) asks for the body again at http://a/b, and a streamed body can be sent "
-                + "only once; give the body as bytes, or send it to that URL (POST http://a/ -> 307)")
+                == "the redirect (307) requires the body to be sent again to http://a/b, but a streamed body can be sent "
+                + "only once; set the body as bytes, or send the request to that URL (POST http://a/ -> 307)")
         policy = RedirectPolicy(RedirectSettings())
         _ = try followed(
             policy.received(try head(303, "/b"), to: .post, at: try url("http://a/"), bodyIsReplayable: false))
@@ -280,7 +280,7 @@ import Testing
         policy = RedirectPolicy(RedirectSettings())
         #expect(
             try failure(policy.received(two, to: .get, at: try url("http://a/"), bodyIsReplayable: true)).message
-                == "the redirect cannot be followed: it has two Locations that differ (GET http://a/ -> 302)")
+                == "the redirect cannot be followed: it has two different Location fields (GET http://a/ -> 302)")
     }
 
     @Test func carriesTheFragment() throws {

@@ -166,8 +166,8 @@ private struct Constant: RandomNumberGenerator {
     }
 
     @Test func aVerdictIsASentence() {
-        #expect("\(RetryPolicy.Verdict.again(after: .milliseconds(500)))" == "tried again after 0.5 s")
+        #expect("\(RetryPolicy.Verdict.again(after: .milliseconds(500)))" == "retried after 0.5 s")
         let stop = RetryPolicy.Verdict.stop(.serverAsksForLongWait(.seconds(61)))
-        #expect("\(stop)" == "not tried again: the server asks for 61.0 s, longer than is waited")
+        #expect("\(stop)" == "not retried: the server asks to wait 61.0 s, which is longer than the maximum wait")
     }
 }

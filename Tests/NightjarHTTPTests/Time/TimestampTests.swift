@@ -88,17 +88,26 @@ import Testing
         ("[-0.5]", .millisecondsSince1970, "1969-12-31T23:59:59.999500Z"),
         (
             "[9223372036854775807]", .millisecondsSince1970,
-            #"at "/0": expected a moment of the years 0 to 9999, found one beyond"#
+            #"at "/0": expected a timestamp in the years 0 to 9999, found one out of range"#
         ),
         (
             "[-9223372036854775808]", .millisecondsSince1970,
-            #"at "/0": expected a moment of the years 0 to 9999, found one beyond"#
+            #"at "/0": expected a timestamp in the years 0 to 9999, found one out of range"#
         ),
-        ("[1e300]", .secondsSince1970, #"at "/0": expected a moment of the years 0 to 9999, found one beyond"#),
-        ("[-1e300]", .millisecondsSince1970, #"at "/0": expected a moment of the years 0 to 9999, found one beyond"#),
+        (
+            "[1e300]", .secondsSince1970,
+            #"at "/0": expected a timestamp in the years 0 to 9999, found one out of range"#
+        ),
+        (
+            "[-1e300]", .millisecondsSince1970,
+            #"at "/0": expected a timestamp in the years 0 to 9999, found one out of range"#
+        ),
         (#"["1709251199"]"#, .secondsSince1970, #"at "/0": expected a number, found a string"#),
         (#"["2024-02-29T23:59:59.5+00:00"]"#, .iso8601, "2024-02-29T23:59:59.500Z"),
-        (#"["yesterday"]"#, .iso8601, #"at "/0": expected a moment like 2024-02-29T23:59:59Z, found another string"#),
+        (
+            #"["yesterday"]"#, .iso8601,
+            #"at "/0": expected a timestamp like 2024-02-29T23:59:59Z, found another string"#
+        ),
         ("[1709251199]", .iso8601, #"at "/0": expected a string, found an integer"#),
     ])
     func everyFormatIsRead(text: String, format: Timestamp.Format, outcome: String) {

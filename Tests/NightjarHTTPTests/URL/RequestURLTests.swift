@@ -50,6 +50,8 @@ import Testing
     @Test(arguments: [
         ("", "no scheme"), ("/path", "no scheme"), ("example.com", "no scheme"), ("example.com:80/", "no scheme"),
         ("://h", "no scheme"), (" http://h", "no scheme"), ("ftp://h/", "\"ftp\" is not http or https"),
+        ("ws://h/", "\"ws\" is not http or https; WebSocket is not supported yet"),
+        ("WSS://h/", "WebSocket is not supported yet"),
         ("file:///etc/passwd", "\"file\" is not"), ("http:/h", "not followed by ://"),
         ("https:h", "not followed by ://"),
         ("http://", "no host"), ("http:///a", "no host"), ("http://:80/", "no host"), ("http://?q", "no host"),

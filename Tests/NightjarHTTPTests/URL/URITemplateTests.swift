@@ -53,29 +53,29 @@ import Testing
     }
 
     @Test(arguments: [
-        ("{", "a { without its }, at character 1"),
-        ("/users/{id", "a { without its }, at character 8"),
-        ("/users/{id,", "a { without its }, at character 8"),
-        ("/users/{?", "a { without its }, at character 8"),
-        ("/users/id}", "a } without its {, at character 10"),
-        ("\u{E9}\u{1F319}}", "a } without its {, at character 3"),
-        ("{}", "no name of a variable before \"}\", at character 2"),
-        ("{?}", "no name of a variable before \"}\", at character 3"),
-        ("{a,}", "no name of a variable before \"}\", at character 4"),
-        ("{,a}", "the operator \",\", which RFC 6570 keeps for later, at character 2"),
-        ("{a,,b}", "no name of a variable before \",\", at character 4"),
-        ("{{a}}", "\"{\", which cannot begin the name of a variable, at character 2"),
-        ("{a b}", "\" \", which cannot be in the name of a variable, at character 3"),
-        ("{a-b}", "\"-\", which cannot be in the name of a variable, at character 3"),
-        ("{caf\u{E9}}", "\"\u{E9}\", which cannot be in the name of a variable, at character 5"),
-        ("{a.}", "a dot at the end of a variable's name, at character 3"),
-        ("{a..b}", "a dot at the end of a variable's name, at character 3"),
-        ("{..a}", "\".\", which cannot begin the name of a variable, at character 3"),
-        ("{a%2}", "\"%\", which cannot be in the name of a variable, at character 3"),
-        ("{=a}", "the operator \"=\", which RFC 6570 keeps for later, at character 2"),
-        ("{|a}", "the operator \"|\", which RFC 6570 keeps for later, at character 2"),
-        ("{a:3}", "the modifier \":\", which is of level 4; 1 to 3 are understood, at character 3"),
-        ("{?a*}", "the modifier \"*\", which is of level 4; 1 to 3 are understood, at character 4"),
+        ("{", "a { without a }, at character 1"),
+        ("/users/{id", "a { without a }, at character 8"),
+        ("/users/{id,", "a { without a }, at character 8"),
+        ("/users/{?", "a { without a }, at character 8"),
+        ("/users/id}", "a } without a {, at character 10"),
+        ("\u{E9}\u{1F319}}", "a } without a {, at character 3"),
+        ("{}", "no variable name before \"}\", at character 2"),
+        ("{?}", "no variable name before \"}\", at character 3"),
+        ("{a,}", "no variable name before \"}\", at character 4"),
+        ("{,a}", "the operator \",\", which RFC 6570 reserves for extensions, at character 2"),
+        ("{a,,b}", "no variable name before \",\", at character 4"),
+        ("{{a}}", "\"{\", which cannot begin a variable name, at character 2"),
+        ("{a b}", "\" \", which is not allowed in a variable name, at character 3"),
+        ("{a-b}", "\"-\", which is not allowed in a variable name, at character 3"),
+        ("{caf\u{E9}}", "\"\u{E9}\", which is not allowed in a variable name, at character 5"),
+        ("{a.}", "a dot at the end of a variable name, at character 3"),
+        ("{a..b}", "a dot at the end of a variable name, at character 3"),
+        ("{..a}", "\".\", which cannot begin a variable name, at character 3"),
+        ("{a%2}", "\"%\", which is not allowed in a variable name, at character 3"),
+        ("{=a}", "the operator \"=\", which RFC 6570 reserves for extensions, at character 2"),
+        ("{|a}", "the operator \"|\", which RFC 6570 reserves for extensions, at character 2"),
+        ("{a:3}", "the modifier \":\", which is level 4 of RFC 6570; only levels 1 to 3 are supported, at character 3"),
+        ("{?a*}", "the modifier \"*\", which is level 4 of RFC 6570; only levels 1 to 3 are supported, at character 4"),
         ("/a\r\nX: {b}", "a control character, at character 3"),
     ])
     func whatIsNoTemplateIsToldWithItsPlace(_ template: String, _ problem: String) {
@@ -112,39 +112,39 @@ import Testing
     }
 
     @Test(arguments: [
-        ("/users/{user_id}", [], "the URL template's variable \"user_id\" has no value; give it one"),
+        ("/users/{user_id}", [], "the URL template's variable \"user_id\" has no value; add one"),
         (
             "/users/{user_id}", [("userid", "7")],
-            "the URL template's variable \"user_id\" has no value; given is \"userid\", did you mean that?"
+            "the URL template's variable \"user_id\" has no value; the values contain \"userid\", did you mean that?"
         ),
         // What has its own place is not what was meant.
         (
             "/{id1}/{id2}", [("id1", "7")],
-            "the URL template's variable \"id2\" has no value; give it one"
+            "the URL template's variable \"id2\" has no value; add one"
         ),
         (
             "/users{?page}", [("pgae", "7")],
             "the URL template has no variable \"pgae\"; did you mean \"page\"?"
         ),
-        ("/users", [("color", "7")], "the URL template has no variable \"color\"; leave its value out"),
-        ("/users/{id}", [("id", "")], "the value of \"id\" is empty, which leaves out a segment of the path"),
-        ("/users{/id}", [("id", "")], "the value of \"id\" is empty, which leaves out a segment of the path"),
-        ("/users/{id}/posts?x", [("id", "")], "the value of \"id\" is empty, which leaves out a segment of the path"),
+        ("/users", [("color", "7")], "the URL template has no variable \"color\"; remove the value"),
+        ("/users/{id}", [("id", "")], "the value of \"id\" is empty, which would remove a segment of the path"),
+        ("/users{/id}", [("id", "")], "the value of \"id\" is empty, which would remove a segment of the path"),
+        ("/users/{id}/posts?x", [("id", "")], "the value of \"id\" is empty, which would remove a segment of the path"),
         (
             "/users/{id}", [("id", "..")],
-            "the value of \"id\" makes a segment of the path . or .., which is another path"
+            "the value of \"id\" makes a path segment . or .., which would select another path"
         ),
         (
             "/users/.{id}", [("id", ".")],
-            "the value of \"id\" makes a segment of the path . or .., which is another path"
+            "the value of \"id\" makes a path segment . or .., which would select another path"
         ),
         (
             "/users/{+id}", [("id", "a/%2e%2E/b")],
-            "the value of \"id\" makes a segment of the path . or .., which is another path"
+            "the value of \"id\" makes a path segment . or .., which would select another path"
         ),
         (
             "/users/{+id}/x", [("id", "a/.")],
-            "the value of \"id\" makes a segment of the path . or .., which is another path"
+            "the value of \"id\" makes a path segment . or .., which would select another path"
         ),
     ])
     func refusesStrictly(_ template: String, _ values: [(String, String)], _ message: String) {

@@ -22,7 +22,7 @@ local sources = {
   revalidated = "from the cache, and the server says that it holds",
 }
 
--- A page that changes. Its fresh version comes to a function, as a task of its own, and the script goes on with the old one.
+-- A page that changes. Its fresh version comes to a function, as a child task, and the script goes on with the old one.
 local function show(res) print(("%-42s %s"):format(res.json.title, sources[res.source])) end
 local article = api:get("/v1/articles/1", {
   on_refresh = function(res, err)

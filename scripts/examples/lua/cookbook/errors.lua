@@ -30,5 +30,5 @@ print((res:curl():gsub("127%.0%.0%.1:%d+", "HOST")))
 --   client	422	false
 --   /title	must not be empty
 --   200	3 attempts	2 decisions
---   at ... s, after attempt 1: server: GET answered 503 Service Unavailable: ...; tried again after ... s
+--   at ... s, after attempt 1: server: GET returned 503 Service Unavailable: ...; retried after ... s
 --   curl ...HOST/v1/flaky?...

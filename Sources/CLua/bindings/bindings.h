@@ -1,0 +1,177 @@
+/* bindings.h - clients, requests, responses and what belongs to them. */
+#ifndef NJL_BINDINGS_H
+#define NJL_BINDINGS_H
+
+#include "core/core.h"
+
+/* batch.c */
+int njl_batch(lua_State *L) NJL_YIELDS;
+
+/* client.c */
+/* Returns the client at index 1. Raises an error if the value is not a client or if the client is closed. */
+njl_client *njl_check_client(lua_State *L) NJL_RAISES;
+/* Returns a number for the userdata at `index`. The number finds the userdata as long as something else keeps it
+ * alive. */
+lua_Integer njl_number(lua_State *L, njl_host *host, int index) NJL_RAISES;
+/* returns false and pushes nothing if the userdata was collected */
+bool njl_push_numbered(lua_State *L, lua_Integer number);
+int njl_answered(lua_State *L, int status, lua_KContext context) NJL_YIELDS; /* the continuation of a call whose wait is over */
+/* Starts the request with the client at index 1 and waits with the reply at index 2, then continues in `then`. The
+ * rest of the stack belongs to the request. The options are at index `options`. */
+int njl_send(lua_State *L, const njl_request *request, int options, lua_KFunction then) NJL_YIELDS;
+int njl_send_request(lua_State *L) NJL_YIELDS; /* api:request: the client is at index 1, the request at index 2 */
+bool njl_client_has_hooks(lua_State *L) NJL_RAISES; /* the client is at index 1 */
+int njl_client_open(lua_State *L) NJL_YIELDS;
+void njl_open_client(lua_State *L) NJL_RAISES;
+
+/* login.c */
+/* Moves the functions in the `auth` option of the table at `options` into the client and the listener. If there are
+ * any, replaces that table by a copy that can be encoded as JSON. */
+void njl_read_login(lua_State *L, int options, int client, njl_listener *listener) NJL_RAISES;
+/* Starts a task for each decision request that has arrived. */
+void njl_ask_logins(lua_State *L, njl_host *host);
+int njl_sign_in(lua_State *L) NJL_RAISES;
+int njl_sign_out(lua_State *L) NJL_YIELDS;
+int njl_log_in(lua_State *L) NJL_YIELDS;
+
+/* mock.c */
+/* Pushes a mock made from the routes in the table at `index`. */
+void njl_mock_push(lua_State *L, njl_host *host, int index) NJL_YIELDS;
+const njl_mock *njl_mock_at(lua_State *L, int index); /* returns NULL if the value is not a mock */
+int njl_mock_open(lua_State *L) NJL_YIELDS;
+/* Replaces the question of a mock on top of the stack by the function that answers it, and pushes its arguments. */
+int njl_mock_push_call(lua_State *L, njl_question *question) NJL_RAISES;
+void njl_open_mock(lua_State *L) NJL_RAISES;
+
+/* errand.c */
+/* Pushes a caller, which makes calls through the hooks of the client at index 1, and returns its number. If the
+ * client has no hooks, pushes nil and returns 0. Each call uses the options at `options`; 0: none. */
+lua_Integer njl_caller_push(lua_State *L, njl_host *host, int options) NJL_RAISES;
+lua_Integer njl_caller_number(lua_State *L, int caller);
+/* Returns whether the running task makes one of the caller's calls, or is a descendant of such a task. */
+bool njl_caller_is_running(lua_State *L, int caller, const njl_host *host);
+/* Raises the error on top of the stack. If a hook of one of the calls of the caller at `caller` has raised an error,
+ * raises that one instead. */
+int njl_caller_raise(lua_State *L, int caller) NJL_RAISES;
+/* Starts a task for each errand that has arrived, and cancels the tasks of calls that are no longer needed. */
+void njl_run_errands(lua_State *L, njl_host *host);
+
+/* limits.c */
+int njl_limits(lua_State *L) NJL_RAISES;
+
+/* cookies.c */
+/* Owns objects lent by Swift during a function that may raise. A userdata. */
+typedef struct njl_loan {
+  njl_cookie_list *list;
+  njl_text *text;
+} njl_loan;
+njl_loan *njl_loan_push(lua_State *L) NJL_RAISES;
+int njl_cookies_push(lua_State *L) NJL_RAISES; /* for the client at index 1; nil if it has no cookie jar */
+void njl_open_cookies(lua_State *L) NJL_RAISES;
+
+/* endpoints.c */
+int njl_endpoints_push(lua_State *L) NJL_RAISES; /* for the client at index 1; always the same object */
+/* of the client at index 1; also pushes the object that owns the catalog */
+const njl_catalog *njl_endpoints_of(lua_State *L) NJL_RAISES;
+int njl_load_openapi(lua_State *L) NJL_YIELDS;
+void njl_open_endpoints(lua_State *L) NJL_RAISES;
+
+/* cache.c */
+int njl_cache_push(lua_State *L) NJL_RAISES; /* for the client at index 1; nil if it has no cache */
+void njl_open_cache(lua_State *L) NJL_RAISES;
+
+/* refresh.c */
+int njl_refreshed(lua_State *L) NJL_YIELDS;
+/* For a finished reply at `index`: starts a task that waits for the revalidated response and calls the reply's
+ * on_refresh function. */
+void njl_hear_of_refresh(lua_State *L, int index) NJL_RAISES;
+
+/* paginate.c */
+int njl_paginate(lua_State *L) NJL_YIELDS;
+
+/* list.c */
+void njl_list_push(lua_State *L, njl_host *host) NJL_RAISES; /* a list of the client at index 1, in the closed state */
+void njl_list_decide_by(lua_State *L, int index) NJL_RAISES; /* pops the `next` function, which decides how the list continues */
+void njl_list_call_by(lua_State *L, int index);                /* pops its caller (errand.c), or nil */
+void njl_list_open(lua_State *L, int index, njl_pages *pages); /* gives the list its pages and their ownership */
+void njl_open_list(lua_State *L) NJL_RAISES;
+
+/* request.c */
+/* Reads the option table at `options` (0: none) into `request`. The pointers in `request` refer to strings and
+ * buffers on this stack: use it before anything is popped. Raises an error that names `function` if an option is
+ * invalid, and also if a file is to be sent and `reads_files` is false. */
+void njl_read_options(lua_State *L, int options, const char *function, bool reads_files, njl_request *request) NJL_YIELDS;
+
+/* The longest time limit, in seconds. */
+#define NJL_MOST_SECONDS 3153600000.0
+
+/* Returns the time limit at `index` in seconds; 0 means none and is also returned for false and infinity. Raises
+ * "FUNCTION: NAME must be ..." if the value is anything else and not between 0 and NJL_MOST_SECONDS. */
+double njl_check_limit(lua_State *L, int index, const char *function, const char *name) NJL_RAISES;
+
+/* Raises an error for the first name in the option table at `options` that is not an option of a call. */
+void njl_check_option_names(lua_State *L, int options, const char *function) NJL_RAISES;
+
+/* error.c */
+void njl_open_error(lua_State *L) NJL_RAISES;
+
+/* response.c */
+int njl_curl(lua_State *L) NJL_RAISES;
+void njl_open_response(lua_State *L) NJL_RAISES;
+
+/* explain.c */
+int njl_explain(lua_State *L) NJL_RAISES;
+int njl_push_earlier(lua_State *L, const njl_outcome *outcome) NJL_RAISES; /* pushes a list of error objects */
+int njl_new_idempotency_key(lua_State *L) NJL_RAISES;
+void njl_open_explain(lua_State *L) NJL_RAISES;
+
+/* stream.c */
+int njl_chunks(lua_State *L) NJL_RAISES;
+int njl_close_response(lua_State *L) NJL_RAISES;
+/* The stack height of the caller of a request whose body is pulled. */
+#define NJL_BODY_TOP 5
+/* Puts the body option at `body`, the last stack slot, in its place, and cancels the call if the caller leaves
+ * early. */
+void njl_guard_body(lua_State *L, njl_wait *wait, int body) NJL_RAISES;
+int njl_pull_body(lua_State *L, njl_wait *wait) NJL_YIELDS; /* asks the body's function for a part and continues to wait */
+
+/* log.c */
+/* Reads the log option of the table at `options`. Pushes its function and returns its level, or returns 0 if there
+ * is none. */
+int njl_read_log(lua_State *L, int options) NJL_RAISES;
+void njl_write_log(lua_State *L, njl_host *host) NJL_RAISES; /* Calls the log functions for the lines that have arrived. */
+
+/* hooks.c */
+/* User values of a client: functions, and the objects for its cookies, cache and endpoints. */
+enum {
+  NJL_CLIENT_LOG = 1,
+  NJL_CLIENT_COOKIES,
+  NJL_CLIENT_CACHE,
+  NJL_CLIENT_BEFORE,
+  NJL_CLIENT_AFTER,
+  NJL_CLIENT_PROVIDERS, /* a list of token functions */
+  NJL_CLIENT_LOGIN_REQUIRED,
+  NJL_CLIENT_ENDPOINTS,
+  NJL_CLIENT_MOCK,
+  NJL_CLIENT_VALUES = NJL_CLIENT_MOCK
+};
+/* Reads the options `before` and `after` of the table at `options` into the client. Returns false if there are none. */
+bool njl_read_hooks(lua_State *L, int options, int client) NJL_RAISES;
+/* Pushes a copy of the options at `options` (0: none), which hooks may change. */
+void njl_push_request(lua_State *L, int options) NJL_RAISES;
+/* Calls `request` between the hooks of the client. The stack contains only the client at index 1 and the request at
+ * index 2. */
+int njl_call_hooked(lua_State *L, lua_CFunction request) NJL_YIELDS;
+int njl_ask_redirect(lua_State *L, njl_reply *reply) NJL_YIELDS; /* calls the function and continues to wait */
+/* Calls the call's progress function. */
+int njl_tell_progress(lua_State *L, njl_reply *reply, const njl_progress *progress) NJL_YIELDS;
+int njl_ask_retry(lua_State *L, njl_reply *reply) NJL_YIELDS;    /* the same for a failed attempt */
+void njl_push_copy(lua_State *L, int table) NJL_RAISES;
+
+/* function.c */
+void njl_push_function(lua_State *L, njl_function *function) NJL_RAISES;
+void njl_push_value(lua_State *L, const njl_value *value) NJL_RAISES;
+
+njl_value njl_value_at(lua_State *L, int index) NJL_RAISES;
+
+#endif

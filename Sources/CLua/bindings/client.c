@@ -1,0 +1,431 @@
+/* client.c - nightjar.client{...} and the methods of clients. */
+#include <math.h>
+#include <string.h>
+
+#include "json/json.h"
+#include "bindings/bindings.h"
+
+/* The first part of a client's userdata. */
+typedef struct client {
+  njl_host *host;
+  njl_client *handle; /* NULL: closed */
+  bool is_shared;     /* owned by the host program, which closes it */
+  bool has_hooks;     /* in its user values */
+} client;
+
+static client *check_client(lua_State *L) {
+  client *self = njl_test(L, 1, NJL_CLIENT);
+  if (self == NULL) {
+    luaL_error(L, "client expected, got %s; call it with a colon, as in api:get(\"/path\")", luaL_typename(L, 1));
+    return NULL;
+  }
+  if (self->handle == NULL) njl_raise(L, NJL_KIND_CLOSED, 0, "the client is closed");
+  return self;
+}
+
+njl_client *njl_check_client(lua_State *L) { return check_client(L)->handle; }
+
+bool njl_client_has_hooks(lua_State *L) { return check_client(L)->has_hooks; }
+
+/* Registry key of a weak table from numbers to userdata. Each userdata holds its functions as user values, so that a
+ * function that refers to its own client can be collected with it. */
+static char numbers_key;
+
+lua_Integer njl_number(lua_State *L, njl_host *host, int index) {
+  index = lua_absindex(L, index);
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &numbers_key) == LUA_TNIL) {
+    lua_pop(L, 1);
+    lua_newtable(L);
+    lua_createtable(L, 0, 1);
+    lua_pushliteral(L, "v");
+    lua_setfield(L, -2, "__mode");
+    lua_setmetatable(L, -2);
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &numbers_key);
+  }
+  lua_pushvalue(L, index);
+  lua_rawseti(L, -2, (lua_Integer)host->listeners + 1);
+  lua_pop(L, 1);
+  host->ask_logins = njl_ask_logins;
+  host->write_log = njl_write_log;
+  return (lua_Integer)++host->listeners;
+}
+
+bool njl_push_numbered(lua_State *L, lua_Integer number) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &numbers_key) == LUA_TTABLE) {
+    int type = lua_rawgeti(L, -1, number);
+    lua_remove(L, -2);
+    if (type == LUA_TUSERDATA) return true;
+  }
+  lua_pop(L, 1);
+  return false;
+}
+
+static client *push_client(lua_State *L, njl_host *host) {
+  client *self = lua_newuserdatauv(L, sizeof *self, NJL_CLIENT_VALUES);
+  *self = (client){.host = host};
+  njl_set_type(L, NJL_CLIENT);
+  njl_own(L);
+  return self;
+}
+
+/* Pushes a copy of the options at `index` that can be encoded as JSON. */
+static void push_without_functions(lua_State *L, int index) {
+  static const char *const functions[] = {"log", "before", "after", "mock", NULL};
+  lua_newtable(L);
+  for (lua_pushnil(L); lua_next(L, index) != 0;) {
+    if (njl_find_name(L, -2, functions) >= 0) {
+      lua_pop(L, 1);
+      continue;
+    }
+    lua_pushvalue(L, -2);
+    lua_insert(L, -2);
+    lua_rawset(L, -4);
+  }
+}
+
+/* Pushes a shallow copy of the table at `index`. */
+static void push_copy(lua_State *L, int index) {
+  lua_newtable(L);
+  for (lua_pushnil(L); lua_next(L, index) != 0;) {
+    lua_pushvalue(L, -2);
+    lua_insert(L, -2);
+    lua_rawset(L, -4);
+  }
+}
+
+/* Replaces infinite timeouts by 0, which means no limit, because JSON has no infinity. Works on a copy of the
+ * options at index 1 and replaces the original by it. */
+static void bound_timeouts(lua_State *L) {
+  static const char *const limits[] = {"connect", "idle", "total"};
+  lua_pushliteral(L, "timeout");
+  int type = lua_rawget(L, 1);
+  bool changes = type == LUA_TNUMBER && lua_tonumber(L, -1) == HUGE_VAL;
+  if (changes) {
+    lua_pop(L, 1);
+    lua_pushinteger(L, 0);
+  } else if (type == LUA_TTABLE) {
+    push_copy(L, lua_gettop(L));
+    for (size_t index = 0; index < sizeof limits / sizeof *limits; index++) {
+      lua_pushstring(L, limits[index]);
+      bool is_infinite = lua_rawget(L, -2) == LUA_TNUMBER && lua_tonumber(L, -1) == HUGE_VAL;
+      lua_pop(L, 1);
+      if (!is_infinite) continue;
+      lua_pushstring(L, limits[index]);
+      lua_pushinteger(L, 0);
+      lua_rawset(L, -3);
+      changes = true;
+    }
+    lua_remove(L, -2);
+  }
+  if (changes) {
+    push_copy(L, 1);
+    lua_pushliteral(L, "timeout");
+    lua_pushvalue(L, -3);
+    lua_rawset(L, -3);
+    lua_replace(L, 1);
+  }
+  lua_pop(L, 1);
+}
+
+/* Reads the option `mock` at index 1 into the listener: an object of nightjar.mock, or routes. The client at index 2
+ * keeps the mock alive. */
+static bool take_mock(lua_State *L, njl_host *host, njl_listener *listener) {
+  if (lua_isnil(L, 1)) return false;
+  lua_pushliteral(L, "mock");
+  int type = lua_rawget(L, 1);
+  if (type == LUA_TNIL) {
+    lua_pop(L, 1);
+    return false;
+  }
+  if (type == LUA_TTABLE) njl_mock_push(L, host, lua_gettop(L));
+  listener->mock = njl_mock_at(L, -1);
+  if (listener->mock == NULL) {
+    luaL_error(L, "client: mock must be a mock or a table of routes, got %s", luaL_typename(L, -1));
+  }
+  lua_setiuservalue(L, 2, NJL_CLIENT_MOCK);
+  lua_settop(L, 2);
+  return true;
+}
+
+/* nightjar.client(options). Without options it returns the client of the host program, if there is one. */
+int njl_client_open(lua_State *L) {
+  if (!lua_isnoneornil(L, 1)) luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  njl_host *host = njl_host_of(L);
+  if (lua_isnil(L, 1) && host->client != NULL) {
+    client *shared = push_client(L, host);
+    shared->handle = host->client;
+    shared->is_shared = true;
+    njl_client_retain(shared->handle);
+    return 1;
+  }
+  if (host->is_sandboxed) {
+    return luaL_error(L, "nightjar.client: %s", host->client == NULL
+                             ? "no client is available here"
+                             : "only the host's client is available here, without options");
+  }
+  client *self = push_client(L, host);
+  njl_listener listener = {.level = lua_isnil(L, 1) ? 0 : njl_read_log(L, 1)};
+  if (listener.level > 0) lua_setiuservalue(L, 2, NJL_CLIENT_LOG);
+  if (!lua_isnil(L, 1)) {
+    self->has_hooks = njl_read_hooks(L, 1, 2);
+    njl_read_login(L, 1, 2, &listener);
+  }
+  bool has_mock = take_mock(L, host, &listener);
+  if (listener.level > 0 || listener.provided_count > 0 || listener.hears_of_logins) {
+    listener.number = njl_number(L, host, 2);
+  }
+  if (listener.level > 0 || self->has_hooks || has_mock) {
+    push_without_functions(L, 1);
+    lua_replace(L, 1);
+  }
+  if (lua_isnil(L, 1)) {
+    lua_pushliteral(L, "{}");
+  } else {
+    bound_timeouts(L);
+    njl_json_encode(L, 1, "options");
+  }
+  njl_bytes options;
+  options.data = lua_tolstring(L, 3, &options.length);
+  njl_reply *reply = njl_error_push(L);
+  self->handle = njl_client_new(options, host->engine, &listener, &reply->wait.call);
+  if (self->handle == NULL) return lua_error(L);
+  lua_pushvalue(L, 2);
+  return 1;
+}
+
+int njl_answered(lua_State *L, int status, lua_KContext context) {
+  (void)status;
+  njl_wait *wait = (njl_wait *)context;
+  if (njl_call_wants_body(wait->call)) return njl_pull_body(L, wait);
+  njl_reply *reply = (njl_reply *)wait;
+  if (reply->asks_redirects && njl_call_hop(wait->call) != 0) return njl_ask_redirect(L, reply);
+  if (reply->asks_retries && njl_call_attempt(wait->call, NULL)) return njl_ask_retry(L, reply);
+  if (reply->hears_of_progress) {
+    njl_progress progress;
+    if (njl_call_progress(wait->call, &progress)) return njl_tell_progress(L, reply, &progress);
+  }
+  if (reply->hears_of_refresh) njl_hear_of_refresh(L, 2);
+  return njl_reply_finish(L, 2);
+}
+
+int njl_send(lua_State *L, const njl_request *request, int options, lua_KFunction then) {
+  client *self = check_client(L);
+  njl_host *host = self->host;
+  luaL_checkstack(L, LUA_MINSTACK, NULL);
+  njl_make_room(L);
+  njl_wait *wait = njl_reply_push(L, host);
+  int reply = lua_gettop(L);
+  if (request->is_streamed) {
+    lua_pushvalue(L, 1);
+    lua_setiuservalue(L, reply, NJL_REPLY_CLIENT);
+  }
+  ((njl_reply *)wait)->top = request->pulls_body ? NJL_BODY_TOP : 2;
+  if (request->asks_redirects) {
+    ((njl_reply *)wait)->asks_redirects = true;
+    lua_getfield(L, options, "on_redirect");
+    lua_setiuservalue(L, reply, NJL_REPLY_REDIRECT);
+  }
+  if (request->asks_retries) {
+    ((njl_reply *)wait)->asks_retries = true;
+    lua_getfield(L, options, "on_retry");
+    lua_setiuservalue(L, reply, NJL_REPLY_RETRY);
+  }
+  if (request->hears_of_refresh) {
+    ((njl_reply *)wait)->hears_of_refresh = true;
+    lua_getfield(L, options, "on_refresh");
+    lua_setiuservalue(L, reply, NJL_REPLY_REFRESH);
+  }
+  if (request->hears_of_progress) {
+    ((njl_reply *)wait)->hears_of_progress = true;
+    lua_getfield(L, options, "on_progress");
+    lua_setiuservalue(L, reply, NJL_REPLY_PROGRESS);
+  }
+  njl_request followed;
+  if (host->follows && njl_is_followed(host)) {
+    followed = *request;
+    followed.is_followed = true;
+    followed.is_bare = false;
+    request = &followed;
+  }
+  njl_outcome *refusal = NULL;
+  wait->call = njl_call_start(host->engine, self->handle, request, wait, &refusal);
+  if (wait->call == NULL) {
+    wait->call = refusal;
+    wait->state = NJL_DONE;
+    return njl_reply_finish(L, reply);
+  }
+  host->calls++;
+  if (request->pulls_body) {
+    lua_getfield(L, options, "body");
+    int body = lua_gettop(L);
+    lua_pushvalue(L, reply);
+    lua_replace(L, 2);
+    njl_guard_body(L, wait, body);
+  } else {
+    lua_pushvalue(L, reply);
+    lua_replace(L, 2);
+    lua_settop(L, 2);
+  }
+  return njl_await(L, wait, then);
+}
+
+static void check_options(lua_State *L, int index, const char *function) {
+  if (lua_isnoneornil(L, index) || lua_istable(L, index)) return;
+  luaL_error(L, "%s: options must be a table, got %s", function, luaL_typename(L, index));
+}
+
+/* api:request{ method = "GET", path = "/articles", ... } */
+static int plain_request(lua_State *L) {
+  client *self = check_client(L);
+  if (!lua_istable(L, 2)) return luaL_error(L, "request: a table expected, got %s", luaL_typename(L, 2));
+  lua_settop(L, 2);
+  njl_request request = {.method = {"GET", 3}};
+  njl_read_options(L, 2, "request", !self->host->is_sandboxed, &request);
+  if (request.endpoint.data != NULL) request.catalog = njl_endpoints_of(L);
+  else if (request.target.data == NULL) return luaL_error(L, "request: path is missing");
+  return njl_send(L, &request, 2, njl_answered);
+}
+
+/* The same for a client with hooks, which receive the request in the form of api:request. */
+static int hooked_verb(lua_State *L, const char *name) {
+  njl_push_request(L, 3);
+  static const char *const given[] = {"method", "path"};
+  for (int index = 0; index < 2; index++) {
+    lua_pushstring(L, given[index]);
+    if (lua_rawget(L, -2) != LUA_TNIL) return luaL_error(L, "%s: %s is not allowed in the options", name, given[index]);
+    lua_pop(L, 1);
+  }
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_setfield(L, -2, "method");
+  lua_pushvalue(L, 2);
+  lua_setfield(L, -2, "path");
+  lua_replace(L, 2);
+  lua_settop(L, 2);
+  return njl_call_hooked(L, plain_request);
+}
+
+/* api:get(path, options). The upvalues are the method and the name for messages. */
+static int verb(lua_State *L) {
+  client *self = check_client(L);
+  const char *name = lua_tostring(L, lua_upvalueindex(2));
+  if (lua_type(L, 2) != LUA_TSTRING) {
+    return luaL_error(L, "%s: path must be a string, got %s", name, luaL_typename(L, 2));
+  }
+  check_options(L, 3, name);
+  lua_settop(L, 3);
+  if (self->has_hooks) return hooked_verb(L, name);
+  njl_request request = {0};
+  request.target.data = lua_tolstring(L, 2, &request.target.length);
+  request.method.data = lua_tolstring(L, lua_upvalueindex(1), &request.method.length);
+  request.is_bare = lua_isnil(L, 3);
+  njl_bytes method = request.method, target = request.target;
+  njl_read_options(L, lua_isnil(L, 3) ? 0 : 3, name, !self->host->is_sandboxed, &request);
+  if (request.method.data != method.data) {
+    return luaL_error(L, "%s: the method is %s; use request for others", name, method.data);
+  }
+  if (request.target.data != target.data) return luaL_error(L, "%s: path must be the first argument, not an option", name);
+  return njl_send(L, &request, 3, njl_answered);
+}
+
+int njl_send_request(lua_State *L) {
+  client *self = check_client(L);
+  if (!self->has_hooks || !lua_istable(L, 2)) return plain_request(L);
+  lua_settop(L, 2);
+  njl_push_request(L, 2);
+  lua_pushliteral(L, "endpoint");
+  bool has_endpoint = lua_rawget(L, 3) != LUA_TNIL;
+  lua_pushliteral(L, "method");
+  if (lua_rawget(L, 3) == LUA_TNIL && !has_endpoint) {
+    lua_pushliteral(L, "GET");
+    lua_setfield(L, 3, "method");
+  }
+  lua_settop(L, 3);
+  lua_replace(L, 2);
+  return njl_call_hooked(L, plain_request);
+}
+
+/* api:close(), also called by <close> and by the collector. Cancels the calls in flight. Closing a closed client
+ * does nothing. */
+static int close(lua_State *L) {
+  client *self = njl_check(L, 1, NJL_CLIENT);
+  njl_client *handle = self->handle;
+  self->handle = NULL;
+  if (handle != NULL && !self->is_shared) njl_client_close(handle);
+  njl_client_release(handle);
+  return 0;
+}
+
+static int describe(lua_State *L) {
+  client *self = njl_check(L, 1, NJL_CLIENT);
+  lua_pushfstring(L, "%s: %p%s", NJL_CLIENT, (void *)self, self->handle == NULL ? " (closed)" : "");
+  return 1;
+}
+
+/* api.cookies: always the same object; nil if the client has no cookie jar. Always nil in a sandbox, because the
+ * cookies belong to the host program and grant its logins. */
+static int push_cookies(lua_State *L) {
+  client *self = check_client(L);
+  if (lua_getiuservalue(L, 1, NJL_CLIENT_COOKIES) != LUA_TNIL) return 1;
+  if (self->host->is_sandboxed) return 1;
+  njl_cookies_push(L);
+  lua_pushvalue(L, -1);
+  lua_setiuservalue(L, 1, NJL_CLIENT_COOKIES);
+  return 1;
+}
+
+/* api.cache: always the same object; nil if the client has no cache. Always nil in a sandbox, because the host
+ * program would use responses that a script stored. */
+static int push_cache(lua_State *L) {
+  client *self = check_client(L);
+  if (lua_getiuservalue(L, 1, NJL_CLIENT_CACHE) != LUA_TNIL) return 1;
+  if (self->host->is_sandboxed) return 1;
+  njl_cache_push(L);
+  lua_pushvalue(L, -1);
+  lua_setiuservalue(L, 1, NJL_CLIENT_CACHE);
+  return 1;
+}
+
+/* api.name. The upvalue is the table of methods. */
+static int field(lua_State *L) {
+  static const char *const names[] = {"get",     "post",    "put",      "patch",  "delete", "head", "request",
+                                      "batch",   "paginate", "sign_in", "sign_out", "log_in", "limits", "close",
+                                      "cookies", "cache",    "endpoints", "load_openapi", NULL};
+  lua_pushvalue(L, 2);
+  if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
+  if (lua_type(L, 2) == LUA_TSTRING && strcmp(lua_tostring(L, 2), "cookies") == 0) return push_cookies(L);
+  if (lua_type(L, 2) == LUA_TSTRING && strcmp(lua_tostring(L, 2), "cache") == 0) return push_cache(L);
+  if (lua_type(L, 2) == LUA_TSTRING && strcmp(lua_tostring(L, 2), "endpoints") == 0) return njl_endpoints_push(L);
+  return njl_unknown_field(L, "client", luaL_tolstring(L, 2, NULL), names);
+}
+
+void njl_open_client(lua_State *L) {
+  static const struct {
+    const char *name, *method;
+  } verbs[] = {{"get", "GET"},     {"post", "POST"},     {"put", "PUT"},
+               {"patch", "PATCH"}, {"delete", "DELETE"}, {"head", "HEAD"}};
+  static const luaL_Reg meta[] = {{"__gc", close}, {"__close", close}, {"__tostring", describe}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"request", njl_send_request},
+                                     {"batch", njl_batch},
+                                     {"paginate", njl_paginate},
+                                     {"close", close},
+                                     {"sign_in", njl_sign_in},
+                                     {"sign_out", njl_sign_out},
+                                     {"log_in", njl_log_in},
+                                     {"limits", njl_limits},
+                                     {"load_openapi", njl_load_openapi},
+                                     {NULL, NULL}};
+  njl_push_metatable(L, NJL_CLIENT, meta);
+  lua_newtable(L);
+  for (size_t index = 0; index < sizeof verbs / sizeof *verbs; index++) {
+    lua_pushstring(L, verbs[index].method);
+    lua_pushstring(L, verbs[index].name);
+    lua_pushcclosure(L, verb, 2);
+    lua_setfield(L, -2, verbs[index].name);
+  }
+  luaL_setfuncs(L, methods, 0);
+  lua_pushcclosure(L, field, 1);
+  lua_setfield(L, -2, "__index");
+  lua_pop(L, 1);
+}

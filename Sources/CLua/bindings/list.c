@@ -1,0 +1,545 @@
+/* list.c - paginated lists, created by api:paginate: iteration over items or pages.
+ *
+ * A list is an object that can be called for the next item, so that a loop can use it directly. Everything that
+ * takes from a list goes through go(): it returns from the current page, else takes the next page, else waits until
+ * the page is loaded. Any number of tasks may take from one list; each item goes to one of them. */
+#include <string.h>
+
+#include "json/json.h"
+#include "bindings/bindings.h"
+
+/* User values of a list: its client, the `next` function, the page whose items are being returned, the waits for the
+ * function's decision (the weak keys of a table), and the caller of its requests if the client has hooks. A script
+ * sees only the function. */
+enum { CLIENT = 1, DECIDE, PAGE, WAITING, CALLER, VALUES = CALLER };
+
+/* A page in a userdata, so that data borrowed from the page stays valid while finalizers run. */
+typedef struct page_box {
+  njl_page *handle; /* NULL: released; when a state closes, boxes are finalized before their lists */
+  /* the number of borrowers; after an error, the count stays above 0 and the page is left to the collector */
+  int readers;
+} page_box;
+
+typedef struct decision decision;
+
+/* A list's userdata. */
+typedef struct list {
+  njl_host *host;
+  njl_pages *handle;  /* NULL: closed */
+  page_box *page;     /* the user value; NULL: none */
+  size_t next;        /* index of the next item of `page` */
+  bool decides;       /* a function decides how the list continues */
+  bool is_hooked;     /* its requests are made by tasks, through the hooks */
+  bool is_decided;    /* the decision after `page` was made */
+  bool is_given;      /* `page` was returned by pages(); a page without items is returned once */
+  decision *deciding; /* the function is running for `page`; NULL: it is not */
+} list;
+
+/* One call of the `next` function, in a userdata whose user value is the list. After the call has ended in any way,
+ * another call may decide. */
+struct decision {
+  list *list;
+  njl_task *task; /* the calling task; only for comparison */
+};
+
+/* The stack of the functions that take from a list. `RESULT` is a table that collects items, `LIMIT` their maximum
+ * or nil, `TURN` the wait or the decision. */
+enum { LIST = 1, RESULT, LIMIT, TURN, TOP = TURN };
+
+/* What the caller takes from the list. */
+typedef enum taking { AN_ITEM, A_PAGE, MANY } taking;
+
+/* The wait of a coroutine for a page. */
+typedef struct turn {
+  njl_wait wait;
+  taking taking;
+} turn;
+
+static int refuse_closed(lua_State *L) { return njl_raise(L, NJL_KIND_CLOSED, 0, "the list is closed"); }
+
+static list *check_list(lua_State *L) {
+  list *self = njl_check(L, LIST, NJL_LIST);
+  if (self->handle == NULL) refuse_closed(L);
+  return self;
+}
+
+static int release_page(lua_State *L) {
+  page_box *box = lua_touserdata(L, 1);
+  njl_page *handle = box->handle;
+  box->handle = NULL;
+  njl_page_release(handle);
+  return 0;
+}
+
+static page_box *push_page_box(lua_State *L) {
+  static const luaL_Reg meta[] = {{"__gc", release_page}, {NULL, NULL}};
+  page_box *box = lua_newuserdatauv(L, sizeof *box, 0);
+  *box = (page_box){0};
+  njl_push_metatable(L, NJL_PAGE, meta);
+  lua_setmetatable(L, -2);
+  njl_own(L);
+  return box;
+}
+
+/* --- Creating a list --- */
+
+void njl_list_push(lua_State *L, njl_host *host) {
+  list *self = lua_newuserdatauv(L, sizeof *self, VALUES);
+  *self = (list){.host = host};
+  njl_set_type(L, NJL_LIST);
+  njl_own(L);
+  lua_pushvalue(L, 1);
+  lua_setiuservalue(L, -2, CLIENT);
+}
+
+static void push_weak_table(lua_State *L) {
+  lua_newtable(L);
+  lua_createtable(L, 0, 1);
+  lua_pushliteral(L, "k");
+  lua_setfield(L, -2, "__mode");
+  lua_setmetatable(L, -2);
+}
+
+void njl_list_decide_by(lua_State *L, int index) {
+  list *self = lua_touserdata(L, index);
+  lua_setiuservalue(L, index, DECIDE);
+  push_weak_table(L);
+  lua_setiuservalue(L, index, WAITING);
+  self->decides = true;
+}
+
+void njl_list_call_by(lua_State *L, int index) {
+  list *self = lua_touserdata(L, index);
+  self->is_hooked = !lua_isnil(L, -1);
+  lua_setiuservalue(L, index, CALLER);
+}
+
+void njl_list_open(lua_State *L, int index, njl_pages *pages) {
+  list *self = lua_touserdata(L, index);
+  self->handle = pages;
+}
+
+/* --- Taking from a list --- */
+
+static int go(lua_State *L, taking taking);
+
+/* Pushes the item at self->next and then advances. Returns false if a finalizer took from the list meanwhile; the
+ * pushed value must then be discarded. */
+static bool push_item(lua_State *L, list *self) {
+  page_box *page = self->page;
+  size_t index = self->next;
+  lua_getiuservalue(L, LIST, PAGE); /* Stays on the stack while it is read. */
+  page->readers++;
+  njl_bytes item = njl_page_item(page->handle, index);
+  njl_json_decode(L, "the item", item.data, item.length);
+  page->readers--;
+  lua_remove(L, -2);
+  if (self->page != page || self->next != index) return false;
+  self->next = index + 1;
+  return true;
+}
+
+/* Pushes the page as { items =, number =, response = }, with the items from `first` on. The table is a copy, so that
+ * changes by a script do not affect the list. */
+static void push_table(lua_State *L, list *self, size_t first) {
+  page_box *box = self->page;
+  lua_getiuservalue(L, LIST, PAGE);
+  int place = lua_gettop(L);
+  box->readers++;
+  njl_page *page = box->handle;
+  size_t count = njl_page_count(page);
+  lua_createtable(L, 0, 3);
+  lua_createtable(L, (int)(count - first), 0);
+  njl_json_push_array_mark(L);
+  lua_setmetatable(L, -2);
+  for (size_t index = first; index < count; index++) {
+    njl_bytes item = njl_page_item(page, index);
+    njl_json_decode(L, "the item", item.data, item.length);
+    lua_rawseti(L, -2, (lua_Integer)(index - first) + 1);
+  }
+  lua_setfield(L, -2, "items");
+  lua_pushinteger(L, (lua_Integer)njl_page_number(page));
+  lua_setfield(L, -2, "number");
+  njl_wait *wait = njl_reply_push(L, NULL);
+  wait->state = NJL_DONE;
+  wait->call = njl_page_response(page);
+  njl_set_type(L, NJL_RESPONSE);
+  lua_setfield(L, -2, "response");
+  njl_response response;
+  if (njl_outcome_response(wait->call, &response)) njl_account(L, response.body.length);
+  box->readers--;
+  lua_remove(L, place);
+}
+
+/* Ends the current decision, successful or not. The waiting tasks check again. */
+static void end_deciding(lua_State *L, list *self) {
+  self->deciding = NULL;
+  if (lua_getiuservalue(L, LIST, WAITING) == LUA_TTABLE) {
+    for (lua_pushnil(L); lua_next(L, -2) != 0;) {
+      njl_wait_end(lua_touserdata(L, -2), NJL_DONE);
+      lua_pop(L, 1);
+      lua_pushvalue(L, -1);
+      lua_pushnil(L);
+      lua_rawset(L, -4);
+    }
+  }
+  lua_pop(L, 1);
+}
+
+/* Releases the page immediately, because the collector does not know how large it is. */
+static void drop_page(lua_State *L, list *self) {
+  page_box *box = self->page;
+  self->page = NULL;
+  self->next = 0;
+  if (box != NULL && box->readers == 0) {
+    njl_page *handle = box->handle;
+    box->handle = NULL;
+    njl_page_release(handle);
+  }
+  lua_pushnil(L);
+  lua_setiuservalue(L, LIST, PAGE);
+  if (self->deciding != NULL) end_deciding(L, self);
+}
+
+static int came(lua_State *L, int status, lua_KContext context) {
+  (void)status;
+  return go(L, ((turn *)context)->taking);
+}
+
+static int await_page(lua_State *L, list *self, taking taking) {
+  lua_Integer caller = 0;
+  if (self->is_hooked) {
+    lua_getiuservalue(L, LIST, CALLER);
+    caller = njl_caller_number(L, -1);
+    if (njl_caller_is_running(L, -1, self->host)) {
+      return luaL_error(L, "paginate: a before or after hook must not take from the list whose page it was called for");
+    }
+    lua_pop(L, 1);
+  }
+  turn *mine = (turn *)njl_wait_push_sized(L, self->host, sizeof *mine);
+  mine->taking = taking;
+  mine->wait.state = NJL_DONE; /* Nobody waits yet. */
+  lua_replace(L, TURN);
+  check_list(L); /* A finalizer may have closed it. */
+  mine->wait.call = njl_pages_await(self->handle, &mine->wait);
+  mine->wait.state = NJL_PENDING;
+  mine->wait.needs_tasks = self->is_hooked;
+  mine->wait.caller = caller;
+  self->host->calls++;
+  return njl_await(L, &mine->wait, came);
+}
+
+/* --- The function that decides --- */
+
+static int end_decision(lua_State *L) {
+  decision *mine = lua_touserdata(L, 1);
+  list *self = mine->list;
+  if (self->deciding != mine) return 0;
+  lua_settop(L, 1);
+  lua_getiuservalue(L, 1, 1);
+  lua_replace(L, LIST);
+  end_deciding(L, self);
+  return 0;
+}
+
+static decision *push_decision(lua_State *L, list *self) {
+  static const luaL_Reg meta[] = {{"__gc", end_decision}, {"__close", end_decision}, {NULL, NULL}};
+  decision *mine = lua_newuserdatauv(L, sizeof *mine, 1);
+  *mine = (decision){.list = self, .task = self->host->current};
+  lua_pushvalue(L, LIST);
+  lua_setiuservalue(L, -2, 1);
+  njl_push_metatable(L, NJL_DECISION, meta);
+  lua_setmetatable(L, -2);
+  njl_own(L);
+  return mine;
+}
+
+/* Waits until the call of the function by another task has ended. */
+static int await_decision(lua_State *L, list *self, taking taking) {
+  if (self->deciding->task == self->host->current) {
+    return luaL_error(L, "paginate: the next function must not take from its own list");
+  }
+  turn *mine = (turn *)njl_wait_push_sized(L, self->host, sizeof *mine);
+  mine->taking = taking;
+  mine->wait.needs_tasks = true;
+  lua_replace(L, TURN);
+  if (self->deciding == NULL) { /* Finalizers have run. */
+    njl_wait_end(&mine->wait, NJL_DONE);
+  } else {
+    lua_getiuservalue(L, LIST, WAITING);
+    lua_pushvalue(L, TURN);
+    lua_pushboolean(L, true);
+    lua_rawset(L, -3);
+    lua_pop(L, 1);
+  }
+  return njl_await(L, &mine->wait, came);
+}
+
+static int cannot_decide(lua_State *L, int answer) {
+  return luaL_error(L, "paginate: next must return nil, a URL or { query = {...} }, got %s", luaL_typename(L, answer));
+}
+
+/* Reads { query = {...} } at `answer`. */
+static void read_query(lua_State *L, int answer, njl_request *request) {
+  static const char *const known[] = {"query", NULL};
+  for (lua_pushnil(L); lua_next(L, answer) != 0; lua_pop(L, 1)) {
+    if (lua_type(L, -2) != LUA_TSTRING) cannot_decide(L, answer);
+    if (njl_find_name(L, -2, known) < 0) njl_unknown_option(L, "paginate: next", "", lua_tostring(L, -2), known);
+  }
+  njl_read_options(L, answer, "paginate: next", false, request);
+}
+
+/* Reads the result of the function on top of the stack. Ignores it if the list has left the page meanwhile. */
+static void take_decision(lua_State *L) {
+  list *self = check_list(L);
+  decision *mine = lua_touserdata(L, TURN);
+  int answer = lua_gettop(L);
+  if (self->deciding == mine) {
+    njl_request request = {0};
+    njl_decision decision = NJL_GO_ON_END;
+    njl_bytes url = {0};
+    switch (lua_type(L, answer)) {
+    case LUA_TNIL: break;
+    case LUA_TSTRING:
+      decision = NJL_GO_ON_URL;
+      url.data = lua_tolstring(L, answer, &url.length);
+      break;
+    case LUA_TTABLE:
+      decision = NJL_GO_ON_QUERY;
+      read_query(L, answer, &request);
+      break;
+    default: cannot_decide(L, answer);
+    }
+    njl_reply *error = njl_error_push(L);
+    if (self->deciding == mine) { /* Finalizers have run. */
+      bool goes_on = njl_pages_go_on(self->handle, decision, request.query, request.query_count, url, &error->wait.call);
+      if (!goes_on) lua_error(L);
+      self->is_decided = true;
+    }
+  }
+  lua_closeslot(L, TURN);
+}
+
+static int decided(lua_State *L, int status, lua_KContext taking) {
+  (void)status;
+  take_decision(L);
+  return go(L, (enum taking)taking);
+}
+
+/* Calls the function for the page, once per page. */
+static void decide(lua_State *L, list *self, taking taking) {
+  decision *mine = push_decision(L, self);
+  lua_replace(L, TURN);
+  /* Finalizers have run. */
+  if (self->page == NULL || self->page->handle == NULL || self->is_decided || self->deciding != NULL) return;
+  self->deciding = mine;
+  lua_toclose(L, TURN);
+  lua_getiuservalue(L, LIST, DECIDE);
+  push_table(L, self, 0);
+  lua_callk(L, 1, 1, (lua_KContext)taking, decided);
+  take_decision(L);
+}
+
+/* --- Returning items and pages --- */
+
+static bool is_full(lua_State *L) {
+  return !lua_isnil(L, LIMIT) && (lua_Integer)lua_rawlen(L, RESULT) >= lua_tointeger(L, LIMIT);
+}
+
+static int go(lua_State *L, taking taking) {
+  for (;;) {
+    lua_settop(L, TOP);
+    list *self = check_list(L);
+    if (taking == MANY && is_full(L)) {
+      lua_pushvalue(L, RESULT);
+      return 1;
+    }
+    page_box *page = self->page;
+    if (page != NULL && page->handle == NULL) return refuse_closed(L);
+    if (page != NULL && !self->is_decided) {
+      if (self->deciding != NULL) return await_decision(L, self, taking);
+      decide(L, self, taking);
+      continue;
+    }
+    size_t count = page == NULL ? 0 : njl_page_count(page->handle);
+    if (taking == A_PAGE && page != NULL && count == 0 && !self->is_given) {
+      push_table(L, self, 0);
+      if (self->page != page || self->is_given) continue; /* A finalizer has taken from it. */
+      self->is_given = true;
+      return 1;
+    }
+    if (self->next < count) {
+      size_t first = self->next;
+      switch (taking) {
+      case AN_ITEM:
+        if (push_item(L, self)) return 1;
+        continue;
+      case A_PAGE:
+        push_table(L, self, first);
+        if (self->page != page || self->next != first) continue; /* A finalizer has taken from it. */
+        self->next = count;
+        return 1;
+      case MANY:
+        if (push_item(L, self)) lua_rawseti(L, RESULT, (lua_Integer)lua_rawlen(L, RESULT) + 1);
+        continue;
+      }
+    }
+    self->is_given = true; /* A caller that takes items skips a page without any. */
+    page_box *box = push_page_box(L);
+    if (self->handle == NULL || self->page != page) continue; /* By a finalizer. */
+    switch (njl_pages_take(self->handle, &box->handle, NULL)) {
+    case NJL_PAGE_READY:
+      drop_page(L, self);
+      lua_setiuservalue(L, LIST, PAGE);
+      self->page = box;
+      self->is_decided = !self->decides;
+      self->is_given = false;
+      continue;
+    case NJL_PAGE_LATER: return await_page(L, self, taking);
+    case NJL_PAGE_END:
+      if (taking == MANY) lua_pushvalue(L, RESULT);
+      else lua_pushnil(L);
+      return 1;
+    case NJL_PAGE_FAILED: break;
+    }
+    njl_reply *error = njl_error_push(L);
+    njl_pages_take(self->handle, &box->handle, &error->wait.call);
+    lua_getiuservalue(L, LIST, CALLER);
+    lua_insert(L, -2);
+    return njl_caller_raise(L, -2);
+  }
+}
+
+/* list() -> the next item; nil at the end */
+static int next_item(lua_State *L) {
+  check_list(L);
+  lua_settop(L, LIST);
+  return go(L, AN_ITEM);
+}
+
+static int next_page(lua_State *L) {
+  lua_settop(L, 0);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  return go(L, A_PAGE);
+}
+
+/* for page in list:pages() do - page.items, page.number, page.response */
+static int each_page(lua_State *L) {
+  check_list(L);
+  lua_settop(L, LIST);
+  lua_pushcclosure(L, next_page, 1);
+  return 1;
+}
+
+static int take_many(lua_State *L) {
+  lua_newtable(L);
+  njl_json_push_array_mark(L);
+  lua_setmetatable(L, -2);
+  lua_insert(L, RESULT);
+  return go(L, MANY);
+}
+
+/* list:take(n) -> a list of the next n items, or fewer at the end */
+static int take(lua_State *L) {
+  check_list(L);
+  lua_Integer count = luaL_checkinteger(L, 2);
+  luaL_argcheck(L, count >= 0, 2, "a non-negative number of items expected");
+  lua_settop(L, 2);
+  return take_many(L);
+}
+
+/* list:collect() -> a list of all remaining items */
+static int collect(lua_State *L) {
+  check_list(L);
+  lua_settop(L, LIST);
+  lua_pushnil(L);
+  return take_many(L);
+}
+
+/* --- Position --- */
+
+static int push_text(lua_State *L, njl_text *text, njl_loan *loan) {
+  loan->text = text;
+  njl_bytes bytes = njl_text_bytes(text);
+  lua_pushlstring(L, bytes.data, bytes.length);
+  return 1;
+}
+
+/* list:state() -> the position after the last returned item, for resume. Also works in a finalizer while a state
+ * closes. */
+static int state(lua_State *L) {
+  check_list(L);
+  njl_loan *loan = njl_loan_push(L);
+  list *self = check_list(L); /* A finalizer may have closed the list. */
+  return push_text(L, njl_pages_state(self->handle, self->next), loan);
+}
+
+/* list:resume(state) -> the list, which continues at that position */
+static int resume(lua_State *L) {
+  list *self = check_list(L);
+  njl_bytes text;
+  text.data = luaL_checklstring(L, 2, &text.length);
+  njl_reply *error = njl_error_push(L);
+  if (!njl_pages_begin(self->handle, text, &error->wait.call)) return lua_error(L);
+  drop_page(L, self);
+  lua_settop(L, LIST);
+  return 1;
+}
+
+/* list:refresh() -> the list, which starts at the beginning again */
+static int refresh(lua_State *L) {
+  list *self = check_list(L);
+  njl_reply *error = njl_error_push(L);
+  if (!njl_pages_begin(self->handle, (njl_bytes){0}, &error->wait.call)) return lua_error(L);
+  drop_page(L, self);
+  lua_settop(L, LIST);
+  return 1;
+}
+
+/* list:close(), also called by <close> and by the collector. Cancels the requests of the list. Closing a closed list
+ * does nothing. */
+static int close(lua_State *L) {
+  list *self = njl_check(L, LIST, NJL_LIST);
+  njl_pages *handle = self->handle;
+  self->handle = NULL;
+  if (self->page != NULL) drop_page(L, self);
+  njl_pages_close(handle);
+  njl_pages_release(handle);
+  return 0;
+}
+
+static int describe(lua_State *L) {
+  list *self = njl_check(L, LIST, NJL_LIST);
+  lua_pushfstring(L, "%s: %p%s", NJL_LIST, (void *)self, self->handle == NULL ? " (closed)" : "");
+  return 1;
+}
+
+/* list.name. The upvalue is the table of methods. */
+static int field(lua_State *L) {
+  static const char *const names[] = {"pages",   "take",  "collect",     "state", "resume",
+                                      "refresh", "close", "explanation", NULL};
+  njl_check(L, LIST, NJL_LIST);
+  lua_pushvalue(L, 2);
+  if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
+  if (lua_type(L, 2) != LUA_TSTRING || strcmp(lua_tostring(L, 2), "explanation") != 0) {
+    return njl_unknown_field(L, "list", luaL_tolstring(L, 2, NULL), names);
+  }
+  list *self = check_list(L);
+  njl_loan *loan = njl_loan_push(L);
+  push_text(L, njl_pages_explanation(self->handle), loan);
+  if (lua_rawlen(L, -1) == 0) lua_pushnil(L);
+  return 1;
+}
+
+void njl_open_list(lua_State *L) {
+  static const luaL_Reg meta[] = {{"__gc", close}, {"__close", close}, {"__call", next_item}, {"__tostring", describe},
+                                  {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"pages", each_page}, {"take", take},       {"collect", collect}, {"state", state},
+                                     {"resume", resume},   {"refresh", refresh}, {"close", close},     {NULL, NULL}};
+  njl_push_metatable(L, NJL_LIST, meta);
+  lua_newtable(L);
+  luaL_setfuncs(L, methods, 0);
+  lua_pushcclosure(L, field, 1);
+  lua_setfield(L, -2, "__index");
+  lua_pop(L, 1);
+}

@@ -1,0 +1,257 @@
+/* mock.c - nightjar.mock{...}: responses in place of servers, optionally from functions of the script.
+ *
+ * A function runs in a task of its own, on the thread that runs the script, when a request comes for its route; it may wait. */
+#include "json/json.h"
+#include "bindings/bindings.h"
+
+typedef struct mock {
+  njl_mock *handle;
+} mock;
+
+/* The user value: a table of the functions by number. */
+enum { FUNCTIONS = 1 };
+
+/* --- Creating a mock --- */
+
+/* Replaces the route on top of the stack by a copy with numbers in place of its functions. The functions go into the
+ * table at `functions`. */
+static void number_functions(lua_State *L, int functions) {
+  njl_push_copy(L, -1);
+  lua_replace(L, -2);
+  lua_pushliteral(L, "answer");
+  if (lua_rawget(L, -2) == LUA_TFUNCTION) {
+    lua_Integer number = (lua_Integer)lua_rawlen(L, functions) + 1;
+    lua_rawseti(L, functions, number);
+    lua_pushliteral(L, "answer");
+    lua_createtable(L, 0, 1);
+    lua_pushinteger(L, number);
+    lua_setfield(L, -2, "function");
+    lua_rawset(L, -3);
+  } else {
+    lua_pop(L, 1);
+  }
+}
+
+/* Pushes the routes at `index`, a list that may also contain options, in a form that can be encoded as JSON. */
+static void push_routes(lua_State *L, int index, int functions) {
+  lua_newtable(L);
+  int result = lua_gettop(L);
+  for (lua_pushnil(L); lua_next(L, index) != 0; lua_pop(L, 1)) {
+    if (lua_type(L, -2) != LUA_TSTRING) continue;
+    lua_pushvalue(L, -2);
+    lua_pushvalue(L, -2);
+    lua_rawset(L, result);
+  }
+  int source = index;
+  lua_pushliteral(L, "routes");
+  if (lua_rawget(L, index) == LUA_TTABLE) source = lua_gettop(L);
+  lua_newtable(L);
+  lua_Integer count = (lua_Integer)lua_rawlen(L, source);
+  for (lua_Integer place = 1; place <= count; place++) {
+    if (lua_rawgeti(L, source, place) == LUA_TTABLE) number_functions(L, functions);
+    lua_rawseti(L, -2, place);
+  }
+  lua_setfield(L, result, "routes");
+  lua_settop(L, result);
+}
+
+void njl_mock_push(lua_State *L, njl_host *host, int index) {
+  index = lua_absindex(L, index);
+  luaL_checkstack(L, LUA_MINSTACK, NULL);
+  mock *self = lua_newuserdatauv(L, sizeof *self, 1);
+  *self = (mock){0};
+  njl_set_type(L, NJL_MOCK);
+  njl_own(L);
+  int place = lua_gettop(L);
+  lua_newtable(L);
+  push_routes(L, index, place + 1);
+  njl_json_encode(L, place + 2, "mock");
+  njl_bytes routes;
+  routes.data = lua_tolstring(L, -1, &routes.length);
+  lua_Integer number = njl_number(L, host, place);
+  njl_reply *error = njl_error_push(L);
+  self->handle = njl_mock_new(routes, host->engine, number, &error->wait.call);
+  if (self->handle == NULL) lua_error(L);
+  lua_pushvalue(L, place + 1);
+  lua_setiuservalue(L, place, FUNCTIONS);
+  lua_settop(L, place);
+}
+
+/* nightjar.mock{ { method =, path =, answer = }, ..., passthrough = } */
+int njl_mock_open(lua_State *L) {
+  njl_host *host = njl_host_of(L);
+  if (host->is_sandboxed) return luaL_error(L, "nightjar.mock: not available in a sandbox");
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  njl_mock_push(L, host, 1);
+  return 1;
+}
+
+const njl_mock *njl_mock_at(lua_State *L, int index) {
+  const mock *self = njl_test(L, index, NJL_MOCK);
+  return self == NULL ? NULL : self->handle;
+}
+
+/* --- Functions of a mock --- */
+
+/* Answers the question at index 2 with the response at index 1. */
+static int deliver(lua_State *L) {
+  njl_question *question = lua_touserdata(L, 2);
+  njl_bytes answer = {0}, body = {0};
+  lua_settop(L, 2);
+  switch (lua_type(L, 1)) {
+  case LUA_TNUMBER: break;
+  case LUA_TTABLE: /* The body may be binary data, which JSON cannot represent. */
+    njl_push_copy(L, 1);
+    lua_pushliteral(L, "body");
+    if (lua_rawget(L, 3) == LUA_TSTRING) {
+      body.data = lua_tolstring(L, 4, &body.length);
+      lua_pushliteral(L, "body");
+      lua_pushliteral(L, "");
+      lua_rawset(L, 3);
+    }
+    lua_settop(L, 4);
+    lua_pushvalue(L, 3);
+    lua_replace(L, 1);
+    break;
+  default: return luaL_error(L, "a mock's function must return a response or a status, got %s", luaL_typename(L, 1));
+  }
+  njl_json_encode(L, 1, "answer");
+  answer.data = lua_tolstring(L, -1, &answer.length);
+  njl_question_answer(question, answer, body);
+  return 0;
+}
+
+static void fail(lua_State *L, njl_question *question) {
+  if (njl_test(L, -1, NJL_ERROR) != NULL) lua_getfield(L, -1, "message");
+  else luaL_tolstring(L, -1, NULL);
+  njl_bytes message;
+  message.data = lua_tolstring(L, -1, &message.length);
+  njl_question_fail(question, message);
+}
+
+static int answered(lua_State *L, int status, lua_KContext context) {
+  njl_question *question = ((njl_task *)context)->question;
+  if (status != LUA_OK && status != LUA_YIELD) {
+    fail(L, question);
+    return 0;
+  }
+  lua_settop(L, 1);
+  lua_pushcfunction(L, deliver);
+  lua_insert(L, 1);
+  lua_pushlightuserdata(L, question);
+  if (lua_pcall(L, 2, 0, 0) != LUA_OK) fail(L, question);
+  return 0;
+}
+
+/* The task's function. Its arguments are the mock's function and its argument. */
+static int answer(lua_State *L) {
+  lua_KContext task = (lua_KContext)njl_host_open(L)->current;
+  return answered(L, lua_pcallk(L, 1, 1, 0, task, answered), task);
+}
+
+int njl_mock_push_call(lua_State *L, njl_question *question) {
+  lua_getiuservalue(L, -1, FUNCTIONS);
+  lua_remove(L, -2);
+  lua_rawgeti(L, -1, njl_question_function(question));
+  lua_remove(L, -2);
+  lua_pushcfunction(L, answer);
+  lua_insert(L, -2);
+  njl_loan *loan = njl_loan_push(L);
+  loan->text = njl_question_request(question);
+  njl_bytes json = njl_text_bytes(loan->text);
+  njl_json_decode(L, "the request", json.data, json.length);
+  lua_replace(L, -2);
+  loan = njl_loan_push(L);
+  loan->text = njl_question_body(question);
+  njl_bytes body = njl_text_bytes(loan->text);
+  lua_pushlstring(L, body.data == NULL ? "" : body.data, body.length);
+  lua_setfield(L, -3, "body");
+  lua_pop(L, 1);
+  return 2;
+}
+
+/* --- Recorded requests --- */
+
+static njl_mock *check_mock(lua_State *L) {
+  mock *self = njl_test(L, 1, NJL_MOCK);
+  if (self == NULL || self->handle == NULL) {
+    luaL_error(L, "mock expected, got %s; call it with a colon, as in mock:calls()", luaL_typename(L, 1));
+    return NULL;
+  }
+  return self->handle;
+}
+
+/* mock:calls([route]) -> the requests received, in order; only those of the named route */
+static int calls(lua_State *L) {
+  njl_mock *handle = check_mock(L);
+  luaL_optstring(L, 2, NULL);
+  lua_settop(L, 2);
+  njl_loan *loan = njl_loan_push(L);
+  loan->text = njl_mock_calls(handle);
+  njl_bytes json = njl_text_bytes(loan->text);
+  njl_json_decode(L, "the calls", json.data, json.length);
+  if (lua_isnil(L, 2)) return 1;
+  lua_newtable(L);
+  lua_Integer kept = 0, count = (lua_Integer)lua_rawlen(L, 4);
+  for (lua_Integer place = 1; place <= count; place++) {
+    lua_rawgeti(L, 4, place);
+    lua_getfield(L, -1, "route");
+    bool is_meant = lua_rawequal(L, -1, 2);
+    lua_pop(L, 1);
+    if (is_meant) lua_rawseti(L, 5, ++kept);
+    else lua_pop(L, 1);
+  }
+  return 1;
+}
+
+/* mock:uses([route]) -> the number of requests of the named route, or of all routes */
+static int uses(lua_State *L) {
+  njl_mock *handle = check_mock(L);
+  njl_bytes name = {0};
+  if (!lua_isnoneornil(L, 2)) name.data = luaL_checklstring(L, 2, &name.length);
+  int64_t count = njl_mock_uses(handle, name);
+  if (count < 0) return luaL_error(L, "the mock has no route \"%s\"", name.data);
+  lua_pushinteger(L, count);
+  return 1;
+}
+
+/* mock:reset() sets all counts to zero and restarts each sequence of responses. */
+static int reset(lua_State *L) {
+  njl_mock_reset(check_mock(L));
+  return 0;
+}
+
+/* mock:verify() raises an error if a route was not called as often as it specifies, or if a request matched no
+ * route. */
+static int verify(lua_State *L) {
+  njl_mock *handle = check_mock(L);
+  njl_reply *error = njl_error_push(L);
+  if (!njl_mock_verify(handle, &error->wait.call)) return lua_error(L);
+  return 0;
+}
+
+static int release(lua_State *L) {
+  mock *self = njl_check(L, 1, NJL_MOCK);
+  njl_mock *handle = self->handle;
+  self->handle = NULL;
+  njl_mock_release(handle);
+  return 0;
+}
+
+static int describe(lua_State *L) {
+  lua_pushfstring(L, "%s: %p", NJL_MOCK, njl_check(L, 1, NJL_MOCK));
+  return 1;
+}
+
+static int unknown(lua_State *L) {
+  static const char *const names[] = {"calls", "uses", "reset", "verify", NULL};
+  return njl_unknown_field(L, "mock", luaL_tolstring(L, 2, NULL), names);
+}
+
+void njl_open_mock(lua_State *L) {
+  static const luaL_Reg methods[] = {
+      {"calls", calls}, {"uses", uses}, {"reset", reset}, {"verify", verify}, {NULL, NULL}};
+  static const luaL_Reg meta[] = {{"__gc", release}, {"__tostring", describe}, {NULL, NULL}};
+  njl_add_type(L, NJL_MOCK, meta, methods, unknown);
+}

@@ -1,0 +1,91 @@
+/* failure.c - replies, which become a response or an error, and how errors are raised. */
+#include <stdarg.h>
+#include <string.h>
+
+#include "core/core.h"
+
+njl_wait *njl_reply_push(lua_State *L, njl_host *host) {
+  njl_reply *reply = lua_newuserdatauv(L, sizeof *reply, NJL_REPLY_VALUES);
+  njl_wait_init(&reply->wait, host);
+  reply->asks_redirects = reply->asks_retries = reply->hears_of_refresh = reply->hears_of_progress = false;
+  reply->place = 0;
+  njl_set_type(L, NJL_REPLY);
+  njl_own(L);
+  return &reply->wait;
+}
+
+int njl_reply_gc(lua_State *L) {
+  njl_reply *reply = lua_touserdata(L, 1);
+  njl_wait_drop(&reply->wait);
+  return 0;
+}
+
+/* The memory that an unread streamed response keeps: the task's window and a connection. */
+enum { STREAM_COST = 256 * 1024 };
+
+void njl_account(lua_State *L, size_t bytes) {
+  enum { SMALL = 16 * 1024, MOST = 1 << 30 };
+  if (bytes < SMALL || !lua_gc(L, LUA_GCISRUNNING)) return;
+  lua_gc(L, LUA_GCSTEP, (int)((bytes < MOST ? bytes : MOST) / 1024));
+}
+
+int njl_reply_finish(lua_State *L, int index) {
+  njl_reply *reply = lua_touserdata(L, index);
+  lua_pushvalue(L, index);
+  njl_response response;
+  if (njl_outcome_response(reply->wait.call, &response)) {
+    njl_set_type(L, NJL_RESPONSE);
+    njl_account(L, response.is_streamed ? STREAM_COST : response.body.length);
+    return 1;
+  }
+  njl_set_type(L, NJL_ERROR);
+  return lua_error(L);
+}
+
+njl_reply *njl_error_push(lua_State *L) {
+  njl_wait *wait = njl_reply_push(L, NULL);
+  wait->state = NJL_DONE;
+  njl_set_type(L, NJL_ERROR);
+  return (njl_reply *)wait;
+}
+
+void njl_push_failure(lua_State *L, njl_kind kind, int phase, const char *message) {
+  njl_reply *reply = njl_error_push(L);
+  reply->wait.call = njl_outcome_failed(kind, phase, (njl_bytes){message, strlen(message)});
+}
+
+int njl_raise(lua_State *L, njl_kind kind, int phase, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  const char *message = lua_pushvfstring(L, format, arguments);
+  va_end(arguments);
+  njl_push_failure(L, kind, phase, message);
+  return lua_error(L);
+}
+
+void njl_number_error(lua_State *L, lua_Integer place) {
+  njl_reply *reply = njl_test(L, -1, NJL_ERROR);
+  if (reply != NULL) {
+    reply->place = place;
+  } else if (lua_type(L, -1) == LUA_TSTRING) {
+    lua_pushfstring(L, NJL_BATCH_PREFIX, (LUAI_UACINT)place);
+    lua_insert(L, -2);
+    lua_concat(L, 2);
+  }
+}
+
+/* --- nightjar.try --- */
+
+static int tried(lua_State *L, int status, lua_KContext context) {
+  (void)context;
+  if (status == LUA_OK || status == LUA_YIELD) return lua_gettop(L);
+  lua_pushnil(L);
+  lua_insert(L, -2);
+  return 2;
+}
+
+/* nightjar.try(f, ...) -> what f returns, or nil and the error */
+int njl_try(lua_State *L) {
+  njl_check_callable(L, 1, "function");
+  return tried(L, lua_pcallk(L, lua_gettop(L) - 1, LUA_MULTRET, 0, 0, tried), 0);
+}

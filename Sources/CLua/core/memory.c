@@ -1,0 +1,143 @@
+/* memory.c - the memory of a script's state: Lua's memory, and memory held for the script outside of Lua. */
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "core/state.h"
+
+struct njl_budget {
+  size_t limit;
+  atomic_size_t inside;  /* bytes counted by the allocator; stored by the thread that runs the script */
+  atomic_size_t outside; /* bytes counted by njl_budget_take */
+  atomic_int owners;
+};
+
+bool njl_open_budget(njl_script *script) {
+  if (script->options.memory == 0) return true;
+  script->budget = calloc(1, sizeof *script->budget);
+  if (script->budget == NULL) return false;
+  script->budget->limit = script->options.memory;
+  atomic_store(&script->budget->owners, 1);
+  return true;
+}
+
+njl_budget *njl_script_budget(njl_script *script) {
+  if (script->budget != NULL) atomic_fetch_add(&script->budget->owners, 1);
+  return script->budget;
+}
+
+void njl_budget_release(njl_budget *budget) {
+  if (budget != NULL && atomic_fetch_sub(&budget->owners, 1) == 1) free(budget);
+}
+
+bool njl_budget_take(njl_budget *budget, size_t bytes) {
+  size_t outside = atomic_load_explicit(&budget->outside, memory_order_relaxed);
+  do {
+    size_t inside = atomic_load_explicit(&budget->inside, memory_order_relaxed);
+    size_t used = inside + outside;
+    if (bytes > budget->limit || used > budget->limit - bytes) return false;
+  } while (!atomic_compare_exchange_weak(&budget->outside, &outside, outside + bytes));
+  return true;
+}
+
+void njl_budget_give(njl_budget *budget, size_t bytes) { atomic_fetch_sub(&budget->outside, bytes); }
+
+static size_t outside(const njl_script *script) {
+  return script->budget == NULL ? 0 : atomic_load_explicit(&script->budget->outside, memory_order_relaxed);
+}
+
+/* Returns the bytes that may still be used. */
+static size_t left(const njl_script *script) {
+  size_t limit = script->options.memory, used = script->memory + outside(script);
+  if (limit == 0) return SIZE_MAX;
+  return limit > used ? limit - used : 0;
+}
+
+static void use(njl_script *script, size_t memory) {
+  script->memory = memory;
+  if (script->budget != NULL) atomic_store_explicit(&script->budget->inside, memory, memory_order_relaxed);
+}
+
+static bool has_room(const njl_script *script, size_t bytes) {
+  if (bytes > left(script)) return false;
+  const njl_script_options *options = &script->options;
+  if (options->allocations == 0 || script->allocations <= options->allocations) return true;
+  return options->failures != 0 && script->allocations - options->allocations > options->failures;
+}
+
+/* Returns the limit of the block pool in bytes: about as much as a young collection frees, and little compared with
+ * the memory limit. */
+size_t njl_most_kept(size_t limit) {
+  enum { MOST = 256 * 1024 };
+  return limit == 0 || limit / 16 > MOST ? MOST : limit / 16;
+}
+
+/* Returns whether a finalizer may allocate beyond the limit. Lua does not call a finalizer again if it runs out of
+ * memory, so its call or response would never be released. The host's finalizers need a few hundred bytes. */
+static bool has_reserve(const njl_script *script, size_t bytes) {
+  enum { RESERVE = 64 * 1024 };
+  size_t limit = script->options.memory != 0 ? script->options.memory : SIZE_MAX - RESERVE;
+  return script->L != NULL && njl_is_finalizing(script->L) && bytes <= RESERVE &&
+         script->memory <= limit + RESERVE - bytes;
+}
+
+/* Checks the limits after large and failed allocations. The time of an instruction that allocates grows with the
+ * allocation, and a failed allocation has run a full collection, but the hook counts only instructions. */
+static void note(njl_script *script, size_t bytes, bool failed) {
+  script->unseen += failed ? LARGE_BLOCK : bytes;
+  if (bytes < LARGE_BLOCK && !failed && script->unseen < 4 * LARGE_BLOCK) return;
+  njl_look_soon(script, script->unseen / BYTES_PER_STEP);
+  script->unseen = 0;
+}
+
+void *njl_allocate(void *context, void *block, size_t old_size, size_t size) {
+  njl_script *script = context;
+  if (block == NULL) old_size = 0; /* Otherwise `old_size` is the kind of the new object. */
+  if (size > old_size) { /* Lua requires that shrinking succeeds. */
+    script->allocations++;
+    bool fits = has_room(script, size - old_size) || has_reserve(script, size - old_size);
+    note(script, size - old_size, !fits);
+    if (!fits) return NULL;
+  }
+  void *moved = njl_blocks_resize(&script->blocks, block, old_size, size);
+  if (moved == NULL && size > 0) return size <= old_size ? block : NULL;
+  use(script, script->memory + size - old_size);
+  if (old_size >= LARGE_BLOCK) script->large -= old_size;
+  if (size >= LARGE_BLOCK) script->large += size;
+  return moved;
+}
+
+/* Returns the script of the state, or NULL if the state is a stock one or has no limit. */
+static njl_script *limited(lua_State *L) {
+  void *context;
+  if (lua_getallocf(L, &context) != njl_allocate) return NULL;
+  njl_script *script = context;
+  return script->options.memory != 0 ? script : NULL;
+}
+
+bool njl_limits_memory(lua_State *L) { return limited(L) != NULL; }
+
+bool njl_charge_memory(lua_State *L, size_t bytes) {
+  njl_script *script = limited(L);
+  if (script == NULL) return true;
+  if (bytes > left(script)) return false;
+  use(script, script->memory + bytes);
+  return true;
+}
+
+void njl_discharge_memory(lua_State *L, size_t bytes) {
+  njl_script *script = limited(L);
+  if (script != NULL) use(script, script->memory - bytes);
+}
+
+size_t njl_memory_left(lua_State *L) {
+  const njl_script *script = limited(L);
+  if (script == NULL) return SIZE_MAX;
+  return left(script);
+}
+
+void njl_make_room(lua_State *L) {
+  const njl_script *script = limited(L);
+  if (script == NULL || !lua_gc(L, LUA_GCISRUNNING)) return;
+  size_t limit = script->options.memory;
+  if (left(script) < limit / 2 && outside(script) > limit / 8) lua_gc(L, LUA_GCCOLLECT);
+}

@@ -1,0 +1,91 @@
+/* names.c - looks up names of fields and options, and suggests similar names for unknown ones. */
+#include <string.h>
+
+#include "core/core.h"
+
+enum { LONGEST = 32 };
+
+size_t njl_edits(const char *a, size_t a_length, const char *b) {
+  size_t b_length = strlen(b);
+  if (a_length > LONGEST || b_length > LONGEST) return LONGEST;
+  size_t rows[3][LONGEST + 1];
+  for (size_t j = 0; j <= b_length; j++) rows[1][j] = j;
+  for (size_t i = 1; i <= a_length; i++) {
+    /* Row i is at index (i + 1) % 3. */
+    size_t *two_ago = rows[(i + 2) % 3], *last = rows[i % 3], *row = rows[(i + 1) % 3];
+    row[0] = i;
+    for (size_t j = 1; j <= b_length; j++) {
+      size_t best = last[j - 1] + (a[i - 1] != b[j - 1]);
+      if (last[j] + 1 < best) best = last[j] + 1;
+      if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && two_ago[j - 2] + 1 < best) {
+        best = two_ago[j - 2] + 1;
+      }
+      row[j] = best;
+    }
+  }
+  return rows[(a_length + 1) % 3][b_length];
+}
+
+const char *njl_nearest(const char *name, size_t length, const char *const names[]) {
+  const char *nearest = NULL;
+  size_t least = length / 3 + 2;
+  for (; *names != NULL; names++) {
+    size_t edits = njl_edits(name, length, *names);
+    if (edits < least) {
+      least = edits;
+      nearest = *names;
+    }
+  }
+  return nearest;
+}
+
+int njl_find_name(lua_State *L, int index, const char *const names[]) {
+  if (lua_type(L, index) != LUA_TSTRING) return -1;
+  size_t length;
+  const char *name = lua_tolstring(L, index, &length);
+  for (int place = 0; names[place] != NULL; place++) {
+    if (strlen(names[place]) == length && memcmp(names[place], name, length) == 0) return place;
+  }
+  return -1;
+}
+
+int njl_unknown_field(lua_State *L, const char *noun, const char *name, const char *const names[]) {
+  const char *nearest = njl_nearest(name, strlen(name), names);
+  if (nearest == NULL) return luaL_error(L, "a %s has no field '%s'", noun, name);
+  return luaL_error(L, "a %s has no field '%s'; did you mean '%s'?", noun, name, nearest);
+}
+
+int njl_unknown_option(lua_State *L, const char *function, const char *prefix, const char *name,
+                       const char *const known[]) {
+  const char *nearest = njl_nearest(name, strlen(name), known);
+  if (nearest == NULL) return luaL_error(L, "%s: unknown option '%s%s'", function, prefix, name);
+  return luaL_error(L, "%s: unknown option '%s%s'; did you mean '%s%s'?", function, prefix, name, prefix, nearest);
+}
+
+void njl_push_field_numbers(lua_State *L, const char *const names[]) {
+  lua_newtable(L);
+  for (int index = 0; names[index] != NULL; index++) {
+    lua_pushinteger(L, index);
+    lua_setfield(L, -2, names[index]);
+  }
+}
+
+unsigned njl_read_flags(lua_State *L, int index, const char *function, const char *const names[], bool *const flags[]) {
+  unsigned given = 0;
+  if (lua_isnoneornil(L, index)) return given;
+  luaL_checktype(L, index, LUA_TTABLE);
+  for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) {
+    const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
+    int option = njl_find_name(L, -2, names);
+    if (option < 0) {
+      njl_unknown_option(L, function, "", name, names);
+    } else if (!lua_isboolean(L, -1)) {
+      luaL_error(L, "%s: option '%s' must be of type boolean, got %s", function, name, luaL_typename(L, -1));
+    } else {
+      *flags[option] = lua_toboolean(L, -1);
+      given |= 1u << option;
+    }
+  }
+  return given;
+}

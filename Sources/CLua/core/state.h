@@ -1,0 +1,45 @@
+/* state.h - a Lua state with limits. script.c creates and runs it, memory.c counts its memory, stopping.c ends its
+ * runs. */
+#ifndef NJL_STATE_H
+#define NJL_STATE_H
+
+#include "core/core.h"
+
+/* State of warn(), as in lua.c. */
+typedef struct njl_warnings {
+  bool are_on;
+  bool continues; /* the next piece continues the current message */
+} njl_warnings;
+
+struct njl_script {
+  lua_State *L;
+  njl_host *host;
+  njl_script_options options;
+  njl_blocks blocks;    /* pooled, not in use */
+  size_t memory;        /* in use */
+  njl_budget *budget;   /* memory in use outside of Lua; NULL: no limit */
+  size_t large;         /* bytes of `memory` in blocks of LARGE_BLOCK bytes and more */
+  size_t unseen;        /* allocated since the last check that the allocator requested */
+  uint64_t allocations; /* number of allocations made */
+  bool has_arguments;   /* the table `arg` was set */
+  int exit_status;      /* returned by the program that ran last */
+  njl_warnings warnings;
+};
+
+/* Bytes. One instruction that copies, compares or searches a block of this size takes about 0.1 ms. */
+#define LARGE_BLOCK ((size_t)1 << 20)
+
+/* Bytes whose copying counts as one instruction. */
+enum { BYTES_PER_STEP = 64 };
+
+/* memory.c */
+bool njl_open_budget(njl_script *script); /* false: out of memory */
+void *njl_allocate(void *script, void *block, size_t old_size, size_t size); /* a lua_Alloc */
+size_t njl_most_kept(size_t limit);
+
+/* stopping.c */
+void njl_watch(njl_script *script, lua_State *L); /* calls the hook every HOOK_STEP instructions */
+/* Counts `steps` and makes the next instruction check the limits. Never raises, so that the allocator can call it. */
+void njl_look_soon(njl_script *script, uint64_t steps);
+
+#endif

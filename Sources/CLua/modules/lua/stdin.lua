@@ -1,0 +1,15 @@
+-- nightjar.stdin: reads standard input while other coroutines of the script run. It reads from the descriptor, so input
+-- that io.read has buffered is not visible here, and vice versa. Use only one of them.
+local nightjar, native = ...
+local reader = native.reader(native.standard_input(), "standard input")
+
+local stdin = {}
+-- nightjar.stdin.line() and nightjar.stdin:line() are the same.
+for _, name in ipairs { "line", "lines", "read", "read_all" } do
+  local method = reader[name]
+  stdin[name] = function(first, ...)
+    if first == stdin then return method(reader, ...) end
+    return method(reader, first, ...)
+  end
+end
+return stdin

@@ -1,0 +1,573 @@
+-- nightjar.testing: a test framework for scripts.
+--
+--   local testing = require "nightjar.testing"
+--   testing.test("lists articles", function(t)
+--     local mock = nightjar.mock { { path = "/articles", answer = { json = { results = { 1, 2 } } } } }
+--     local api = nightjar.client { base_url = "http://api.test", mock = mock }
+--     t:equal(api:get("/articles").json, { results = { 1, 2 } })
+--     mock:verify()
+--   end)
+--   os.exit(testing.run().exit)
+--
+-- In files run by testing.run{ files = {...} }, test, before and after are globals. Other globals and required modules
+-- of a file are removed before the next file runs.
+local nightjar, native = ...
+local misuse, check_options, unended = native.misuse, native.options, native.unended
+local null, spawn, timeout = nightjar.null, nightjar.spawn, nightjar.timeout
+local type, tostring, tonumber, pairs, ipairs, next, select = type, tostring, tonumber, pairs, ipairs, next, select
+local error, pcall, xpcall, setmetatable, getmetatable, rawequal = error, pcall, xpcall, setmetatable, getmetatable, rawequal
+local find, format, gsub, match, rep, sub = string.find, string.format, string.gsub, string.match, string.rep, string.sub
+local concat, insert, remove, sort, pack, unpack = table.concat, table.insert, table.remove, table.sort, table.pack, table.unpack
+local math_type, abs = math.type, math.abs
+local traceback = debug and debug.traceback or function(message) return message end
+local getinfo = debug and debug.getinfo
+local loadfile, stdout = loadfile, io and io.stdout
+local loaded = package and package.loaded
+local globals = _G
+
+local testing = { clock = native.clock }
+
+-- The default time limit of a test, in seconds.
+local LIMIT = 60
+-- The maximum number of differences shown for a failure, and the maximum length of a value in it, in bytes.
+local MOST_DIFFERENCES, LONGEST_VALUE = 10, 200
+-- The maximum depth to which tables are compared.
+local DEEPEST = 200
+
+local function now() return nightjar.time and nightjar.time.monotonic and nightjar.time.monotonic() or os.clock() end
+
+-- --- Values ---
+
+local function show(value)
+  local text
+  if type(value) == "string" then
+    text = gsub(format("%q", value), "\\\n", "\\n")
+  elseif type(value) == "table" then
+    local parts, count = {}, 0
+    for _ in pairs(value) do count = count + 1 end
+    if count == 0 then return "{}" end
+    if count == #value then return format("a list of %d", count) end
+    for key in pairs(value) do parts[#parts + 1] = tostring(key) end
+    sort(parts)
+    text = "a table with " .. concat(parts, ", ")
+  elseif rawequal(value, null) then
+    return "null"
+  else
+    text = tostring(value)
+  end
+  return #text > LONGEST_VALUE and sub(text, 1, LONGEST_VALUE) .. "..." or text
+end
+
+local function place(path, key)
+  if type(key) == "string" and find(key, "^[%a_][%w_]*$") then return path .. "." .. key end
+  return path .. "[" .. show(key) .. "]"
+end
+
+-- Adds the differences to the list. `seen` contains the pairs that are being compared at outer levels.
+local function compare(got, expected, path, differences, seen, depth)
+  if rawequal(got, expected) or got == expected or got ~= got and expected ~= expected then return end
+  if #differences > MOST_DIFFERENCES then return end
+  if type(got) ~= "table" or type(expected) ~= "table" then
+    differences[#differences + 1] = { path, show(got), show(expected) }
+    return
+  end
+  if depth > DEEPEST or seen[got] == expected then return end
+  seen[got] = expected
+  local keys = {}
+  for key in pairs(expected) do keys[#keys + 1] = key end
+  for key in pairs(got) do
+    if expected[key] == nil then keys[#keys + 1] = key end
+  end
+  sort(keys, function(a, b)
+    if type(a) == type(b) and (type(a) == "number" or type(a) == "string") then return a < b end
+    return tostring(a) < tostring(b)
+  end)
+  for _, key in ipairs(keys) do
+    local here = place(path, key)
+    if got[key] == nil then
+      differences[#differences + 1] = { here, "nothing", show(expected[key]) }
+    elseif expected[key] == nil then
+      differences[#differences + 1] = { here, show(got[key]), "nothing" }
+    else
+      compare(got[key], expected[key], here, differences, seen, depth + 1)
+    end
+    if #differences > MOST_DIFFERENCES then break end
+  end
+  seen[got] = nil
+end
+
+local function differences_of(got, expected)
+  local differences = {}
+  compare(got, expected, "", differences, {}, 0)
+  if #differences == 0 then return nil end
+  local lines = {}
+  for index, difference in ipairs(differences) do
+    if index > MOST_DIFFERENCES then
+      lines[index] = "and more"
+      break
+    end
+    local path, was, wanted = difference[1], difference[2], difference[3]
+    lines[index] = format("%sgot %s, expected %s", path == "" and "" or "at " .. path .. ": ", was, wanted)
+  end
+  return concat(lines, "\n")
+end
+
+-- --- The test object ---
+
+local Test = {}
+Test.__index = function(_, name)
+  if Test[name] ~= nil then return Test[name] end
+  misuse(format("a test has no %q; it has equal, truthy, falsy, raises, matches, near, fail, skip, test, cleanup, replay and name",
+    tostring(name)))
+end
+
+-- The error that assertions raise, to distinguish it from other errors.
+local Failure = { __tostring = function(failure) return failure.message end }
+local Skip = {}
+
+-- Returns the innermost position outside of this module.
+local function where()
+  if not getinfo then return "" end
+  for level = 3, 60 do
+    local info = getinfo(level, "Sl")
+    if not info then return "" end
+    if info.currentline > 0 and sub(info.source, 1, 10) ~= "=nightjar." then
+      return format("%s:%d: ", info.short_src, info.currentline), info.currentline
+    end
+  end
+  return ""
+end
+
+local function fail(message, note)
+  local at, line = where()
+  if note ~= nil then message = tostring(note) .. ": " .. message end
+  error(setmetatable({ message = at .. message, line = line }, Failure), 0)
+end
+
+-- t:equal(got, expected): the same value; tables are compared by content.
+function Test.equal(_, got, expected, note)
+  local differences = differences_of(got, expected)
+  if differences then fail(differences, note) end
+end
+
+function Test.truthy(_, value, note)
+  if not value then fail(format("got %s, expected a true value", show(value)), note) end
+  return value
+end
+
+function Test.falsy(_, value, note)
+  if value then fail(format("got %s, expected nil or false", show(value)), note) end
+end
+
+-- t:matches(text, pattern) -> the captures of the pattern
+function Test.matches(_, text, pattern, note)
+  if type(text) ~= "string" then fail(format("got %s, expected a string matching %s", show(text), show(pattern)), note) end
+  local captures = pack(match(text, pattern))
+  if captures[1] == nil then fail(format("got %s, expected a string matching %s", show(text), show(pattern)), note) end
+  return unpack(captures, 1, captures.n)
+end
+
+-- t:near(got, expected, tolerance): the numbers differ by at most the tolerance, by default a millionth of the expected
+-- number.
+function Test.near(_, got, expected, tolerance, note)
+  if type(got) ~= "number" then fail(format("got %s, expected a number near %s", show(got), show(expected)), note) end
+  tolerance = tolerance or abs(expected) * 1e-6
+  if not (abs(got - expected) <= tolerance) then
+    fail(format("got %s, expected %s within a tolerance of %s", show(got), show(expected), show(tolerance)), note)
+  end
+end
+
+-- t:raises(expected, f, ...) -> the error. `expected` is a kind ("timeout"), a pattern for the message, a table of
+-- fields ({ kind =, status = }), or nil for any error.
+function Test.raises(_, expected, f, ...)
+  local result = pack(pcall(f, ...))
+  if result[1] then
+    fail(format("no error was raised, expected %s", expected == nil and "an error" or show(expected)))
+  end
+  local err = result[2]
+  local is_object = type(err) == "userdata" and pcall(function() return err.kind end)
+  if type(expected) == "string" then
+    if is_object and err.kind == expected then return err end
+    local message = is_object and err.message or tostring(err)
+    if not find(message, expected) then
+      fail(format("got the error %s, expected %s", show((is_object and err.kind .. ": " or "") .. message), show(expected)))
+    end
+  elseif type(expected) == "table" then
+    for key, value in pairs(expected) do
+      local ok, got = pcall(function() return err[key] end)
+      local differences = differences_of(ok and got or nil, value)
+      if differences then fail(format("in the error %s: %s: %s", show(tostring(err)), tostring(key), differences)) end
+    end
+  elseif expected ~= nil then
+    misuse "raises: a kind, a pattern or a table of fields expected"
+  end
+  return err
+end
+
+function Test.fail(_, message) fail(message == nil and "failed" or tostring(message)) end
+
+-- t:skip(reason) ends the test, which counts as neither passed nor failed.
+function Test.skip(_, reason) error(setmetatable({ reason = reason and tostring(reason) }, Skip), 0) end
+
+-- t:cleanup(f, ...): f is called when the test has ended, with any result. Cleanups run in reverse order.
+function Test.cleanup(t, f, ...)
+  if type(f) ~= "function" then misuse(format("cleanup: a function expected, got %s", type(f))) end
+  insert(t.cleanups, pack(f, ...))
+end
+
+-- --- Replaying ---
+
+-- Returns the auth options without a credential store or browser login. A login that had tokens when it was recorded
+-- gets placeholder tokens.
+local function replayed_auth(auth)
+  if type(auth) ~= "table" then return auth end
+  local copy = {}
+  for key, value in next, auth do copy[key] = value end
+  if type(copy.schemes) == "table" then
+    local schemes = {}
+    for name, scheme in next, copy.schemes do schemes[name] = replayed_auth(scheme) end
+    copy.schemes = schemes
+  end
+  if copy.store ~= nil or copy.grant == "authorization_code" then
+    copy.store = nil
+    if (copy.type == "oauth2" or copy.type == "login") and copy.access_token == nil then
+      copy.access_token = "scrubbed-0"
+      if copy.grant ~= "client_credentials" and copy.refresh_token == nil then copy.refresh_token = "scrubbed-0" end
+    end
+  end
+  return copy
+end
+
+-- Returns the options for a client that replays the file, sends nothing to the network and leaves nothing on disk.
+local function replayed(options, file)
+  local copy = {}
+  for key, value in next, options do copy[key] = value end
+  copy.cassette = { file = file, mode = "replay" }
+  copy.auth = replayed_auth(copy.auth)
+  copy.tls, copy.proxy = nil, nil
+  if type(copy.cookies) == "table" then
+    copy.cookies = { policy = copy.cookies.policy, keep_session = copy.cookies.keep_session }
+    if next(copy.cookies) == nil then copy.cookies = true end
+  end
+  if type(copy.cache) == "table" then
+    copy.cache = { memory = copy.cache.memory, policy = copy.cache.policy }
+    if next(copy.cache) == nil then copy.cache = true end
+  end
+  return copy
+end
+
+-- t:replay(file, ...): clients created from now until the end of the test replay these cassettes, one each, in this
+-- order. Paths are relative to the test file.
+function Test.replay(t, ...)
+  local files, made = pack(...), 0
+  local folder = t.result.file and match(t.result.file, "^.*/") or ""
+  for index = 1, files.n do
+    if type(files[index]) ~= "string" then misuse(format("replay: a path expected, got %s", type(files[index]))) end
+    if sub(files[index], 1, 1) ~= "/" then files[index] = folder .. files[index] end
+  end
+  local make = nightjar.client
+  nightjar.client = function(options)
+    if options == nil then options = {} end
+    -- The client already replaces the network.
+    if type(options) ~= "table" or options.mock ~= nil or options.cassette ~= nil then return make(options) end
+    made = made + 1
+    if made > files.n then
+      fail(format("client %d has no cassette; replay has only %d", made, files.n))
+    end
+    return make(replayed(options, files[made]))
+  end
+  t:cleanup(function() nightjar.client = make end)
+end
+
+-- --- Running a test ---
+
+local run_body
+
+-- t:test(name, f): a nested test. If it fails, this test fails.
+function Test.test(t, name, f)
+  if type(name) ~= "string" then misuse(format("test: a name expected, got %s", type(name))) end
+  if type(f) ~= "function" then misuse(format("test: a function expected, got %s", type(f))) end
+  local result = { name = t.name .. " > " .. name, file = t.result.file }
+  local began = now()
+  local child = run_body(result, f)
+  result.duration = now() - began
+  insert(t.results, result)
+  for _, other in ipairs(child.results) do insert(t.results, other) end
+  if result.status == "failed" then t.failures = t.failures + 1 end
+  return result.status ~= "failed"
+end
+
+local function note_failure(result, err)
+  if getmetatable(err) == Skip then
+    if result.status == nil then result.status, result.reason = "skipped", err.reason end
+    return
+  end
+  local message = tostring(err)
+  if result.status == "failed" then
+    result.message = result.message .. "\n" .. message
+    return
+  end
+  result.status, result.message = "failed", message
+  result.line = type(err) == "table" and err.line or tonumber(match(message, "^[^\n]-:(%d+): "))
+end
+
+-- Calls f and records its error. The traceback is taken where the error is raised.
+local function guarded(result, f, ...)
+  local function handler(err)
+    if getmetatable(err) ~= Skip and getmetatable(err) ~= Failure and not result.traceback then
+      -- Removes the levels below the test.
+      result.traceback = gsub(gsub(traceback("", 2), "^%s+", ""), "\n%s*nightjar%.testing:.*$", "")
+    end
+    return err
+  end
+  local ok, err = xpcall(f, handler, ...)
+  if not ok then note_failure(result, err) end
+  return ok
+end
+
+function run_body(result, f)
+  local t = setmetatable({ name = result.name, cleanups = {}, results = {}, failures = 0, result = result }, Test)
+  do
+    -- Cleanups also run if the test is stopped and its coroutine closed.
+    local cleaner <close> = setmetatable({}, {
+      __close = function()
+        while #t.cleanups > 0 do
+          local cleanup = remove(t.cleanups)
+          guarded(result, unpack(cleanup, 1, cleanup.n))
+        end
+      end,
+    })
+    guarded(result, f, t)
+  end
+  if t.failures > 0 then
+    note_failure(result, format("%d nested tests failed", t.failures))
+  end
+  result.status = result.status or "passed"
+  return t
+end
+
+-- Runs the test in a task of its own, so that it can be stopped and tasks that it leaves running are detected.
+local function run_test(suite, entry, limit, results)
+  local result = { name = entry.name, file = suite.file, line = nil }
+  insert(results, result)
+  local began, is_over, t = now(), false, nil
+  local task
+  task = spawn(function()
+    t = run_body(result, function(t)
+      for _, hook in ipairs(suite.before) do hook(t) end
+      -- Cleanups run in reverse order, so these run after all of the test's.
+      for index = 1, #suite.after do t:cleanup(suite.after[index], t) end
+      entry.f(t)
+    end)
+    is_over = true
+    local left = unended and unended() or 0
+    if left > 0 then
+      note_failure(result, format("%d %s still running at the end of the test; join or cancel spawned tasks",
+        left, left == 1 and "task was" or "tasks were"))
+      task:cancel()
+    end
+  end)
+  local ok, err = pcall(timeout, limit, function() task:join() end)
+  if not ok and not is_over then
+    task:cancel()
+    pcall(task.join, task)
+    result.status = nil
+    local is_late = type(err) == "userdata" and err.kind == "timeout"
+    note_failure(result, is_late and format("the test exceeded its time limit of %g seconds", limit) or tostring(err))
+  end
+  result.duration = now() - began
+  for _, other in ipairs(t and t.results or {}) do insert(results, other) end
+  return result.status
+end
+
+-- --- Registration ---
+
+local function new_suite(file) return { file = file, tests = {}, before = {}, after = {} } end
+
+local current = new_suite()
+
+-- test(name[, { timeout = seconds, skip = reason }], f)
+function testing.test(name, options, f)
+  if f == nil then options, f = {}, options end
+  if type(name) ~= "string" then misuse(format("test: a name expected, got %s", type(name))) end
+  if type(options) ~= "table" then misuse(format("test: options must be a table, got %s", type(options))) end
+  if type(f) ~= "function" then misuse(format("test: a function expected, got %s", f == nil and "no value" or type(f))) end
+  check_options("test", options, { timeout = "number", skip = "string or boolean" })
+  insert(current.tests, { name = name, f = f, timeout = options.timeout, skip = options.skip })
+end
+
+-- before(f): f is called before each test, in the order of registration.
+function testing.before(f)
+  if type(f) ~= "function" then misuse(format("before: a function expected, got %s", type(f))) end
+  insert(current.before, f)
+end
+
+-- after(f): f is called after each test and its cleanups, in reverse order.
+function testing.after(f)
+  if type(f) ~= "function" then misuse(format("after: a function expected, got %s", type(f))) end
+  insert(current.after, f)
+end
+
+-- --- Reports ---
+
+local reports = {}
+
+local function milliseconds(seconds) return format("%.0f ms", (seconds or 0) * 1000) end
+
+local function indented(text, by) return by .. gsub(text, "\n", "\n" .. by) end
+
+local function full_name(result) return result.file and result.file .. ": " .. result.name or result.name end
+
+function reports.readable(write)
+  local words = { passed = "ok   ", failed = "FAIL ", skipped = "skip " }
+  return {
+    result = function(result)
+      local reason = result.reason and " (" .. result.reason .. ")" or ""
+      write(format("%s %s%s  %s\n", words[result.status], full_name(result), reason, milliseconds(result.duration)))
+      if result.message then write(indented(result.message, "      ") .. "\n") end
+      if result.traceback then write(indented(result.traceback, "      ") .. "\n") end
+    end,
+    finish = function(summary)
+      if #summary.tests == 0 then write "no tests were run\n" end
+      write(format("%d passed, %d failed, %d skipped  %s\n", summary.passed, summary.failed, summary.skipped,
+        milliseconds(summary.duration)))
+    end,
+  }
+end
+
+-- TAP 14.
+function reports.tap(write)
+  local number = 0
+  write "TAP version 14\n"
+  return {
+    result = function(result)
+      number = number + 1
+      local name = gsub(gsub(full_name(result), "[\\#]", "\\%0"), "\n", " ")
+      local directive = result.status == "skipped" and " # SKIP " .. (result.reason or "") or ""
+      write(format("%s %d - %s%s\n", result.status == "failed" and "not ok" or "ok", number, name, directive))
+      if result.status == "failed" then
+        write("  ---\n  message: |\n" .. indented(result.message or "", "    ") .. "\n")
+        if result.traceback then write("  traceback: |\n" .. indented(result.traceback, "    ") .. "\n") end
+        write "  ...\n"
+      end
+    end,
+    finish = function() write(format("1..%d\n", number)) end,
+  }
+end
+
+function reports.none() return { result = function() end, finish = function() end } end
+
+-- --- Running all tests ---
+
+-- Returns the suite of a file, which runs with its own globals; or nil and a failed result.
+local function load_suite(file)
+  local suite = new_suite(file)
+  local result = { name = "load", file = file }
+  local environment = setmetatable(
+    { testing = testing, test = testing.test, before = testing.before, after = testing.after, nightjar = nightjar },
+    { __index = globals })
+  environment._G = environment
+  local chunk, message = loadfile(file, "t", environment)
+  if not chunk then
+    note_failure(result, message)
+    return nil, result
+  end
+  local outer = current
+  current = suite
+  local began = now()
+  local ok = guarded(result, chunk)
+  result.duration = now() - began
+  current = outer
+  if not ok then return nil, result end
+  if #suite.tests == 0 then
+    result.status, result.reason = "skipped", "it contains no tests"
+    return nil, result
+  end
+  return suite
+end
+
+local function run_suite(suite, options, add)
+  for _, entry in ipairs(suite.tests) do
+    local name = suite.file and suite.file .. ": " .. entry.name or entry.name
+    if not options.filter or find(name, options.filter, 1, true) then
+      local results = {}
+      if entry.skip then
+        insert(results, {
+          name = entry.name, file = suite.file, status = "skipped", duration = 0,
+          reason = type(entry.skip) == "string" and entry.skip or nil,
+        })
+      else
+        run_test(suite, entry, entry.timeout or options.timeout or LIMIT, results)
+      end
+      local failed = false
+      for _, result in ipairs(results) do
+        add(result)
+        failed = failed or result.status == "failed"
+      end
+      if failed and options.fail_fast then return false end
+    end
+  end
+  return true
+end
+
+-- Modules that a file requires are loaded again by the next file.
+local function snapshot()
+  local known = {}
+  for name in pairs(loaded or {}) do known[name] = true end
+  return known
+end
+
+local function restore(known)
+  local added = {}
+  for name in pairs(loaded or {}) do
+    if not known[name] and not find(name, "^nightjar") then added[#added + 1] = name end
+  end
+  for _, name in ipairs(added) do loaded[name] = nil end
+end
+
+local OPTIONS = {
+  files = "table", filter = "string", format = "string", timeout = "number", write = "function", fail_fast = "boolean",
+}
+
+-- run{ files =, filter =, format = "readable" | "tap" | "none", timeout =, write =, fail_fast = } -> the results: ok,
+-- exit (0 or 1), passed, failed, skipped, duration and tests, each with name, file, status, message, line, traceback,
+-- reason and duration. Without files, runs the tests registered so far. `filter` is a substring of the test's file and
+-- name.
+function testing.run(options)
+  options = options or {}
+  if type(options) ~= "table" then misuse(format("run: options must be a table, got %s", type(options))) end
+  check_options("run", options, OPTIONS)
+  local kind = options.format or "readable"
+  if not reports[kind] then misuse(format("run: format must be \"readable\", \"tap\" or \"none\", got %q", kind)) end
+  local write = options.write or stdout and function(text) stdout:write(text) end or function() end
+  local report = reports[kind](write)
+  local summary = { passed = 0, failed = 0, skipped = 0, tests = {} }
+  local function add(result)
+    insert(summary.tests, result)
+    summary[result.status] = summary[result.status] + 1
+    report.result(result)
+  end
+  local began = now()
+  if options.files then
+    for _, file in ipairs(options.files) do
+      local known = snapshot()
+      local suite, result = load_suite(file)
+      if result then add(result) end
+      local goes_on = not (result and result.status == "failed" and options.fail_fast)
+      if suite then goes_on = run_suite(suite, options, add) end
+      restore(known)
+      if not goes_on then break end
+    end
+  else
+    local suite = current
+    current = new_suite()
+    run_suite(suite, options, add)
+  end
+  summary.duration = now() - began
+  summary.ok = summary.failed == 0 and summary.passed + summary.skipped > 0
+  summary.exit = summary.ok and 0 or 1
+  report.finish(summary)
+  return summary
+end
+
+return testing

@@ -1,0 +1,64 @@
+/* modules.h - the table nightjar and the standard modules. */
+#ifndef NJL_MODULES_H
+#define NJL_MODULES_H
+
+#include "bindings/bindings.h"
+
+/* work.c */
+void njl_add_work(lua_State *L, int table) NJL_RAISES;
+
+/* pipe.c */
+void njl_add_pipes(lua_State *L, int table) NJL_RAISES;
+void njl_add_reader(lua_State *L, int table) NJL_RAISES; /* adds the functions that read lines */
+/* njl_pipe_set takes ownership of the descriptor. */
+void njl_pipe_push(lua_State *L, njl_host *host) NJL_RAISES;
+void njl_pipe_set(lua_State *L, int index, int descriptor);
+void njl_pipe_set_stream(lua_State *L, int index, int descriptor); /* for an opened named pipe or device */
+
+/* process.c */
+void njl_add_processes(lua_State *L, int table) NJL_RAISES;
+void njl_end_processes(lua_State *L) NJL_RAISES; /* ends all child processes of the state */
+
+/* exit.c */
+void njl_open_exit(lua_State *L) NJL_RAISES;
+
+/* require.c */
+void njl_open_require(lua_State *L) NJL_RAISES;
+
+/* modules.c */
+void njl_open_modules(lua_State *L) NJL_RAISES;    /* adds them to the table on top, which require "nightjar" returns */
+void njl_preload_modules(lua_State *L) NJL_RAISES; /* for require "nightjar.NAME" */
+/* `name` is "nightjar.NAME"; returns false if there is no such module, or not for this script */
+bool njl_push_module(lua_State *L, const char *name) NJL_RAISES;
+
+/* natives.c */
+void njl_push_natives(lua_State *L) NJL_RAISES;
+
+/* base64.c */
+void njl_push_base64(lua_State *L, const uint8_t *bytes, size_t length, bool is_url, bool has_padding) NJL_RAISES;
+
+/* environment.c */
+int njl_is_secret(lua_State *L) NJL_RAISES; /* lua_CFunction */
+int njl_redact(lua_State *L) NJL_RAISES;    /* lua_CFunction */
+
+/* The functions that open the modules, see modules.c. */
+int njl_open_base64(lua_State *L) NJL_RAISES;
+int njl_open_channels(lua_State *L) NJL_RAISES;
+int njl_open_fs(lua_State *L) NJL_RAISES;
+int njl_open_stdin(lua_State *L) NJL_RAISES;
+int njl_open_process(lua_State *L) NJL_RAISES;
+int njl_open_testing(lua_State *L) NJL_RAISES;
+int njl_open_csv(lua_State *L) NJL_RAISES;
+int njl_open_hash(lua_State *L) NJL_RAISES;
+int njl_open_uuid(lua_State *L) NJL_RAISES;
+int njl_open_time(lua_State *L) NJL_RAISES;
+int njl_open_url(lua_State *L) NJL_RAISES;
+int njl_open_log(lua_State *L) NJL_RAISES;
+int njl_open_env(lua_State *L) NJL_RAISES;
+
+/* module.c */
+int luaopen_nightjar(lua_State *L) NJL_RAISES;
+
+#define NJL_VERSION "0.1.0"
+
+#endif

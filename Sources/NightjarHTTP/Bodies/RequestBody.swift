@@ -1,0 +1,62 @@
+import NIOCore
+
+/// The body of a request.
+public enum RequestBody: Sendable {
+    case none
+    /// Bytes in memory. Can be sent again.
+    case bytes(ByteBuffer)
+    /// Read from the caller while it is sent. Sent at most once. If `length` is nil, it is chunked (RFC 9112 section
+    /// 7.1).
+    case stream(length: Int?)
+    /// A file that is read while it is sent, from `offset`. If `length` is nil, it extends to the size that the file
+    /// has when the call starts.
+    case file(path: String, offset: Int = 0, length: Int? = nil)
+    /// A multipart form. Its files are read while it is sent.
+    case multipart(MultipartForm)
+
+    /// True if a second attempt can send the same bytes.
+    public var isReplayable: Bool {
+        if case .stream = self { false } else { true }
+    }
+
+    /// True if there is a body, even an empty one.
+    var isPresent: Bool {
+        if case .none = self { false } else { true }
+    }
+
+    /// True if the bytes are read while the body is sent, rather than being in memory.
+    public var isPulled: Bool {
+        switch self {
+        case .none, .bytes: false
+        case .stream, .file, .multipart: true
+        }
+    }
+
+    /// The length in bytes. Nil if it is unknown until the body has been sent.
+    public var length: Int? {
+        switch self {
+        case .none: 0
+        case .bytes(let bytes): bytes.readableBytes
+        case .stream(let length), .file(_, _, let length): length
+        case .multipart(let form): form.length
+        }
+    }
+
+    /// The pieces to read and send, in order. Nil if nothing has to be read.
+    public var pieces: BodyPieces? {
+        switch self {
+        case .none, .bytes, .stream: nil
+        case .file(let path, let offset, let length): BodyPieces(file: path, offset: offset, length: length)
+        case .multipart(let form): form.makeBody()
+        }
+    }
+}
+
+extension RequestBody {
+    /// - Parameter isCoded: the body is compressed while it is sent, so its encoded length is unknown in advance.
+    public func framing(isCoded: Bool = false) -> BodyFraming {
+        if case .none = self { return .absent }
+        guard !isCoded, let length else { return .chunked }
+        return .length(length)
+    }
+}

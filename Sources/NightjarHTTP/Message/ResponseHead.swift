@@ -1,0 +1,21 @@
+/// The status line and header fields of a response. RFC 9112 section 4.
+public struct ResponseHead: Sendable, Equatable {
+    /// The status code, 100 to 999.
+    public var status: Int
+    public var reason: String
+    /// The minor HTTP version, 0 or 1.
+    public var minorVersion: Int
+    public var headers: Headers
+    /// The length of the body in bytes, if it is known in advance.
+    public var contentLength: Int?
+
+    public init(
+        status: Int, reason: String = "", minorVersion: Int = 1, headers: Headers = Headers(), contentLength: Int? = nil
+    ) {
+        self.contentLength = contentLength
+        self.status = status
+        self.reason = reason
+        self.minorVersion = minorVersion
+        self.headers = headers
+    }
+}

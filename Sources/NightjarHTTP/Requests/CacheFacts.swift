@@ -1,0 +1,51 @@
+/// What the cache derives from a request, computed once for all calls that send it again.
+public final class CacheFacts: Sendable {
+    /// The cache key, partitioned by all credentials that the request carries.
+    public let key: CacheKey
+    /// The partition by credentials other than Authorization, which may be the token of a login. Nil without such
+    /// credentials.
+    public let partitionBesideLogin: CachePartition?
+    private let asked: CacheRequest
+
+    /// - Parameters:
+    ///   - cookies: the cookies that count as credentials.
+    ///   - digest: a 32-byte one-way hash.
+    ///   - fingerprint: see ``CacheRequest``.
+    init(
+        _ request: PreparedRequest, _ cookies: LoginCookies, _ digest: ([UInt8]) -> [UInt8],
+        _ fingerprint: @escaping CacheRequest.Fingerprint
+    ) {
+        let fields = request.fields
+        asked = CacheRequest(request.method, fields, fingerprint: fingerprint)
+        func made(withAuthorization authorization: Bool) -> CachePartition? {
+            let credentials = request.credentials(
+                among: fields, withAuthorization: authorization, cookies: cookies)
+            return credentials.isEmpty ? nil : CachePartition(digest: digest(credentials))
+        }
+        let partition = made(withAuthorization: true)
+        key = CacheKey(url: request.url.cacheAddress, partition: partition ?? .common)
+        partitionBesideLogin = asked.hasAuthorization ? made(withAuthorization: false) : partition
+    }
+
+    public func asked(_ policy: CachePolicy, wantsDecoded: Bool) -> CacheRequest {
+        asked.asking(policy, wantsDecoded: wantsDecoded)
+    }
+}
+
+extension PreparedRequest {
+    public var knownCacheFacts: CacheFacts? { facts.load() }
+
+    public func cacheFacts(
+        cookies: LoginCookies, digest: ([UInt8]) -> [UInt8], fingerprint: @escaping CacheRequest.Fingerprint
+    ) -> CacheFacts {
+        facts.storeIfNil(CacheFacts(self, cookies, digest, fingerprint))
+    }
+}
+
+extension CachePartition {
+    fileprivate init(digest: [UInt8]) {
+        func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+        // Never equal to the common partition.
+        self.init(high: number(digest.prefix(8)) | 1, low: number(digest.dropFirst(8).prefix(8)))
+    }
+}

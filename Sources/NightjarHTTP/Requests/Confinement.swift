@@ -1,0 +1,182 @@
+/// Restricts where calls may go and which client features they may use. Applies to clients with a path scope and to
+/// sandboxed scripts, which may not reach what only their host may.
+///
+/// Immutable. A class, because each request refers to one and confinements are compared by identity.
+package final class Confinement: Sendable {
+    /// The allowed origins. Nil: any.
+    private let origins: Set<Origin>?
+    /// The path scopes, each for one origin.
+    private let scopes: [(origin: Origin, scope: PathScope)]
+    /// The calls are made by a script that the host did not write. It can tighten the client's limits but not loosen
+    /// them.
+    package let isSandbox: Bool
+    /// Accounts for the memory held by the calls. Nil: not accounted.
+    package let memory: (any MemoryAccount)?
+
+    /// An object of the client that separates these calls from others: calls with different spaces share nothing.
+    package let space: (any AnyObject & Sendable)?
+
+    package init(
+        origins: [Origin]?, scopes: [(origin: Origin, scope: PathScope)] = [], isSandbox: Bool = false,
+        memory: (any MemoryAccount)? = nil, space: (any AnyObject & Sendable)? = nil
+    ) {
+        self.space = space
+        self.origins = origins.map { Set($0) }
+        self.scopes = scopes
+        self.isSandbox = isSandbox
+        self.memory = memory
+    }
+
+    /// Returns the error for a URL that calls must not access. Nil if it is allowed.
+    package func refusal(of url: RequestURL) -> NightjarError? {
+        if let origins, !origins.contains(url.origin) { return refusal(of: url.origin, origins) }
+        for (origin, scope) in scopes where origin == url.origin && !scope.contains(url.path) {
+            return NightjarError(
+                .invalidRequest,
+                "calls to \(origin) are limited to paths under \(quoted(scope.text)), got "
+                    + "\(quoted(url.withoutQuery)); dot "
+                    + "segments and encoded separators are not allowed there")
+        }
+        return nil
+    }
+
+    /// Checks a request against the rules for sandboxed scripts.
+    ///
+    /// - Throws: `invalid_request` if the request is not allowed.
+    package func check(_ request: borrowing Request) throws(NightjarError) {
+        guard isSandbox else { return }
+        if Confinement.refusedMethods.contains(request.method.name) {
+            throw NightjarError(
+                .invalidRequest,
+                "a sandboxed script cannot send \(request.method.name), because the response may expose the host's "
+                    + "headers"
+            )
+        }
+        for index in 0..<request.headers.count where RoutingField.isHost(request.headers.name(at: index)) {
+            throw NightjarError(
+                .invalidRequest, "a sandboxed script cannot set the header \(quoted(request.headers.name(at: index)))")
+        }
+        if let group = request.limitGroup {
+            throw NightjarError(
+                .invalidRequest,
+                "a sandboxed script cannot choose the limit group \(quoted(group)), which belongs to its host")
+        }
+    }
+
+    private static let refusedMethods = ["TRACE", "TRACK", "CONNECT"]
+
+    private func refusal(of origin: Origin, _ origins: Set<Origin>) -> NightjarError {
+        let names = origins.map(\.description).sorted()
+        let shown = names.prefix(Confinement.maximumShown).joined(separator: ", ")
+        let rest = names.count > Confinement.maximumShown ? ", ..." : ""
+        let allowed = names.isEmpty ? "it allows none" : "it allows \(shown)\(rest)"
+        return NightjarError(
+            .invalidRequest, "the script's host does not allow calls to \(origin); \(allowed)")
+    }
+
+    /// The maximum number of origins listed in a message.
+    private static let maximumShown = 8
+}
+
+/// A path and all paths below it.
+package struct PathScope: Sendable, Equatable {
+    /// The path as configured, without a trailing slash. "/" matches every path.
+    package let text: String
+
+    /// - Throws: `invalid_argument` if the path does not begin with a slash, or has a query, a fragment or dot
+    ///   segments.
+    package init(_ text: String) throws(NightjarError) {
+        let bytes = text.utf8
+        guard bytes.first == UInt8(ascii: "/"),
+            bytes.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x3F && $0 != 0x23 }),
+            !PathScope.hasDotSegment(text)
+        else {
+            throw NightjarError(
+                .invalidArgument,
+                "path_scope must be an encoded path without a query and without dot segments, such as \"/v1\", got "
+                    + "\(quoted(text))"
+            )
+        }
+        var text = text[...]
+        while text.utf8.count > 1, text.utf8.last == UInt8(ascii: "/") { text = text.dropLast() }
+        self.text = String(text)
+    }
+
+    /// True if the encoded path is this path or below it, for every way in which a server may interpret dots, slashes
+    /// and backslashes in it.
+    package func contains(_ path: String) -> Bool {
+        if text == "/" { return true }
+        guard path.utf8.starts(with: text.utf8) else { return false }
+        let rest = path.utf8.dropFirst(text.utf8.count)
+        return (rest.isEmpty || rest.first == UInt8(ascii: "/")) && !PathScope.hasDotSegment(path)
+    }
+
+    /// True if a segment is `.` or `..` before its parameters (`..;x`), after decoding up to two times. Servers differ
+    /// in which separators they accept, so an encoded slash and a backslash count as separators.
+    private static func hasDotSegment(_ path: String) -> Bool {
+        var bytes = Array(path.utf8)
+        for _ in 0..<3 {
+            let segments = bytes.split(whereSeparator: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") })
+            for segment in segments {
+                let name = segment.prefix { $0 != UInt8(ascii: ";") }
+                if name.elementsEqual(".".utf8) || name.elementsEqual("..".utf8) { return true }
+            }
+            bytes = decoded(bytes)
+        }
+        return false
+    }
+
+    private static func decoded(_ bytes: [UInt8]) -> [UInt8] {
+        func digit(_ byte: UInt8) -> UInt8? {
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+            case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+            default: nil
+            }
+        }
+        var result: [UInt8] = []
+        result.reserveCapacity(bytes.count)
+        var index = 0
+        while index < bytes.count {
+            if bytes[index] == UInt8(ascii: "%"), index + 2 < bytes.count, let high = digit(bytes[index + 1]),
+                let low = digit(bytes[index + 2])
+            {
+                result.append(high << 4 | low)
+                index += 3
+            } else {
+                result.append(bytes[index])
+                index += 1
+            }
+        }
+        return result
+    }
+}
+
+/// Header fields that servers and gateways use to select the resource. Requests that differ in one of them may get
+/// different responses.
+package enum RoutingField {
+    private static let names = [
+        "host", "forwarded", "x-forwarded-host", "x-forwarded-proto", "x-forwarded-scheme", "x-forwarded-port",
+        "x-forwarded-prefix", "x-forwarded-server", "x-host", "x-http-host-override", "x-original-host",
+        "x-original-url",
+        "x-rewrite-url", "x-http-method-override", "x-http-method", "x-method-override",
+    ]
+
+    static func isOne(_ name: UnsafeRawBufferPointer) -> Bool {
+        switch ASCII.lowercase(name.first ?? 0) {
+        case UInt8(ascii: "h"), UInt8(ascii: "f"), UInt8(ascii: "x"):
+            names.contains { ASCII.equalIgnoringCase(name, $0.utf8) }
+        default: false
+        }
+    }
+
+    /// True for Host and for the fields that gateways use in its place.
+    package static func isHost(_ name: String) -> Bool {
+        [
+            "host", "x-forwarded-host", "x-host", "x-original-host", "x-http-host-override", "x-original-url",
+            "x-rewrite-url",
+        ]
+        .contains { ASCII.equalIgnoringCase(name.utf8, $0.utf8) }
+    }
+}

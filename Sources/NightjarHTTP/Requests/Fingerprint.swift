@@ -1,0 +1,42 @@
+import NIOCore
+
+/// A 64-bit hash for finding candidates that are then compared in full. The seed differs in each process, so that an
+/// attacker cannot construct collisions.
+struct Fingerprint {
+    private(set) var value = seed
+
+    private static let seed = UInt64(truncatingIfNeeded: Hasher().finalize())
+
+    @inline(__always)
+    mutating func add(_ number: UInt64) {
+        value = (value ^ number) &* 0x9E37_79B9_7F4A_7C15
+        value ^= value >> 32
+    }
+
+    @inline(__always)
+    mutating func add(_ bytes: UnsafeRawBufferPointer) {
+        var at = 0
+        while at + 8 <= bytes.count {
+            add(bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self))
+            at += 8
+        }
+        var rest = UInt64(truncatingIfNeeded: bytes.count)
+        while at < bytes.count {
+            rest = rest << 8 | UInt64(bytes[at])
+            at += 1
+        }
+        add(rest)
+    }
+
+    @inline(__always)
+    mutating func add(_ text: borrowing String) {
+        var text = copy text
+        text.withUTF8 { add(UnsafeRawBufferPointer($0)) }
+    }
+
+    static func of(_ bytes: borrowing ByteBuffer) -> UInt64 {
+        var fingerprint = Fingerprint()
+        bytes.withUnsafeReadableBytes { fingerprint.add($0) }
+        return fingerprint.value
+    }
+}

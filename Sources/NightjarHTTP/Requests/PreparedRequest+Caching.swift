@@ -1,0 +1,65 @@
+/// The cache's view of a prepared request.
+extension PreparedRequest {
+    /// The names and values of fields that carry credentials or route the request. Empty if there are none.
+    ///
+    /// - Parameters:
+    ///   - fields: the fields of this request.
+    ///   - authorization: whether to include Authorization.
+    ///   - cookies: the cookies to include.
+    public func credentials(
+        among fields: Headers, withAuthorization authorization: Bool, cookies: LoginCookies = .all
+    ) -> [UInt8] {
+        var found: [UInt8] = []
+        for index in 0..<fields.count {
+            fields.withBytes(at: index) { name, value in
+                if cookies != .all, CookieField.isName(name) {
+                    return cookies.append(value, own: ownCookies, to: &found)
+                }
+                let isAuthorization = name.count == 13 && ASCII.isCaseless(name, "authorization")
+                let partitions =
+                    SecretNames.isSecret(field: name, value) || isSensitive(name) || isRouting(name, value)
+                guard isAuthorization ? authorization : partitions else { return }
+                found += name.lazy.map(ASCII.lowercase)
+                found.append(0)
+                found += value
+                found.append(0)
+            }
+        }
+        return found
+    }
+
+    /// True if a server may select its response by this field. A Host field equal to the URL's host is not included,
+    /// because it is part of the key.
+    private func isRouting(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool {
+        guard RoutingField.isOne(name) else { return false }
+        return !(ASCII.isCaseless(name, "host") && name.count == 4 && value.elementsEqual(origin.hostField.utf8))
+    }
+
+    private func isSensitive(_ name: UnsafeRawBufferPointer) -> Bool {
+        sensitive.contains { ASCII.equalIgnoringCase(name, $0.utf8) }
+    }
+
+    /// The request as the cache sends it, with the cache's conditions instead of the caller's.
+    ///
+    /// - Throws: `invalid_request` if a stored validator is not a valid field value.
+    public func applying(_ fetch: CacheFetch) throws(NightjarError) -> PreparedRequest {
+        var request = self
+        for name in fetch.removes { request = try request.setting(name, nil) }
+        for field in fetch.sets { request = try request.setting(field.name, field.value) }
+        return request
+    }
+}
+
+extension CacheAnswer {
+    /// The source of a response from the cache.
+    ///
+    /// - Parameter isShared: another call has fetched it in the meantime.
+    public func source(isShared: Bool) -> ResponseSource {
+        switch because {
+        case _ where isShared: .coalesced
+        case .validated: .revalidated
+        case .fresh: .cache
+        case .maxStale, .staleWhileRevalidate, .staleIfError, .anyAge: isStale ? .stale : .cache
+        }
+    }
+}

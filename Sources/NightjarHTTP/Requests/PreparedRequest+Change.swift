@@ -1,0 +1,177 @@
+import NIOCore
+
+/// Requests derived from others by the stages of the chain, to add a cookie or follow a redirect.
+///
+/// The head is parsed again from its bytes. This costs about a microsecond, only in calls that need it. Storing the
+/// fields separately would cost every call.
+extension PreparedRequest {
+    /// The fields of the head, including Host and the framing fields.
+    public var fields: Headers {
+        wireHead.withUnsafeReadableBytes { bytes in
+            // Skips the request line and the final empty line.
+            guard let start = bytes.firstIndex(of: UInt8(ascii: "\n")), start + 1 <= bytes.count - 2 else {
+                return Headers()
+            }
+            return Headers(written: UnsafeRawBufferPointer(rebasing: bytes[(start + 1)..<(bytes.count - 2)]))
+        }
+    }
+
+    /// True if the head has a field of this name.
+    public func hasField(_ name: String) -> Bool { fields.firstIndex(of: name) != nil }
+
+    /// A copy with one field of this name, which replaces all others. If `value` is nil, the field is removed.
+    ///
+    /// - Throws: `invalid_request` if the name or value is invalid.
+    public func setting(_ name: String, _ value: String?) throws(NightjarError) -> PreparedRequest {
+        var fields = fields
+        if let value { try fields.set(name, value) } else { fields.remove(name) }
+        return PreparedRequest(
+            method: method, url: url, body: body, isCompressed: isCompressed, expectsContinue: expectsContinue,
+            fields: fields, sensitive: sensitive, ownCookies: ownCookies)
+    }
+
+    /// A copy with a field whose name and value come from the caller and are checked.
+    ///
+    /// - Throws: `invalid_request` if the name or value is invalid, if the field frames the message, or if a Host value
+    ///   is invalid.
+    public func settingByCaller(_ name: String, _ value: String?) throws(NightjarError) -> PreparedRequest {
+        var text = name
+        let (reason, isHost) = text.withUTF8 { bytes in
+            let bytes = UnsafeRawBufferPointer(bytes)
+            return (ReservedField.reason(bytes), bytes.count == 4 && ASCII.isCaseless(bytes, "host"))
+        }
+        if let reason {
+            throw NightjarError(.invalidRequest, "header \(quoted(name)) cannot be set: \(reason)")
+        }
+        if isHost {
+            guard let value else { throw NightjarError(.invalidRequest, "header \"Host\" cannot be removed") }
+            try HostField.check(value)
+        }
+        let changed = try setting(name, value)
+        let isCookie = text.withUTF8 { CookieField.isName(UnsafeRawBufferPointer($0)) }
+        return isCookie ? changed.with(ownCookies: []) : changed
+    }
+
+    /// A copy with an additional cookie of the call. The cookie is masked wherever the request is shown.
+    ///
+    /// - Parameter cookie: `name=value`.
+    /// - Throws: `invalid_request` if the cookie is not a valid field value.
+    public func adding(cookie: String) throws(NightjarError) -> PreparedRequest {
+        let own = ownCookies + [cookie]
+        return try setting("Cookie", own.joined(separator: "; ")).with(ownCookies: own)
+    }
+
+    private func with(ownCookies: [String]) -> PreparedRequest {
+        PreparedRequest(
+            method: method, url: url, body: body, isCompressed: isCompressed, expectsContinue: expectsContinue,
+            wireHead: wireHead, sensitive: sensitive, ownCookies: ownCookies)
+    }
+
+    /// A copy with an additional field whose value is masked wherever the request is shown.
+    ///
+    /// - Throws: `invalid_request` if the name or value is invalid.
+    public func addingSecret(field name: String, _ value: String) throws(NightjarError) -> PreparedRequest {
+        var fields = fields
+        try fields.add(name, value)
+        return PreparedRequest(
+            method: method, url: url, body: body, isCompressed: isCompressed, expectsContinue: expectsContinue,
+            fields: fields, sensitive: sensitive.contains { $0.isExactly(name) } ? sensitive : sensitive + [name],
+            ownCookies: ownCookies
+        )
+    }
+
+    /// A copy with an additional query item whose value is masked wherever the request is shown.
+    ///
+    /// - Throws: `invalid_url` if the target becomes too long.
+    public func addingSecret(query name: String, _ value: String) throws(NightjarError) -> PreparedRequest {
+        var target = ByteBuffer(string: url.target + (url.query == nil ? "?" : "&"))
+        PercentEncoding.writeComponent(name, into: &target)
+        target.writeInteger(UInt8(ascii: "="))
+        PercentEncoding.writeComponent(value, into: &target)
+        try RequestTarget.checkLength(target.readableBytes)
+        let longer = RequestURL(
+            origin: url.origin, target: String(buffer: target), userInfo: url.userInfo, sensitive: url.sensitive)
+        return PreparedRequest(
+            method: method, url: longer.hiding([name]), body: body, isCompressed: isCompressed,
+            expectsContinue: expectsContinue, fields: fields,
+            sensitive: sensitive.contains { $0.isExactly(name) } ? sensitive : sensitive + [name],
+            ownCookies: ownCookies)
+    }
+
+    /// A copy without its body, for records that must not expose it.
+    public var withoutBody: PreparedRequest {
+        PreparedRequest(
+            method: method, url: url, body: .none, isCompressed: false, expectsContinue: false, wireHead: wireHead,
+            sensitive: sensitive, ownCookies: ownCookies)
+    }
+
+    /// A copy without the `Expect: 100-continue` field.
+    public func withoutExpectation() -> PreparedRequest {
+        var fields = fields
+        fields.remove("Expect")
+        return PreparedRequest(
+            method: method, url: url, body: body, isCompressed: isCompressed, expectsContinue: false, fields: fields,
+            sensitive: sensitive, ownCookies: ownCookies)
+    }
+
+    /// The request that follows a redirect.
+    ///
+    /// - Parameters:
+    ///   - sensitive: names of fields that are never sent to another origin, whatever `forwarded` contains.
+    ///   - forwarded: the fields that are sent to another origin.
+    public func following(
+        _ hop: RedirectHop, sensitive: [String] = [], forwarded: ForwardedFields = .standard
+    ) throws(NightjarError) -> PreparedRequest {
+        var fields = fields
+        // A Host that the caller set belongs to the original origin, as credentials do.
+        let host = hop.dropsCredentials ? nil : fields["Host"]
+        for name in ["Host", "Content-Length", "Transfer-Encoding", "Expect"] { fields.remove(name) }
+        fields = hop.headers(from: fields, sensitive: sensitive, forwarded: forwarded)
+        return try PreparedRequest(
+            hop.method, hop.url, host: host ?? hop.url.origin.hostField, fields: fields,
+            body: hop.keepsBody ? body : .none, isCompressed: hop.keepsBody && isCompressed,
+            expectsContinue: hop.keepsBody && expectsContinue, sensitive: self.sensitive,
+            ownCookies: hop.dropsCredentials ? [] : ownCookies)
+    }
+
+    private convenience init(
+        _ method: Method, _ url: RequestURL, host: String, fields: Headers, body: RequestBody, isCompressed: Bool,
+        expectsContinue: Bool, sensitive: [String], ownCookies: [String]
+    ) throws(NightjarError) {
+        var framing = ByteBuffer()
+        try HeadWriter.writeFraming(
+            body.framing(isCoded: isCompressed), method: method, expectsContinue: expectsContinue, into: &framing)
+        var head = PreparedRequest.startLine(method, url)
+        head.writeString("Host: \(host)\r\n")
+        PreparedRequest.write(fields, into: &head)
+        head.writeImmutableBuffer(framing)
+        head.writeStaticString("\r\n")
+        self.init(
+            method: method, url: url, body: body, isCompressed: isCompressed, expectsContinue: expectsContinue,
+            wireHead: head, sensitive: sensitive, ownCookies: ownCookies)
+    }
+
+    private convenience init(
+        method: Method, url: RequestURL, body: RequestBody, isCompressed: Bool, expectsContinue: Bool, fields: Headers,
+        sensitive: [String], ownCookies: [String]
+    ) {
+        var head = PreparedRequest.startLine(method, url)
+        PreparedRequest.write(fields, into: &head)
+        head.writeStaticString("\r\n")
+        self.init(
+            method: method, url: url, body: body, isCompressed: isCompressed, expectsContinue: expectsContinue,
+            wireHead: head, sensitive: sensitive, ownCookies: ownCookies)
+    }
+
+    private static func startLine(_ method: Method, _ url: RequestURL) -> ByteBuffer {
+        var head = ByteBuffer()
+        head.writeString("\(method.name) \(url.target) HTTP/1.1\r\n")
+        return head
+    }
+
+    private static func write(_ fields: Headers, into head: inout ByteBuffer) {
+        for index in 0..<fields.count {
+            fields.withBytes(at: index) { HeadWriter.writeField($0, $1, into: &head) }
+        }
+    }
+}

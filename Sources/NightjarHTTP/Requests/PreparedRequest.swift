@@ -1,0 +1,285 @@
+import NIOCore
+
+/// A ``Request`` that is ready to be sent: validated, merged with the client's defaults and serialized, on the caller's
+/// thread.
+///
+/// Immutable. The task, the call and the exchange share one instance.
+public final class PreparedRequest: Sendable {
+    public let method: Method
+    public let url: RequestURL
+    public let body: RequestBody
+    /// True if the body is compressed while it is sent. A body in memory is compressed in advance and is not marked.
+    public let isCompressed: Bool
+    /// True if the head has `Expect: 100-continue`. The body is then sent when the server asks for it.
+    public let expectsContinue: Bool
+    /// The request line, the field lines and the empty line, ready to be written.
+    public let wireHead: ByteBuffer
+    /// A hash of the request. Equal for requests that are equal byte by byte.
+    public let fingerprint: UInt64
+    /// Names of fields and query items that the client's configuration declares as credentials.
+    let sensitive: [String]
+    /// Cookies of the call, as `name=value`. They are the entire Cookie field at this point. Empty if the caller has
+    /// set that field. See ``CookieField``.
+    public let ownCookies: [String]
+    /// What the cache has computed for this request.
+    let facts = OnceReference<CacheFacts>()
+
+    public var origin: Origin { url.origin }
+    public var framing: BodyFraming { body.framing(isCoded: isCompressed) }
+
+    /// The request line and the field lines without the final empty line.
+    public var head: ByteBuffer {
+        var head = wireHead
+        head.moveWriterIndex(to: head.writerIndex - 2)
+        return head
+    }
+
+    public convenience init(
+        _ request: Request, base: RequestURL?, defaults: Headers, userAgent: String?
+    ) throws(NightjarError) {
+        try self.init(request, RequestTemplate(base: base, defaults: defaults, userAgent: userAgent))
+    }
+
+    /// - Throws: `invalid_url` or `invalid_request`, with the reason and a hint.
+    ///
+    /// - Parameter known: the probable origin of an absolute target. If it matches, the origin is not parsed again.
+    public init(
+        _ request: borrowing Request, _ template: RequestTemplate, known: Origin? = nil
+    ) throws(NightjarError) {
+        method = request.method
+        body = request.body
+        isCompressed = request.compresses && request.body.isPulled
+        try PreparedRequest.check(request)
+        let framing = request.body.framing(isCoded: isCompressed)
+        expectsContinue =
+            framing != .absent && framing != .length(0)
+            && request.expectsContinue ?? ExpectContinue.isWorthwhile(for: request.body)
+
+        let method = request.method.name
+        var head = ByteBufferAllocator().buffer(
+            capacity: PreparedRequest.capacity(request, template, method: method.utf8.count))
+        head.writeString(method)
+        head.writeInteger(UInt8(ascii: " "))
+        let targetStart = head.writerIndex
+        let resolution = try PreparedRequest.writeTarget(request, template, known, into: &head)
+        let target = head.getString(at: targetStart, length: head.writerIndex - targetStart) ?? ""
+        url = RequestURL(
+            origin: resolution.origin, target: target, userInfo: resolution.userInfo, sensitive: template.sensitive)
+        head.writeStaticString(" HTTP/1.1\r\n")
+
+        let isForeign = url.origin != template.base?.origin
+        // The user info of the base URL is already among the template's fields.
+        let userInfo = resolution.userInfo === template.base?.userInfo ? nil : resolution.userInfo
+        let hasCookieField = try PreparedRequest.writeFields(
+            request, template, foreign: isForeign ? url.origin : nil, userInfo, into: &head)
+        ownCookies = hasCookieField ? [] : request.cookies
+        try HeadWriter.writeFraming(
+            framing, method: request.method, expectsContinue: expectsContinue, into: &head)
+        head.writeStaticString("\r\n")
+        wireHead = head
+        fingerprint = Fingerprint.of(head)
+        sensitive = template.sensitive
+    }
+
+    /// A copy with one more field line, for the stages of the chain. The caller is responsible for the choice of the
+    /// name.
+    ///
+    /// - Throws: `invalid_request` if the name or value is invalid.
+    public func adding(_ name: String, _ value: String) throws(NightjarError) -> PreparedRequest {
+        adding(try FieldLine(name, value))
+    }
+
+    public func adding(_ line: FieldLine) -> PreparedRequest {
+        var longer = ByteBufferAllocator().buffer(capacity: wireHead.readableBytes + line.bytes.readableBytes)
+        longer.writeImmutableBuffer(head)
+        longer.writeImmutableBuffer(line.bytes)
+        longer.writeStaticString("\r\n")
+        return PreparedRequest(self, wireHead: longer)
+    }
+
+    /// A copy with another head.
+    private init(_ other: PreparedRequest, wireHead: ByteBuffer) {
+        method = other.method
+        url = other.url
+        body = other.body
+        isCompressed = other.isCompressed
+        expectsContinue = other.expectsContinue
+        self.wireHead = wireHead
+        fingerprint = Fingerprint.of(wireHead)
+        sensitive = other.sensitive
+        ownCookies = other.ownCookies
+    }
+
+    init(
+        method: Method, url: RequestURL, body: RequestBody, isCompressed: Bool, expectsContinue: Bool,
+        wireHead: ByteBuffer, sensitive: [String], ownCookies: [String]
+    ) {
+        self.method = method
+        self.url = url
+        self.body = body
+        self.isCompressed = isCompressed
+        self.expectsContinue = expectsContinue
+        self.wireHead = wireHead
+        fingerprint = Fingerprint.of(wireHead)
+        self.sensitive = sensitive
+        self.ownCookies = ownCookies
+    }
+
+    /// True if both requests are equal, byte by byte. Neither may have a body.
+    public func isSame(as other: PreparedRequest) -> Bool {
+        self === other
+            || fingerprint == other.fingerprint && wireHead == other.wireHead && origin == other.origin
+                && ownCookies == other.ownCookies
+    }
+
+    // MARK: Parts of the head
+
+    private static func check(_ request: Request) throws(NightjarError) {
+        if request.method == .connect {
+            throw NightjarError(
+                .invalidRequest,
+                "method CONNECT cannot be used: the transport creates tunnels; configure a proxy instead")
+        }
+        if request.method == .trace {
+            guard case .none = request.body else {
+                throw NightjarError(
+                    .invalidRequest, "a TRACE request cannot have a body (RFC 9110 section 9.3.8); remove the body")
+            }
+        }
+        if request.method == .get || request.method == .head, !request.allowsBodyOnGet, request.body.length != 0 {
+            throw NightjarError(
+                .invalidRequest,
+                "\(request.method) has a body, which servers and caches may ignore (RFC 9110 section 9.3.1); "
+                    + "use POST, use the query, or set body_on_get")
+        }
+    }
+
+    private static func capacity(_ request: Request, _ template: RequestTemplate, method: Int) -> Int {
+        let target = (template.base?.target.utf8.count ?? 0) + request.target.utf8.count
+        let implied = request.impliedType.map { $0.line.utf8CodeUnitCount } ?? 0
+        let fields = request.headers.byteCount + 4 * request.headers.count + implied
+        return method + target + template.hostLine.readableBytes + template.fieldLines.readableBytes + fields + 64
+    }
+
+    private static func writeTarget(
+        _ request: borrowing Request, _ template: RequestTemplate, _ known: Origin?, into head: inout ByteBuffer
+    ) throws(NightjarError) -> URLResolution {
+        if let url = request.resolved {
+            head.writeString(url.target)
+            return URLResolution(of: url)
+        }
+        let query = request.query
+        var target = request.target
+        if !request.parameters.isEmpty {
+            target = try URITemplate(target).expandStrictly(request.parameters)
+        }
+        return try target.withRawBytes { bytes throws(NightjarError) in
+            guard let resolution = try URLResolution(bytes, base: template.base, known: known)
+            else {
+                throw NightjarError(
+                    .invalidURL,
+                    "the target is a path, but there is no base URL; set base_url, or use an absolute URL")
+            }
+            try RequestTarget.write(
+                UnsafeRawBufferPointer(rebasing: bytes[resolution.rest...]), behind: resolution.basePath, query: query,
+                into: &head)
+            return resolution
+        }
+    }
+
+    /// - Parameters:
+    ///   - foreign: the request's origin if it differs from that of the template's base; otherwise nil.
+    ///   - userInfo: the user info of the target. Sent as Basic credentials if the request has no Authorization field.
+    /// - Returns: true if the request has cookies of its own as well as a Cookie field set by the caller.
+    private static func writeFields(
+        _ request: Request, _ template: RequestTemplate, foreign: Origin?, _ userInfo: UserInfo?,
+        into head: inout ByteBuffer
+    ) throws(NightjarError) -> Bool {
+        let headers = request.headers
+        var host: Int?
+        // A request for a range asks for no coding: part of a compressed body (RFC 9110 section 14.2) cannot be
+        // decoded.
+        var takesCodings = request.decompresses ?? true
+        let credentials = headers.firstIndex(of: "Authorization") == nil ? userInfo?.basicCredentials : nil
+        let hasCookies = !request.cookies.isEmpty
+        // The values of the caller's Cookie fields. They are joined with the request's own cookies in one field.
+        var cookies: [String] = []
+        var replacesDefault = !takesCodings || credentials != nil || hasCookies
+        for index in 0..<headers.count {
+            let name = headers.withBytes(at: index) { name, _ in
+                (
+                    reserved: ReservedField.reason(name), isHost: name.count == 4 && ASCII.isCaseless(name, "host"),
+                    isRange: name.count == 5 && ASCII.isCaseless(name, "range"),
+                    replaces: template.mayHaveField(namedLike: name)
+                )
+            }
+            if let reason = name.reserved {
+                throw NightjarError(.invalidRequest, "header \"\(headers.name(at: index))\" cannot be set: \(reason)")
+            }
+            replacesDefault = replacesDefault || name.replaces || name.isRange
+            takesCodings = takesCodings && !name.isRange
+            guard name.isHost else { continue }
+            guard host == nil else {
+                throw NightjarError(.invalidRequest, "header \"Host\" is set more than once; set it once")
+            }
+            try HostField.check(headers.value(at: index))
+            host = index
+        }
+
+        if let host {
+            headers.withBytes(at: host) { HeadWriter.writeField($0, $1, into: &head) }
+        } else if let foreign, template.base != nil || template.hostLine.readableBytes == 0 {
+            head.writeString(foreign.hostLine)
+        } else {
+            head.writeImmutableBuffer(template.hostLine)
+        }
+
+        let isElsewhere = foreign != nil && template.base != nil
+        if !isElsewhere, !replacesDefault {
+            head.writeImmutableBuffer(template.fieldLines)
+        } else {
+            let defaults = isElsewhere ? template.publicFields : template.fields
+            for index in 0..<defaults.count {
+                defaults.withBytes(at: index) { name, value in
+                    guard headers.firstIndex(of: name) == nil else { return }
+                    if credentials != nil, ASCII.isCaseless(name, "authorization") { return }
+                    if !takesCodings, ASCII.isCaseless(name, "accept-encoding") { return }
+                    if hasCookies, CookieField.isName(name) {
+                        return cookies.append(String(decoding: value, as: UTF8.self))
+                    }
+                    HeadWriter.writeField(name, value, into: &head)
+                }
+            }
+        }
+        if let credentials { head.writeString("Authorization: \(credentials)\r\n") }
+        for index in 0..<headers.count where index != host {
+            headers.withBytes(at: index) { name, value in
+                if hasCookies, CookieField.isName(name) {
+                    return cookies.append(String(decoding: value, as: UTF8.self))
+                }
+                HeadWriter.writeField(name, value, into: &head)
+            }
+        }
+        if let type = request.impliedType, request.body.isPresent, headers.firstIndex(of: "Content-Type") == nil,
+            !template.hasField("Content-Type")
+        {
+            head.writeStaticString(type.line)
+        }
+        guard hasCookies else { return false }
+        head.writeString("Cookie: \((cookies + request.cookies).joined(separator: "; "))\r\n")
+        return !cookies.isEmpty
+    }
+}
+
+/// A field line that is validated once and can be added to any number of requests.
+public struct FieldLine: Sendable {
+    let bytes: ByteBuffer
+
+    /// - Throws: `invalid_request` if the name or value is invalid.
+    public init(_ name: String, _ value: String) throws(NightjarError) {
+        guard FieldSyntax.isToken(name.utf8), FieldSyntax.isValue(value.utf8) else {
+            throw NightjarError(.invalidRequest, "header \(quoted(name)) contains a character that is not allowed")
+        }
+        bytes = ByteBuffer(string: "\(name): \(value)\r\n")
+    }
+}

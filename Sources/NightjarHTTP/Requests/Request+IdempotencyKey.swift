@@ -1,0 +1,17 @@
+extension Request {
+    /// A copy of the request with the field that carries its key.
+    public func withIdempotencyKey() throws(NightjarError) -> Request {
+        let key: IdempotencyKey
+        switch idempotencyKey {
+        case .none: return self
+        case .generated:
+            if headers.firstIndex(of: IdempotencyKey.fieldName) != nil { return self }
+            var random = SystemRandomNumberGenerator()
+            key = IdempotencyKey(using: &random)
+        case .key(let chosen): key = chosen
+        }
+        var request = self
+        try request.headers.set(IdempotencyKey.fieldName, key.text)
+        return request
+    }
+}

@@ -1,0 +1,103 @@
+import NIOCore
+
+/// The parts that all requests of a client have in common, serialized once. Immutable and shared.
+public final class RequestTemplate: Sendable {
+    /// The base URL for relative targets.
+    public let base: RequestURL?
+    /// The Host line for the origin of ``base``, with its CRLF.
+    let hostLine: ByteBuffer
+    /// The default field lines without Host, each with its CRLF.
+    let fieldLines: ByteBuffer
+    /// The default fields, for a request that replaces one of them.
+    let fields: Headers
+    /// The default fields that may be sent to an origin other than that of ``base``.
+    let publicFields: Headers
+    /// True if one of the default fields carries credentials.
+    package let hasCredentials: Bool
+    /// The rule for which fields carry credentials and which are forwarded to redirects and further pages.
+    package let forwarded: ForwardedFields
+    /// Bit n is set if a name in ``fields`` has a length of n bytes modulo 64. Excludes most names without comparing
+    /// them.
+    let nameLengths: UInt64
+    /// Names of fields and query items that are masked where a request is shown, besides the built-in credential names.
+    let sensitive: [String]
+
+    /// - Parameters:
+    ///   - base: an absolute URL without a query. Its user info is sent as Basic credentials to its origin, unless
+    ///     `defaults` contains an Authorization field.
+    ///   - defaults: fields sent with each request that does not set the same name.
+    ///   - userAgent: the User-Agent field, unless `defaults` contains one. Nil: none.
+    ///   - acceptEncoding: the Accept-Encoding field, unless `defaults` contains one. Nil: none.
+    ///   - sensitive: names of fields and query items that carry credentials, besides the built-in names.
+    ///   - forwarded: the fields that are sent to origins other than that of `base`.
+    /// - Throws: `invalid_url` or `invalid_request`, with the reason.
+    public init(
+        base: RequestURL?, defaults: Headers, userAgent: String?, acceptEncoding: String? = nil,
+        sensitive: [String] = [], forwarded: ForwardedFields = .standard
+    ) throws(NightjarError) {
+        if base?.query != nil {
+            throw NightjarError(
+                .invalidURL, "the base URL must not have a query; set the query on each request")
+        }
+        try ReservedField.check(defaults)
+        if base == nil, let name = defaults.firstSecret {
+            throw NightjarError(
+                .invalidRequest,
+                "the default header \"\(name)\" would be sent to every server; set base_url to restrict it to "
+                    + "that origin, or set it on each request")
+        }
+        self.base = base
+
+        var fields = defaults
+        if let userInfo = base?.userInfo, fields.firstIndex(of: "Authorization") == nil {
+            try fields.add("Authorization", userInfo.basicCredentials)
+        }
+        if let userAgent, fields.firstIndex(of: "User-Agent") == nil { try fields.add("User-Agent", userAgent) }
+        if let acceptEncoding, fields.firstIndex(of: "Accept-Encoding") == nil {
+            try fields.add("Accept-Encoding", acceptEncoding)
+        }
+        let hosts = fields.values("Host")
+        guard hosts.count <= 1 else {
+            throw NightjarError(.invalidRequest, "header \"Host\" is set \(hosts.count) times; set it once")
+        }
+        fields.remove("Host")
+        var hostLine = ByteBuffer()
+        if let host = hosts.first ?? base?.origin.hostField {
+            try HostField.check(host)
+            hostLine.writeString("Host: \(host)\r\n")
+        }
+
+        var lines = ByteBuffer()
+        var lengths: UInt64 = 0
+        var publicFields = Headers()
+        var hasCredentials = false
+        for index in 0..<fields.count {
+            fields.withBytes(at: index) { name, value in
+                HeadWriter.writeField(name, value, into: &lines)
+                lengths |= 1 << UInt64(name.count & 63)
+                let isNamed = sensitive.contains { ASCII.equalIgnoringCase(name, $0.utf8) }
+                hasCredentials = hasCredentials || isNamed || SecretNames.isSecret(field: name, value)
+                if forwarded.allow(name, sensitive: sensitive) { publicFields.append(name: name, value: value) }
+            }
+        }
+        self.hostLine = hostLine
+        self.fields = fields
+        self.publicFields = base == nil ? fields : publicFields
+        self.hasCredentials = hasCredentials
+        self.forwarded = forwarded
+        fieldLines = lines
+        nameLengths = lengths
+        self.sensitive = sensitive
+    }
+
+    /// The names that the configuration declares as credentials.
+    package var sensitiveNames: [String] { sensitive }
+
+    /// True if requests have a default field of this name.
+    public func hasField(_ name: String) -> Bool { fields.firstIndex(of: name) != nil }
+
+    /// Returns false if no default field can have this name. True may be a false positive.
+    func mayHaveField(namedLike name: UnsafeRawBufferPointer) -> Bool {
+        nameLengths &>> UInt64(name.count & 63) & 1 == 1
+    }
+}

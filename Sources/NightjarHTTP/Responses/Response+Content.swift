@@ -1,0 +1,92 @@
+import NIOCore
+
+// Views of the body. Each access parses the body again; store the result if you need it twice.
+extension Response {
+    /// The body as text, decoded with the charset of its byte order mark or Content-Type. An unknown charset is read as
+    /// UTF-8. Invalid sequences become U+FFFD.
+    public var text: String {
+        let known: String? = body.withUnsafeReadableBytes { bytes in
+            try? TextEncoding.text(of: bytes, contentType: headers["content-type"])
+        }
+        return known ?? String(buffer: body)
+    }
+
+    /// The body as text, like ``text``, but an unknown charset is an error.
+    ///
+    /// - Throws: `decoding` with the name of an unsupported charset.
+    public func decodedText() throws(NightjarError) -> String {
+        try reading { response throws(NightjarError) in
+            try response.withBytes { bytes throws(NightjarError) in
+                try TextEncoding.text(of: bytes, contentType: response.headers["content-type"])
+            }
+        }
+    }
+
+    /// The body as JSON, whatever its Content-Type.
+    ///
+    /// - Throws: `decoding` if the body is not JSON or is empty.
+    public var json: JSONValue {
+        get throws(NightjarError) { try reading { response throws(NightjarError) in try response.parsed() } }
+    }
+
+    /// Decodes the body, or the part of it at `pointer`, as `type`.
+    ///
+    /// If the response has no body (204, for example) or nothing is at `pointer`, an optional type yields nil and
+    /// ``Empty`` always succeeds.
+    ///
+    /// - Throws: `decoding` with the path, the expected and the actual type. The error contains this response.
+    public func decode<Value: Decodable>(
+        _ type: Value.Type, at pointer: JSONPointer = JSONPointer(), _ options: JSONDecodingOptions = .init()
+    ) throws(NightjarError) -> Value {
+        try reading { response throws(NightjarError) in
+            if response.isBlank {
+                if let nothing = absent(type) { return nothing }
+                throw NightjarError(
+                    .decoding, "the response has no body, but \(type) was expected; use an optional type to accept it")
+            }
+            return try response.parsed().decode(type, at: pointer, options)
+        }
+    }
+
+    /// Validates the body against a schema. A response without a body is valid: whether one may be missing depends on
+    /// the status.
+    ///
+    /// - Throws: `decoding` with the path, the expected and the actual type. The error contains this response.
+    public func check(_ schema: JSONSchema) throws(NightjarError) {
+        guard !isBlank else { return }
+        try reading { response throws(NightjarError) in try schema.check(response.parsed()) }
+    }
+
+    /// True if the body is empty or only white space.
+    var isBlank: Bool { body.readableBytesView.allSatisfy(ASCII.isWhitespace) }
+
+    private func parsed() throws(NightjarError) -> JSONValue {
+        guard !isBlank else { throw NightjarError(.decoding, "the response has no body, but JSON was expected") }
+        do throws(NightjarError) {
+            return try withBytes { bytes throws(NightjarError) in try JSONValue(parsing: bytes) }
+        } catch {
+            // The body is often an HTML page, and its Content-Type shows that.
+            let type = headers["content-type"].map { " (its Content-Type is \(quoted($0)))" } ?? ""
+            throw NightjarError(error.kind, "the response is \(error.message)\(type)")
+        }
+    }
+
+    private func withBytes<Result>(
+        _ read: (UnsafeRawBufferPointer) throws(NightjarError) -> Result
+    ) throws(NightjarError) -> Result {
+        try body.withUnsafeReadableBytes { bytes in
+            Swift.Result { () throws(NightjarError) in try read(bytes) }
+        }.get()
+    }
+
+    /// Runs `read` and adds this response to the error that it throws.
+    private func reading<Result>(
+        _ read: (Response) throws(NightjarError) -> Result
+    ) throws(NightjarError) -> Result {
+        do throws(NightjarError) {
+            return try read(self)
+        } catch {
+            throw error.about(self)
+        }
+    }
+}

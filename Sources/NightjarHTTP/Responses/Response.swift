@@ -1,0 +1,128 @@
+import NIOCore
+
+/// Timing of a call. ``sent``, ``firstByte`` and ``total`` count from the start of the call. If the call sent several
+/// requests, they describe the last one. The other values are durations. Nil for events that did not occur.
+public struct Timing: Sendable, Equatable {
+    /// When the request was written to a connection.
+    public var sent: Duration?
+    /// When the response head was complete.
+    public var firstByte: Duration?
+    /// When the call ended.
+    public var total: Duration = .zero
+    /// True if the connection was used by an earlier call.
+    public var reusedConnection = false
+    /// The connection that carried the call. Nil if the transport does not report it.
+    public var connection: ConnectionRecord?
+
+    /// The duration of the DNS lookup. Nil if the connection was not opened for this call.
+    public var dns: Duration? { reusedConnection ? nil : connection?.dns }
+    /// The time to open the connection, without DNS lookup and TLS. Nil if it was not opened for this call.
+    public var connect: Duration? { reusedConnection ? nil : connection?.connect }
+    /// The duration of the TLS handshake. Nil if the connection was not opened for this call.
+    public var tls: Duration? { reusedConnection ? nil : connection?.tls }
+
+    public init() {}
+}
+
+/// A complete response. Immutable; any thread may read it.
+public final class Response: Sendable {
+    public let head: ResponseHead
+    /// The decoded body. Empty if it was delivered to a body handler. In memory it is followed by a NUL.
+    public let body: ByteBuffer
+    public let trailers: Headers
+    /// The URL that sent the response, after redirects.
+    public var location: RequestURL {
+        switch asked {
+        case .request(let request): request.url
+        case .url(let url): url
+        }
+    }
+    /// How often the request was sent on a connection.
+    public let attempts: Int
+    public let timing: Timing
+    public let source: ResponseSource
+    /// The redirect responses that led to this response, first to last.
+    public let redirects: [RedirectPolicy.Visit]
+    /// The decisions made during the call, first to last. Usually empty.
+    public let decisions: [Decision]
+    /// The request that was sent. The task and the call share this instance, so keeping it costs nothing.
+    var sent: PreparedRequest? { if case .request(let request) = asked { request } else { nil } }
+    private let asked: Asked
+    /// Accounts for the memory of the body. Nil if it is not accounted.
+    package let hold: MemoryHold?
+
+    private enum Asked: Sendable {
+        case request(PreparedRequest)
+        indirect case url(RequestURL)
+    }
+
+    /// - Parameter url: the URL of a response that does not belong to a call. Not evaluated if the request is known.
+    public convenience init(
+        head: ResponseHead, body: consuming ByteBuffer, trailers: Headers = Headers(),
+        url: @autoclosure () -> RequestURL,
+        attempts: Int = 1, timing: Timing = Timing(), source: ResponseSource = .network,
+        redirects: [RedirectPolicy.Visit] = [], decisions: [Decision] = [], sent: PreparedRequest? = nil
+    ) {
+        self.init(
+            head: head, body: body, trailers: trailers, url: url(), attempts: attempts, timing: timing, source: source,
+            redirects: redirects, decisions: decisions, sent: sent, hold: nil)
+    }
+
+    /// - Parameter hold: accounts for the memory of the body.
+    package init(
+        head: ResponseHead, body: consuming ByteBuffer, trailers: Headers, url: @autoclosure () -> RequestURL,
+        attempts: Int, timing: Timing, source: ResponseSource, redirects: [RedirectPolicy.Visit],
+        decisions: [Decision], sent: PreparedRequest?, hold: MemoryHold?
+    ) {
+        self.hold = hold
+        self.head = head
+        let length = body.readableBytes
+        body.writeInteger(UInt8(0))
+        body.moveWriterIndex(to: body.readerIndex + length)
+        self.body = body
+        self.trailers = trailers
+        self.attempts = attempts
+        self.timing = timing
+        self.source = source
+        self.redirects = redirects
+        self.decisions = decisions
+        asked = sent.map(Asked.request) ?? .url(url())
+    }
+
+    /// A copy with these redirects.
+    public func after(_ redirects: [RedirectPolicy.Visit]) -> Response {
+        Response(
+            head: head, body: body, trailers: trailers, url: location, attempts: attempts, timing: timing,
+            source: source, redirects: redirects, decisions: decisions, sent: sent, hold: hold)
+    }
+
+    /// A copy with the decisions of a call and, if given, another source.
+    public func explained(_ decisions: [Decision], source: ResponseSource? = nil) -> Response {
+        Response(
+            head: head, body: body, trailers: trailers, url: location, attempts: attempts, timing: timing,
+            source: source ?? self.source, redirects: redirects, decisions: decisions, sent: sent, hold: hold)
+    }
+
+    /// A copy without its body, which was delivered to a body handler.
+    public var withoutBody: Response {
+        Response(
+            head: head, body: ByteBuffer(), trailers: trailers, url: location, attempts: attempts, timing: timing,
+            source: source, redirects: redirects, decisions: decisions, sent: sent, hold: hold)
+    }
+
+    public var status: Int { head.status }
+    public var headers: Headers { head.headers }
+    /// The URL that sent the response, without user info and with masked query credentials.
+    public var url: String { location.redacted }
+
+    /// The last request of the call, including the fields that the client added (Host, Cookie, ...). Nil if the
+    /// response does not belong to a call.
+    public var request: RequestRecord? { sent.map(RequestRecord.init) }
+
+    /// A curl command line, for a POSIX shell, that sends the same request.
+    ///
+    /// - Parameter showsSecrets: if false, credentials are masked in fields, in the URL and in form or JSON bodies.
+    public func curl(showsSecrets: Bool = false) -> String? {
+        request.map { CurlCommand($0, showsSecrets: showsSecrets).text }
+    }
+}

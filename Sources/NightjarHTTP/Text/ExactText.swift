@@ -1,0 +1,98 @@
+/// A string that is compared and hashed by its UTF-8 bytes, as protocols and file formats compare names.
+///
+/// Swift's `String` compares by canonical equivalence: "é" equals "e" followed by U+0301, and the Kelvin sign (U+212A)
+/// equals "K". A name from outside must not be mistaken for another name, so tables of such names use this type as
+/// their key.
+package struct ExactText: Hashable, Sendable {
+    package let text: String
+
+    package init(_ text: String) { self.text = text }
+
+    package static func == (a: ExactText, b: ExactText) -> Bool { a.text.isExactly(b.text) }
+
+    package func hash(into hasher: inout Hasher) { text.hashExactly(into: &hasher) }
+}
+
+extension String? {
+    /// True if both are nil, or if both strings have the same bytes.
+    package func isExactly(_ other: String?) -> Bool {
+        guard let self, let other else { return self == nil && other == nil }
+        return self.isExactly(other)
+    }
+}
+
+extension String {
+    /// True if both strings have the same bytes.
+    package func isExactly(_ other: String) -> Bool {
+        guard utf8.count == other.utf8.count else { return false }
+        let same = utf8.withContiguousStorageIfAvailable { ASCII.isSame(UnsafeRawBufferPointer($0), other) }
+        return same ?? utf8.elementsEqual(other.utf8)
+    }
+
+    /// True if the bytes of this string sort before those of `other`.
+    package func isExactly(before other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
+
+    /// Hashes the bytes. `hash(into:)` would give canonically equivalent strings the same hash, and an attacker can
+    /// produce any number of those.
+    package func hashExactly(into hasher: inout Hasher) {
+        let isDone: Void? = utf8.withContiguousStorageIfAvailable { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        if isDone == nil { for byte in utf8 { hasher.combine(byte) } }
+        // A terminator, so that "ab", "c" and "a", "bc" hash differently.
+        hasher.combine(0xFF as UInt8)
+    }
+}
+
+/// A dictionary whose keys are compared by their UTF-8 bytes, so canonically equivalent names remain distinct.
+public struct ExactDictionary<Value> {
+    private var values: [ExactText: Value] = [:]
+
+    public init() {}
+
+    public var isEmpty: Bool { values.isEmpty }
+    public var count: Int { values.count }
+
+    public subscript(_ name: String) -> Value? {
+        get { values[ExactText(name)] }
+        set { values[ExactText(name)] = newValue }
+    }
+
+    package subscript(_ name: String, default value: @autoclosure () -> Value) -> Value {
+        get { values[ExactText(name), default: value()] }
+        _modify { yield &values[ExactText(name), default: value()] }
+    }
+
+    /// All entries, in no particular order.
+    public var all: some Sequence<(name: String, value: Value)> {
+        values.lazy.map { (name: $0.key.text, value: $0.value) }
+    }
+
+    /// All names, sorted by their bytes.
+    public var names: [String] { values.keys.map(\.text).sorted { $0.isExactly(before: $1) } }
+
+    @discardableResult
+    package mutating func removeValue(_ name: String) -> Value? { values.removeValue(forKey: ExactText(name)) }
+}
+
+extension ExactDictionary: ExpressibleByDictionaryLiteral {
+    /// If a name occurs more than once, the last value is used.
+    public init(dictionaryLiteral elements: (String, Value)...) {
+        for (name, value) in elements { self[name] = value }
+    }
+}
+
+extension ExactDictionary: Sendable where Value: Sendable {}
+
+/// A set of strings that are compared by their UTF-8 bytes.
+package struct ExactSet: Sendable {
+    private var texts: Set<ExactText> = []
+
+    package init() {}
+
+    package init(_ texts: some Sequence<String>) { self.texts = Set(texts.lazy.map(ExactText.init)) }
+
+    package func contains(_ text: String) -> Bool { texts.contains(ExactText(text)) }
+
+    /// - Returns: true if the text was not in the set before.
+    @discardableResult
+    package mutating func insert(_ text: String) -> Bool { texts.insert(ExactText(text)).inserted }
+}

@@ -1,0 +1,118 @@
+import NIOCore
+
+/// Percent-encoding. RFC 3986 section 2.
+enum PercentEncoding {
+    /// Unreserved bytes, which are never encoded. Section 2.3.
+    static let unreserved = ByteSet(low: 0x03ff_6000_0000_0000, high: 0x47ff_fffe_87ff_fffe)
+
+    /// Bytes that are allowed unencoded in a path or query (sections 3.3 and 3.4), except `%`.
+    private static let target = ByteSet(low: 0xafff_ffd2_0000_0000, high: 0x47ff_fffe_87ff_ffff)
+
+    /// Reserved and unreserved bytes (sections 2.2 and 2.3), except `%`.
+    private static let reservedOrUnreserved = ByteSet(low: 0xafff_ffda_0000_0000, high: 0x47ff_fffe_afff_ffff)
+
+    /// True for the bytes of user info, including `%`. RFC 3986 section 3.2.1.
+    static func isUserInfoByte(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "%") || target.contains(byte) && !"/?@".utf8.contains(byte)
+    }
+
+    /// Writes a path or query that may be incompletely encoded. Legal bytes and `%XX` are kept. Other bytes (spaces,
+    /// quotes, UTF-8, a lone `%`) are encoded.
+    ///
+    /// - Throws: `invalid_url` for a control character, which is never valid in a URL and often indicates an injection.
+    static func writeTarget(_ bytes: UnsafeRawBufferPointer, into buffer: inout ByteBuffer) throws(NightjarError) {
+        var start = 0
+        while true {
+            var end = start
+            while end < bytes.count, target.contains(bytes[end]) { end += 1 }
+            buffer.writeBytes(UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
+            guard end < bytes.count else { return }
+            let byte = bytes[end]
+            guard byte >= 0x20, byte != 0x7F else { throw controlCharacter(byte) }
+            if byte == UInt8(ascii: "%"), end + 2 < bytes.count, ASCII.hexValue(bytes[end + 1]) != nil,
+                ASCII.hexValue(bytes[end + 2]) != nil
+            {
+                buffer.writeInteger(byte)
+            } else {
+                writeEncoded(byte, into: &buffer)
+            }
+            start = end + 1
+        }
+    }
+
+    static func controlCharacter(_ byte: UInt8) -> NightjarError {
+        NightjarError(
+            .invalidURL,
+            "the URL contains the control character 0x\(String(byte, radix: 16)); remove it, or encode it if it is data"
+        )
+    }
+
+    /// Writes data so that decoding restores it: every byte except the unreserved ones is encoded.
+    static func writeComponent(_ text: String, into buffer: inout ByteBuffer) {
+        var text = text
+        text.withUTF8 { bytes in
+            var start = 0
+            while true {
+                var end = start
+                while end < bytes.count, unreserved.contains(bytes[end]) { end += 1 }
+                buffer.writeBytes(UnsafeBufferPointer(rebasing: bytes[start..<end]))
+                guard end < bytes.count else { return }
+                writeEncoded(bytes[end], into: &buffer)
+                start = end + 1
+            }
+        }
+    }
+
+    /// Writes part of a URL whose position is unknown. Reserved characters and `%XX` are kept, other bytes are encoded.
+    static func writeReserved(_ bytes: some Collection<UInt8>, into buffer: inout ByteBuffer) {
+        var rest = bytes[...]
+        while let byte = rest.popFirst() {
+            let isEscape =
+                byte == UInt8(ascii: "%") && rest.prefix(2).count == 2
+                && rest.prefix(2).allSatisfy { ASCII.hexValue($0) != nil }
+            if isEscape || reservedOrUnreserved.contains(byte) {
+                buffer.writeInteger(byte)
+            } else {
+                writeEncoded(byte, into: &buffer)
+            }
+        }
+    }
+
+    /// True if `bytes` consists only of reserved and unreserved characters and `%XX`.
+    static func isEncoded(_ bytes: some Collection<UInt8>) -> Bool {
+        var rest = bytes[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%") {
+                guard rest.prefix(2).count == 2, rest.prefix(2).allSatisfy({ ASCII.hexValue($0) != nil }) else {
+                    return false
+                }
+            } else if !reservedOrUnreserved.contains(byte) {
+                return false
+            }
+        }
+        return true
+    }
+
+    static func writeEncoded(_ byte: UInt8, into buffer: inout ByteBuffer) {
+        func digit(_ value: UInt8) -> UInt8 { value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10 }
+        buffer.writeMultipleIntegers(UInt8(ascii: "%"), digit(byte >> 4), digit(byte & 0xF))
+    }
+
+    /// Decodes each `%XX`. Incomplete escapes are kept.
+    static func decoded(_ text: some Collection<UInt8>) -> [UInt8] {
+        var result: [UInt8] = []
+        result.reserveCapacity(text.count)
+        var rest = text[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), let high = rest.first.flatMap(ASCII.hexValue),
+                let low = rest.dropFirst().first.flatMap(ASCII.hexValue)
+            {
+                result.append(high << 4 | low)
+                rest = rest.dropFirst(2)
+            } else {
+                result.append(byte)
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,219 @@
+/// The rule for names: which header fields, query items, form items, members of JSON, XML elements and log fields hold
+/// credentials.
+///
+/// Everything that masks, drops, scrubs or partitions asks this rule. It reads a name as words, so that the case and the
+/// separators do not matter: `X-JWT`, `api_key`, `apiKey` and `APIKey2` are `jwt`, `api key`, `api key` and `api key`.
+package enum SecretNames {
+    /// Where the name stands.
+    package enum Place: Sendable {
+        /// A header field. Fields are few and are not prose, so a word that is a credential in most fields counts.
+        case field
+        /// A query item, a form item, a member of JSON or a field of a log line.
+        case item
+    }
+
+    package enum Strength: Sendable, Comparable {
+        case none
+        /// Data have the same name: `code`, `key`. A log masks it; a recording keeps it outside of a login.
+        case weak
+        case strong
+    }
+
+    /// Whether the value of this name is most likely a credential.
+    ///
+    /// - Parameter name: as plain text, without percent-encoding and escapes.
+    package static func isSecret(_ name: some Collection<UInt8>, in place: Place) -> Bool {
+        strength(name, in: place) > .none
+    }
+
+    package static func strength(_ name: some Collection<UInt8>, in place: Place) -> Strength {
+        // The end of a name says what it is.
+        Words(name.dropFirst(max(name.count - longestName, 0))).strength(in: place)
+    }
+
+    /// Whether the value of this query item, form item or member is most likely a credential.
+    ///
+    /// - Parameters:
+    ///   - name: as it is written in a URL: `client%5Fsecret`.
+    ///   - sensitive: further names, before they are encoded.
+    static func isSecret(item name: Substring.UTF8View, sensitive: [String] = []) -> Bool {
+        let plain = PercentEncoding.decoded(name)
+        return isSecret(plain, in: .item) || isNamed(plain, in: sensitive)
+    }
+
+    /// Whether the name is one of these. Case and separators do not matter.
+    static func isNamed(_ name: some Collection<UInt8>, in names: [String]) -> Bool {
+        guard !names.isEmpty else { return false }
+        let plain = letters(name)
+        return names.contains { letters($0.utf8) == plain }
+    }
+
+    /// The letters and digits of a name, in lower case.
+    static func letters(_ name: some Collection<UInt8>) -> [UInt8] {
+        name.lazy.filter { !"-_.[] ".utf8.contains($0) }.map(ASCII.lowercase)
+    }
+
+    /// Bytes of a name that are read.
+    private static let longestName = 256
+}
+
+extension SecretNames {
+    /// A name as words in lower case: without separators, a leading `x`, numbers at the end of words and a version.
+    private struct Words {
+        private(set) var words: [String] = []
+        private(set) var joined: [UInt8] = []
+
+        init(_ name: some Collection<UInt8>) {
+            let bytes = Array(name)
+            var word: [UInt8] = []
+            for at in bytes.indices {
+                let byte = bytes[at]
+                guard Words.isPart(byte) else {
+                    add(&word)
+                    continue
+                }
+                if Words.isStart(bytes, at) { add(&word) }
+                word.append(ASCII.lowercase(byte))
+            }
+            add(&word)
+            if words.count > 1, words.first == "x" {
+                words.removeFirst()
+                joined.removeFirst()
+            }
+            if words.count > 1, words.last == "v" {
+                words.removeLast()
+                joined.removeLast()
+            }
+        }
+
+        private mutating func add(_ word: inout [UInt8]) {
+            while let last = word.last, ASCII.isDigit(last) { word.removeLast() }
+            guard !word.isEmpty else { return }
+            words.append(String(decoding: word, as: UTF8.self))
+            joined += word
+            word.removeAll(keepingCapacity: true)
+        }
+
+        private static func isPart(_ byte: UInt8) -> Bool {
+            ASCII.isLetter(byte) || ASCII.isDigit(byte) || byte >= 0x80
+        }
+
+        private static func isUpper(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "A") < 26 }
+
+        /// Whether a word begins within letters: `accessToken`, `APIKey`.
+        private static func isStart(_ bytes: [UInt8], _ at: Int) -> Bool {
+            guard at > 0, isUpper(bytes[at]) else { return false }
+            guard isUpper(bytes[at - 1]) else { return true }
+            guard at + 1 < bytes.count else { return false }
+            return bytes[at + 1] &- UInt8(ascii: "a") < 26
+        }
+
+        func strength(in place: Place) -> Strength {
+            guard let last = words.last else { return .none }
+            let text = String(decoding: joined, as: UTF8.self)
+            if place == .field { return SecretNames.harmlessFields.contains(text) || !isSecretField ? .none : .strong }
+            if SecretNames.descriptions.contains(last) { return .none }
+            if words.count == 1, SecretNames.descriptionEndings.contains(where: text.hasSuffix) { return .none }
+            if isStrong { return .strong }
+            return isWeak(text) ? .weak : .none
+        }
+
+        private var isSecretField: Bool {
+            isStrong || SecretNames.longInFields.contains(where: isMarked)
+                || words.contains { word in
+                    SecretNames.fieldWords.contains(word) || word.hasPrefix("auth") && !word.hasPrefix("author")
+                }
+        }
+
+        private func isMarked(_ marker: [UInt8]) -> Bool {
+            guard let first = marker.first, joined.count >= marker.count else { return false }
+            return (0...(joined.count - marker.count)).contains { start in
+                joined[start] == first && joined[start..<(start + marker.count)].elementsEqual(marker)
+            }
+        }
+
+        private var isStrong: Bool {
+            if SecretNames.long.contains(where: isMarked), !isMarked(SecretNames.secretary) { return true }
+            for (place, word) in words.enumerated() where isSecret(word, after: place > 0 ? words[place - 1] : "") {
+                return true
+            }
+            let before = words.count > 1 ? words[words.count - 2] : ""
+            switch words.last {
+            case "sid", "sig": return true
+            case "pass", "pin": return words.count > 1
+            case "key", "keys": return SecretNames.keyQualifiers.contains(before)
+            case "code", "codes": return SecretNames.codeQualifiers.contains(before)
+            default: return false
+            }
+        }
+
+        private func isSecret(_ word: String, after before: String) -> Bool {
+            if SecretNames.short.contains(word) || SecretNames.shortEndings.contains(where: word.hasSuffix) {
+                return true
+            }
+            if word.hasSuffix("tokens") {
+                let qualifier = word == "tokens" ? before : String(word.dropLast(6))
+                return SecretNames.tokenQualifiers.contains(qualifier)
+            }
+            if word.hasSuffix("token") {
+                let qualifier = word == "token" ? before : String(word.dropLast(5))
+                return !SecretNames.cursorQualifiers.contains(where: qualifier.hasSuffix)
+            }
+            return word.hasPrefix("token") && !word.hasPrefix("tokeniz") && !word.hasPrefix("tokens")
+        }
+
+        private func isWeak(_ text: String) -> Bool {
+            SecretNames.weak.contains(text) || words.contains { SecretNames.weakWords.contains($0) }
+        }
+    }
+
+    /// Found anywhere in the letters of a name.
+    private static let long: [[UInt8]] = [
+        "password", "passwd", "passwort", "kennwort", "passphrase", "passcode", "pwd", "secret", "credential",
+        "apikey", "accesskey", "privatekey", "sessionkey", "sharedkey", "masterkey", "authkey", "authtoken",
+        "signingkey", "encryptionkey", "sessionid", "sessid", "bearer", "clientassertion", "samlresponse",
+        "codeverifier", "authorizationcode",
+    ].map { Array($0.utf8) }
+    private static let secretary = Array("secretar".utf8)
+    /// Found anywhere in the letters of the name of a header field.
+    private static let longInFields: [[UInt8]] = ["token", "authenticat"].map { Array($0.utf8) }
+    /// Whole words, anywhere.
+    private static let short: Set<String> = ["creds", "csrf", "xsrf", "hmac", "cvv", "cvc", "dpop", "assertion"]
+    /// Ends of words, anywhere: `pw`, `dbpw`, `totp`.
+    private static let shortEndings = ["pw", "otp", "jwt"]
+    /// Whole words of a header field, anywhere.
+    private static let fieldWords: Set<String> = [
+        "authorization", "cookie", "session", "signature", "key", "pass", "pin", "sid", "sig", "ticket", "code",
+    ]
+    /// Fields whose names have such a word and whose values are no credentials. Challenges are not among them: some hold
+    /// tokens.
+    private static let harmlessFields: Set<String> = [
+        "idempotencykey", "secwebsocketkey", "secwebsocketaccept", "surrogatekey", "publickeypins",
+        "accesscontrolallowcredentials", "statuscode", "responsecode", "errorcode",
+    ]
+    /// The last word of what says something about a credential and is none.
+    private static let descriptions: Set<String> = [
+        "type", "url", "uri", "scheme", "expires", "expiry", "expiration", "ttl", "lifetime", "duration", "age",
+        "count", "length", "size", "limit", "policy", "hint", "algorithm", "alg", "format", "required", "enabled",
+        "status", "at", "in", "on", "method", "endpoint", "name", "strength", "usage", "timeout", "budget",
+    ]
+    private static let descriptionEndings = [
+        "type", "url", "uri", "expires", "expiry", "length", "count", "hint", "policy",
+    ]
+    private static let keyQualifiers: Set<String> = [
+        "account", "admin", "api", "app", "application", "auth", "client", "consumer", "deploy", "dev", "developer",
+        "encryption", "functions", "function", "host", "license", "master", "merchant", "private", "secret", "server",
+        "service", "session", "shared", "signing", "ssh", "storage", "subscription", "user", "webhook",
+    ]
+    private static let codeQualifiers: Set<String> = [
+        "access", "auth", "authorization", "backup", "login", "mfa", "recovery", "reset", "security", "sms",
+        "verification",
+    ]
+    private static let tokenQualifiers: Set<String> = [
+        "access", "api", "auth", "bearer", "csrf", "id", "login", "refresh", "session", "user",
+    ]
+    /// Tokens that are places in lists, which somebody who reads a log wants to see.
+    private static let cursorQualifiers = ["page", "next", "continuation", "sync", "skip"]
+    private static let weak: Set<String> = ["authorization", "code", "key", "pass", "pin", "ticket"]
+    private static let weakWords: Set<String> = ["auth", "cookie", "session", "signature"]
+}

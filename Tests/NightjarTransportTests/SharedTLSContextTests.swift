@@ -1,0 +1,44 @@
+import NIOSSL
+import NightjarTestSupport
+import Testing
+
+@testable import NightjarTransport
+
+/// Issue 19, item 6.
+@Suite struct SharedTLSContextTests {
+    private func configuration(trusting authority: String? = nil, verifies: Bool = true) throws -> TLSConfiguration {
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.certificateVerification = verifies ? .noHostnameVerification : .none
+        if let authority { tls.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(authority)) }
+        return tls
+    }
+
+    @Test func equalSettingsShareTheTrustStore() throws {
+        let authority = try TestCertificates.shared().authority
+        let first = SharedTLSContext.matching(try configuration(trusting: authority))
+        let second = SharedTLSContext.matching(try configuration(trusting: authority))
+        #expect(first === second)
+        #expect(try first.loaded() === second.loaded())
+    }
+
+    @Test func otherSettingsHaveAnotherTrustStore() throws {
+        let authority = try TestCertificates.shared().authority
+        let trusting = SharedTLSContext.matching(try configuration(trusting: authority))
+        let system = SharedTLSContext.matching(try configuration())
+        let unverified = SharedTLSContext.matching(try configuration(trusting: authority, verifies: false))
+        #expect(trusting !== system)
+        #expect(trusting !== unverified)
+        #expect(try trusting.loaded() !== unverified.loaded())
+    }
+
+    @Test func theLastClientReleasesTheTrustStore() throws {
+        weak var released: NIOSSLContext?
+        do {
+            // No other test uses this combination.
+            var tls = try configuration()
+            tls.applicationProtocols = ["released"]
+            released = try SharedTLSContext.matching(tls).loaded()
+        }
+        #expect(released == nil)
+    }
+}
