@@ -15,7 +15,7 @@ if they are in backticks or have an inner capital; in string literals only if th
 Names of C functions and types (nj_, njl_, NJ_, NJL_) are renamed in every file. Other rows of c.tsv apply to code of
 .c, .h and .cpp files.
 text.tsv: glob TAB regex TAB replacement TAB reason, for wire formats, options, commands and prose that is generated.
-files.tsv: old path TAB new path (git mv; a directory when it ends in "/").
+files.tsv: old name TAB new name of files in any folder, or of a folder where it ends in "/" (git mv).
 
 --check   print what would change
 --report  also print rows that match nothing, and possible collisions
@@ -227,30 +227,41 @@ def main():
         text_rows.append((glob.split(","), re.compile(regex, re.M), replacement, where))
     text_used = set()
 
-    # Files first, so that scopes name the old paths and the new ones alike: scopes are matched against the old path.
-    moves = []
-    for old, new, *_ in rows("files.tsv", 3):
-        moves.append((old, new))
-    origin = {}
-    for old, new in moves:
-        if os.path.exists(old) and not check:
-            os.makedirs(os.path.dirname(new.rstrip("/")) or ".", exist_ok=True)
-            if old.endswith("/"):
-                for f in subprocess.check_output(["git", "ls-files", old], text=True).split("\n"):
-                    if f:
-                        to = new + f[len(old):]
-                        os.makedirs(os.path.dirname(to), exist_ok=True)
-                        subprocess.check_call(["git", "mv", f, to])
-            else:
-                subprocess.check_call(["git", "mv", old, new])
+    # Files first. Scopes are matched against the path that a file had when the plan was made (paths.txt), found by its
+    # name where files have moved since.
+    planned = {}
+    for line in open(os.path.join(HERE, "paths.txt"), encoding="utf-8"):
+        planned.setdefault(os.path.basename(line.strip()), []).append(line.strip())
+    names, folders = {}, []
+    for old, new, *_ in rows("files.tsv", 2):
+        if old.endswith("/"):
+            folders.append((old, new))
+        else:
+            names[old] = new
+    former = {new: old for old, new in names.items()}
+    for path in subprocess.check_output(["git", "ls-files", "Sources", "Tests", "scripts"], text=True).split("\n"):
+        to = path
+        for old, new in folders:
+            if to.startswith(old):
+                to = new + to[len(old):]
+        base = os.path.basename(to)
+        if base in names:
+            to = os.path.join(os.path.dirname(to), names[base])
+        if path and to != path and not check and not path.startswith("scripts/rename-plan/"):
+            os.makedirs(os.path.dirname(to), exist_ok=True)
+            subprocess.check_call(["git", "mv", path, to])
 
     def old_path(path):
-        for old, new in reversed(moves):
-            if new.endswith("/"):
-                if path.startswith(new):
-                    path = old + path[len(new):]
-            elif path == new:
-                path = old
+        base = os.path.basename(path)
+        candidates = planned.get(base) or planned.get(former.get(base, ""), [])
+        if len(candidates) == 1:
+            return candidates[0]
+        for new, old in [(n, o) for o, n in folders]:
+            if path.startswith(new):
+                path = old + path[len(new):]
+        for candidate in (path, os.path.join(os.path.dirname(path), former.get(base, base))):
+            if candidate in candidates:
+                return candidate
         return path
 
     files = subprocess.check_output(["git", "ls-files"] + ROOTS, text=True).split("\n")
