@@ -186,6 +186,8 @@ def c_segments(t):
     return out
 
 
+LUA_PARTS = re.compile(r"""(--[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')""")
+UNDERSCORED = re.compile(r"\b[a-z]+_\w+")
 INNER = re.compile(r"[a-z0-9][A-Z]")
 TICKED = re.compile(r"(``?)([^`\n]+)\1")
 
@@ -302,7 +304,13 @@ def main():
             text = "".join(out)
         elif path.endswith(".lua"):
             fitting = lua.for_file(place)
-            text = replace_code(text, lua, fitting, text, 0)
+            out, at = [], 0
+            for s in LUA_PARTS.split(text):
+                prose = s.startswith(("--", '"', "'"))
+                out.append(UNDERSCORED.sub(lambda m: lua.new(fitting, m[0], "", "") or m[0], s) if prose
+                           else replace_code(s, lua, fitting, text, at))
+                at += len(s)
+            text = "".join(out)
         elif re.search(r"\.(md|py|txt)$", path) or "." not in os.path.basename(path):
             text = replace_prose(text, swift, swift.for_file(place), ticks=path.endswith(".md"))
         for globs, regex, replacement, where in text_rows:
