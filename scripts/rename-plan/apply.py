@@ -112,7 +112,7 @@ def segments(t):
         while t[j] == "#":
             h += 1
             j += 1
-        q = '"""' if t.startswith('"""', j) else '"'
+        q = '"""' if MULTILINE.match(t, j) else '"'
         j += len(q)
         s, esc = i, "\\" + "#" * h
         while j < n:
@@ -188,6 +188,7 @@ def c_segments(t):
 
 LUA_PARTS = re.compile(r"""(--[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')""")
 UNDERSCORED = re.compile(r"\b[a-z]+_\w+")
+MULTILINE = re.compile(r'"""[ \t]*\n')
 INNER = re.compile(r"[a-z0-9][A-Z]")
 TICKED = re.compile(r"(``?)([^`\n]+)\1")
 
