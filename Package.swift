@@ -306,6 +306,6 @@ if Context.environment["NIGHTJAR_MEASURE"] != nil {
             path: "Tests/Measure/OpenAPI"),
         .executableTarget(
             name: "MeasureAnswers", dependencies: ["NightjarAPI", .product(name: "NIOCore", package: "swift-nio")],
-            path: "Tests/Measure/Answers"),
+            path: "Tests/Measure/Responses"),
     ]
 }

@@ -14,7 +14,7 @@ int main(int argc, char **argv) {
   wall = wall_us() - wall;
   if (!catalog) {
     fprintf(stderr, "%s\n", nj_error_message(err));
-    nj_error_free(err);
+    nj_error_release(err);
     return 1;
   }
   printf("{\"ms\": %.3f, \"peak_over_size\": %.3f, \"endpoints\": %zu}\n", wall / 1e3,

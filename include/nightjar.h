@@ -35,20 +35,20 @@
  *   nj_task           nj_client_start, _start_log_in, _start_sign_out, _retain   any          nj_task_release
  *   nj_batch          nj_client_start_batch, nj_batch_retain                     any          nj_batch_release
  *   nj_response       nj_client_send, _cached, _send_batch, nj_response_retain   any          nj_response_release
- *   nj_error          an `out_error` parameter, nj_error_retain                  any          nj_error_free
+ *   nj_error          an `out_error` parameter, nj_error_retain                  any          nj_error_release
  *   nj_cookies        nj_cookies_new, nj_cookies_open, nj_client_cookies         any          nj_cookies_free
  *   nj_cookie_list    nj_cookies_list                                            any          nj_cookie_list_free
  *   nj_cache          nj_cache_new, nj_cache_open, nj_client_cache               any          nj_cache_free
  *   nj_catalog        nj_catalog_new, _load_file, nj_client_load_catalog,        any          nj_catalog_free
  *                     nj_client_catalog
  *   nj_pagination     nj_pagination_new                                          one at once  nj_pagination_free
- *   nj_pager          nj_pager_new                                               one at once  nj_pager_free
- *   nj_page           nj_pager_next_page, nj_page_retain                         any          nj_page_free
- *   nj_token_question nj_token_question_retain                                   any          nj_token_question_release
+ *   nj_paginator          nj_paginator_new                                               one at once  nj_paginator_free
+ *   nj_page           nj_paginator_next_page, nj_page_retain                         any          nj_page_release
+ *   nj_token_request nj_token_request_retain                                   any          nj_token_request_release
  *   nj_script         nj_script_new                                              one at once  nj_script_free
- *   char *            nj_pager_state, nj_client_limits_json and others           any          nj_text_free
+ *   char *            nj_paginator_state, nj_client_limits_json and others           any          nj_text_free
  *
- * nj_outgoing, nj_hop, nj_retry_question, nj_login_prompt, nj_script_call and nj_progress are lent to a callback.
+ * nj_prepared_request, nj_proposed_redirect, nj_failed_attempt, nj_login_prompt, nj_script_call and nj_progress are lent to a callback.
  * They are valid until the callback returns and are never released.
  *
  * A pointer that a getter returns is borrowed: it is valid until the handle is released, unless the function's
@@ -67,7 +67,7 @@
  * ------
  * A function that can fail returns nj_status, or a pointer that is NULL on failure. A function with an `out_error`
  * parameter stores an error there on failure and NULL on success. `out_error` may be NULL. The caller releases the
- * error with nj_error_free. The following errors are common to all functions and are not repeated in their comments:
+ * error with nj_error_release. The following errors are common to all functions and are not repeated in their comments:
  *
  *   NJ_INVALID_ARGUMENT  a required handle, text or callback is NULL, a text is not valid UTF-8, a number is out of
  *                        range, or an enumeration has a value that is not one of its members
@@ -223,15 +223,15 @@ typedef struct nj_cookie_list nj_cookie_list;       /* a snapshot of a cookie ja
 typedef struct nj_cache nj_cache;                   /* an HTTP cache, which clients can share */
 typedef struct nj_catalog nj_catalog;               /* the endpoints of an API, by name */
 typedef struct nj_pagination nj_pagination;         /* how a list continues from page to page */
-typedef struct nj_pager nj_pager;                   /* reads a list page by page */
+typedef struct nj_paginator nj_paginator;                   /* reads a list page by page */
 typedef struct nj_page nj_page;                     /* one page of a list; immutable */
 typedef struct nj_script nj_script;                 /* a Lua interpreter */
-typedef struct nj_outgoing nj_outgoing;             /* lent: the request in a before hook */
-typedef struct nj_hop nj_hop;                       /* lent: a redirect that is about to be followed */
-typedef struct nj_retry_question nj_retry_question; /* lent: an attempt that has failed */
+typedef struct nj_prepared_request nj_prepared_request;             /* lent: the request in a before hook */
+typedef struct nj_proposed_redirect nj_proposed_redirect;                       /* lent: a redirect that is about to be followed */
+typedef struct nj_failed_attempt nj_failed_attempt; /* lent: an attempt that has failed */
 typedef struct nj_login_prompt nj_login_prompt;     /* lent: what an interactive login shows to a person */
 typedef struct nj_script_call nj_script_call;       /* lent: a script's call of a host function */
-typedef struct nj_token_question nj_token_question; /* a decision request for a token */
+typedef struct nj_token_request nj_token_request; /* a decision request for a token */
 
 /** Frees a text that the caller owns, as the comment of the function that returned it says. NULL is ignored. */
 NJ_API void nj_text_free(char *text);
@@ -240,7 +240,7 @@ NJ_API void nj_text_free(char *text);
  * nj_error: why something failed
  *
  *   Created by   functions with an `out_error` parameter; nj_error_retain adds an owner
- *   Released by  nj_error_free
+ *   Released by  nj_error_release
  *   Threads      any; an error is immutable
  * ================================================================================================================== */
 
@@ -248,7 +248,7 @@ NJ_API void nj_text_free(char *text);
 NJ_API nj_error *nj_error_retain(const nj_error *error);
 
 /** Releases one owner of an error. NULL is ignored. */
-NJ_API void nj_error_free(nj_error *error);
+NJ_API void nj_error_release(nj_error *error);
 
 /** Returns the kind of the error. Never NJ_OK; NJ_INVALID_ARGUMENT for NULL. */
 NJ_API nj_status nj_error_kind(const nj_error *error);
@@ -455,9 +455,9 @@ NJ_API void nj_config_free(nj_config *config);
  *   rate_limit                   true, false, or {"requests", "per", "burst"}
  *   concurrency                  1 to 1000000; null: none
  *   circuit_breaker              true, false, or {"failure_rate", "minimum_calls", "window", "rest"}
- *   max_waiting                  0 to 10000000
+ *   max_queued                  0 to 10000000
  *   limit_groups                 an object of group names, each with rate_limit, concurrency, circuit_breaker and
- *                                max_waiting
+ *                                max_queued
  *   endpoints                    an object of endpoint names: nj_catalog_add_json
  *   openapi                      the path of an OpenAPI document, which nj_client_new reads
  *   openapi_folder               the folder whose files the document may refer to; the document's own folder by default
@@ -686,7 +686,7 @@ NJ_API nj_status nj_config_set_log(nj_config *config, nj_log_level level, nj_que
  * @param request borrowed until the hook returns
  * @return NJ_OK: the call continues. Any other status: the call fails with it, and nothing is sent.
  */
-typedef nj_status (*nj_before_fn)(void *context, nj_outgoing *request);
+typedef nj_status (*nj_request_hook_fn)(void *context, nj_prepared_request *request);
 
 /**
  * Sets the hook before each call.
@@ -695,13 +695,13 @@ typedef nj_status (*nj_before_fn)(void *context, nj_outgoing *request);
  * @param context passed to `before` unchanged; must stay valid until the clients are freed
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
-NJ_API nj_status nj_config_on_request(nj_config *config, nj_before_fn before, void *context);
+NJ_API nj_status nj_config_on_request(nj_config *config, nj_request_hook_fn before, void *context);
 
 /**
  * Runs after each call, immediately before nj_done_fn or the return of the blocking call, on the same thread. Exactly
  * one of `response` and `error` is not NULL. Both are borrowed until the hook returns.
  */
-typedef void (*nj_after_fn)(void *context, const nj_response *response, const nj_error *error);
+typedef void (*nj_response_hook_fn)(void *context, const nj_response *response, const nj_error *error);
 
 /**
  * Sets the hook after each call.
@@ -710,21 +710,21 @@ typedef void (*nj_after_fn)(void *context, const nj_response *response, const nj
  * @param context passed to `after` unchanged; must stay valid until the clients are freed
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
-NJ_API nj_status nj_config_on_response(nj_config *config, nj_after_fn after, void *context);
+NJ_API nj_status nj_config_on_response(nj_config *config, nj_response_hook_fn after, void *context);
 
-/* nj_outgoing: the request in a before hook. Lent until the hook returns; for the thread of the hook only. */
+/* nj_prepared_request: the request in a before hook. Lent until the hook returns; for the thread of the hook only. */
 
 /** Returns the method. Valid until the hook returns. NULL for NULL. */
-NJ_API const char *nj_outgoing_method(nj_outgoing *request);
+NJ_API const char *nj_prepared_request_method(nj_prepared_request *request);
 
 /** Returns the URL with its credentials. Valid until the hook returns. NULL for NULL. */
-NJ_API const char *nj_outgoing_url(nj_outgoing *request);
+NJ_API const char *nj_prepared_request_url(nj_prepared_request *request);
 
 /**
  * Returns the value of the first header of this name, secrets included. Valid until the hook returns. NULL if none
  * exists.
  */
-NJ_API const char *nj_outgoing_header(nj_outgoing *request, const char *name);
+NJ_API const char *nj_prepared_request_header(nj_prepared_request *request, const char *name);
 
 /**
  * Replaces all headers of a name by one value.
@@ -733,7 +733,7 @@ NJ_API const char *nj_outgoing_header(nj_outgoing *request, const char *name);
  * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST if the name or the value cannot be sent in a header, or the
  *         header is set by the client alone (Content-Length, Transfer-Encoding and others)
  */
-NJ_API nj_status nj_outgoing_set_header(nj_outgoing *request, const char *name, const char *value);
+NJ_API nj_status nj_prepared_request_set_header(nj_prepared_request *request, const char *name, const char *value);
 
 /* ==================================================================================================================
  * Authentication
@@ -801,8 +801,8 @@ NJ_API nj_status nj_config_set_api_key_cookie(nj_config *config, const char *nam
  *
  *     {"type": "oauth2", "token_url": "/oauth/token", "client_id": "app", "client_secret": "...",
  *      "grant": "client_credentials", "store": "file:/home/me/.config/app/login"}
- *     {"type": "login", "url": "/auth/login", "json": {"email": "...", "password": "..."}, "access": "/access_token",
- *      "renewal": "/refresh_token", "lifetime": "/expires_in", "refresh": {"url": "/auth/refresh"}}
+ *     {"type": "login", "url": "/auth/login", "json": {"email": "...", "password": "..."}, "access_token_pointer": "/access_token",
+ *      "refresh_token_pointer": "/refresh_token", "lifetime": "/expires_in", "refresh": {"url": "/auth/refresh"}}
  *
  * Tokens of oauth2 and login expire. The client refreshes a token shortly before it expires and when a server rejects
  * it: once for all waiting calls of the client, and once for all clients and processes with the same store. A call
@@ -851,14 +851,14 @@ NJ_API nj_status nj_config_set_auth_json(nj_config *config, const char *json, si
  * Called once for all waiting calls of the client, inside nj_queue_poll or the blocking call of one of them,
  * whichever comes first.
  *
- * The callback answers with nj_token_question_answer or nj_token_question_fail. It may keep the question with
- * nj_token_question_retain and answer later, from any thread. The waiting calls fail with NJ_TIMEOUT after 30 seconds
+ * The callback answers with nj_token_request_respond or nj_token_request_fail. It may keep the question with
+ * nj_token_request_retain and answer later, from any thread. The waiting calls fail with NJ_TIMEOUT after 30 seconds
  * without an answer, and with NJ_UNAUTHORIZED if the last owner releases the question without an answer. A call of
  * the same client that fetches the token must not need one itself: nj_request_set_use_auth(request, false).
  *
  * @param question borrowed until the callback returns
  */
-typedef void (*nj_token_fn)(void *context, nj_token_question *question);
+typedef void (*nj_token_fn)(void *context, nj_token_request *request);
 
 /**
  * Sets a callback that provides tokens.
@@ -889,24 +889,24 @@ typedef void (*nj_login_required_fn)(void *context);
 NJ_API nj_status nj_config_set_on_login_required(nj_config *config, nj_login_required_fn required, void *context);
 
 /* ==================================================================================================================
- * nj_token_question: a decision request for a token
+ * nj_token_request: a decision request for a token
  *
- *   Lent to      nj_token_fn; nj_token_question_retain adds an owner
- *   Released by  nj_token_question_release, once for each nj_token_question_retain
+ *   Lent to      nj_token_fn; nj_token_request_retain adds an owner
+ *   Released by  nj_token_request_release, once for each nj_token_request_retain
  *   Threads      any
  * ================================================================================================================== */
 
 /** Adds an owner, so that the question can be answered after the callback has returned. NULL for NULL. */
-NJ_API nj_token_question *nj_token_question_retain(nj_token_question *question);
+NJ_API nj_token_request *nj_token_request_retain(nj_token_request *request);
 
 /**
  * Releases one owner. When the last owner releases a question without an answer, the waiting calls fail. NULL is
  * ignored.
  */
-NJ_API void nj_token_question_release(nj_token_question *question);
+NJ_API void nj_token_request_release(nj_token_request *request);
 
 /** Reports whether the server has rejected the last token, as opposed to its expiry. False for NULL. */
-NJ_API bool nj_token_question_was_refused(const nj_token_question *question);
+NJ_API bool nj_token_request_was_rejected(const nj_token_request *request);
 
 /**
  * Gives the token to the waiting calls.
@@ -916,18 +916,18 @@ NJ_API bool nj_token_question_was_refused(const nj_token_question *question);
  * @return NJ_OK; NJ_INVALID_ARGUMENT for a token that cannot be sent in a header or a lifetime out of range (the
  *         question stays open), and for a question that has been answered; NJ_FORKED
  */
-NJ_API nj_status nj_token_question_answer(nj_token_question *question, const char *access_token,
+NJ_API nj_status nj_token_request_respond(nj_token_request *request, const char *access_token,
                                           double expires_in_seconds);
 
 /**
  * Reports that there is no token. The waiting calls fail with NJ_UNAUTHORIZED.
  *
  * @param ends_login true: a new login is needed (nj_config_set_on_login_required), and all calls fail until
- *                   nj_client_sign_in. False: the next call asks again.
+ *                   nj_client_set_token. False: the next call asks again.
  * @param message    for the developer, in the errors of the calls or in the log; NULL: none
  * @return NJ_OK; NJ_INVALID_ARGUMENT for a question that has been answered; NJ_FORKED
  */
-NJ_API nj_status nj_token_question_fail(nj_token_question *question, bool ends_login, const char *message);
+NJ_API nj_status nj_token_request_fail(nj_token_request *request, bool ends_login, const char *message);
 
 /* ==================================================================================================================
  * Retries
@@ -993,12 +993,12 @@ NJ_API nj_status nj_request_set_respect_retry_after(nj_request *request, bool re
 NJ_API nj_status nj_request_set_retry_attempts(nj_request *request, int count);
 
 /** A decision about an attempt that has failed. */
-typedef enum nj_retry {
-  NJ_RETRY_AS_DECIDED = 0, /* do what the client's settings say */
+typedef enum nj_retry_action {
+  NJ_RETRY_DEFAULT = 0, /* do what the client's settings say */
   NJ_RETRY_AGAIN = 1,      /* retry in any case; the server may then process the request twice */
   NJ_RETRY_STOP = 2,       /* fail the call */
-  NJ_RETRY_LATER = 3       /* nj_task_retry will decide */
-} nj_retry;
+  NJ_RETRY_PENDING = 3       /* nj_task_retry will decide */
+} nj_retry_action;
 
 /**
  * Decides about a failed attempt: one without a response, or with one of the statuses above that the request does not
@@ -1008,7 +1008,7 @@ typedef enum nj_retry {
  *
  * @param question borrowed until the callback returns
  */
-typedef nj_retry (*nj_retry_fn)(void *context, nj_task *task, nj_retry_question *question);
+typedef nj_retry_action (*nj_retry_fn)(void *context, nj_task *task, nj_failed_attempt *attempt);
 
 /**
  * Sets the callback that decides about failed attempts.
@@ -1019,19 +1019,19 @@ typedef nj_retry (*nj_retry_fn)(void *context, nj_task *task, nj_retry_question 
  */
 NJ_API nj_status nj_request_on_retry(nj_request *request, nj_retry_fn retry, void *context);
 
-/* nj_retry_question: lent until nj_retry_fn returns; for the thread of the callback only. */
+/* nj_failed_attempt: lent until nj_retry_fn returns; for the thread of the callback only. */
 
 /** Returns the error that the call would fail with. Borrowed until the callback returns; nj_error_retain keeps it. */
-NJ_API const nj_error *nj_retry_question_error(const nj_retry_question *question);
+NJ_API const nj_error *nj_failed_attempt_error(const nj_failed_attempt *attempt);
 
 /** Returns the number of the failed attempt, 1 for the first. 0 for NULL. */
-NJ_API int nj_retry_question_attempt(const nj_retry_question *question);
+NJ_API int nj_failed_attempt_number(const nj_failed_attempt *attempt);
 
 /** Returns the seconds after which the client would retry. -1 if it would not retry, and for NULL. */
-NJ_API double nj_retry_question_after(const nj_retry_question *question);
+NJ_API double nj_failed_attempt_delay(const nj_failed_attempt *attempt);
 
 /** Returns why the client would not retry, as a sentence. NULL if it would. */
-NJ_API const char *nj_retry_question_reason(const nj_retry_question *question);
+NJ_API const char *nj_failed_attempt_reason(const nj_failed_attempt *attempt);
 
 /**
  * Sets how long NJ_RETRY_AGAIN waits. By default, as long as the client would wait, or 0 if it would not retry.
@@ -1039,17 +1039,17 @@ NJ_API const char *nj_retry_question_reason(const nj_retry_question *question);
  * @param seconds 0 to 3153600000
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
-NJ_API nj_status nj_retry_question_set_after(nj_retry_question *question, double seconds);
+NJ_API nj_status nj_failed_attempt_set_delay(nj_failed_attempt *attempt, double seconds);
 
 /**
- * Decides what NJ_RETRY_LATER has put off, once for each time it was returned. Does nothing if the call has ended.
+ * Decides what NJ_RETRY_PENDING has put off, once for each time it was returned. Does nothing if the call has ended.
  * Any thread.
  *
- * @param decision not NJ_RETRY_LATER
+ * @param decision not NJ_RETRY_PENDING
  * @param seconds  how long NJ_RETRY_AGAIN waits, 0 to 3153600000; ignored for other answers
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also for a task that is not a call; NJ_FORKED
  */
-NJ_API nj_status nj_task_retry(nj_task *task, nj_retry decision, double seconds);
+NJ_API nj_status nj_task_retry(nj_task *task, nj_retry_action decision, double seconds);
 
 /**
  * Sets the Idempotency-Key header (draft-ietf-httpapi-idempotency-key-header). It is the same in all attempts, so
@@ -1106,18 +1106,18 @@ NJ_API nj_status nj_config_set_concurrency(nj_config *config, size_t count);
 
 /**
  * Sets a circuit breaker for each origin. The circuit opens when `failure_rate` of the calls in the last `window`
- * seconds have failed (no response, or a status of 500 and above). While it is open, for `rest` seconds, calls fail
+ * seconds have failed (no response, or a status of 500 and above). While it is open, for `open_duration` seconds, calls fail
  * at once with NJ_SERVER. Then it is half-open: one call is sent as a probe. Its success closes the circuit, and its
  * failure opens it again.
  *
  * @param failure_rate  more than 0, up to 1. 0, the default: no circuit breaker; the other parameters are ignored.
  * @param minimum_calls the calls in the window below which the circuit stays closed, 1 to 1000000
  * @param window        seconds, more than 0 and at most 3153600000
- * @param rest          seconds, 0 to 3153600000
+ * @param open_duration          seconds, 0 to 3153600000
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_config_set_circuit_breaker(nj_config *config, double failure_rate, size_t minimum_calls,
-                                               double window, double rest);
+                                               double window, double open_duration);
 
 /**
  * Limits the calls of one origin or group that wait for its limits. A further call fails at once with
@@ -1126,7 +1126,7 @@ NJ_API nj_status nj_config_set_circuit_breaker(nj_config *config, double failure
  * @param count 0 to 10000000; 1000 by default. 0: no call waits.
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
-NJ_API nj_status nj_config_set_max_waiting(nj_config *config, size_t count);
+NJ_API nj_status nj_config_set_max_queued(nj_config *config, size_t count);
 
 /**
  * Sets the group whose limits apply to the request in place of its origin's.
@@ -1156,7 +1156,7 @@ NJ_API nj_status nj_request_set_coalesce(nj_request *request, bool coalesce);
 /**
  * Describes the origins and groups that have a limit now, or whose server has asked for a pause:
  *
- *     [{"name": "https://api.example.com", "inside": 3, "waiting": 0, "circuit": "closed"}]
+ *     [{"name": "https://api.example.com", "in_flight": 3, "queued": 0, "circuit": "closed"}]
  *
  *   inside   the requests in flight
  *   waiting  the calls that wait
@@ -1196,7 +1196,7 @@ NJ_API char *nj_client_limits_json(nj_client *client, size_t *out_length);
  *   times              how often the route answers; unlimited by default
  *   optional           true: nj_client_mock_verify does not require it
  *   answer, answers    a response, or a list of responses in their order
- *   used_up            what follows the last of `answers`: "last" (default), "first" or "error"
+ *   when_exhausted            what follows the last of `answers`: "last" (default), "first" or "error"
  *
  * A response is a status, or an object:
  *
@@ -1378,13 +1378,13 @@ NJ_API nj_task *nj_client_start(nj_client *client, const nj_request *request, nj
  *         NJ_DECODING if `json` is not JSON; NJ_INVALID_REQUEST if the client has no such login, or several and
  *         `scheme` is NULL; NJ_CLOSED; NJ_FORKED
  */
-NJ_API nj_status nj_client_sign_in(nj_client *client, const char *scheme, const char *json, size_t length,
+NJ_API nj_status nj_client_set_token(nj_client *client, const char *scheme, const char *json, size_t length,
                                    nj_error **out_error);
 
 /**
  * Logs out and blocks until the store and the cache on disk have been changed: removes the token, also from the
  * store, and the cached responses that only this login may see. From then on calls fail with NJ_UNAUTHORIZED, in
- * every client of the store and after a restart, until nj_client_sign_in or nj_client_log_in. The access_token and
+ * every client of the store and after a restart, until nj_client_set_token or nj_client_log_in. The access_token and
  * refresh_token of the configuration are not used before that. The server is not notified. The client is logged out
  * even if the function fails.
  *
@@ -1392,7 +1392,7 @@ NJ_API nj_status nj_client_sign_in(nj_client *client, const char *scheme, const 
  *         login; NJ_TIMEOUT after 180 seconds; NJ_INVALID_REQUEST if the client has no such login, or several and
  *         `scheme` is NULL; NJ_CLOSED; NJ_FORKED
  */
-NJ_API nj_status nj_client_sign_out(nj_client *client, const char *scheme, nj_error **out_error);
+NJ_API nj_status nj_client_log_out(nj_client *client, const char *scheme, nj_error **out_error);
 
 /** Shows a person what to do. `prompt` is borrowed until the callback returns. */
 typedef void (*nj_login_prompt_fn)(void *context, const nj_login_prompt *prompt);
@@ -1432,15 +1432,15 @@ NJ_API nj_task *nj_client_start_log_in(nj_client *client, const char *scheme, do
                                        nj_error **out_error);
 
 /**
- * Logs out as nj_client_sign_out does, without blocking. The client is logged out when this function returns. `done`
+ * Logs out as nj_client_log_out does, without blocking. The client is logged out when this function returns. `done`
  * is called from nj_queue_poll when the store and the cache on disk have been changed, or with NJ_STORAGE if that
  * failed.
  *
  * @param context passed to `done` unchanged; must stay valid until `done` has returned
  * @return a task that the caller releases with nj_task_release; nj_task_cancel ends the wait and does not undo the
- *         logout. NULL: NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST as nj_client_sign_out; NJ_CLOSED; NJ_FORKED
+ *         logout. NULL: NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST as nj_client_log_out; NJ_CLOSED; NJ_FORKED
  */
-NJ_API nj_task *nj_client_start_sign_out(nj_client *client, const char *scheme, nj_queue *queue, nj_login_done_fn done,
+NJ_API nj_task *nj_client_start_log_out(nj_client *client, const char *scheme, nj_queue *queue, nj_login_done_fn done,
                                          void *context, nj_error **out_error);
 
 /* nj_login_prompt: lent until nj_login_prompt_fn returns; for the thread of the callback only. */
@@ -1459,7 +1459,7 @@ NJ_API const char *nj_login_prompt_complete_url(const nj_login_prompt *prompt);
 /* ==================================================================================================================
  * nj_task: one call, login or logout, in progress or finished
  *
- *   Created by   nj_client_start, nj_client_start_log_in, nj_client_start_sign_out; nj_task_retain adds an owner
+ *   Created by   nj_client_start, nj_client_start_log_in, nj_client_start_log_out; nj_task_retain adds an owner
  *   Released by  nj_task_release
  *   Threads      any
  * ================================================================================================================== */
@@ -1515,7 +1515,7 @@ NJ_API nj_request *nj_request_copy(const nj_request *request);
  *   max_body                              bytes, or "64KB", "20MB", "1GB"; 0 to "2GB"
  *   redirect                              true, false, a number, or {"max", "allow_downgrade"}
  *   decompress, compress,                 true or false
- *   expect_continue, body_on_get,
+ *   expect_continue, allow_body_on_get,
  *   cookies, coalesce,
  *   respect_retry_after
  *   auth                                  true, false, the name of a security scheme, or a list of names
@@ -1782,17 +1782,17 @@ NJ_API nj_status nj_request_on_progress(nj_request *request, nj_progress_fn prog
 NJ_API nj_status nj_request_set_max_redirects(nj_request *request, int count);
 
 /** A decision about a redirect. */
-typedef enum nj_redirect {
+typedef enum nj_redirect_action {
   NJ_REDIRECT_FOLLOW = 0,
   NJ_REDIRECT_STOP = 1,  /* the redirect is the response of the call */
-  NJ_REDIRECT_REFUSE = 2 /* the call fails with NJ_CANCELLED */
-} nj_redirect;
+  NJ_REDIRECT_FAIL = 2 /* the call fails with NJ_CANCELLED */
+} nj_redirect_action;
 
 /**
- * Decides about a redirect before it is followed. Any value that is not a member of nj_redirect refuses it. The call
- * waits for the decision, at most until the total timeout expires. `hop` is borrowed until the callback returns.
+ * Decides about a redirect before it is followed. Any value that is not a member of nj_redirect_action refuses it. The call
+ * waits for the decision, at most until the total timeout expires. `redirect` is borrowed until the callback returns.
  */
-typedef nj_redirect (*nj_redirect_fn)(void *context, nj_task *task, nj_hop *hop);
+typedef nj_redirect_action (*nj_redirect_fn)(void *context, nj_task *task, nj_proposed_redirect *redirect);
 
 /**
  * Sets the callback that decides about redirects. Without one, the settings decide.
@@ -1801,19 +1801,19 @@ typedef nj_redirect (*nj_redirect_fn)(void *context, nj_task *task, nj_hop *hop)
  */
 NJ_API nj_status nj_request_on_redirect(nj_request *request, nj_redirect_fn redirect, void *context);
 
-/* nj_hop: lent until nj_redirect_fn returns; for the thread of the callback only. Its texts have the same lifetime. */
+/* nj_proposed_redirect: lent until nj_redirect_fn returns; for the thread of the callback only. Its texts have the same lifetime. */
 
 /** Returns the status of the redirect. 0 for NULL. */
-NJ_API int nj_hop_status(const nj_hop *hop);
+NJ_API int nj_proposed_redirect_status(const nj_proposed_redirect *redirect);
 
 /** Returns the URL that redirects, with its credentials. NULL for NULL. */
-NJ_API const char *nj_hop_from(const nj_hop *hop);
+NJ_API const char *nj_proposed_redirect_source_url(const nj_proposed_redirect *redirect);
 
 /** Returns the URL that the redirect leads to, with its credentials. NULL for NULL. */
-NJ_API const char *nj_hop_url(const nj_hop *hop);
+NJ_API const char *nj_proposed_redirect_url(const nj_proposed_redirect *redirect);
 
 /** Returns the method of the next request. NULL for NULL. */
-NJ_API const char *nj_hop_method(const nj_hop *hop);
+NJ_API const char *nj_proposed_redirect_method(const nj_proposed_redirect *redirect);
 
 /**
  * Replaces the URL that the redirect leads to. The credentials that are sent depend on the new URL.
@@ -1822,7 +1822,7 @@ NJ_API const char *nj_hop_method(const nj_hop *hop);
  *            be followed.
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
-NJ_API nj_status nj_hop_set_url(nj_hop *hop, const char *url);
+NJ_API nj_status nj_proposed_redirect_set_url(nj_proposed_redirect *redirect, const char *url);
 
 /* ==================================================================================================================
  * nj_form: the parts of a multipart/form-data body (RFC 7578)
@@ -1867,7 +1867,7 @@ NJ_API nj_status nj_form_add_file(nj_form *form, const char *name, const char *p
 /* ==================================================================================================================
  * nj_response: a status, headers and a body
  *
- *   Created by   nj_client_send, nj_client_send_batch, nj_client_cached; nj_response_retain adds an owner
+ *   Created by   nj_client_send, nj_client_send_batch, nj_client_cache_get; nj_response_retain adds an owner
  *   Released by  nj_response_release
  *   Threads      any; a response is immutable
  *
@@ -2410,7 +2410,7 @@ NJ_API nj_status nj_request_on_refresh(nj_request *request, nj_queue *queue, nj_
  *         the response's status if the request expects other statuses (nj_request_expect_status); NJ_INVALID_URL;
  *         NJ_CLOSED; NJ_FORKED
  */
-NJ_API nj_response *nj_client_cached(nj_client *client, const nj_request *request, nj_error **out_error);
+NJ_API nj_response *nj_client_cache_get(nj_client *client, const nj_request *request, nj_error **out_error);
 
 /**
  * Stores a response as if a server had just sent it. Its headers determine how long it is fresh. Without such
@@ -2424,7 +2424,7 @@ NJ_API nj_response *nj_client_cached(nj_client *client, const nj_request *reques
  *         why); NJ_INVALID_REQUEST if the client has no cache or a header cannot be sent; NJ_TOO_LARGE if the cache
  *         cannot store a body of this size or the disk is full; NJ_INVALID_URL; NJ_CLOSED; NJ_FORKED
  */
-NJ_API nj_status nj_client_insert(nj_client *client, const nj_request *request, int status, const char *const *headers,
+NJ_API nj_status nj_client_cache_put(nj_client *client, const nj_request *request, int status, const char *const *headers,
                                   const void *body, size_t length, nj_error **out_error);
 
 /**
@@ -2538,7 +2538,7 @@ NJ_API void nj_catalog_free(nj_catalog *catalog);
  *
  *     {"path": "/articles/{id}", "method": "GET",
  *      "parameters": {"id": "integer", "page": {"type": "integer", "default": 1}, "X-Trace": {"in": "header"}},
- *      "body": {"type": "object"}, "answer": {"type": "object"}, "response_validation": "off",
+ *      "body": {"type": "object"}, "response": {"type": "object"}, "response_validation": "off",
  *      "requires_auth": false, "security": ["apiKey", {"oauth": ["read"]}], "idempotent": true, "cache": "reload",
  *      "timeout": 5, "pagination": {"style": "cursor", "items": "/results", "next": "/next_cursor", "key": "/id"},
  *      "summary": "One article", "documentation": "...", "deprecated": true, "tags": ["articles"]}
@@ -2647,14 +2647,14 @@ NJ_API nj_status nj_request_set_argument_body_json(nj_request *request, const ch
 
 /** How the request for the next page is made. Members may be added. */
 typedef enum nj_pagination_style {
-  NJ_PAGINATION_GUESS = 0,  /* detected from the first response; nj_pager_explanation describes the result */
+  NJ_PAGINATION_GUESS = 0,  /* detected from the first response; nj_paginator_explanation describes the result */
   NJ_PAGINATION_PAGE = 1,   /* ?page=2 */
   NJ_PAGINATION_OFFSET = 2, /* ?offset=20. Items can be missed if others are deleted between two pages. */
   NJ_PAGINATION_CURSOR = 3, /* ?cursor=..., an opaque text from the previous response */
   NJ_PAGINATION_LINK = 4,   /* a Link header with rel=next (RFC 8288) */
   NJ_PAGINATION_NEXT = 5,   /* the URL of the next page in the body */
   NJ_PAGINATION_HEADER = 6, /* a token, or the URL of the next page, in a response header */
-  NJ_PAGINATION_CUSTOM = 7  /* nj_pager_go_on gives the next page after each page */
+  NJ_PAGINATION_CUSTOM = 7  /* nj_paginator_set_next_url gives the next page after each page */
 } nj_pagination_style;
 
 /** Creates pagination rules. NULL for a style that is not a member of nj_pagination_style. */
@@ -2712,11 +2712,11 @@ NJ_API nj_status nj_pagination_merge_json(nj_pagination *pagination, const char 
                                           nj_error **out_error);
 
 /* ==================================================================================================================
- * nj_pager: reads a list page by page
+ * nj_paginator: reads a list page by page
  *
- *   Constructor  nj_pager_new
- *   Destructor   nj_pager_free
- *   Threads      one at once, except nj_pager_cancel: any
+ *   Constructor  nj_paginator_new
+ *   Destructor   nj_paginator_free
+ *   Threads      one at once, except nj_paginator_cancel: any
  *
  * The next page is loaded while the current one is used. A list never ends silently before its end: a response that
  * does not fit the style, a repeated page, and more pages or items than the limits allow are errors. After an error
@@ -2724,72 +2724,72 @@ NJ_API nj_status nj_pagination_merge_json(nj_pagination *pagination, const char 
  *
  * @code
  *     nj_request *request = nj_request_new("GET", "/v1/articles");
- *     nj_pager *pager = nj_pager_new(client, request, NULL, NULL, &error);
+ *     nj_paginator *paginator = nj_paginator_new(client, request, NULL, NULL, &error);
  *     const char *item;
  *     int count = 0;
- *     while (pager && count < 30 && nj_pager_next_item(pager, &item, NULL, &error) == NJ_NEXT_FOUND) {
+ *     while (paginator && count < 30 && nj_paginator_next_item(paginator, &item, NULL, &error) == NJ_NEXT_FOUND) {
  *       puts(item);
  *       count++;
  *     }
- *     nj_pager_free(pager);
+ *     nj_paginator_free(paginator);
  *     nj_request_free(request);
  * @endcode
  * ================================================================================================================== */
 
 /**
- * Creates a pager. Nothing is requested yet.
+ * Creates a paginator. Nothing is requested yet.
  *
  * @param request    the request for the first page, copied; the others are derived from it. Its callbacks are not
  *                   called.
  * @param pagination copied; NULL: the rules of the request's endpoint, otherwise NJ_PAGINATION_GUESS
- * @param state      where to continue: a text of nj_pager_state or nj_page_state for the same request and rules, also
+ * @param state      where to continue: a text of nj_paginator_state or nj_page_state for the same request and rules, also
  *                   from another process. NULL: at the beginning.
- * @return a pager that the caller frees with nj_pager_free, or NULL: NJ_INVALID_ARGUMENT for rules that contradict
+ * @return a paginator that the caller frees with nj_paginator_free, or NULL: NJ_INVALID_ARGUMENT for rules that contradict
  *         each other and for a state of another list; NJ_INVALID_URL or NJ_INVALID_REQUEST for the request; NJ_FORKED
  */
-NJ_API nj_pager *nj_pager_new(nj_client *client, const nj_request *request, const nj_pagination *pagination,
+NJ_API nj_paginator *nj_paginator_new(nj_client *client, const nj_request *request, const nj_pagination *pagination,
                               const char *state, nj_error **out_error);
 
 /**
- * Frees a pager and cancels its requests. Pending callbacks of nj_pager_start_next_page are still called. NULL is
+ * Frees a paginator and cancels its requests. Pending callbacks of nj_paginator_start_next_page are still called. NULL is
  * ignored.
  */
-NJ_API void nj_pager_free(nj_pager *pager);
+NJ_API void nj_paginator_free(nj_paginator *paginator);
 
 /** The result of a request for the next item or page. */
-typedef enum nj_next {
+typedef enum nj_next_status {
   NJ_NEXT_FAILED = -1, /* `out_error` has the error */
   NJ_NEXT_END = 0,     /* the list has ended */
   NJ_NEXT_FOUND = 1
-} nj_next;
+} nj_next_status;
 
 /**
  * Returns the next item. Blocks until its page has been loaded.
  *
- * @param out_json   receives the item's JSON text, followed by NUL and valid until the next call for this pager. NULL
+ * @param out_json   receives the item's JSON text, followed by NUL and valid until the next call for this paginator. NULL
  *                   unless the result is NJ_NEXT_FOUND. May be NULL.
  * @param out_length receives the length without NUL; may be NULL
  * @return NJ_NEXT_FAILED with any error of nj_client_send, with NJ_DECODING or NJ_PROTOCOL for a response that does
  *         not fit the rules, with NJ_TOO_LARGE beyond max_pages or max_items, with NJ_TIMEOUT, or with NJ_FORKED
  */
-NJ_API nj_next nj_pager_next_item(nj_pager *pager, const char **out_json, size_t *out_length, nj_error **out_error);
+NJ_API nj_next_status nj_paginator_next_item(nj_paginator *paginator, const char **out_json, size_t *out_length, nj_error **out_error);
 
 /**
- * Returns the next page. Blocks until it has been loaded. Items of the current page that nj_pager_next_item has not
+ * Returns the next page. Blocks until it has been loaded. Items of the current page that nj_paginator_next_item has not
  * returned are skipped. Pages without items are returned too, except the empty page that ends a list of style page or
  * offset, and a last page that the server repeats.
  *
- * @param out_page receives a page that the caller frees with nj_page_free. NULL unless the result is NJ_NEXT_FOUND.
+ * @param out_page receives a page that the caller frees with nj_page_release. NULL unless the result is NJ_NEXT_FOUND.
  *                 Required.
- * @return as nj_pager_next_item
+ * @return as nj_paginator_next_item
  */
-NJ_API nj_next nj_pager_next_page(nj_pager *pager, nj_page **out_page, nj_error **out_error);
+NJ_API nj_next_status nj_paginator_next_page(nj_paginator *paginator, nj_page **out_page, nj_error **out_error);
 
 /**
- * Receives a page, an error, or neither at the end of the list. Called exactly once for each nj_pager_start_next_page
+ * Receives a page, an error, or neither at the end of the list. Called exactly once for each nj_paginator_start_next_page
  * that has returned NJ_OK. All handles are borrowed until the callback returns.
  */
-typedef void (*nj_next_page_fn)(void *context, nj_pager *pager, nj_page *page, const nj_error *error);
+typedef void (*nj_next_page_fn)(void *context, nj_paginator *paginator, nj_page *page, const nj_error *error);
 
 /**
  * Requests the next page without blocking. `done` is called from nj_queue_poll. The function may be called again
@@ -2798,11 +2798,11 @@ typedef void (*nj_next_page_fn)(void *context, nj_pager *pager, nj_page *page, c
  * @param context passed to `done` unchanged; must stay valid until `done` has returned
  * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_CLOSED for the queue; NJ_FORKED. `done` is called only after NJ_OK.
  */
-NJ_API nj_status nj_pager_start_next_page(nj_pager *pager, nj_queue *queue, nj_next_page_fn done, void *context);
+NJ_API nj_status nj_paginator_start_next_page(nj_paginator *paginator, nj_queue *queue, nj_next_page_fn done, void *context);
 
 /**
  * Gives the next page of a list of style NJ_PAGINATION_CUSTOM, after a page has been returned: by its URL
- * (nj_pager_go_on), or by query parameters that replace those of the same names (nj_pager_go_on_query). NULL ends the
+ * (nj_paginator_set_next_url), or by query parameters that replace those of the same names (nj_paginator_set_next_query). NULL ends the
  * list.
  *
  * The next request for a page fails with NJ_INVALID_ARGUMENT if there was nothing to decide, and with NJ_PROTOCOL for
@@ -2812,27 +2812,27 @@ NJ_API nj_status nj_pager_start_next_page(nj_pager *pager, nj_queue *queue, nj_n
  * @param items name, value, name, value, ..., NULL
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also for a last name without a value; NJ_FORKED
  */
-NJ_API nj_status nj_pager_go_on(nj_pager *pager, const char *url);
-NJ_API nj_status nj_pager_go_on_query(nj_pager *pager, const char *const *items);
+NJ_API nj_status nj_paginator_set_next_url(nj_paginator *paginator, const char *url);
+NJ_API nj_status nj_paginator_set_next_query(nj_paginator *paginator, const char *const *items);
 
 /**
  * Restarts the list with its first page and discards what was detected and loaded. Does nothing for NULL and after
  * fork.
  */
-NJ_API void nj_pager_refresh(nj_pager *pager);
+NJ_API void nj_paginator_refresh(nj_paginator *paginator);
 
 /**
  * Cancels the requests in flight. Functions and callbacks that wait for a page receive NJ_CANCELLED. The position is
  * kept: a later request loads the same page again. Any thread. Does nothing for NULL and after fork.
  */
-NJ_API void nj_pager_cancel(nj_pager *pager);
+NJ_API void nj_paginator_cancel(nj_paginator *paginator);
 
 /**
- * Returns the position after the last item or page that was returned, for nj_pager_new. It contains no secrets.
+ * Returns the position after the last item or page that was returned, for nj_paginator_new. It contains no secrets.
  *
  * @return text that the caller frees with nj_text_free; NULL for NULL and after fork
  */
-NJ_API char *nj_pager_state(nj_pager *pager);
+NJ_API char *nj_paginator_state(nj_paginator *paginator);
 
 /**
  * Returns what was detected about the list, as a sentence: "guessed: style cursor, ...". Empty if nothing had to be
@@ -2840,13 +2840,13 @@ NJ_API char *nj_pager_state(nj_pager *pager);
  *
  * @return text that the caller frees with nj_text_free; NULL for NULL and after fork
  */
-NJ_API char *nj_pager_explanation(nj_pager *pager);
+NJ_API char *nj_paginator_explanation(nj_paginator *paginator);
 
 /* ==================================================================================================================
  * nj_page: one page of a list
  *
- *   Created by   nj_pager_next_page; nj_page_retain adds an owner
- *   Released by  nj_page_free
+ *   Created by   nj_paginator_next_page; nj_page_retain adds an owner
+ *   Released by  nj_page_release
  *   Threads      any; a page is immutable
  * ================================================================================================================== */
 
@@ -2854,7 +2854,7 @@ NJ_API char *nj_pager_explanation(nj_pager *pager);
 NJ_API nj_page *nj_page_retain(nj_page *page);
 
 /** Releases one owner. NULL is ignored. */
-NJ_API void nj_page_free(nj_page *page);
+NJ_API void nj_page_release(nj_page *page);
 
 /** Returns the number of the page, 1 for the first. 0 for NULL. */
 NJ_API int64_t nj_page_number(const nj_page *page);
@@ -2874,7 +2874,7 @@ NJ_API const char *nj_page_item(const nj_page *page, size_t index, size_t *out_l
 NJ_API const nj_response *nj_page_response(const nj_page *page);
 
 /**
- * Returns the position after the first `consumed` items of the page, for nj_pager_new. It contains no secrets.
+ * Returns the position after the first `consumed` items of the page, for nj_paginator_new. It contains no secrets.
  *
  * @param consumed a number above nj_page_count means all items
  * @return text that the caller frees with nj_text_free; NULL for NULL

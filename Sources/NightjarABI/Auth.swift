@@ -86,30 +86,30 @@ public func nj_request_set_use_auth(_ request: OpaquePointer?, _ use: Bool) -> n
     changeRequest(request) { $0.request.usesAuth = use }
 }
 
-@_cdecl("nj_client_sign_in") @implementation
-public func nj_client_sign_in(
+@_cdecl("nj_client_set_token") @implementation
+public func nj_client_set_token(
     _ client: OpaquePointer?, _ scheme: UnsafePointer<CChar>?, _ json: UnsafePointer<CChar>?, _ length: Int,
     _ outError: UnsafeMutablePointer<OpaquePointer?>?
 ) -> nj_status {
     setting(outError) { () throws(NightjarError) in
         let client = try required(Handle<Client>.borrow(client), "client")
         let scheme = try optional(scheme, "scheme")
-        try client.signIn(try Token(json: try document(json, length)), scheme: scheme)
+        try client.setToken(try Token(json: try document(json, length)), scheme: scheme)
     }
 }
 
-@_cdecl("nj_client_sign_out") @implementation
-public func nj_client_sign_out(
+@_cdecl("nj_client_log_out") @implementation
+public func nj_client_log_out(
     _ client: OpaquePointer?, _ scheme: UnsafePointer<CChar>?, _ outError: UnsafeMutablePointer<OpaquePointer?>?
 ) -> nj_status {
     setting(outError) { () throws(NightjarError) in
         let client = try required(Handle<Client>.borrow(client), "client")
-        try client.signOutBlocking(scheme: try optional(scheme, "scheme"))
+        try client.logOutBlocking(scheme: try optional(scheme, "scheme"))
     }
 }
 
-@_cdecl("nj_client_start_sign_out") @implementation
-public func nj_client_start_sign_out(
+@_cdecl("nj_client_start_log_out") @implementation
+public func nj_client_start_log_out(
     _ client: OpaquePointer?, _ scheme: UnsafePointer<CChar>?, _ queue: OpaquePointer?, _ done: nj_login_done_fn?,
     _ context: UnsafeMutableRawPointer?, _ outError: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OpaquePointer? {
@@ -118,7 +118,7 @@ public func nj_client_start_sign_out(
         let queue = try requiredQueue(queue)
         let done = try required(done, "done")
         let context = CallbackContext(pointer: context)
-        let task = try client.signOut(scheme: try optional(scheme, "scheme"), on: queue) {
+        let task = try client.logOut(scheme: try optional(scheme, "scheme"), on: queue) {
             report($0, to: done, context)
         }
         return Handle.make(task)

@@ -6,7 +6,7 @@ import Synchronization
 /// Converts an array of requests passed by C.
 private func calls(
     _ requests: UnsafePointer<OpaquePointer?>?, _ count: Int, for client: Client,
-    _ told: (Int, RequestBox) -> TaskHandlers
+    _ makeHandlers: (Int, RequestBox) -> TaskHandlers
 ) throws(NightjarError) -> [BatchCall] {
     guard count > 0 else { return [] }
     let requests = try required(requests, "requests")
@@ -18,7 +18,7 @@ private func calls(
         }
         // Invalid endpoint arguments fail this request, not the batch.
         let request = Result { () throws(NightjarError) in try box.request(for: client) }
-        calls.append(BatchCall(request, handlers: told(index, box)))
+        calls.append(BatchCall(request, handlers: makeHandlers(index, box)))
     }
     return calls
 }

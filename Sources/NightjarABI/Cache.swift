@@ -132,8 +132,8 @@ public func nj_client_cache(_ client: OpaquePointer?) -> OpaquePointer? {
     return client.cache.map(Handle.make)
 }
 
-@_cdecl("nj_client_cached") @implementation
-public func nj_client_cached(
+@_cdecl("nj_client_cache_get") @implementation
+public func nj_client_cache_get(
     _ client: OpaquePointer?, _ request: OpaquePointer?, _ outError: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OpaquePointer? {
     let found: OpaquePointer?? = reporting(to: outError) { () throws(NightjarError) in
@@ -144,8 +144,8 @@ public func nj_client_cached(
     return found ?? nil
 }
 
-@_cdecl("nj_client_insert") @implementation
-public func nj_client_insert(
+@_cdecl("nj_client_cache_put") @implementation
+public func nj_client_cache_put(
     _ client: OpaquePointer?, _ request: OpaquePointer?, _ status: Int32,
     _ headers: UnsafePointer<UnsafePointer<CChar>?>?, _ body: UnsafeRawPointer?, _ length: Int,
     _ outError: UnsafeMutablePointer<OpaquePointer?>?

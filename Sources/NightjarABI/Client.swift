@@ -24,7 +24,7 @@ public func nj_client_send(
     reporting(to: outError) { () throws(NightjarError) in
         let client = try required(Handle<Client>.borrow(client), "client")
         let request = try required(Handle<RequestBox>.borrow(request), "request")
-        guard request.hearsOfRefresh else {
+        guard request.reportsRefresh else {
             return Handle.make(
                 ResponseBox(
                     try client.sendBlocking(
@@ -48,10 +48,10 @@ public func nj_client_start(
         let queue = try requiredQueue(queue)
         let done = try required(done, "done")
         let context = CallbackContext(pointer: context)
-        let hearsOfRefresh = request.hearsOfRefresh
+        let reportsRefresh = request.reportsRefresh
         let handlers = request.handlers { task, result in
             withExtendedLifetime(task) {
-                result.lend(isBeingRefreshed: hearsOfRefresh && task.isRefreshing) {
+                result.lend(isBeingRefreshed: reportsRefresh && task.isRefreshing) {
                     done(context.pointer, Handle.lend(task), $0, $1)
                 }
             }

@@ -193,7 +193,7 @@ public func nj_config_set_log(
 
 @_cdecl("nj_config_on_request") @implementation
 public func nj_config_on_request(
-    _ config: OpaquePointer?, _ before: nj_before_fn?, _ context: UnsafeMutableRawPointer?
+    _ config: OpaquePointer?, _ before: nj_request_hook_fn?, _ context: UnsafeMutableRawPointer?
 ) -> nj_status {
     guard let config = Handle<ConfigBox>.borrow(config) else { return NJ_INVALID_ARGUMENT }
     config.hooks.setBefore(before, CallbackContext(pointer: context))
@@ -202,7 +202,7 @@ public func nj_config_on_request(
 
 @_cdecl("nj_config_on_response") @implementation
 public func nj_config_on_response(
-    _ config: OpaquePointer?, _ after: nj_after_fn?, _ context: UnsafeMutableRawPointer?
+    _ config: OpaquePointer?, _ after: nj_response_hook_fn?, _ context: UnsafeMutableRawPointer?
 ) -> nj_status {
     guard let config = Handle<ConfigBox>.borrow(config) else { return NJ_INVALID_ARGUMENT }
     config.hooks.setAfter(after, CallbackContext(pointer: context))

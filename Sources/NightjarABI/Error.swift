@@ -12,7 +12,7 @@ final class ErrorBox: Sendable {
     let details: DetailsBox?
     let earlier: [ErrorBox]
     let curlLines = CurlLines()
-    let course = CourseTexts()
+    let explanation = ExplanationStrings()
 
     init(_ error: NightjarError) {
         self.error = error
@@ -96,7 +96,7 @@ public func nj_error_retain(_ error: OpaquePointer?) -> OpaquePointer? {
     Handle<ErrorBox>.borrow(error).map { Handle.make($0) }
 }
 
-@_cdecl("nj_error_free") @implementation
-public func nj_error_free(_ error: OpaquePointer?) {
+@_cdecl("nj_error_release") @implementation
+public func nj_error_release(_ error: OpaquePointer?) {
     _ = Handle<ErrorBox>.take(error)
 }

@@ -5,10 +5,10 @@ import NightjarHandles
 import Synchronization
 
 /// The decisions of a call as texts for C, created on first use.
-final class CourseTexts: Sendable {
+final class ExplanationStrings: Sendable {
     private struct Texts {
         var sentences: CString?
-        var json: AnsweredJSON.Text?
+        var json: ResponseJSON.Text?
         var key: CString?
     }
 
@@ -22,9 +22,9 @@ final class CourseTexts: Sendable {
         }
     }
 
-    func json(_ decisions: [Decision]) -> AnsweredJSON.Text {
+    func json(_ decisions: [Decision]) -> ResponseJSON.Text {
         texts.withLock { texts in
-            let text = texts.json ?? AnsweredJSON.Text(CourseTexts.encoded(decisions))
+            let text = texts.json ?? ResponseJSON.Text(ExplanationStrings.encoded(decisions))
             texts.json = text
             return text
         }
@@ -46,7 +46,7 @@ final class CourseTexts: Sendable {
 }
 
 private func lend(
-    _ text: AnsweredJSON.Text?, _ outLength: UnsafeMutablePointer<Int>?
+    _ text: ResponseJSON.Text?, _ outLength: UnsafeMutablePointer<Int>?
 ) -> UnsafePointer<CChar>? {
     outLength?.pointee = text?.length ?? 0
     return text?.bytes.pointer
@@ -55,39 +55,39 @@ private func lend(
 @_cdecl("nj_response_explain") @implementation
 public func nj_response_explain(_ response: OpaquePointer?) -> UnsafePointer<CChar>? {
     guard let box = Handle<ResponseBox>.borrow(response) else { return nil }
-    return box.texts.course.sentences(box.response.decisions)
+    return box.texts.explanation.sentences(box.response.decisions)
 }
 
 @_cdecl("nj_response_explain_json") @implementation
 public func nj_response_explain_json(
     _ response: OpaquePointer?, _ outLength: UnsafeMutablePointer<Int>?
 ) -> UnsafePointer<CChar>? {
-    lend(Handle<ResponseBox>.borrow(response).map { $0.texts.course.json($0.response.decisions) }, outLength)
+    lend(Handle<ResponseBox>.borrow(response).map { $0.texts.explanation.json($0.response.decisions) }, outLength)
 }
 
 @_cdecl("nj_response_idempotency_key") @implementation
 public func nj_response_idempotency_key(_ response: OpaquePointer?) -> UnsafePointer<CChar>? {
     guard let box = Handle<ResponseBox>.borrow(response) else { return nil }
-    return box.texts.course.idempotencyKey(box.response.request)
+    return box.texts.explanation.idempotencyKey(box.response.request)
 }
 
 @_cdecl("nj_error_explain") @implementation
 public func nj_error_explain(_ error: OpaquePointer?) -> UnsafePointer<CChar>? {
     guard let box = Handle<ErrorBox>.borrow(error) else { return nil }
-    return box.course.sentences(box.error.decisions)
+    return box.explanation.sentences(box.error.decisions)
 }
 
 @_cdecl("nj_error_explain_json") @implementation
 public func nj_error_explain_json(
     _ error: OpaquePointer?, _ outLength: UnsafeMutablePointer<Int>?
 ) -> UnsafePointer<CChar>? {
-    lend(Handle<ErrorBox>.borrow(error).map { $0.course.json($0.error.decisions) }, outLength)
+    lend(Handle<ErrorBox>.borrow(error).map { $0.explanation.json($0.error.decisions) }, outLength)
 }
 
 @_cdecl("nj_error_idempotency_key") @implementation
 public func nj_error_idempotency_key(_ error: OpaquePointer?) -> UnsafePointer<CChar>? {
     guard let box = Handle<ErrorBox>.borrow(error) else { return nil }
-    return box.course.idempotencyKey(box.error.request)
+    return box.explanation.idempotencyKey(box.error.request)
 }
 
 @_cdecl("nj_error_earlier_count") @implementation

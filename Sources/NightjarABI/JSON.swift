@@ -4,7 +4,7 @@ import NightjarHandles
 import Synchronization
 
 /// The JSON value of a response for C: parsed once, with the texts lent to C.
-final class AnsweredJSON: Sendable {
+final class ResponseJSON: Sendable {
     private struct State {
         var document: Result<JSONValue, NightjarError>?
         /// Texts by role and pointer: string values, member names and encoded parts.

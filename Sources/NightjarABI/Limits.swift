@@ -29,7 +29,7 @@ public func nj_config_set_rate_limit(
             let period = try span(perSeconds, "per_seconds")
             rate = RateLimiter.Rate(count: requests, per: period, burst: burst == 0 ? nil : burst)
         }
-        (configuration.limits.rate, configuration.limits.learns) = (rate, true)
+        (configuration.limits.rate, configuration.limits.adaptsToServer) = (rate, true)
     }
 }
 
@@ -43,7 +43,7 @@ public func nj_config_set_concurrency(_ config: OpaquePointer?, _ count: Int) ->
 
 @_cdecl("nj_config_set_circuit_breaker") @implementation
 public func nj_config_set_circuit_breaker(
-    _ config: OpaquePointer?, _ failureRate: Double, _ minimumCalls: Int, _ window: Double, _ rest: Double
+    _ config: OpaquePointer?, _ failureRate: Double, _ minimumCalls: Int, _ window: Double, _ openDuration: Double
 ) -> nj_status {
     changeConfig(config) { configuration throws(NightjarError) in
         guard failureRate != 0 else { return configuration.limits.breaker = nil }
@@ -53,16 +53,16 @@ public func nj_config_set_circuit_breaker(
         try check(minimumCalls, "minimum_calls", in: 1...1_000_000)
         var settings = CircuitBreaker.Settings()
         (settings.failureRate, settings.minimumCalls) = (failureRate, minimumCalls)
-        (settings.window, settings.rest) = (try span(window, "window"), try lifetime(rest))
+        (settings.window, settings.openDuration) = (try span(window, "window"), try lifetime(openDuration))
         configuration.limits.breaker = settings
     }
 }
 
-@_cdecl("nj_config_set_max_waiting") @implementation
-public func nj_config_set_max_waiting(_ config: OpaquePointer?, _ count: Int) -> nj_status {
+@_cdecl("nj_config_set_max_queued") @implementation
+public func nj_config_set_max_queued(_ config: OpaquePointer?, _ count: Int) -> nj_status {
     changeConfig(config) { configuration throws(NightjarError) in
         try check(count, "count", in: 0...10_000_000)
-        configuration.limits.maximumWaiting = count
+        configuration.limits.maximumQueued = count
     }
 }
 

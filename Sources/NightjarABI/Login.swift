@@ -18,7 +18,7 @@ final class LoginPromptBox: Sendable {
 }
 
 /// Returns a closure that calls the C callback with the prompt of a login.
-private func prompter(
+private func promptHandler(
     _ prompt: @escaping nj_login_prompt_fn, _ context: CallbackContext
 ) -> @Sendable (LoginPrompt) -> Void {
     { shown in
@@ -44,7 +44,7 @@ public func nj_client_log_in(
 ) -> nj_status {
     setting(outError) { () throws(NightjarError) in
         let client = try required(Handle<Client>.borrow(client), "client")
-        let prompt = prompter(try required(prompt, "prompt"), CallbackContext(pointer: context))
+        let prompt = promptHandler(try required(prompt, "prompt"), CallbackContext(pointer: context))
         let scheme = try optional(scheme, "scheme")
         try client.logInBlocking(scheme: scheme, within: try limit(seconds), prompt: prompt)
     }
@@ -60,7 +60,7 @@ public func nj_client_start_log_in(
         let client = try required(Handle<Client>.borrow(client), "client")
         let queue = try requiredQueue(queue)
         let context = CallbackContext(pointer: context)
-        let prompt = prompter(try required(prompt, "prompt"), context)
+        let prompt = promptHandler(try required(prompt, "prompt"), context)
         let done = try required(done, "done")
         let scheme = try optional(scheme, "scheme")
         let task = try client.logIn(scheme: scheme, on: queue, within: try limit(seconds), prompt: prompt) {

@@ -14,9 +14,9 @@ final class PaginationBox {
     init(_ pagination: Pagination) { self.pagination = pagination }
 }
 
-/// A paginated list as C sees it. Belongs to the thread that uses it, except where `pager` allows other threads.
-final class PagerBox: @unchecked Sendable {
-    let pager: Pager
+/// A paginated list as C sees it. Belongs to the thread that uses it, except where `paginator` allows other threads.
+final class PaginatorBox: @unchecked Sendable {
+    let paginator: Paginator
     /// The queue of blocking calls. Callbacks that occur during a load, including loads of prefetched pages, run on it.
     private let queue = CompletionQueue()
     /// The queue on which callbacks currently run.
@@ -25,33 +25,33 @@ final class PagerBox: @unchecked Sendable {
     private var page: Page?
     private var next = 0
     /// The item that C borrows.
-    private var lent: CString?
+    private var borrowed: CString?
 
-    init(_ pager: Pager) { self.pager = pager }
+    init(_ paginator: Paginator) { self.paginator = paginator }
 
     deinit { close() }
 
     /// Cancels the loads in progress and runs their remaining events.
     func close() {
-        pager.cancel()
+        paginator.cancel()
         queue.close()
     }
 
     private func serve(on queue: CompletionQueue) {
         guard serving !== queue else { return }
         serving = queue
-        pager.deliverCallbacks(on: queue)
+        paginator.deliverCallbacks(on: queue)
     }
 
     /// - Returns: nil at the end.
     func nextItem() throws(NightjarError) -> (text: UnsafePointer<CChar>, length: Int)? {
-        lent = nil
+        borrowed = nil
         while true {
             if let page, next < page.count {
                 let text = page.text(next)
                 let item = CString(String(buffer: text))
                 next += 1
-                lent = item
+                borrowed = item
                 return (item.pointer, text.readableBytes)
             }
             guard try nextPage() != nil else { return nil }
@@ -63,7 +63,7 @@ final class PagerBox: @unchecked Sendable {
     func nextPage() throws(NightjarError) -> Page? {
         page = nil
         serve(on: queue)
-        page = try pager.nextPageBlocking(on: queue)
+        page = try paginator.nextPageBlocking(on: queue)
         next = page?.count ?? 0
         return page
     }
@@ -71,24 +71,24 @@ final class PagerBox: @unchecked Sendable {
     func startNextPage(
         on queue: CompletionQueue, _ finished: @escaping @Sendable (Result<Page?, NightjarError>) -> Void
     ) throws(NightjarError) {
-        let place = (page, next, lent)
-        passOver()
+        let place = (page, next, borrowed)
+        skip()
         serve(on: queue)
         do throws(NightjarError) {
-            try pager.startNextPage(on: queue, finished)
+            try paginator.startNextPage(on: queue, finished)
         } catch {
-            (page, next, lent) = place
+            (page, next, borrowed) = place
             throw error
         }
     }
 
-    func passOver() {
+    func skip() {
         (page, next) = (nil, 0)
-        lent = nil
+        borrowed = nil
     }
 
     /// The state of the list: after the last returned item of the current page.
-    var state: String { page?.state(consumed: next) ?? pager.state }
+    var state: String { page?.state(consumed: next) ?? paginator.state }
 }
 
 /// A page with its texts as C strings.
@@ -189,9 +189,9 @@ public func nj_pagination_merge_json(
 /// Returns a pager of this process.
 ///
 /// - Throws: `invalid_argument` for NULL; `forked` for a pager of the parent process.
-private func livePager(_ pager: OpaquePointer?) throws(NightjarError) -> PagerBox {
-    let box = try required(Handle<PagerBox>.borrow(pager), "pager")
-    guard !box.pager.isOfParent else {
+private func livePager(_ paginator: OpaquePointer?) throws(NightjarError) -> PaginatorBox {
+    let box = try required(Handle<PaginatorBox>.borrow(paginator), "pager")
+    guard !box.paginator.isOfParent else {
         throw NightjarError(.forked, "this pager belongs to the parent process; make a new one after fork")
     }
     return box
@@ -199,8 +199,8 @@ private func livePager(_ pager: OpaquePointer?) throws(NightjarError) -> PagerBo
 
 // MARK: Iteration
 
-@_cdecl("nj_pager_new") @implementation
-public func nj_pager_new(
+@_cdecl("nj_paginator_new") @implementation
+public func nj_paginator_new(
     _ client: OpaquePointer?, _ request: OpaquePointer?, _ pagination: OpaquePointer?,
     _ state: UnsafePointer<CChar>?, _ outError: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OpaquePointer? {
@@ -214,21 +214,21 @@ public func nj_pager_new(
         let pagination = (options?.pagination ?? operation?.pagination ?? Pagination()).guessing(by: operation)
         return try request.withRequest(for: client) { made throws(NightjarError) in
             Handle.make(
-                PagerBox(try Pager(client, made, pagination, resuming: state, timeout: options?.timeout)))
+                PaginatorBox(try Paginator(client, made, pagination, resuming: state, timeout: options?.timeout)))
         }
     }
 }
 
-@_cdecl("nj_pager_free") @implementation
-public func nj_pager_free(_ pager: OpaquePointer?) {
-    Handle<PagerBox>.take(pager)?.close()
+@_cdecl("nj_paginator_free") @implementation
+public func nj_paginator_free(_ paginator: OpaquePointer?) {
+    Handle<PaginatorBox>.take(paginator)?.close()
 }
 
 /// - Parameter found: called unless the end was reached.
 private func next<Found>(
     _ outError: UnsafeMutablePointer<OpaquePointer?>?, _ find: () throws(NightjarError) -> Found?,
     _ found: (Found) -> Void
-) -> nj_next {
+) -> nj_next_status {
     let result: Found?? = reporting(to: outError, find)
     guard let result else { return NJ_NEXT_FAILED }
     guard let result else { return NJ_NEXT_END }
@@ -236,41 +236,41 @@ private func next<Found>(
     return NJ_NEXT_FOUND
 }
 
-@_cdecl("nj_pager_next_item") @implementation
-public func nj_pager_next_item(
-    _ pager: OpaquePointer?, _ outJSON: UnsafeMutablePointer<UnsafePointer<CChar>?>?,
+@_cdecl("nj_paginator_next_item") @implementation
+public func nj_paginator_next_item(
+    _ paginator: OpaquePointer?, _ outJSON: UnsafeMutablePointer<UnsafePointer<CChar>?>?,
     _ outLength: UnsafeMutablePointer<Int>?, _ outError: UnsafeMutablePointer<OpaquePointer?>?
-) -> nj_next {
+) -> nj_next_status {
     outJSON?.pointee = nil
     outLength?.pointee = 0
     return next(outError) { () throws(NightjarError) in
-        try livePager(pager).nextItem()
+        try livePager(paginator).nextItem()
     } _: { item in
         outJSON?.pointee = item.text
         outLength?.pointee = item.length
     }
 }
 
-@_cdecl("nj_pager_next_page") @implementation
-public func nj_pager_next_page(
-    _ pager: OpaquePointer?, _ outPage: UnsafeMutablePointer<OpaquePointer?>?,
+@_cdecl("nj_paginator_next_page") @implementation
+public func nj_paginator_next_page(
+    _ paginator: OpaquePointer?, _ outPage: UnsafeMutablePointer<OpaquePointer?>?,
     _ outError: UnsafeMutablePointer<OpaquePointer?>?
-) -> nj_next {
+) -> nj_next_status {
     outPage?.pointee = nil
     return next(outError) { () throws(NightjarError) in
         _ = try required(outPage, "out_page")
-        return try livePager(pager).nextPage()
+        return try livePager(paginator).nextPage()
     } _: { page in
         outPage?.pointee = Handle.make(PageBox(page))
     }
 }
 
-@_cdecl("nj_pager_start_next_page") @implementation
-public func nj_pager_start_next_page(
-    _ pager: OpaquePointer?, _ queue: OpaquePointer?, _ done: nj_next_page_fn?, _ context: UnsafeMutableRawPointer?
+@_cdecl("nj_paginator_start_next_page") @implementation
+public func nj_paginator_start_next_page(
+    _ paginator: OpaquePointer?, _ queue: OpaquePointer?, _ done: nj_next_page_fn?, _ context: UnsafeMutableRawPointer?
 ) -> nj_status {
     setting { () throws(NightjarError) in
-        let box = try livePager(pager)
+        let box = try livePager(paginator)
         let queue = try requiredQueue(queue)
         let done = try required(done, "done")
         let context = CallbackContext(pointer: context)
@@ -279,32 +279,36 @@ public func nj_pager_start_next_page(
                 switch result {
                 case .success(nil): done(context.pointer, Handle.lend(box), nil, nil)
                 case .success(let page?):
-                    let lent = PageBox(page)
-                    withExtendedLifetime(lent) { done(context.pointer, Handle.lend(box), Handle.lend(lent), nil) }
+                    let borrowed = PageBox(page)
+                    withExtendedLifetime(borrowed) {
+                        done(context.pointer, Handle.lend(box), Handle.lend(borrowed), nil)
+                    }
                 case .failure(let error):
-                    let lent = ErrorBox(error)
-                    withExtendedLifetime(lent) { done(context.pointer, Handle.lend(box), nil, Handle.lend(lent)) }
+                    let borrowed = ErrorBox(error)
+                    withExtendedLifetime(borrowed) {
+                        done(context.pointer, Handle.lend(box), nil, Handle.lend(borrowed))
+                    }
                 }
             }
         }
     }
 }
 
-@_cdecl("nj_pager_go_on") @implementation
-public func nj_pager_go_on(_ pager: OpaquePointer?, _ url: UnsafePointer<CChar>?) -> nj_status {
+@_cdecl("nj_paginator_set_next_url") @implementation
+public func nj_paginator_set_next_url(_ paginator: OpaquePointer?, _ url: UnsafePointer<CChar>?) -> nj_status {
     setting { () throws(NightjarError) in
-        let box = try livePager(pager)
-        box.pager.goOn(url == nil ? .end : .url(try required(text(url), "url")))
+        let box = try livePager(paginator)
+        box.paginator.setNext(url == nil ? .end : .url(try required(text(url), "url")))
     }
 }
 
-@_cdecl("nj_pager_go_on_query") @implementation
-public func nj_pager_go_on_query(
-    _ pager: OpaquePointer?, _ items: UnsafePointer<UnsafePointer<CChar>?>?
+@_cdecl("nj_paginator_set_next_query") @implementation
+public func nj_paginator_set_next_query(
+    _ paginator: OpaquePointer?, _ items: UnsafePointer<UnsafePointer<CChar>?>?
 ) -> nj_status {
     setting { () throws(NightjarError) in
-        let box = try livePager(pager)
-        guard var next = items else { return box.pager.goOn(.end) }
+        let box = try livePager(paginator)
+        guard var next = items else { return box.paginator.setNext(.end) }
         var query: [(name: String, value: String)] = []
         while let name = next.pointee {
             guard let value = next.successor().pointee else {
@@ -313,28 +317,30 @@ public func nj_pager_go_on_query(
             query.append((name: try required(text(name), "a name"), value: try required(text(value), "a value")))
             next += 2
         }
-        box.pager.goOn(.query(query))
+        box.paginator.setNext(.query(query))
     }
 }
 
-@_cdecl("nj_pager_refresh") @implementation
-public func nj_pager_refresh(_ pager: OpaquePointer?) {
-    guard let box = Handle<PagerBox>.borrow(pager), !box.pager.isOfParent else { return }
-    box.passOver()
-    box.pager.refresh()
+@_cdecl("nj_paginator_refresh") @implementation
+public func nj_paginator_refresh(_ paginator: OpaquePointer?) {
+    guard let box = Handle<PaginatorBox>.borrow(paginator), !box.paginator.isOfParent else { return }
+    box.skip()
+    box.paginator.refresh()
 }
 
-@_cdecl("nj_pager_cancel") @implementation
-public func nj_pager_cancel(_ pager: OpaquePointer?) { Handle<PagerBox>.borrow(pager)?.pager.cancel() }
-
-@_cdecl("nj_pager_state") @implementation
-public func nj_pager_state(_ pager: OpaquePointer?) -> UnsafeMutablePointer<CChar>? {
-    Handle<PagerBox>.borrow(pager).flatMap { $0.pager.isOfParent ? nil : strdup($0.state) }
+@_cdecl("nj_paginator_cancel") @implementation
+public func nj_paginator_cancel(_ paginator: OpaquePointer?) {
+    Handle<PaginatorBox>.borrow(paginator)?.paginator.cancel()
 }
 
-@_cdecl("nj_pager_explanation") @implementation
-public func nj_pager_explanation(_ pager: OpaquePointer?) -> UnsafeMutablePointer<CChar>? {
-    Handle<PagerBox>.borrow(pager).flatMap { $0.pager.isOfParent ? nil : strdup($0.pager.explanation) }
+@_cdecl("nj_paginator_state") @implementation
+public func nj_paginator_state(_ paginator: OpaquePointer?) -> UnsafeMutablePointer<CChar>? {
+    Handle<PaginatorBox>.borrow(paginator).flatMap { $0.paginator.isOfParent ? nil : strdup($0.state) }
+}
+
+@_cdecl("nj_paginator_explanation") @implementation
+public func nj_paginator_explanation(_ paginator: OpaquePointer?) -> UnsafeMutablePointer<CChar>? {
+    Handle<PaginatorBox>.borrow(paginator).flatMap { $0.paginator.isOfParent ? nil : strdup($0.paginator.explanation) }
 }
 
 // MARK: Pages
@@ -373,5 +379,5 @@ public func nj_page_retain(_ page: OpaquePointer?) -> OpaquePointer? {
     Handle<PageBox>.borrow(page).map { Handle.make($0) }
 }
 
-@_cdecl("nj_page_free") @implementation
-public func nj_page_free(_ page: OpaquePointer?) { _ = Handle<PageBox>.take(page) }
+@_cdecl("nj_page_release") @implementation
+public func nj_page_release(_ page: OpaquePointer?) { _ = Handle<PageBox>.take(page) }

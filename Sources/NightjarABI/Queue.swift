@@ -19,8 +19,8 @@ public func nj_queue_fd(_ queue: OpaquePointer?) -> Int32 {
 public func nj_queue_poll(_ queue: OpaquePointer?, _ timeout: Double) -> Int {
     guard let queue = Handle<CompletionQueue>.borrow(queue) else { return 0 }
     // NaN does not wait; a timeout too long for Duration is unlimited.
-    let patience: Duration? = timeout >= 0 ? Duration(seconds: timeout) : (timeout < 0 ? nil : .zero)
-    return queue.poll(timeout: patience)
+    let maximumWait: Duration? = timeout >= 0 ? Duration(seconds: timeout) : (timeout < 0 ? nil : .zero)
+    return queue.poll(timeout: maximumWait)
 }
 
 @_cdecl("nj_queue_wake") @implementation

@@ -27,7 +27,7 @@ final class RequestBox {
         bodyContext = other.bodyContext
     }
 
-    var hearsOfRefresh: Bool { handlers.refreshed != nil }
+    var reportsRefresh: Bool { handlers.refreshed != nil }
 
     /// An endpoint and its arguments, which are validated when the request is sent.
     struct EndpointCall {
@@ -78,11 +78,11 @@ final class RequestBox {
 
     func onRedirect(_ callback: nj_redirect_fn?, _ context: CallbackContext) {
         guard let callback else { return handlers.redirect = nil }
-        handlers.redirect = { (task: ClientTask, hop: RedirectHop) in
-            let box = HopBox(hop)
-            let answer = withExtendedLifetime(box) { callback(context.pointer, Handle.lend(task), Handle.lend(box)) }
-            return switch answer {
-            case NJ_REDIRECT_FOLLOW: box.target.map(RedirectAnswer.followTo) ?? .follow
+        handlers.redirect = { (task: ClientTask, proposed: ProposedRedirect) in
+            let box = RedirectBox(proposed)
+            let action = withExtendedLifetime(box) { callback(context.pointer, Handle.lend(task), Handle.lend(box)) }
+            return switch action {
+            case NJ_REDIRECT_FOLLOW: box.target.map(RedirectAction.followTo) ?? .follow
             case NJ_REDIRECT_STOP: .stop
             default: .refuse(nil)
             }
@@ -91,10 +91,10 @@ final class RequestBox {
 
     func onRetry(_ callback: nj_retry_fn?, _ context: CallbackContext) {
         guard let callback else { return handlers.retry = nil }
-        handlers.retry = { (task: ClientTask, question: RetryQuestion) in
-            let box = RetryQuestionBox(question)
-            let answer = withExtendedLifetime(box) { callback(context.pointer, Handle.lend(task), Handle.lend(box)) }
-            return box.answer(answer)
+        handlers.retry = { (task: ClientTask, failedAttempt: FailedAttempt) in
+            let box = FailedAttemptBox(failedAttempt)
+            let action = withExtendedLifetime(box) { callback(context.pointer, Handle.lend(task), Handle.lend(box)) }
+            return box.action(action)
         }
     }
 
@@ -116,10 +116,10 @@ final class RequestBox {
     func onProgress(_ callback: nj_progress_fn?, _ context: CallbackContext) {
         guard let callback else { return handlers.progress = nil }
         handlers.progress = { (task: ClientTask, progress: TransferProgress) in
-            var told = nj_progress(
+            var converted = nj_progress(
                 sent: Int64(progress.sent), sent_total: Int64(progress.sentTotal ?? -1),
                 received: Int64(progress.received), received_total: Int64(progress.receivedTotal ?? -1))
-            callback(context.pointer, Handle.lend(task), &told)
+            callback(context.pointer, Handle.lend(task), &converted)
         }
     }
 

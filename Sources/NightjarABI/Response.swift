@@ -9,7 +9,7 @@ final class ResponseBox: Sendable {
     let response: Response
     /// The call that returned the response also started a background revalidation.
     let isBeingRefreshed: Bool
-    private let lazyTexts = AtomicLazyReference<AnswerTexts>()
+    private let lazyTexts = AtomicLazyReference<ResponseStrings>()
 
     init(_ response: Response, isBeingRefreshed: Bool = false) {
         self.response = response
@@ -17,14 +17,14 @@ final class ResponseBox: Sendable {
     }
 
     /// The texts that C borrows, created on first use.
-    var texts: AnswerTexts { lazyTexts.load() ?? lazyTexts.storeIfNil(AnswerTexts(response)) }
+    var texts: ResponseStrings { lazyTexts.load() ?? lazyTexts.storeIfNil(ResponseStrings(response)) }
 }
 
 /// Texts and values of a response lent to C, kept as long as the response.
-final class AnswerTexts: Sendable {
+final class ResponseStrings: Sendable {
     private let response: Response
-    let json = AnsweredJSON()
-    let course = CourseTexts()
+    let json = ResponseJSON()
+    let explanation = ExplanationStrings()
     private let curlLines = CurlLines()
     private let texts = Mutex(Texts())
 
@@ -32,7 +32,7 @@ final class AnswerTexts: Sendable {
         var url: CString?
         var reason: CString?
         var redirects: [CString]?
-        var content: AnsweredJSON.Text?
+        var content: ResponseJSON.Text?
         var peer: CString?
     }
 
@@ -49,9 +49,9 @@ final class AnswerTexts: Sendable {
     }
 
     /// The body decoded by its charset.
-    var text: AnsweredJSON.Text {
+    var text: ResponseJSON.Text {
         texts.withLock { texts in
-            let text = texts.content ?? AnsweredJSON.Text(response.text)
+            let text = texts.content ?? ResponseJSON.Text(response.text)
             texts.content = text
             return text
         }

@@ -3,7 +3,7 @@ import Nightjar
 import NightjarHandles
 
 /// A failed attempt as C sees it. Belongs to the thread that runs the callback.
-final class RetryQuestionBox {
+final class FailedAttemptBox {
     let error: ErrorBox
     let attempt: Int32
     /// Nil: the client would not retry; `reason` explains why.
@@ -12,27 +12,27 @@ final class RetryQuestionBox {
     /// The delay before the next attempt, as chosen by C.
     var chosenWait: Duration?
 
-    init(_ question: RetryQuestion) {
-        error = ErrorBox(question.error)
-        attempt = Int32(clamping: question.attempt)
-        switch question.verdict {
+    init(_ failedAttempt: FailedAttempt) {
+        error = ErrorBox(failedAttempt.error)
+        attempt = Int32(clamping: failedAttempt.attempt)
+        switch failedAttempt.verdict {
         case .again(let after): (wait, reason) = (after, nil)
         case .stop(let why): (wait, reason) = (nil, CString(why.description))
         }
     }
 
-    func answer(_ answer: nj_retry) -> RetryAnswer {
-        RetryAnswer(answer, after: chosenWait ?? wait ?? .zero) ?? .stop
+    func action(_ action: nj_retry_action) -> RetryAction {
+        RetryAction(action, after: chosenWait ?? wait ?? .zero) ?? .stop
     }
 }
 
-extension RetryAnswer {
-    fileprivate init?(_ answer: nj_retry, after wait: Duration) {
-        switch answer {
-        case NJ_RETRY_AS_DECIDED: self = .asDecided
+extension RetryAction {
+    fileprivate init?(_ action: nj_retry_action, after wait: Duration) {
+        switch action {
+        case NJ_RETRY_DEFAULT: self = .asDecided
         case NJ_RETRY_AGAIN: self = .again(after: wait)
         case NJ_RETRY_STOP: self = .stop
-        case NJ_RETRY_LATER: self = .later
+        case NJ_RETRY_PENDING: self = .later
         default: return nil
         }
     }
@@ -97,45 +97,45 @@ public func nj_request_set_body_rewind(_ request: OpaquePointer?, _ rewind: nj_r
     changeRequest(request) { box throws(NightjarError) in try box.rewind(rewind) }
 }
 
-@_cdecl("nj_retry_question_error") @implementation
-public func nj_retry_question_error(_ question: OpaquePointer?) -> OpaquePointer? {
-    Handle<RetryQuestionBox>.borrow(question).map { Handle.lend($0.error) }
+@_cdecl("nj_failed_attempt_error") @implementation
+public func nj_failed_attempt_error(_ failedAttempt: OpaquePointer?) -> OpaquePointer? {
+    Handle<FailedAttemptBox>.borrow(failedAttempt).map { Handle.lend($0.error) }
 }
 
-@_cdecl("nj_retry_question_attempt") @implementation
-public func nj_retry_question_attempt(_ question: OpaquePointer?) -> Int32 {
-    Handle<RetryQuestionBox>.borrow(question)?.attempt ?? 0
+@_cdecl("nj_failed_attempt_number") @implementation
+public func nj_failed_attempt_number(_ failedAttempt: OpaquePointer?) -> Int32 {
+    Handle<FailedAttemptBox>.borrow(failedAttempt)?.attempt ?? 0
 }
 
-@_cdecl("nj_retry_question_after") @implementation
-public func nj_retry_question_after(_ question: OpaquePointer?) -> Double {
-    Handle<RetryQuestionBox>.borrow(question)?.wait?.inSeconds ?? -1
+@_cdecl("nj_failed_attempt_delay") @implementation
+public func nj_failed_attempt_delay(_ failedAttempt: OpaquePointer?) -> Double {
+    Handle<FailedAttemptBox>.borrow(failedAttempt)?.wait?.inSeconds ?? -1
 }
 
-@_cdecl("nj_retry_question_reason") @implementation
-public func nj_retry_question_reason(_ question: OpaquePointer?) -> UnsafePointer<CChar>? {
-    Handle<RetryQuestionBox>.borrow(question)?.reason?.pointer
+@_cdecl("nj_failed_attempt_reason") @implementation
+public func nj_failed_attempt_reason(_ failedAttempt: OpaquePointer?) -> UnsafePointer<CChar>? {
+    Handle<FailedAttemptBox>.borrow(failedAttempt)?.reason?.pointer
 }
 
-@_cdecl("nj_retry_question_set_after") @implementation
-public func nj_retry_question_set_after(_ question: OpaquePointer?, _ seconds: Double) -> nj_status {
+@_cdecl("nj_failed_attempt_set_delay") @implementation
+public func nj_failed_attempt_set_delay(_ failedAttempt: OpaquePointer?, _ seconds: Double) -> nj_status {
     setting { () throws(NightjarError) in
-        try required(Handle<RetryQuestionBox>.borrow(question), "question").chosenWait = try lifetime(seconds)
+        try required(Handle<FailedAttemptBox>.borrow(failedAttempt), "question").chosenWait = try lifetime(seconds)
     }
 }
 
 @_cdecl("nj_task_retry") @implementation
-public func nj_task_retry(_ task: OpaquePointer?, _ answer: nj_retry, _ seconds: Double) -> nj_status {
+public func nj_task_retry(_ task: OpaquePointer?, _ action: nj_retry_action, _ seconds: Double) -> nj_status {
     setting { () throws(NightjarError) in
         let task = try required(Handle<ClientWork>.borrow(task) as? ClientTask, "task")
-        let wait = answer == NJ_RETRY_AGAIN ? try lifetime(seconds) : .zero
-        guard answer != NJ_RETRY_LATER, let answer = RetryAnswer(answer, after: wait) else {
+        let wait = action == NJ_RETRY_AGAIN ? try lifetime(seconds) : .zero
+        guard action != NJ_RETRY_PENDING, let action = RetryAction(action, after: wait) else {
             throw NightjarError(.invalidArgument, "answer is not a decision that is possible now")
         }
         guard !task.isOfParent else {
             throw NightjarError(.forked, "this task belongs to the parent process")
         }
-        task.retry(answer)
+        task.retry(action)
     }
 }
 

@@ -27,11 +27,11 @@ final class ScriptBox: Sendable {
     init(client: Client?) { self.client = client }
 
     /// Nil before the script is used, and in the child of a fork.
-    var script: Script? { Fork.hasHappened(since: birth) ? nil : state.withLock { $0.script } }
+    var script: Script? { Fork.hasForked(since: birth) ? nil : state.withLock { $0.script } }
 
     /// - Throws: `forked` in the child of a fork, where the interpreter's threads are missing.
     private func checkProcess() throws(NightjarError) {
-        guard !Fork.hasHappened(since: birth) else {
+        guard !Fork.hasForked(since: birth) else {
             throw NightjarError(.forked, "this script belongs to the parent process; make a new one after fork")
         }
     }

@@ -38,7 +38,7 @@ public struct CodingStack: ~Copyable {
         let coding: ContentCoding
         let decoder: any LayerDecoder
         /// The buffer for the next layer. Nil for the last layer, which produces the parts.
-        let passage: Passage?
+        let layerBuffer: LayerBuffer?
         var made = 0
         /// The layer filled its output buffer and may have more output without further input.
         var mayHoldMore = false
@@ -83,7 +83,8 @@ public struct CodingStack: ~Copyable {
         for (index, coding) in codings.enumerated().reversed() {
             layers.append(
                 Layer(
-                    coding: coding, decoder: try coding.decoder(), passage: index == 0 ? nil : Passage(maximumPart)))
+                    coding: coding, decoder: try coding.decoder(),
+                    layerBuffer: index == 0 ? nil : LayerBuffer(maximumPart)))
         }
         return layers
     }
@@ -115,7 +116,7 @@ public struct CodingStack: ~Copyable {
         if isDrained { return nil }
         do throws(NightjarError) {
             let last = layers.count - 1
-            let waiting = last == 0 ? wire.readableBytes : layers[last - 1].passage?.bytes.count ?? 0
+            let waiting = last == 0 ? wire.readableBytes : layers[last - 1].layerBuffer?.bytes.count ?? 0
             let size = CodingStack.partSize(for: waiting)
             var part = ByteBufferAllocator().buffer(capacity: size)
             var made = 0
@@ -177,17 +178,17 @@ public struct CodingStack: ~Copyable {
     ) throws(NightjarError) -> Int {
         let decoder = layers[index].decoder
         while true {
-            let isHungry = index == 0 ? wire.readableBytes == 0 : layers[index - 1].passage?.bytes.isEmpty ?? true
-            if isHungry, !layers[index].mayHoldMore {
-                guard index > 0, let passage = layers[index - 1].passage else { return 0 }
-                let made = try pull(from: index - 1, into: passage.room)
+            let needsInput = index == 0 ? wire.readableBytes == 0 : layers[index - 1].layerBuffer?.bytes.isEmpty ?? true
+            if needsInput, !layers[index].mayHoldMore {
+                guard index > 0, let layerBuffer = layers[index - 1].layerBuffer else { return 0 }
+                let made = try pull(from: index - 1, into: layerBuffer.room)
                 guard made > 0 else { return 0 }
-                passage.fill(made)
+                layerBuffer.fill(made)
             }
             let progress: LayerProgress
-            if index > 0, let passage = layers[index - 1].passage {
-                progress = try decoder.step(passage.bytes, output)
-                passage.drop(progress.taken)
+            if index > 0, let layerBuffer = layers[index - 1].layerBuffer {
+                progress = try decoder.step(layerBuffer.bytes, output)
+                layerBuffer.drop(progress.taken)
             } else {
                 progress = try wire.withUnsafeReadableBytes { (bytes) throws(NightjarError) in
                     try decoder.step(bytes, output)
@@ -199,7 +200,7 @@ public struct CodingStack: ~Copyable {
                 try count(progress.made, by: index)
                 return progress.made
             }
-            guard progress.taken > 0 || isHungry else {
+            guard progress.taken > 0 || needsInput else {
                 throw layers[index].coding.damaged("the decoder rejects the data")
             }
         }
@@ -224,8 +225,8 @@ public struct CodingStack: ~Copyable {
                 .tooLarge, "the decoded body is larger than its limit of \(limits.maximumBytes) bytes")
         }
         guard total > DecodingLimits.ratioGrace else { return }
-        let (allowed, isBoundless) = received.multipliedReportingOverflow(by: limits.maximumRatio)
-        guard isBoundless || total <= allowed else {
+        let (allowed, isUnlimited) = received.multipliedReportingOverflow(by: limits.maximumRatio)
+        guard isUnlimited || total <= allowed else {
             throw NightjarError.inBody(
                 .tooLarge,
                 "decoding \(layers[index].coding.name) data expands the body to more than "
@@ -235,7 +236,7 @@ public struct CodingStack: ~Copyable {
 }
 
 /// A buffer between two layers. It is filled only when it is empty.
-private final class Passage {
+private final class LayerBuffer {
     let room: UnsafeMutableRawBufferPointer
     private var start = 0
     private var end = 0

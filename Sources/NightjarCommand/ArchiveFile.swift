@@ -45,7 +45,7 @@ final class ArchiveFile: Sendable {
             if ArchiveFile.write(entry, state.writer.end(), to: descriptor, at: state.position) {
                 state.position += off_t(entry.readableBytes)
             } else {
-                Console.complain(ArchiveFile.failure(name).message + "; later exchanges are not recorded")
+                Console.printError(ArchiveFile.failure(name).message + "; later exchanges are not recorded")
                 state.isBroken = true
                 // The previous end fits in the space that it used before.
                 ftruncate(descriptor, state.position)

@@ -20,7 +20,7 @@ struct Command {
             if case .demo(let port) = invocation.main { return Demo.serve(port: port) }
             return try interpret(invocation)
         } catch {
-            Console.complain(error.message)
+            Console.printError(error.message)
             return 1
         }
     }

@@ -35,7 +35,7 @@ enum Console {
     }
 
     /// Writes one message to standard error.
-    static func complain(_ message: String) {
+    static func printError(_ message: String) {
         write("nightjar: \(message)\n", to: .error)
     }
 }

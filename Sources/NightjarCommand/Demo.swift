@@ -12,7 +12,7 @@ enum Demo {
             let port = try server.start(port: port)
             Console.write("The demo API is at http://127.0.0.1:\(port)/ (Ctrl-C stops it)\n", to: .output)
         } catch {
-            Console.complain("cannot serve on port \(port): \(error)")
+            Console.printError("cannot serve on port \(port): \(error)")
             return 1
         }
         server.waitUntilStopped()

@@ -8,7 +8,7 @@ do throws(UsageError) {
     if status != 0 { Command.endByInterrupt() }
     exit(status)
 } catch {
-    Console.complain(error.message)
+    Console.printError(error.message)
     Console.write(Invocation.usage, to: .error)
     exit(2)
 }

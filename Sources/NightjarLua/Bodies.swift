@@ -65,7 +65,7 @@ final class OutgoingBody: @unchecked Sendable {
     /// The number of bytes that the transport asked for.
     private var wanted = 0
     /// The transport waits for a part from the script.
-    private(set) var isAsked = false
+    private(set) var isRequested = false
     /// The script must start with the first part. Parts that it provides earlier belong to a previous attempt and are
     /// discarded.
     private var isToBegin: Bool
@@ -82,7 +82,7 @@ final class OutgoingBody: @unchecked Sendable {
     /// Prepares for another attempt, which sends the body from its start.
     func rewind() {
         rest = ByteBuffer()
-        (isEnded, isAsked, isToBegin) = (false, false, restarts)
+        (isEnded, isRequested, isToBegin) = (false, false, restarts)
     }
 
     /// - Returns: whether the script starts the body now.
@@ -98,14 +98,14 @@ final class OutgoingBody: @unchecked Sendable {
         }
         if isEnded { return .end }
         wanted = maximum
-        isAsked = true
+        isRequested = true
         return .later
     }
 
     /// Counts a part in place of the previous part.
     ///
     /// - Returns: false if the part does not fit into the memory limit.
-    func count(_ bytes: Int, in hold: MemoryHold?) -> Bool {
+    func count(_ bytes: Int, in hold: MemoryReservation?) -> Bool {
         hold?.remove(heldBytes)
         heldBytes = 0
         guard let hold else { return true }
@@ -117,9 +117,9 @@ final class OutgoingBody: @unchecked Sendable {
     /// Adds a part from the script; nil ends the body.
     ///
     /// - Returns: the piece for a transport that is waiting for one.
-    func give(_ part: ByteBuffer?) -> BodyPart {
-        guard isAsked, !isToBegin else { return .later }
-        isAsked = false
+    func provide(_ part: ByteBuffer?) -> BodyPart {
+        guard isRequested, !isToBegin else { return .later }
+        isRequested = false
         if let part { rest = part } else { isEnded = true }
         guard rest.readableBytes > 0 || isEnded else { return .bytes(ByteBuffer()) }
         return next(wanted)
@@ -130,30 +130,30 @@ final class OutgoingBody: @unchecked Sendable {
 
 @_cdecl("njl_call_await") @implementation
 public func njl_call_await(_ engine: OpaquePointer?, _ call: OpaquePointer?, _ wait: OpaquePointer?) {
-    guard let engine = Handle<Engine>.borrow(engine), let call = Handle<Outcome>.borrow(call), let wait else { return }
+    guard let engine = Handle<Engine>.borrow(engine), let call = Handle<Future>.borrow(call), let wait else { return }
     engine.await(call, by: wait)
 }
 
-@_cdecl("njl_call_wants_body") @implementation
-public func njl_call_wants_body(_ call: OpaquePointer?) -> Bool {
-    Handle<Outcome>.borrow(call)?.outgoing?.isAsked ?? false
+@_cdecl("njl_call_needs_body") @implementation
+public func njl_call_needs_body(_ call: OpaquePointer?) -> Bool {
+    Handle<Future>.borrow(call)?.outgoingBody?.isRequested ?? false
 }
 
-@_cdecl("njl_call_begins_body") @implementation
-public func njl_call_begins_body(_ call: OpaquePointer?) -> Bool {
-    Handle<Outcome>.borrow(call)?.outgoing?.begin() ?? false
+@_cdecl("njl_call_restarts_body") @implementation
+public func njl_call_restarts_body(_ call: OpaquePointer?) -> Bool {
+    Handle<Future>.borrow(call)?.outgoingBody?.begin() ?? false
 }
 
 @_cdecl("njl_call_provide") @implementation
 public func njl_call_provide(_ call: OpaquePointer?, _ part: njl_bytes) {
-    guard let call = Handle<Outcome>.borrow(call), let outgoing = call.outgoing else { return }
-    guard outgoing.count(part.length, in: call.hold) else {
+    guard let call = Handle<Future>.borrow(call), let outgoingBody = call.outgoingBody else { return }
+    guard outgoingBody.count(part.length, in: call.hold) else {
         let message = "a part of the body exceeds the script's memory limit; use smaller parts"
         call.task?.provide(.failed(message))
         return
     }
     do throws(NightjarError) {
-        call.task?.provide(outgoing.give(try ByteBuffer(copying: part.buffer, for: "a part of the body")))
+        call.task?.provide(outgoingBody.provide(try ByteBuffer(copying: part.buffer, for: "a part of the body")))
     } catch {
         call.task?.provide(.failed(error.message))
     }
@@ -161,37 +161,37 @@ public func njl_call_provide(_ call: OpaquePointer?, _ part: njl_bytes) {
 
 @_cdecl("njl_call_end_body") @implementation
 public func njl_call_end_body(_ call: OpaquePointer?) {
-    guard let call = Handle<Outcome>.borrow(call), let outgoing = call.outgoing else { return }
-    _ = outgoing.count(0, in: call.hold)
-    call.task?.provide(outgoing.give(nil))
+    guard let call = Handle<Future>.borrow(call), let outgoingBody = call.outgoingBody else { return }
+    _ = outgoingBody.count(0, in: call.hold)
+    call.task?.provide(outgoingBody.provide(nil))
 }
 
 @_cdecl("njl_stream_next") @implementation
 public func njl_stream_next(
-    _ outcome: OpaquePointer?, _ wait: OpaquePointer?, _ part: UnsafeMutablePointer<njl_bytes>?,
+    _ future: OpaquePointer?, _ wait: OpaquePointer?, _ part: UnsafeMutablePointer<njl_bytes>?,
     _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> njl_part {
-    guard let outcome = Handle<Outcome>.borrow(outcome), let incoming = outcome.incoming else { return NJL_PART_END }
+    guard let future = Handle<Future>.borrow(future), let incoming = future.incoming else { return NJL_PART_END }
     switch incoming.next {
     case .bytes(let bytes):
         // The body keeps the bytes in place until the part is taken.
         part?.pointee = bytes.withUnsafeReadableBytes(njl_bytes.init)
         return NJL_PART_READY
     case .later:
-        guard outcome.wait == nil || outcome.wait == wait else { return NJL_PART_BUSY }
-        outcome.wait = wait
+        guard future.wait == nil || future.wait == wait else { return NJL_PART_BUSY }
+        future.wait = wait
         return NJL_PART_LATER
     case .end:
         return NJL_PART_END
     case .failed(let failure):
-        error?.pointee = Handle<Outcome>.make(Outcome(.failure(failure)))
+        error?.pointee = Handle<Future>.make(Future(.failure(failure)))
         return NJL_PART_FAILED
     }
 }
 
-@_cdecl("njl_stream_took") @implementation
-public func njl_stream_took(_ outcome: OpaquePointer?) {
-    guard let outcome = Handle<Outcome>.borrow(outcome), let incoming = outcome.incoming else { return }
+@_cdecl("njl_stream_release") @implementation
+public func njl_stream_release(_ future: OpaquePointer?) {
+    guard let future = Handle<Future>.borrow(future), let incoming = future.incoming else { return }
     let count = incoming.take()
-    outcome.task?.consumed(count)
+    future.task?.consumed(count)
 }

@@ -23,8 +23,9 @@ public func njl_client_remove_cached(
         guard let client, let owner = Handle<Client>.borrow(client), let request = request?.pointee else {
             throw NightjarError(.closed, "the client is closed")
         }
-        let asked = try Request(request)
-        count?.pointee = try isPrefix ? owner.removeCached(beginningWith: asked) : owner.removeCached(asked)
+        let removedRequest = try Request(request)
+        count?.pointee =
+            try isPrefix ? owner.removeCached(beginningWith: removedRequest) : owner.removeCached(removedRequest)
         return client
     } != nil
 }
@@ -75,6 +76,6 @@ public func njl_cache_count(_ cache: OpaquePointer?) -> njl_cache_statistics {
 
 @_cdecl("njl_call_refresh") @implementation
 public func njl_call_refresh(_ engine: OpaquePointer?, _ call: OpaquePointer?) -> OpaquePointer? {
-    guard let engine = Handle<Engine>.borrow(engine), let call = Handle<Outcome>.borrow(call) else { return nil }
-    return engine.refresh(of: call).map(Handle<Outcome>.make)
+    guard let engine = Handle<Engine>.borrow(engine), let call = Handle<Future>.borrow(call) else { return nil }
+    return engine.refresh(of: call).map(Handle<Future>.make)
 }

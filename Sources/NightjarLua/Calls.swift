@@ -19,7 +19,7 @@ public func njl_client_new(
             if let level = LogLevel(rawValue: listener.level), level > .off {
                 configuration.log = engine.logSink(level, listener.number)
             }
-            try configuration.tell(engine.questions, of: listener)
+            try configuration.attach(engine.callbacks, of: listener)
             if let mock = Handle<Mock>.borrow(listener.mock) { configuration.mock = mock }
         }
         return Handle<Client>.make(try Client(configuration))
@@ -50,81 +50,82 @@ public func njl_call_start(
         guard let engine = Handle<Engine>.borrow(engine), let client = Handle<Client>.borrow(client),
             let request = request?.pointee, let wait
         else { throw NightjarError(.invalidArgument, "the client is closed") }
-        if let planted = request.planted?.pointee {
-            return Handle<Outcome>.make(try engine.plant(planted, for: try Request(request), on: client, for: wait))
+        if let insertion = request.insertion?.pointee {
+            return Handle<Future>.make(
+                try engine.insertResponse(insertion, for: try Request(request), on: client, for: wait))
         }
         if request.is_bare,
             let again = try engine.startAgain(request.method.buffer, request.target.buffer, on: client, for: wait)
         {
-            return Handle<Outcome>.make(again)
+            return Handle<Future>.make(again)
         }
-        if request.is_look_up {
-            return Handle<Outcome>.make(try engine.lookUp(try Request(request), on: client, for: wait))
+        if request.is_cache_lookup {
+            return Handle<Future>.make(try engine.lookUp(try Request(request), on: client, for: wait))
         }
         // Mutated in place, because copying a request costs as much as a stage of a call.
-        var asked = try Request(methodAndTarget: request)
-        try asked.read(request, for: client)
-        let errand = Handle<Errand>.borrow(request.errand)
-        try errand?.settle(&asked, request, for: client)
-        let outcome = try engine.start(
-            consume asked, on: client, for: wait,
-            Engine.Wishes(
-                isStreamed: request.is_streamed, asksRedirects: request.asks_redirects,
-                asksRetries: request.asks_retries, restartsBody: request.restarts_body,
-                hearsOfRefresh: request.hears_of_refresh, hearsOfProgress: request.hears_of_progress,
+        var requested = try Request(methodAndTarget: request)
+        try requested.read(request, for: client)
+        let subrequest = Handle<Subrequest>.borrow(request.subrequest)
+        try subrequest?.settle(&requested, request, for: client)
+        let future = try engine.start(
+            consume requested, on: client, for: wait,
+            Engine.CallbackOptions(
+                isStreamed: request.is_streamed, decidesRedirects: request.decides_redirects,
+                decidesRetries: request.decides_retries, restartsBody: request.restarts_body,
+                reportsRefresh: request.reports_refresh, reportsProgress: request.reports_progress,
                 isFollowed: request.is_followed))
-        errand?.call = outcome
-        return Handle<Outcome>.make(outcome)
+        subrequest?.call = future
+        return Handle<Future>.make(future)
     }
 }
 
 @_cdecl("njl_call_abandon") @implementation
 public func njl_call_abandon(_ call: OpaquePointer?) {
-    guard let outcome = Handle<Outcome>.borrow(call) else { return }
-    outcome.wait = nil
-    outcome.task?.cancel()
-    outcome.operation?.cancel()
-    outcome.abandon?()
+    guard let future = Handle<Future>.borrow(call) else { return }
+    future.wait = nil
+    future.task?.cancel()
+    future.operation?.cancel()
+    future.abandon?()
 }
 
-@_cdecl("njl_call_hop") @implementation
-public func njl_call_hop(_ call: OpaquePointer?) -> Int32 {
-    Int32(clamping: Handle<Outcome>.borrow(call)?.hop?.status ?? 0)
+@_cdecl("njl_call_redirect_status") @implementation
+public func njl_call_redirect_status(_ call: OpaquePointer?) -> Int32 {
+    Int32(clamping: Handle<Future>.borrow(call)?.proposed?.status ?? 0)
 }
 
 @_cdecl("njl_call_redirect") @implementation
 public func njl_call_redirect(_ call: OpaquePointer?, _ follows: Bool, _ url: njl_bytes) {
-    guard let outcome = Handle<Outcome>.borrow(call) else { return }
-    outcome.hop = nil
+    guard let future = Handle<Future>.borrow(call) else { return }
+    future.proposed = nil
     guard url.length > 0 else {
-        outcome.task?.redirect(follows ? .follow : .stop)
+        future.task?.redirect(follows ? .follow : .stop)
         return
     }
     // Invalid UTF-8 cannot be a URL; the task rejects it.
-    outcome.task?.redirect(.followTo(String(decoding: url.buffer, as: UTF8.self)))
+    future.task?.redirect(.followTo(String(decoding: url.buffer, as: UTF8.self)))
 }
 
 @_cdecl("njl_call_cancel") @implementation
 public func njl_call_cancel(_ call: OpaquePointer?) {
-    guard let outcome = Handle<Outcome>.borrow(call) else { return }
-    outcome.incoming?.close()
-    outcome.task?.cancel()
-    outcome.operation?.cancel()
+    guard let future = Handle<Future>.borrow(call) else { return }
+    future.incoming?.close()
+    future.task?.cancel()
+    future.operation?.cancel()
 }
 
 @_cdecl("njl_call_attempt") @implementation
 public func njl_call_attempt(_ call: OpaquePointer?, _ attempt: UnsafeMutablePointer<njl_attempt>?) -> Bool {
-    guard let question = Handle<Outcome>.borrow(call)?.retry else { return false }
-    var view = njl_attempt(number: Int32(clamping: question.attempt), again: false, after: 0)
-    if case .again(let wait) = question.verdict { (view.again, view.after) = (true, wait.inSeconds) }
+    guard let failedAttempt = Handle<Future>.borrow(call)?.retry else { return false }
+    var view = njl_attempt(number: Int32(clamping: failedAttempt.attempt), again: false, after: 0)
+    if case .again(let wait) = failedAttempt.verdict { (view.again, view.after) = (true, wait.inSeconds) }
     attempt?.pointee = view
     return true
 }
 
 @_cdecl("njl_call_progress") @implementation
-public func njl_call_progress(_ call: OpaquePointer?, _ told: UnsafeMutablePointer<njl_progress>?) -> Bool {
-    guard let progress = Handle<Outcome>.borrow(call)?.takeProgress() else { return false }
-    told?.pointee = njl_progress(
+public func njl_call_progress(_ call: OpaquePointer?, _ result: UnsafeMutablePointer<njl_progress>?) -> Bool {
+    guard let progress = Handle<Future>.borrow(call)?.takeProgress() else { return false }
+    result?.pointee = njl_progress(
         sent: Int64(progress.sent), sent_total: Int64(progress.sentTotal ?? -1), received: Int64(progress.received),
         received_total: Int64(progress.receivedTotal ?? -1))
     return true
@@ -132,19 +133,19 @@ public func njl_call_progress(_ call: OpaquePointer?, _ told: UnsafeMutablePoint
 
 @_cdecl("njl_call_attempt_error") @implementation
 public func njl_call_attempt_error(_ call: OpaquePointer?) -> OpaquePointer? {
-    let call = Handle<Outcome>.borrow(call)
+    let call = Handle<Future>.borrow(call)
     guard let error = call?.retry?.error else { return nil }
-    return Handle<Outcome>.make(Outcome(.failure(error), of: call))
+    return Handle<Future>.make(Future(.failure(error), of: call))
 }
 
 @_cdecl("njl_call_retry") @implementation
 public func njl_call_retry(_ call: OpaquePointer?, _ retry: njl_retry, _ after: Double) {
-    guard let outcome = Handle<Outcome>.borrow(call) else { return }
-    outcome.retry = nil
+    guard let future = Handle<Future>.borrow(call) else { return }
+    future.retry = nil
     switch retry {
-    case NJL_RETRY_AGAIN: outcome.task?.retry(.again(after: Duration(seconds: after) ?? .zero))
-    case NJL_RETRY_STOP: outcome.task?.retry(.stop)
-    default: outcome.task?.retry(.asDecided)
+    case NJL_RETRY_AGAIN: future.task?.retry(.again(after: Duration(seconds: after) ?? .zero))
+    case NJL_RETRY_STOP: future.task?.retry(.stop)
+    default: future.task?.retry(.asDecided)
     }
 }
 
@@ -164,7 +165,7 @@ func refusing(
     do throws(NightjarError) {
         return try body()
     } catch let failure {
-        error?.pointee = Handle<Outcome>.make(Outcome(.failure(failure)))
+        error?.pointee = Handle<Future>.make(Future(.failure(failure)))
         return nil
     }
 }
@@ -186,7 +187,9 @@ extension Request {
         for pair in UnsafeBufferPointer(start: source.headers, count: source.header_count) {
             try headers.add(try pair.name.text("a header name"), try pair.value.text("a header value"))
         }
-        if source.pulls_body { body = .stream(length: source.body_length < 0 ? nil : Int(exactly: source.body_length)) }
+        if source.streams_body {
+            body = .stream(length: source.body_length < 0 ? nil : Int(exactly: source.body_length))
+        }
         if source.file.data != nil { body = .file(path: try source.file.text("the path of the file")) }
         if source.has_form { body = .multipart(try MultipartForm(try source.formParts())) }
         if source.has_body {

@@ -6,7 +6,7 @@ import NightjarHandles
 // Script access to a client's cookies.
 
 /// Texts that C borrows, concatenated in one block that does not move.
-private final class LentTexts: @unchecked Sendable {
+private final class BorrowedTexts: @unchecked Sendable {
     private var content: ContiguousArray<CChar> = []
 
     func append(_ text: String) -> Range<Int> {
@@ -27,7 +27,7 @@ private final class CookieList: @unchecked Sendable {
         let cookie: Cookie
     }
 
-    private let texts = LentTexts()
+    private let texts = BorrowedTexts()
     private let entries: [Entry]
 
     init(_ cookies: [Cookie]) {
@@ -167,7 +167,7 @@ extension njl_import {
 }
 
 /// A text as one block of bytes.
-final class LentText: Sendable {
+final class BorrowedText: Sendable {
     let bytes: ContiguousArray<CChar>
 
     init(_ bytes: ByteBuffer) {
@@ -179,16 +179,16 @@ final class LentText: Sendable {
 
 @_cdecl("njl_cookies_text") @implementation
 public func njl_cookies_text(_ cookies: OpaquePointer?) -> OpaquePointer? {
-    Handle<CookieStorage>.borrow(cookies).map { Handle.make(LentText($0.exportText())) }
+    Handle<CookieStorage>.borrow(cookies).map { Handle.make(BorrowedText($0.exportText())) }
 }
 
 @_cdecl("njl_text_bytes") @implementation
 public func njl_text_bytes(_ text: OpaquePointer?) -> njl_bytes {
-    guard let text = Handle<LentText>.borrow(text) else { return njl_bytes(data: nil, length: 0) }
+    guard let text = Handle<BorrowedText>.borrow(text) else { return njl_bytes(data: nil, length: 0) }
     return text.bytes.withUnsafeBytes { njl_bytes($0) }
 }
 
 @_cdecl("njl_text_release") @implementation
 public func njl_text_release(_ text: OpaquePointer?) {
-    Handle<LentText>.release(text)
+    Handle<BorrowedText>.release(text)
 }

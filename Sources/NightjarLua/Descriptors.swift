@@ -46,7 +46,7 @@ final class Descriptors: @unchecked Sendable {
         _ descriptor: Int32, writes: Bool, then ready: @escaping @Sendable () -> Void
     ) throws(NightjarError) -> Ticket? {
         try start()
-        let outcome = state.withLock { state -> Result<Ticket?, NightjarError> in
+        let future = state.withLock { state -> Result<Ticket?, NightjarError> in
             state.lastNumber += 1
             var waiters = state.waiters[descriptor] ?? []
             waiters.append(Waiter(number: state.lastNumber, writes: writes, ready: ready))
@@ -61,7 +61,7 @@ final class Descriptors: @unchecked Sendable {
                         .storage, "cannot wait for descriptor \(descriptor): \(systemText(code))", code: code))
             }
         }
-        return try outcome.get()
+        return try future.get()
     }
 
     func forget(_ ticket: Ticket) {
@@ -164,22 +164,22 @@ final class Descriptors: @unchecked Sendable {
 extension Engine {
     func readiness(
         of descriptor: Int32, writes: Bool, for wait: OpaquePointer
-    ) throws(NightjarError) -> Outcome {
+    ) throws(NightjarError) -> Future {
         try checkProcess()
-        let outcome = pending(for: wait)
+        let future = pending(for: wait)
         do throws(NightjarError) {
-            let ticket = try descriptors.await(descriptor, writes: writes) { [weak self] in self?.complete(outcome) }
+            let ticket = try descriptors.await(descriptor, writes: writes) { [weak self] in self?.complete(future) }
             guard let ticket else {
-                complete(outcome)
-                return outcome
+                complete(future)
+                return future
             }
-            outcome.abandon = { [descriptors, weak self, weak outcome] in
+            future.abandon = { [descriptors, weak self, weak future] in
                 descriptors.forget(ticket)
-                if let outcome { self?.drop(outcome) }
+                if let future { self?.drop(future) }
             }
-            return outcome
+            return future
         } catch {
-            drop(outcome)
+            drop(future)
             throw error
         }
     }
@@ -197,6 +197,6 @@ public func njl_descriptor_await(
         guard let engine = Handle<Engine>.borrow(engine), let wait else {
             throw NightjarError(.closed, "the Lua state is closed")
         }
-        return Handle<Outcome>.make(try engine.readiness(of: descriptor, writes: writes, for: wait))
+        return Handle<Future>.make(try engine.readiness(of: descriptor, writes: writes, for: wait))
     }
 }

@@ -35,12 +35,12 @@ public func njl_catalog_count(_ catalog: OpaquePointer?) -> Int {
 public func njl_catalog_name(_ catalog: OpaquePointer?, _ index: Int) -> OpaquePointer? {
     guard let operations = Handle<ScriptCatalog>.borrow(catalog)?.catalog.operations, operations.indices.contains(index)
     else { return nil }
-    return Handle<LentText>.make(LentText(operations[index].name))
+    return Handle<BorrowedText>.make(BorrowedText(operations[index].name))
 }
 
 @_cdecl("njl_catalog_help") @implementation
 public func njl_catalog_help(_ catalog: OpaquePointer?, _ name: njl_bytes) -> OpaquePointer? {
-    Handle<ScriptCatalog>.borrow(catalog)?[name].map { Handle<LentText>.make(LentText($0.help)) }
+    Handle<ScriptCatalog>.borrow(catalog)?[name].map { Handle<BorrowedText>.make(BorrowedText($0.help)) }
 }
 
 @_cdecl("njl_catalog_endpoint") @implementation
@@ -48,7 +48,7 @@ public func njl_catalog_endpoint(_ catalog: OpaquePointer?, _ name: njl_bytes) -
     guard let operation = Handle<ScriptCatalog>.borrow(catalog)?[name], let json = try? operation.json.encoded() else {
         return nil
     }
-    return Handle<LentText>.make(LentText(String(buffer: json)))
+    return Handle<BorrowedText>.make(BorrowedText(String(buffer: json)))
 }
 
 @_cdecl("njl_catalog_check") @implementation
@@ -133,19 +133,19 @@ public func njl_catalog_start(
         guard let engine = Handle<Engine>.borrow(engine), let client = Handle<Client>.borrow(client), let wait else {
             throw NightjarError(.closed, "the client is closed")
         }
-        return Handle<Outcome>.make(
+        return Handle<Future>.make(
             try engine.loadCatalog(
                 from: try location.text("the location"), client, caller: caller, for: wait))
     }
 }
 
-@_cdecl("njl_outcome_catalog") @implementation
-public func njl_outcome_catalog(_ outcome: OpaquePointer?, _ former: OpaquePointer?) -> OpaquePointer? {
-    guard let loaded = Handle<Outcome>.borrow(outcome)?.catalog else { return nil }
-    guard let former = Handle<ScriptCatalog>.borrow(former)?.catalog, !former.operations.isEmpty else {
+@_cdecl("njl_future_catalog") @implementation
+public func njl_future_catalog(_ future: OpaquePointer?, _ previous: OpaquePointer?) -> OpaquePointer? {
+    guard let loaded = Handle<Future>.borrow(future)?.catalog else { return nil }
+    guard let previous = Handle<ScriptCatalog>.borrow(previous)?.catalog, !previous.operations.isEmpty else {
         return Handle<ScriptCatalog>.make(ScriptCatalog(loaded))
     }
-    var all = former
+    var all = previous
     for operation in loaded.operations { all.set(operation) }
     return Handle<ScriptCatalog>.make(ScriptCatalog(all))
 }

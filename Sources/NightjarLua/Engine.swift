@@ -10,9 +10,9 @@ import NightjarHandles
 final class Engine: @unchecked Sendable {
     let queue = CompletionQueue()
     /// Decision requests of the clients about their logins and mocks.
-    let questions: Questions
+    let callbacks: ScriptCallbacks
     /// Calls that the script must make for its clients.
-    let errands: Errands
+    let subrequests: Subrequests
     /// The restrictions of a sandboxed script's calls; nil: none.
     var confinement: Confinement?
     /// Observers of the clients that this state's scripts create.
@@ -20,13 +20,13 @@ final class Engine: @unchecked Sendable {
     /// The recording of a session; nil: no session.
     var recording: SessionRecording?
     /// The progress of the calls that a session follows.
-    var followed = FollowedCalls()
+    var followed = TrackedCalls()
     /// Outcomes with unreported events, in order; those before `firstEnded` have been reported.
-    private var ended: [Outcome] = []
+    private var ended: [Future] = []
     private var firstEnded = 0
     /// Calls in flight. In a forked child they are failed, because their events never arrive. Each call stores its
     /// index.
-    private var underWay: [Outcome] = []
+    private var inFlight: [Future] = []
     private let process = getpid()
     let temporaries = Temporaries()
     /// Created on first use.
@@ -35,66 +35,66 @@ final class Engine: @unchecked Sendable {
     /// Log lines of this state's clients that were not delivered yet.
     private var lines: Deque<(log: Int64, line: LogLine)> = []
     /// The line that C borrows.
-    private var lentLine = ContiguousArray<CChar>()
+    private var borrowedLine = ContiguousArray<CChar>()
 
     init() {
-        questions = Questions(queue)
-        errands = Errands(queue)
+        callbacks = ScriptCallbacks(queue)
+        subrequests = Subrequests(queue)
     }
 
     /// How a call reports events and transfers its bodies.
-    struct Wishes {
+    struct CallbackOptions {
         /// The response body is streamed.
         var isStreamed = false
-        var asksRedirects = false
-        var asksRetries = false
+        var decidesRedirects = false
+        var decidesRetries = false
         /// The request body can be produced again from its start.
         var restartsBody = false
         /// The script is notified of a background revalidation.
-        var hearsOfRefresh = false
-        var hearsOfProgress = false
+        var reportsRefresh = false
+        var reportsProgress = false
         /// A session shows the progress.
         var isFollowed = false
     }
 
     func start(
-        _ request: consuming Request, on client: Client, for wait: OpaquePointer, _ wishes: Wishes
-    ) throws(NightjarError) -> Outcome {
+        _ request: consuming Request, on client: Client, for wait: OpaquePointer, _ callbackOptions: CallbackOptions
+    ) throws(NightjarError) -> Future {
         confine(&request)
-        let outcome = Outcome(wait: wait)
-        if confinement != nil { outcome.view = Outcome.View(request) }
-        var handlers = handlers(of: outcome, mayRefresh: wishes.hearsOfRefresh || client.mayRefresh(request))
-        if wishes.isStreamed { receive(outcome, by: &handlers) }
-        if case .stream = request.body { send(outcome, restarts: wishes.restartsBody, by: &handlers) }
-        if wishes.asksRedirects {
-            handlers.redirect = { [self] _, hop in
-                outcome.ask(hop)
-                tell(outcome)
+        let future = Future(wait: wait)
+        if confinement != nil { future.view = Future.View(request) }
+        var handlers = handlers(of: future, mayRefresh: callbackOptions.reportsRefresh || client.mayRefresh(request))
+        if callbackOptions.isStreamed { receive(future, by: &handlers) }
+        if case .stream = request.body { send(future, restarts: callbackOptions.restartsBody, by: &handlers) }
+        if callbackOptions.decidesRedirects {
+            handlers.redirect = { [self] _, proposed in
+                future.requestDecision(proposed)
+                notify(future)
                 return .later
             }
         }
-        if wishes.asksRetries {
-            handlers.retry = { [self] _, question in
-                outcome.retry = question
-                tell(outcome)
+        if callbackOptions.decidesRetries {
+            handlers.retry = { [self] _, failedAttempt in
+                future.retry = failedAttempt
+                notify(future)
                 return .later
             }
         }
-        let isFollowed = wishes.isFollowed && !wishes.isStreamed
-        if wishes.hearsOfProgress || isFollowed {
+        let isFollowed = callbackOptions.isFollowed && !callbackOptions.isStreamed
+        if callbackOptions.reportsProgress || isFollowed {
             handlers.progress = { [self] _, progress in
-                if isFollowed { followed.update(outcome, progress) }
+                if isFollowed { followed.update(future, progress) }
                 // The reader of a streamed response counts its bytes itself.
-                guard wishes.hearsOfProgress, outcome.result == nil else { return }
-                outcome.note(progress)
-                tell(outcome)
+                guard callbackOptions.reportsProgress, future.result == nil else { return }
+                future.note(progress)
+                notify(future)
             }
         }
-        outcome.task = try client.start(request, on: queue, handlers)
-        outcome.hold = outcome.task?.hold
-        if isFollowed { followed.begin(outcome) }
-        add(outcome)
-        return outcome
+        future.task = try client.start(request, on: queue, handlers)
+        future.hold = future.task?.hold
+        if isFollowed { followed.begin(future) }
+        add(future)
+        return future
     }
 
     /// The same for a request with only a method and a target and without options.
@@ -102,23 +102,23 @@ final class Engine: @unchecked Sendable {
     /// - Returns: nil if the client has not sent this request before.
     func startAgain(
         _ method: UnsafeRawBufferPointer, _ target: UnsafeRawBufferPointer, on client: Client, for wait: OpaquePointer
-    ) throws(NightjarError) -> Outcome? {
+    ) throws(NightjarError) -> Future? {
         guard confinement == nil, let known = client.repeated(method, target) else { return nil }
-        let outcome = Outcome(wait: wait)
-        outcome.task = try client.start(
-            known, on: queue, handlers(of: outcome, mayRefresh: client.mayRefresh(known)))
-        add(outcome)
-        return outcome
+        let future = Future(wait: wait)
+        future.task = try client.start(
+            known, on: queue, handlers(of: future, mayRefresh: client.mayRefresh(known)))
+        add(future)
+        return future
     }
 
-    private func handlers(of outcome: Outcome, mayRefresh: Bool) -> TaskHandlers {
+    private func handlers(of future: Future, mayRefresh: Bool) -> TaskHandlers {
         var handlers = TaskHandlers { [self] task, result in
-            if !task.isRefreshing { endRefresh(of: outcome, with: nil) }
-            finished(outcome, result)
+            if !task.isRefreshing { endRefresh(of: future, with: nil) }
+            finished(future, result)
         }
         if mayRefresh {
-            outcome.refreshed = nil
-            handlers.refreshed = { [self] result in endRefresh(of: outcome, with: result) }
+            future.refreshed = nil
+            handlers.refreshed = { [self] result in endRefresh(of: future, with: result) }
         }
         return handlers
     }
@@ -133,100 +133,100 @@ final class Engine: @unchecked Sendable {
         if let confinement { request.confinement = confinement }
     }
 
-    private func add(_ outcome: Outcome) {
-        outcome.place = underWay.count
-        underWay.append(outcome)
+    private func add(_ future: Future) {
+        future.place = inFlight.count
+        inFlight.append(future)
     }
 
     // MARK: Caches
 
     /// Ends with neither response nor error if there is no cache entry.
-    func lookUp(_ request: Request, on client: Client, for wait: OpaquePointer) throws(NightjarError) -> Outcome {
-        let outcome = Outcome(wait: wait)
-        outcome.task = try client.lookUp(confined(request), on: queue) { [self] in completed(outcome, $0) }
-        add(outcome)
-        return outcome
+    func lookUp(_ request: Request, on client: Client, for wait: OpaquePointer) throws(NightjarError) -> Future {
+        let future = Future(wait: wait)
+        future.task = try client.lookUp(confined(request), on: queue) { [self] in completed(future, $0) }
+        add(future)
+        return future
     }
 
     /// Ends with neither response nor error after the response is stored.
-    func plant(
-        _ answer: njl_planted, for request: Request, on client: Client, for wait: OpaquePointer
-    ) throws(NightjarError) -> Outcome {
+    func insertResponse(
+        _ inserted: njl_cache_insertion, for request: Request, on client: Client, for wait: OpaquePointer
+    ) throws(NightjarError) -> Future {
         var headers = Headers()
-        for field in UnsafeBufferPointer(start: answer.headers, count: answer.header_count) {
+        for field in UnsafeBufferPointer(start: inserted.headers, count: inserted.header_count) {
             try headers.add(try field.name.text("a header name"), try field.value.text("a header value"))
         }
-        if answer.is_json, headers["Content-Type"] == nil { try headers.add("Content-Type", "application/json") }
-        guard answer.body.length <= Configuration.largestBody else {
+        if inserted.is_json, headers["Content-Type"] == nil { try headers.add("Content-Type", "application/json") }
+        guard inserted.body.length <= Configuration.largestBody else {
             throw NightjarError(.invalidRequest, "the body is larger than 2 GiB")
         }
-        let outcome = Outcome(wait: wait)
-        outcome.task = try client.insert(
-            Int(answer.status), headers: headers, body: ByteBuffer(copying: answer.body.buffer, for: "the body"),
+        let future = Future(wait: wait)
+        future.task = try client.insert(
+            Int(inserted.status), headers: headers, body: ByteBuffer(copying: inserted.body.buffer, for: "the body"),
             for: confined(request), on: queue
-        ) { [self] in completed(outcome, $0.map { nil }) }
-        add(outcome)
-        return outcome
+        ) { [self] in completed(future, $0.map { nil }) }
+        add(future)
+        return future
     }
 
     /// Returns the background revalidation of the stale response that the call returned.
     ///
     /// - Returns: nil if nothing is revalidated.
-    func refresh(of call: Outcome) -> Outcome? {
+    func refresh(of call: Future) -> Future? {
         switch call.refreshed {
         case .none:
             guard call.task?.isRefreshing ?? true else { return nil }
-            let outcome = Outcome()
-            call.refreshListeners.append(outcome)
-            add(outcome)
-            return outcome
-        case .some(let result): return result.map { Outcome($0) }
+            let future = Future()
+            call.refreshListeners.append(future)
+            add(future)
+            return future
+        case .some(let result): return result.map { Future($0) }
         }
     }
 
-    private func endRefresh(of call: Outcome, with result: Result<Response, NightjarError>?) {
+    private func endRefresh(of call: Future, with result: Result<Response, NightjarError>?) {
         call.refreshed = .some(result)
         let listeners = call.refreshListeners
         call.refreshListeners = []
-        for outcome in listeners {
+        for future in listeners {
             switch result {
-            case .success(let response): completed(outcome, .success(response))
-            case .failure(let error): completed(outcome, .failure(error))
-            case nil: completed(outcome, .success(nil))
+            case .success(let response): completed(future, .success(response))
+            case .failure(let error): completed(future, .failure(error))
+            case nil: completed(future, .success(nil))
             }
         }
     }
 
     // MARK: Logins
 
-    func logIn(_ client: Client, _ scheme: String?, for wait: OpaquePointer) throws(NightjarError) -> Outcome {
-        let outcome = Outcome(wait: wait)
-        outcome.operation = try client.logIn(
+    func logIn(_ client: Client, _ scheme: String?, for wait: OpaquePointer) throws(NightjarError) -> Future {
+        let future = Future(wait: wait)
+        future.operation = try client.logIn(
             scheme: scheme, on: queue,
             prompt: { [self] prompt in
-                outcome.show(prompt)
-                tell(outcome)
+                future.show(prompt)
+                notify(future)
             },
             finished: { [self] result in
-                forget(outcome)
-                outcome.operation = nil
-                outcome.endLogin(result)
-                tell(outcome)
+                forget(future)
+                future.operation = nil
+                future.endLogin(result)
+                notify(future)
             })
-        add(outcome)
-        return outcome
+        add(future)
+        return future
     }
 
-    func signOut(_ client: Client, _ scheme: String?, for wait: OpaquePointer) throws(NightjarError) -> Outcome {
-        let outcome = Outcome(wait: wait)
-        outcome.operation = try client.signOut(scheme: scheme, on: queue) { [self] result in
-            forget(outcome)
-            outcome.operation = nil
-            outcome.endLogin(result)
-            tell(outcome)
+    func logOut(_ client: Client, _ scheme: String?, for wait: OpaquePointer) throws(NightjarError) -> Future {
+        let future = Future(wait: wait)
+        future.operation = try client.logOut(scheme: scheme, on: queue) { [self] result in
+            forget(future)
+            future.operation = nil
+            future.endLogin(result)
+            notify(future)
         }
-        add(outcome)
-        return outcome
+        add(future)
+        return future
     }
 
     // MARK: Endpoints
@@ -234,41 +234,41 @@ final class Engine: @unchecked Sendable {
     /// - Parameter caller: the number of the caller that runs the client's hooks; 0: none.
     func loadCatalog(
         from location: String, _ client: Client, caller: Int64, for wait: OpaquePointer
-    ) throws(NightjarError) -> Outcome {
-        let outcome = Outcome(wait: wait)
+    ) throws(NightjarError) -> Future {
+        let future = Future(wait: wait)
         let sender = ScriptSender(self, client, for: caller)
-        outcome.operation = try client.startLoadingCatalog(from: location, on: queue, sender: sender) { [self] result in
-            forget(outcome)
-            outcome.operation = nil
+        future.operation = try client.startLoadingCatalog(from: location, on: queue, sender: sender) { [self] result in
+            forget(future)
+            future.operation = nil
             switch result {
-            case .success(let catalog): outcome.catalog = catalog
-            case .failure(let error): outcome.result = .failure(error)
+            case .success(let catalog): future.catalog = catalog
+            case .failure(let error): future.result = .failure(error)
             }
-            tell(outcome)
+            notify(future)
         }
-        add(outcome)
-        return outcome
+        add(future)
+        return future
     }
 
-    private func receive(_ outcome: Outcome, by handlers: inout TaskHandlers) {
-        outcome.incoming = IncomingBody()
+    private func receive(_ future: Future, by handlers: inout TaskHandlers) {
+        future.incoming = IncomingBody()
         handlers.creditsAreManual = true
         handlers.head = { [self] task, head in
-            outcome.result = .success(task.response(head))
-            tell(outcome)
+            future.result = .success(task.response(head))
+            notify(future)
         }
         handlers.body = { [self] _, part in
-            outcome.incoming?.append(part)
-            tell(outcome)
+            future.incoming?.append(part)
+            notify(future)
         }
     }
 
-    private func send(_ outcome: Outcome, restarts: Bool, by handlers: inout TaskHandlers) {
-        outcome.outgoing = OutgoingBody(restarts: restarts)
-        if restarts { handlers.rewindBody = { _ in outcome.outgoing?.rewind() } }
+    private func send(_ future: Future, restarts: Bool, by handlers: inout TaskHandlers) {
+        future.outgoingBody = OutgoingBody(restarts: restarts)
+        if restarts { handlers.rewindBody = { _ in future.outgoingBody?.rewind() } }
         handlers.provideBody = { [self] _, maximum in
-            guard let part = outcome.outgoing?.next(maximum) else { return .failed("the request body was released") }
-            if case .later = part { tell(outcome) }
+            guard let part = future.outgoingBody?.next(maximum) else { return .failed("the request body was released") }
+            if case .later = part { notify(future) }
             return part
         }
     }
@@ -276,30 +276,30 @@ final class Engine: @unchecked Sendable {
     // MARK: Work other than calls
 
     /// Returns an outcome that ``complete(_:)`` ends.
-    func pending(for wait: OpaquePointer) -> Outcome {
-        let outcome = Outcome()
-        outcome.wait = wait
-        add(outcome)
-        return outcome
+    func pending(for wait: OpaquePointer) -> Future {
+        let future = Future()
+        future.wait = wait
+        add(future)
+        return future
     }
 
     /// Ends the outcome, once. An outcome that was ended or dropped is not changed.
-    func complete(_ outcome: Outcome, _ result: Result<WorkValue, NightjarError> = .success(.nothing)) {
-        guard outcome.isPending else { return }
+    func complete(_ future: Future, _ result: Result<WorkValue, NightjarError> = .success(.nothing)) {
+        guard future.isPending else { return }
         switch result {
         case .success(let value):
-            outcome.value = value
-            completed(outcome, .success(nil))
-        case .failure(let error): completed(outcome, .failure(error))
+            future.value = value
+            completed(future, .success(nil))
+        case .failure(let error): completed(future, .failure(error))
         }
     }
 
     /// Discards the outcome: nothing waits for it any more.
-    func drop(_ outcome: Outcome) {
-        forget(outcome)
-        outcome.isPending = false
-        outcome.wait = nil
-        outcome.abandon = nil
+    func drop(_ future: Future) {
+        forget(future)
+        future.isPending = false
+        future.wait = nil
+        future.abandon = nil
     }
 
     /// - Throws: `forked` in a forked child, because the threads belong to the parent.
@@ -313,42 +313,42 @@ final class Engine: @unchecked Sendable {
 
     /// Makes later polls report events of the outcome to `wait`. Events that occurred in the meantime are reported by
     /// the next poll.
-    func await(_ outcome: Outcome, by wait: OpaquePointer) {
-        outcome.wait = wait
-        if outcome.result != nil || outcome.isEnded || outcome.outgoing?.isAsked == true || outcome.isQuestion {
-            tell(outcome)
+    func await(_ future: Future, by wait: OpaquePointer) {
+        future.wait = wait
+        if future.result != nil || future.isEnded || future.outgoingBody?.isRequested == true || future.needsCallback {
+            notify(future)
         }
     }
 
     /// Makes the next poll report the wait of the outcome.
-    private func tell(_ outcome: Outcome) {
-        if outcome.wait != nil { ended.append(outcome) }
+    private func notify(_ future: Future) {
+        if future.wait != nil { ended.append(future) }
     }
 
-    private func finished(_ outcome: Outcome, _ result: Result<Response, NightjarError>) {
-        completed(outcome, result.map { .some($0) })
+    private func finished(_ future: Future, _ result: Result<Response, NightjarError>) {
+        completed(future, result.map { .some($0) })
     }
 
     /// - Parameter result: without a response if there is none.
-    private func completed(_ outcome: Outcome, _ result: Result<Response?, NightjarError>) {
-        forget(outcome)
-        followed.end(outcome)
-        outcome.task = nil
-        outcome.isPending = false
-        outcome.abandon = nil
+    private func completed(_ future: Future, _ result: Result<Response?, NightjarError>) {
+        forget(future)
+        followed.end(future)
+        future.task = nil
+        future.isPending = false
+        future.abandon = nil
         switch result {
-        case .success(let response?): outcome.finish(.success(response))
+        case .success(let response?): future.finish(.success(response))
         case .success(nil): break
-        case .failure(let error): outcome.finish(.failure(error))
+        case .failure(let error): future.finish(.failure(error))
         }
-        tell(outcome)
+        notify(future)
     }
 
-    private func forget(_ outcome: Outcome) {
-        let place = outcome.place
-        guard place < underWay.count, underWay[place] === outcome, let last = underWay.popLast() else { return }
-        guard last !== outcome else { return }
-        underWay[place] = last
+    private func forget(_ future: Future) {
+        let place = future.place
+        guard place < inFlight.count, inFlight[place] === future, let last = inFlight.popLast() else { return }
+        guard last !== future else { return }
+        inFlight[place] = last
         last.place = place
     }
 
@@ -357,10 +357,10 @@ final class Engine: @unchecked Sendable {
         if ended.isEmpty, queue.poll(timeout: timeout) == 0, timeout != .zero, getpid() != process { failAfterFork() }
         var count = 0
         while count < waits.count, firstEnded < ended.count {
-            let outcome = ended[firstEnded]
+            let future = ended[firstEnded]
             firstEnded += 1
-            guard let wait = outcome.wait else { continue }
-            outcome.wait = nil
+            guard let wait = future.wait else { continue }
+            future.wait = nil
             waits[count] = wait
             count += 1
         }
@@ -373,8 +373,8 @@ final class Engine: @unchecked Sendable {
 
     /// The threads that would complete these calls exist only in the parent.
     private func failAfterFork() {
-        while let outcome = underWay.last {
-            finished(outcome, .failure(NightjarError(.forked, "this call belongs to the parent process")))
+        while let future = inFlight.last {
+            finished(future, .failure(NightjarError(.forked, "this call belongs to the parent process")))
         }
     }
 
@@ -387,10 +387,10 @@ final class Engine: @unchecked Sendable {
 
     func nextLine() -> njl_line? {
         guard let (log, line) = lines.popFirst() else { return nil }
-        lentLine.removeAll(keepingCapacity: true)
-        lentLine.append(contentsOf: line.message.utf8.lazy.map(CChar.init(bitPattern:)))
+        borrowedLine.removeAll(keepingCapacity: true)
+        borrowedLine.append(contentsOf: line.message.utf8.lazy.map(CChar.init(bitPattern:)))
         // The array does not change until the next line.
-        return lentLine.withUnsafeBytes { njl_line(log: log, level: line.level.rawValue, text: njl_bytes($0)) }
+        return borrowedLine.withUnsafeBytes { njl_line(log: log, level: line.level.rawValue, text: njl_bytes($0)) }
     }
 
     func wake() { queue.wake() }
@@ -404,7 +404,7 @@ final class Engine: @unchecked Sendable {
             workers.close()
         }
         queue.close()
-        errands.close()
+        subrequests.close()
         ended = []
         firstEnded = 0
     }

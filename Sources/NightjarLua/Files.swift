@@ -84,7 +84,7 @@ public func njl_work_start(
         else {
             throw NightjarError(.invalidArgument, "unknown operation \(quoted(name)), or invalid arguments for it")
         }
-        return Handle<Outcome>.make(try engine.work(for: wait, work))
+        return Handle<Future>.make(try engine.work(for: wait, work))
     }
 }
 
@@ -98,7 +98,7 @@ public func njl_resource_read(
             let file = Handle<Resource>.borrow(resource) as? OpenFile
         else { throw NightjarError(.invalidArgument, "the argument is not an open file") }
         let most = Int(clamping: max(1, min(most, OpenFile.largestRead)))
-        return Handle<Outcome>.make(
+        return Handle<Future>.make(
             try engine.work(for: wait) { () throws(NightjarError) in
                 let bytes = try file.read(most)
                 return bytes.isEmpty ? .nothing : .one(.string(bytes))
@@ -120,19 +120,19 @@ public func njl_resource_release(_ resource: OpaquePointer?) {
 // MARK: Results of work
 
 @_cdecl("njl_work_is_list") @implementation
-public func njl_work_is_list(_ outcome: OpaquePointer?) -> Bool {
-    if case .many = Handle<Outcome>.borrow(outcome)?.value { true } else { false }
+public func njl_work_is_list(_ future: OpaquePointer?) -> Bool {
+    if case .many = Handle<Future>.borrow(future)?.value { true } else { false }
 }
 
 @_cdecl("njl_work_count") @implementation
-public func njl_work_count(_ outcome: OpaquePointer?) -> Int {
-    if case .many(let values) = Handle<Outcome>.borrow(outcome)?.value { values.count } else { 1 }
+public func njl_work_count(_ future: OpaquePointer?) -> Int {
+    if case .many(let values) = Handle<Future>.borrow(future)?.value { values.count } else { 1 }
 }
 
 @_cdecl("njl_work_value") @implementation
-public func njl_work_value(_ outcome: OpaquePointer?, _ index: Int, _ value: UnsafeMutablePointer<njl_value>?) -> Bool {
+public func njl_work_value(_ future: OpaquePointer?, _ index: Int, _ value: UnsafeMutablePointer<njl_value>?) -> Bool {
     let found: ScriptValue? =
-        switch Handle<Outcome>.borrow(outcome)?.value {
+        switch Handle<Future>.borrow(future)?.value {
         case .many(let values): values.indices.contains(index) ? values[index] : nil
         case .one(let one), .resource(_, let one): index == 0 ? one : nil
         case .nothing, nil: nil
@@ -144,16 +144,16 @@ public func njl_work_value(_ outcome: OpaquePointer?, _ index: Int, _ value: Uns
 }
 
 @_cdecl("njl_work_has_resource") @implementation
-public func njl_work_has_resource(_ outcome: OpaquePointer?) -> Bool {
-    if case .resource = Handle<Outcome>.borrow(outcome)?.value { true } else { false }
+public func njl_work_has_resource(_ future: OpaquePointer?) -> Bool {
+    if case .resource = Handle<Future>.borrow(future)?.value { true } else { false }
 }
 
 @_cdecl("njl_work_take_resource") @implementation
-public func njl_work_take_resource(_ outcome: OpaquePointer?) -> OpaquePointer? {
-    guard let outcome = Handle<Outcome>.borrow(outcome), case .resource(let resource, _) = outcome.value else {
+public func njl_work_take_resource(_ future: OpaquePointer?) -> OpaquePointer? {
+    guard let future = Handle<Future>.borrow(future), case .resource(let resource, _) = future.value else {
         return nil
     }
-    outcome.value = .nothing
+    future.value = .nothing
     return Handle<Resource>.make(resource)
 }
 

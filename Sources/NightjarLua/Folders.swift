@@ -102,7 +102,7 @@ extension FilePath {
                 guard here.removeFile(entry.name) else { throw path.failure("remove", errno) }
                 continue
             }
-            guard way.count < Folder.deepest else { throw path.failure("remove", ENAMETOOLONG) }
+            guard way.count < Folder.maximumDepth else { throw path.failure("remove", ENAMETOOLONG) }
             let descriptor = here.open(entry.name)
             guard descriptor >= 0 else { throw path.failure("remove", errno) }
             let below = Folder(descriptor, path)
@@ -185,5 +185,5 @@ private final class Folder {
     /// The maximum number of entries in memory, about 100 bytes each.
     static let mostEntries = 1_000_000
     /// The maximum nesting depth. Each level takes a descriptor, and the default limit of a process is 1024.
-    static let deepest = 128
+    static let maximumDepth = 128
 }

@@ -8,5 +8,5 @@ import NightjarHandles
 public func njl_client_limits(_ client: OpaquePointer?) -> OpaquePointer? {
     let states = Handle<Client>.borrow(client)?.limitStates() ?? []
     let text = (try? JSONValue.array(states.map(\.json)).encoded()).map { String(buffer: $0) }
-    return Handle.make(LentText(text ?? "[]"))
+    return Handle.make(BorrowedText(text ?? "[]"))
 }

@@ -6,40 +6,40 @@ import Synchronization
 // The logins of clients whose tokens come from the script, and the notifications about required logins.
 
 /// Passes decision requests of the clients from their loops to the thread of one Lua state.
-final class Questions: Sendable {
-    private let asked = Mutex<[Question]>([])
+final class ScriptCallbacks: Sendable {
+    private let pending = Mutex<[ScriptCallback]>([])
     private let queue: CompletionQueue
 
     init(_ queue: CompletionQueue) { self.queue = queue }
 
     /// Callable from any thread.
-    func ask(_ question: Question) {
-        asked.withLock { $0.append(question) }
+    func add(_ callback: ScriptCallback) {
+        pending.withLock { $0.append(callback) }
         queue.wake()
     }
 
-    func next() -> Question? { asked.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
+    func next() -> ScriptCallback? { pending.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
 }
 
 /// A decision request for a token or for the response of a mock's route, or the notification that a login is required,
 /// which has no answer.
-final class Question: Sendable {
+final class ScriptCallback: Sendable {
     /// The number of the client or the mock.
     let client: Int64
-    let token: TokenQuestion?
-    let mocked: MockQuestion?
+    let token: TokenRequest?
+    let mocked: MockRequest?
     /// Which function is asked, counted from 1: of the mock, or of the client's token functions.
     let function: Int
-    private let isAnswered = Atomic<Bool>(false)
+    private let hasResponse = Atomic<Bool>(false)
 
-    init(_ client: Int64, _ token: TokenQuestion?, function: Int = 0) {
+    init(_ client: Int64, _ token: TokenRequest?, function: Int = 0) {
         self.client = client
         self.token = token
         self.function = function
         mocked = nil
     }
 
-    init(_ mock: Int64, mocked: MockQuestion) {
+    init(_ mock: Int64, mocked: MockRequest) {
         client = mock
         token = nil
         self.mocked = mocked
@@ -53,33 +53,33 @@ final class Question: Sendable {
                 : "the function of the mock's route was stopped before it returned a response")
     }
 
-    var kind: njl_question_kind {
-        if mocked != nil { return NJL_MOCK_ASKED }
+    var kind: njl_callback_kind {
+        if mocked != nil { return NJL_MOCK_REQUEST }
         guard let token else { return NJL_LOGIN_REQUIRED }
-        return token.wasRefused ? NJL_TOKEN_REFUSED : NJL_TOKEN_WANTED
+        return token.wasRejected ? NJL_TOKEN_REJECTED : NJL_TOKEN_NEEDED
     }
 
     func fail(_ message: String) {
         let error = NightjarError(.script, message)
-        if mocked == nil { answer(.failure(error)) } else { answer(mocked: .failure(error)) }
+        if mocked == nil { respond(.failure(error)) } else { respond(mocked: .failure(error)) }
     }
 
-    func answer(mocked result: Result<MockAnswer, NightjarError>) {
-        guard !isAnswered.exchange(true, ordering: .relaxed) else { return }
-        mocked?.answer(result)
+    func respond(mocked result: Result<MockResponse, NightjarError>) {
+        guard !hasResponse.exchange(true, ordering: .relaxed) else { return }
+        mocked?.respond(result)
     }
 
     /// Only the first answer counts.
-    func answer(_ result: Result<Token, NightjarError>) {
-        guard !isAnswered.exchange(true, ordering: .relaxed) else { return }
-        token?.answer(result)
+    func respond(_ result: Result<Token, NightjarError>) {
+        guard !hasResponse.exchange(true, ordering: .relaxed) else { return }
+        token?.respond(result)
     }
 }
 
 extension Configuration {
     /// Connects the login with the functions that the listener has.
-    mutating func tell(_ questions: Questions, of listener: njl_listener) throws(NightjarError) {
-        guard listener.provided_count > 0 || listener.hears_of_logins else { return }
+    mutating func attach(_ callbacks: ScriptCallbacks, of listener: njl_listener) throws(NightjarError) {
+        guard listener.provided_count > 0 || listener.reports_logins else { return }
         guard mayHaveLogin else {
             throw NightjarError(
                 .invalidArgument,
@@ -90,7 +90,7 @@ extension Configuration {
         for (index, scheme) in UnsafeBufferPointer(start: listener.provided, count: listener.provided_count)
             .enumerated()
         {
-            let provider = TokenProvider { questions.ask(Question(number, $0, function: index + 1)) }
+            let provider = TokenProvider { callbacks.add(ScriptCallback(number, $0, function: index + 1)) }
             if let scheme = try scheme.optionalText("the scheme") {
                 tokenProviders[scheme] = provider
             } else if case .login(var login) = auth {
@@ -98,7 +98,7 @@ extension Configuration {
                 auth = .login(login)
             }
         }
-        if listener.hears_of_logins { onLoginRequired = LoginHook { questions.ask(Question(number, nil)) } }
+        if listener.reports_logins { onLoginRequired = LoginHook { callbacks.add(ScriptCallback(number, nil)) } }
     }
 }
 
@@ -114,7 +114,7 @@ extension Token {
     fileprivate init(access: njl_bytes, refresh: njl_bytes, lifetime: Double) throws(NightjarError) {
         self.init(access: try access.text("the access token"))
         self.refresh = try refresh.optionalText("the refresh token")
-        if let lifetime = Duration(seconds: lifetime) { self = lasting(lifetime) }
+        if let lifetime = Duration(seconds: lifetime) { self = withLifetime(lifetime) }
         guard authorization != nil else {
             throw NightjarError(
                 .invalidArgument, "the access token is empty or contains a character that is not allowed in a header")
@@ -124,43 +124,43 @@ extension Token {
 
 // MARK: Questions
 
-@_cdecl("njl_engine_next_question") @implementation
-public func njl_engine_next_question(
-    _ engine: OpaquePointer?, _ client: UnsafeMutablePointer<Int64>?, _ kind: UnsafeMutablePointer<njl_question_kind>?
+@_cdecl("njl_engine_next_callback") @implementation
+public func njl_engine_next_callback(
+    _ engine: OpaquePointer?, _ client: UnsafeMutablePointer<Int64>?, _ kind: UnsafeMutablePointer<njl_callback_kind>?
 ) -> OpaquePointer? {
-    guard let question = Handle<Engine>.borrow(engine)?.questions.next() else { return nil }
-    client?.pointee = question.client
-    kind?.pointee = question.kind
-    return Handle<Question>.make(question)
+    guard let callback = Handle<Engine>.borrow(engine)?.callbacks.next() else { return nil }
+    client?.pointee = callback.client
+    kind?.pointee = callback.kind
+    return Handle<ScriptCallback>.make(callback)
 }
 
-@_cdecl("njl_question_provide") @implementation
-public func njl_question_provide(_ question: OpaquePointer?, _ token: njl_bytes, _ lifetime: Double) {
-    guard let question = Handle<Question>.borrow(question) else { return }
+@_cdecl("njl_callback_provide") @implementation
+public func njl_callback_provide(_ callback: OpaquePointer?, _ token: njl_bytes, _ lifetime: Double) {
+    guard let callback = Handle<ScriptCallback>.borrow(callback) else { return }
     let none = njl_bytes(data: nil, length: 0)
-    question.answer(Result { () throws(NightjarError) in try Token(access: token, refresh: none, lifetime: lifetime) })
+    callback.respond(Result { () throws(NightjarError) in try Token(access: token, refresh: none, lifetime: lifetime) })
 }
 
-@_cdecl("njl_question_end_login") @implementation
-public func njl_question_end_login(_ question: OpaquePointer?) {
-    Handle<Question>.borrow(question)?.answer(
+@_cdecl("njl_callback_end_login") @implementation
+public func njl_callback_end_login(_ callback: OpaquePointer?) {
+    Handle<ScriptCallback>.borrow(callback)?.respond(
         .failure(NightjarError(.unauthorized, "auth.provider returned no token")))
 }
 
-@_cdecl("njl_question_fail") @implementation
-public func njl_question_fail(_ question: OpaquePointer?, _ message: njl_bytes) {
-    Handle<Question>.borrow(question)?.fail(String(decoding: message.buffer, as: UTF8.self))
+@_cdecl("njl_callback_fail") @implementation
+public func njl_callback_fail(_ callback: OpaquePointer?, _ message: njl_bytes) {
+    Handle<ScriptCallback>.borrow(callback)?.fail(String(decoding: message.buffer, as: UTF8.self))
 }
 
-@_cdecl("njl_question_release") @implementation
-public func njl_question_release(_ question: OpaquePointer?) {
-    Handle<Question>.release(question)
+@_cdecl("njl_callback_release") @implementation
+public func njl_callback_release(_ callback: OpaquePointer?) {
+    Handle<ScriptCallback>.release(callback)
 }
 
 // MARK: Tokens set by the script
 
-@_cdecl("njl_client_sign_in") @implementation
-public func njl_client_sign_in(
+@_cdecl("njl_client_set_token") @implementation
+public func njl_client_set_token(
     _ client: OpaquePointer?, _ token: UnsafePointer<njl_token>?, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> Bool {
     refusing(error) { () throws(NightjarError) in
@@ -168,8 +168,8 @@ public func njl_client_sign_in(
             throw NightjarError(.closed, "the client is closed")
         }
         let scheme = try token.scheme.optionalText("the scheme")
-        let brought = try Token(access: token.access, refresh: token.refresh, lifetime: token.lifetime)
-        try borrowed.signIn(brought, scheme: scheme)
+        let providedToken = try Token(access: token.access, refresh: token.refresh, lifetime: token.lifetime)
+        try borrowed.setToken(providedToken, scheme: scheme)
         return client
     } != nil
 }
@@ -185,7 +185,7 @@ public func njl_login_start(
         guard let engine = Handle<Engine>.borrow(engine), let client = Handle<Client>.borrow(client), let wait else {
             throw NightjarError(.closed, "the client is closed")
         }
-        return Handle<Outcome>.make(try engine.logIn(client, try scheme.optionalText("the scheme"), for: wait))
+        return Handle<Future>.make(try engine.logIn(client, try scheme.optionalText("the scheme"), for: wait))
     }
 }
 
@@ -198,16 +198,16 @@ public func njl_logout_start(
         guard let engine = Handle<Engine>.borrow(engine), let client = Handle<Client>.borrow(client), let wait else {
             throw NightjarError(.closed, "the client is closed")
         }
-        return Handle<Outcome>.make(try engine.signOut(client, try scheme.optionalText("the scheme"), for: wait))
+        return Handle<Future>.make(try engine.logOut(client, try scheme.optionalText("the scheme"), for: wait))
     }
 }
 
 @_cdecl("njl_login_prompts") @implementation
 public func njl_login_prompts(_ login: OpaquePointer?) -> Bool {
-    Handle<Outcome>.borrow(login)?.takePrompt() ?? false
+    Handle<Future>.borrow(login)?.takePrompt() ?? false
 }
 
 @_cdecl("njl_login_has_failed") @implementation
 public func njl_login_has_failed(_ login: OpaquePointer?) -> Bool {
-    Handle<Outcome>.borrow(login)?.error != nil
+    Handle<Future>.borrow(login)?.error != nil
 }

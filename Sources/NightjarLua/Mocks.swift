@@ -24,10 +24,10 @@ extension ArrivedRequest {
     }
 }
 
-extension MockQuestion {
-    fileprivate var text: LentText {
+extension MockRequest {
+    fileprivate var text: BorrowedText {
         let json = request.described([.init("params", JSONValue(items: parameters))])
-        return LentText((try? json.encoded()).map { String(buffer: $0) } ?? "{}")
+        return BorrowedText((try? json.encoded()).map { String(buffer: $0) } ?? "{}")
     }
 }
 
@@ -39,9 +39,9 @@ public func njl_mock_new(
         guard let engine = Handle<Engine>.borrow(engine) else {
             throw NightjarError(.closed, "the script has ended")
         }
-        let questions = engine.questions
+        let callbacks = engine.callbacks
         return Handle<Mock>.make(
-            try Mock(json: routes.buffer) { questions.ask(Question(number, mocked: $0)) })
+            try Mock(json: routes.buffer) { callbacks.add(ScriptCallback(number, mocked: $0)) })
     }
 }
 
@@ -78,33 +78,33 @@ public func njl_mock_calls(_ mock: OpaquePointer?) -> OpaquePointer? {
         let name = routes[index].name ?? routes[index].pattern.summary
         return call.request.described([.init("route", .string(name))])
     }
-    return Handle.make(LentText((try? JSONValue.array(calls).encoded()).map { String(buffer: $0) } ?? "[]"))
+    return Handle.make(BorrowedText((try? JSONValue.array(calls).encoded()).map { String(buffer: $0) } ?? "[]"))
 }
 
 // MARK: Response functions
 
-@_cdecl("njl_question_function") @implementation
-public func njl_question_function(_ question: OpaquePointer?) -> Int64 {
-    Int64(Handle<Question>.borrow(question)?.function ?? 0)
+@_cdecl("njl_callback_function") @implementation
+public func njl_callback_function(_ callback: OpaquePointer?) -> Int64 {
+    Int64(Handle<ScriptCallback>.borrow(callback)?.function ?? 0)
 }
 
-@_cdecl("njl_question_request") @implementation
-public func njl_question_request(_ question: OpaquePointer?) -> OpaquePointer? {
-    (Handle<Question>.borrow(question)?.mocked?.text).map { Handle.make($0) }
+@_cdecl("njl_callback_request") @implementation
+public func njl_callback_request(_ callback: OpaquePointer?) -> OpaquePointer? {
+    (Handle<ScriptCallback>.borrow(callback)?.mocked?.text).map { Handle.make($0) }
 }
 
-@_cdecl("njl_question_body") @implementation
-public func njl_question_body(_ question: OpaquePointer?) -> OpaquePointer? {
-    guard let body = Handle<Question>.borrow(question)?.mocked?.request.body else { return nil }
-    return Handle.make(LentText(body))
+@_cdecl("njl_callback_body") @implementation
+public func njl_callback_body(_ callback: OpaquePointer?) -> OpaquePointer? {
+    guard let body = Handle<ScriptCallback>.borrow(callback)?.mocked?.request.body else { return nil }
+    return Handle.make(BorrowedText(body))
 }
 
-@_cdecl("njl_question_answer") @implementation
-public func njl_question_answer(_ question: OpaquePointer?, _ answer: njl_bytes, _ body: njl_bytes) {
-    guard let question = Handle<Question>.borrow(question) else { return }
-    question.answer(
+@_cdecl("njl_callback_respond") @implementation
+public func njl_callback_respond(_ callback: OpaquePointer?, _ response: njl_bytes, _ body: njl_bytes) {
+    guard let callback = Handle<ScriptCallback>.borrow(callback) else { return }
+    callback.respond(
         mocked: Result { () throws(NightjarError) in
-            var made = try MockAnswer(option: JSONValue(parsing: answer.buffer), "answer")
+            var made = try MockResponse(option: JSONValue(parsing: response.buffer), "response")
             if body.data != nil { made.body = try ByteBuffer(copying: body.buffer, for: "the body") }
             return made
         })

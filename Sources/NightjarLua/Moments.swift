@@ -10,7 +10,7 @@ extension Timestamp {
     }
 }
 
-private func give(_ moment: Timestamp?, to result: UnsafeMutablePointer<njl_timestamp>?) -> Bool {
+private func store(_ moment: Timestamp?, to result: UnsafeMutablePointer<njl_timestamp>?) -> Bool {
     guard let moment else { return false }
     result?.pointee = njl_timestamp(seconds: moment.seconds, nanoseconds: moment.nanoseconds)
     return true
@@ -18,7 +18,7 @@ private func give(_ moment: Timestamp?, to result: UnsafeMutablePointer<njl_time
 
 @_cdecl("njl_timestamp_of") @implementation
 public func njl_timestamp_of(_ seconds: Double, _ moment: UnsafeMutablePointer<njl_timestamp>?) -> Bool {
-    give(Timestamp(secondsSince1970: seconds), to: moment)
+    store(Timestamp(secondsSince1970: seconds), to: moment)
 }
 
 @_cdecl("njl_timestamp_parse") @implementation
@@ -27,8 +27,8 @@ public func njl_timestamp_parse(
 ) -> Bool {
     switch form {
     case NJL_HTTP_DATE:
-        give(Timestamp(httpDate: text.buffer, now: Timestamp(secondsSince1970: now) ?? .epoch), to: moment)
-    default: give(String(validating: text.buffer, as: UTF8.self).flatMap(Timestamp.init(iso8601:)), to: moment)
+        store(Timestamp(httpDate: text.buffer, now: Timestamp(secondsSince1970: now) ?? .epoch), to: moment)
+    default: store(String(validating: text.buffer, as: UTF8.self).flatMap(Timestamp.init(iso8601:)), to: moment)
     }
 }
 
@@ -41,5 +41,5 @@ public func njl_timestamp_format(
         form == NJL_HTTP_DATE
         ? moment.httpDate
         : moment.iso8601(minutesEast: Int(minutesEast), fractionDigits: digits < 0 ? nil : Int(digits))
-    return text.map { Handle.make(LentText($0)) }
+    return text.map { Handle.make(BorrowedText($0)) }
 }

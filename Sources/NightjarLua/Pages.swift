@@ -21,7 +21,7 @@ final class Pages: @unchecked Sendable {
     private let timeout: Duration?
     /// Set if the client has hooks.
     private let sender: ScriptSender?
-    private(set) var pager: Pager
+    private(set) var paginator: Paginator
     /// The state at which the list started.
     private var start: String
     /// The page taken last, in which the script has a position.
@@ -31,8 +31,8 @@ final class Pages: @unchecked Sendable {
     private var isLoading = false
     private var hasEnded = false
     /// Counts restarts; results of an earlier run are discarded.
-    private var walk = 0
-    private var waiting: [Outcome] = []
+    private var traversal = 0
+    private var waiting: [Future] = []
 
     init(
         _ engine: Engine, _ client: Client, _ request: Request, _ pagination: Pagination, resuming state: String?,
@@ -44,11 +44,11 @@ final class Pages: @unchecked Sendable {
         self.pagination = pagination
         self.timeout = timeout
         sender = ScriptSender(engine, client, for: caller)
-        pager = try Pager(client, self.request, pagination, resuming: state, timeout: timeout, sender: sender)
-        start = pager.state
+        paginator = try Paginator(client, self.request, pagination, resuming: state, timeout: timeout, sender: sender)
+        start = paginator.state
     }
 
-    deinit { pager.cancel() }
+    deinit { paginator.cancel() }
 
     /// - Parameter keepsError: the next call reports a failure again.
     func take(keepsError: Bool) -> Step {
@@ -75,9 +75,9 @@ final class Pages: @unchecked Sendable {
     private func load() {
         guard !isLoading else { return }
         isLoading = true
-        let walk = walk
-        pager.nextPage(on: engine.queue) { [weak self] result in
-            guard let self, walk == self.walk else { return }
+        let traversal = traversal
+        paginator.nextPage(on: engine.queue) { [weak self] result in
+            guard let self, traversal == self.traversal else { return }
             isLoading = false
             self.result = result
             wake()
@@ -85,22 +85,22 @@ final class Pages: @unchecked Sendable {
     }
 
     /// Returns an outcome that ends when there is something to take.
-    func await(by wait: OpaquePointer) -> Outcome {
-        let outcome = engine.pending(for: wait)
-        waiting.append(outcome)
+    func await(by wait: OpaquePointer) -> Future {
+        let future = engine.pending(for: wait)
+        waiting.append(future)
         if result != nil || !isLoading { wake() }
-        return outcome
+        return future
     }
 
     private func wake() {
-        let outcomes = waiting
+        let futures = waiting
         waiting = []
-        for outcome in outcomes { engine.complete(outcome) }
+        for future in futures { engine.complete(future) }
     }
 
-    private func beginAnew() {
-        walk += 1
-        start = pager.state
+    private func restart() {
+        traversal += 1
+        start = paginator.state
         current = nil
         result = nil
         isLoading = false
@@ -109,26 +109,26 @@ final class Pages: @unchecked Sendable {
     }
 
     func close() {
-        pager.cancel()
-        beginAnew()
+        paginator.cancel()
+        restart()
         hasEnded = true
     }
 
     /// Restarts the list. Results of the previous run are discarded.
     ///
     /// - Parameter state: nil: from the beginning.
-    func beginAnew(at state: String?) throws(NightjarError) {
-        let next = try Pager(client, request, pagination, resuming: state, timeout: timeout, sender: sender)
-        pager.cancel()
-        pager = next
-        beginAnew()
+    func restart(at state: String?) throws(NightjarError) {
+        let next = try Paginator(client, request, pagination, resuming: state, timeout: timeout, sender: sender)
+        paginator.cancel()
+        paginator = next
+        restart()
     }
 
     /// Returns the state after `consumed` items of the page taken last.
     ///
     /// The pager's own state is after the page it loaded last, which may not have been taken, so it is used only at the
     /// end.
-    func state(consumed: Int) -> String { current?.state(consumed: consumed) ?? (hasEnded ? pager.state : start) }
+    func state(consumed: Int) -> String { current?.state(consumed: consumed) ?? (hasEnded ? paginator.state : start) }
 }
 
 @_cdecl("njl_pages_new") @implementation
@@ -170,7 +170,7 @@ public func njl_pages_take(
     case .later: return NJL_PAGE_LATER
     case .end: return NJL_PAGE_END
     case .failed(let failure):
-        error?.pointee = Handle<Outcome>.make(Outcome(.failure(failure)))
+        error?.pointee = Handle<Future>.make(Future(.failure(failure)))
         return NJL_PAGE_FAILED
     }
 }
@@ -178,11 +178,11 @@ public func njl_pages_take(
 @_cdecl("njl_pages_await") @implementation
 public func njl_pages_await(_ pages: OpaquePointer?, _ wait: OpaquePointer?) -> OpaquePointer? {
     guard let pages = Handle<Pages>.borrow(pages), let wait else { return nil }
-    return Handle<Outcome>.make(pages.await(by: wait))
+    return Handle<Future>.make(pages.await(by: wait))
 }
 
-@_cdecl("njl_pages_go_on") @implementation
-public func njl_pages_go_on(
+@_cdecl("njl_pages_set_next") @implementation
+public func njl_pages_set_next(
     _ pages: OpaquePointer?, _ decision: njl_decision, _ query: UnsafePointer<njl_pair>?, _ count: Int,
     _ url: njl_bytes, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> Bool {
@@ -191,14 +191,14 @@ public func njl_pages_go_on(
             throw NightjarError(.closed, "the list is closed")
         }
         switch decision {
-        case NJL_GO_ON_URL: pages.pager.goOn(.url(try url.text("the URL")))
-        case NJL_GO_ON_QUERY:
+        case NJL_NEXT_URL: pages.paginator.setNext(.url(try url.text("the URL")))
+        case NJL_NEXT_QUERY:
             var items: [(name: String, value: String)] = []
             for pair in UnsafeBufferPointer(start: query, count: query == nil ? 0 : count) {
                 items.append((try pair.name.text("a query name"), try pair.value.text("a query value")))
             }
-            pages.pager.goOn(.query(items))
-        default: pages.pager.goOn(.end)
+            pages.paginator.setNext(.query(items))
+        default: pages.paginator.setNext(.end)
         }
         return handle
     } != nil
@@ -212,7 +212,7 @@ public func njl_pages_begin(
         guard let handle = pages, let pages = Handle<Pages>.borrow(handle) else {
             throw NightjarError(.closed, "the list is closed")
         }
-        try pages.beginAnew(at: state.data == nil ? nil : try state.text("the state"))
+        try pages.restart(at: state.data == nil ? nil : try state.text("the state"))
         return handle
     } != nil
 }
@@ -220,12 +220,12 @@ public func njl_pages_begin(
 @_cdecl("njl_pages_state") @implementation
 public func njl_pages_state(_ pages: OpaquePointer?, _ consumed: Int) -> OpaquePointer? {
     guard let pages = Handle<Pages>.borrow(pages) else { return nil }
-    return Handle<LentText>.make(LentText(pages.state(consumed: max(consumed, 0))))
+    return Handle<BorrowedText>.make(BorrowedText(pages.state(consumed: max(consumed, 0))))
 }
 
 @_cdecl("njl_pages_explanation") @implementation
 public func njl_pages_explanation(_ pages: OpaquePointer?) -> OpaquePointer? {
-    Handle<Pages>.borrow(pages).map { Handle<LentText>.make(LentText($0.pager.explanation)) }
+    Handle<Pages>.borrow(pages).map { Handle<BorrowedText>.make(BorrowedText($0.paginator.explanation)) }
 }
 
 // MARK: Pages
@@ -245,7 +245,7 @@ public func njl_page_item(_ page: OpaquePointer?, _ index: Int) -> njl_bytes {
 
 @_cdecl("njl_page_response") @implementation
 public func njl_page_response(_ page: OpaquePointer?) -> OpaquePointer? {
-    Handle<Page>.borrow(page).map { Handle<Outcome>.make(Outcome(.success($0.response))) }
+    Handle<Page>.borrow(page).map { Handle<Future>.make(Future(.success($0.response))) }
 }
 
 @_cdecl("njl_page_release") @implementation

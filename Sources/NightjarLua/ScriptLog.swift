@@ -9,7 +9,7 @@ public func njl_is_secret_name(_ name: njl_bytes) -> Bool { isNameOfSecret(name.
 
 @_cdecl("njl_redacted") @implementation
 public func njl_redacted(_ text: njl_bytes) -> OpaquePointer? {
-    Handle.make(LentText(Masking.text(String(decoding: text.buffer, as: UTF8.self))))
+    Handle.make(BorrowedText(Masking.text(String(decoding: text.buffer, as: UTF8.self))))
 }
 
 @_cdecl("njl_client_log_level") @implementation
@@ -29,6 +29,6 @@ public func njl_url_canonical(
 ) -> OpaquePointer? {
     refusing(error) { () throws(NightjarError) in
         let url = try RequestURL(try url.text("the URL"))
-        return Handle.make(LentText(showsSecrets ? url.origin.description + url.target : url.redacted))
+        return Handle.make(BorrowedText(showsSecrets ? url.origin.description + url.target : url.redacted))
     }
 }

@@ -14,5 +14,5 @@ final class ScriptMemory: MemoryAccount, @unchecked Sendable {
     deinit { njl_budget_release(budget) }
 
     func take(_ bytes: Int) -> Bool { njl_budget_take(budget, bytes) }
-    func give(_ bytes: Int) { njl_budget_give(budget, bytes) }
+    func release(_ bytes: Int) { njl_budget_give(budget, bytes) }
 }

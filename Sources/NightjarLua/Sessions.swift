@@ -17,20 +17,21 @@ public func njl_session_step(_ engine: OpaquePointer?, _ step: Int64) {
 
 @_cdecl("njl_session_cassettes") @implementation
 public func njl_session_cassettes(
-    _ engine: OpaquePointer?, _ asked: njl_bytes, _ error: UnsafeMutablePointer<OpaquePointer?>?
+    _ engine: OpaquePointer?, _ selection: njl_bytes, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OpaquePointer? {
     refusing(error) { () throws(NightjarError) in
         guard let recording = Handle<Engine>.borrow(engine)?.recording else {
             throw NightjarError(.invalidArgument, "no session is being recorded")
         }
-        let asked = try JSONValue(parsing: asked.buffer)
+        let selection = try JSONValue(parsing: selection.buffer)
         var steps: Set<Int> = []
-        if case .array(let numbers)? = asked["steps"] {
+        if case .array(let numbers)? = selection["steps"] {
             for case .integer(let number) in numbers { if let step = Int(exactly: number) { steps.insert(step) } }
         }
         let saved = recording.cassettes(
-            of: steps, secrets: CassetteSecrets(further: asked.texts("names")), literals: asked.texts("secrets"))
-        return Handle.make(LentText(String(buffer: try saved.told().encoded())))
+            of: steps, secrets: CassetteSecrets(further: selection.texts("names")), literals: selection.texts("secrets")
+        )
+        return Handle.make(BorrowedText(String(buffer: try saved.json().encoded())))
     }
 }
 
@@ -44,8 +45,10 @@ public func njl_session_progress(_ engine: OpaquePointer?, _ state: UnsafeMutabl
     return true
 }
 
-@_cdecl("njl_session_rest") @implementation
-public func njl_session_rest(_ engine: OpaquePointer?) { Handle<Engine>.borrow(engine)?.followed.rest() }
+@_cdecl("njl_session_pause_tracking") @implementation
+public func njl_session_pause_tracking(_ engine: OpaquePointer?) {
+    Handle<Engine>.borrow(engine)?.followed.pauseTracking()
+}
 
 extension JSONValue {
     /// The strings in the list of that name.
@@ -58,7 +61,7 @@ extension JSONValue {
 }
 
 extension SessionRecording.Saved {
-    fileprivate func told() throws(NightjarError) -> JSONValue {
+    fileprivate func json() throws(NightjarError) -> JSONValue {
         var files: [JSONValue] = []
         for cassette in cassettes {
             files.append(

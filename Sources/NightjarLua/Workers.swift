@@ -62,13 +62,13 @@ enum WorkValue: Sendable {
 extension Engine {
     func work(
         for wait: OpaquePointer, _ work: @escaping @Sendable () throws(NightjarError) -> WorkValue
-    ) throws(NightjarError) -> Outcome {
+    ) throws(NightjarError) -> Future {
         try checkProcess()
-        let outcome = pending(for: wait)
-        outcome.abandon = { [weak self, weak outcome] in
-            if let outcome { self?.drop(outcome) }
+        let future = pending(for: wait)
+        future.abandon = { [weak self, weak future] in
+            if let future { self?.drop(future) }
         }
-        workers.run(work) { [weak self] result in self?.complete(outcome, result) }
-        return outcome
+        workers.run(work) { [weak self] result in self?.complete(future, result) }
+        return future
     }
 }

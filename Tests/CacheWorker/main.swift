@@ -146,7 +146,7 @@ func measure(_ folder: String) throws {
     }
     let memory = MemoryCache(maximumBytes: 64 << 20)
     let keys = (0..<10_000).map { CacheKey(url: "https://api.example.com/v1/articles/\($0)?page=1&tag=swift") }
-    let answer = try response(1, 1)
+    let reply = try response(1, 1)
     try report("memory store 1 KiB", 10_000) {
         _ = memory.store(keys[$0], try response($0, 1), body: ByteBuffer(repeating: 1, count: 1024))
     }
@@ -165,7 +165,7 @@ func measure(_ folder: String) throws {
         }
         let keys = keys.prefix(count).map { CacheKey(url: $0.url + "&size=\(size)") }
         report("disk store \(size)", count) {
-            _ = disk.store(keys[$0], answer, displayURL: keys[$0].url, body: bodies[$0])
+            _ = disk.store(keys[$0], reply, displayURL: keys[$0].url, body: bodies[$0])
         }
         report("disk find \(size)", count) { _ = disk.find(keys[$0]) }
         try report("disk find, open and read \(size)", count) {
@@ -179,7 +179,7 @@ func measure(_ folder: String) throws {
     }
     report("disk find, miss", 10_000) { _ in _ = disk.find(missing) }
     let found = disk.find(CacheKey(url: keys[0].url + "&size=1024")).first
-    report("disk update", 1000) { _ in _ = found.map { disk.update($0, answer) } }
+    report("disk update", 1000) { _ in _ = found.map { disk.update($0, reply) } }
     report("disk invalidate", 1000) { disk.invalidate(keys[$0]) }
     report("disk evict, nothing to do", 10_000) { _ in disk.evict(now: moment(start)) }
     say("\(disk.statistics)")
@@ -192,9 +192,9 @@ do {
     switch arguments[1] {
     case "loop":
         try loop(
-            DiskCache(folder: folder, maximumBytes: Int(arguments[3]) ?? 0, patience: 5), UInt64(arguments[4]) ?? 0)
+            DiskCache(folder: folder, maximumBytes: Int(arguments[3]) ?? 0, maximumWait: 5), UInt64(arguments[4]) ?? 0)
     case "fill":
-        let cache = DiskCache(folder: folder, maximumBytes: Int(arguments[3]) ?? 0, patience: 5)
+        let cache = DiskCache(folder: folder, maximumBytes: Int(arguments[3]) ?? 0, maximumWait: 5)
         var chance = Chance(state: UInt64(arguments[4]) ?? 0)
         for _ in 0..<(Int(arguments[5]) ?? 0) {
             try store(cache, Int(chance.next() % 1000), 1, &chance)

@@ -293,7 +293,7 @@ def fixtures(state):
     t = session(state, environment=(("DUSK_TOKEN", "noonday-token"), ("DEMO", demo.url)), columns=200)
     t.enter("api = nightjar.client { base_url = os.getenv 'DEMO' .. '/v1', headers = { ['X-Api-Key'] = 'starlight-key' }, "
             "auth = { type = 'login', url = '/auth/login', json = { email = 'ada@example.org', password = 'moonlight' }, "
-            "access = '/access_token', renewal = '/refresh_token', store = 'file:%s/tokens' } }" % state)
+            "access_token_pointer = '/access_token', refresh_token_pointer = '/refresh_token', store = 'file:%s/tokens' } }" % state)
     t.enter("api:get('/articles/1')")
     t.expect("a call", r"^200 OK  ")
     t.keys("C-l")
@@ -493,7 +493,7 @@ def login(state):
     t.enter("api:get('/v1/me').status")
     t.expect("the login is used", r"^200\n>$")
     t.keys("C-l")
-    t.enter("api:sign_out()")
+    t.enter("api:log_out()")
     t.enter("api:get('/v1/me').status")
     t.expect("the error after a logout has a hint", r"^unauthorized: .*\nhint: log in: [^>]*\n>$")
     t.keys("C-l")

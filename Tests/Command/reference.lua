@@ -200,7 +200,7 @@ do
   if found then compare("nightjar.endpoint_options", found, "option") else complain("endpoint_options: %s", message) end
 end
 for name, route in pairs {
-  mock_route = { [nonsense] = 1, answer = 200 }, mock_answer = { answer = { [nonsense] = 1 } },
+  mock_route = { [nonsense] = 1, response = 200 }, mock_response = { response = { [nonsense] = 1 } },
 } do
   local found, message = known_options(function() nightjar.mock { route } end)
   if found then compare("nightjar." .. name, found, "option") else complain("%s: %s", name, message) end
@@ -225,7 +225,7 @@ local function check_call_options(class, f)
     if message:find("unknown option", 1, true) then complain("%s.%s: %s", class, name, message) end
   end
 end
-local mocked = nightjar.client { base_url = "http://api.example", mock = nightjar.mock { { answer = 200 } }, retry = false }
+local mocked = nightjar.client { base_url = "http://api.example", mock = nightjar.mock { { response = 200 } }, retry = false }
 check_call_options("nightjar.call_options", function(name) mocked:request { path = "/", [name] = coroutine.create(print) } end)
 check_call_options("nightjar.page_options", function(name) mocked:paginate("/", { [name] = coroutine.create(print) }) end)
 local function names_in_source(path, array)

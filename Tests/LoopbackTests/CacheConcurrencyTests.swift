@@ -153,7 +153,7 @@ import Testing
         }
         results.wait(for: 40, on: queue)
         for index in 0..<40 {
-            #expect(try results[index]?.get().told("private_to") == (index % 2 == 0 ? "ada" : "bob"))
+            #expect(try results[index]?.get().reported("private_to") == (index % 2 == 0 ? "ada" : "bob"))
         }
         #expect(demo.requests("/cache/p") == 2)
     }

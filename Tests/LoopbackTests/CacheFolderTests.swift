@@ -138,7 +138,8 @@ enum CacheProcess {
     }
 
     /// Calls succeed as if there were no folder, and the log has one message.
-    private func expectCallsGoOn(told: ClosedRange<Int> = 1...1, location: SourceLocation = #_sourceLocation) throws {
+    private func expectCallsGoOn(reported: ClosedRange<Int> = 1...1, location: SourceLocation = #_sourceLocation) throws
+    {
         let lines = Mutex<[String]>([])
         let client = try demo.client(.init(memory: 0, disk: 50 << 20, folder: folder)) {
             $0.log = LogSink(level: .warning) { line in lines.withLock { $0.append(line.message) } }
@@ -149,11 +150,11 @@ enum CacheProcess {
             #expect(response.status == 200 && DemoContent.isIntact(content), "\(round)", sourceLocation: location)
             try client.cache?.flush()
         }
-        if told == 1...1, !FileManager.default.isWritableFile(atPath: folder) {
+        if reported == 1...1, !FileManager.default.isWritableFile(atPath: folder) {
             #expect(demo.requests("/cache/a") == before + 6, sourceLocation: location)
         }
         let told2 = lines.withLock { $0 }
-        #expect(told.contains(told2.count), "\(told2)", sourceLocation: location)
+        #expect(reported.contains(told2.count), "\(told2)", sourceLocation: location)
     }
 
     @Test func aFolderThatCannotBeMadeIsNoError() throws {
@@ -202,7 +203,7 @@ enum CacheProcess {
         settle()
         var random = SeededRandom(seed: 11)
         try parent.write("cache/index.db", Bytes(random.bytes(20_000)))
-        try expectCallsGoOn(told: 1...1)
+        try expectCallsGoOn(reported: 1...1)
     }
 
     @Test func bodiesThatAreGarbageAreNotGiven() throws {

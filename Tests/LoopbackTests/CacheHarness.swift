@@ -96,14 +96,14 @@ extension Request {
 
 extension Response {
     /// A member of the JSON line at the beginning of a body of `/cache/{name}`.
-    func told(_ member: String) -> String? {
+    func reported(_ member: String) -> String? {
         let text = String(decoding: body.readableBytesView.prefix(1000), as: UTF8.self)
         let parts = text.split(separator: "\"\(member)\":", maxSplits: 1)
         guard parts.count == 2 else { return nil }
         return String(parts[1].drop { $0 == " " || $0 == "\"" }.prefix { !"\",}\n".contains($0) })
     }
 
-    var version: Int? { told("version").flatMap { Int($0) } }
+    var version: Int? { reported("version").flatMap { Int($0) } }
     var bytes: [UInt8] { Array(body.readableBytesView) }
 }
 

@@ -58,7 +58,7 @@ import Testing
         for _ in 0..<2 {
             for language in ["de", "fr"] {
                 let response = try client.get("/cache/a?\(fresh)&vary=Accept-Language", [("Accept-Language", language)])
-                #expect(response.told("accept-language") == language)
+                #expect(response.reported("accept-language") == language)
             }
         }
         #expect(demo.requests("/cache/a") == 2)
@@ -147,7 +147,9 @@ import Testing
         let to = "to=/cache/b%3Fcontrol%3Dmax-age%3D60"
         for status in ["301", "308"] {
             let name = "/cache/\(status)/redirect"
-            for _ in 0..<2 { #expect(try client.get("\(name)?status=\(status)&\(fresh)&\(to)").told("name") == "b") }
+            for _ in 0..<2 {
+                #expect(try client.get("\(name)?status=\(status)&\(fresh)&\(to)").reported("name") == "b")
+            }
             #expect(demo.requests(name) == 1)
         }
         for _ in 0..<2 { try client.get("/cache/302/redirect?status=302&\(to)") }
@@ -216,19 +218,19 @@ import Testing
         let target = "/cache/a?control=no-cache&etag=strong"
         try client.get(target, policy: .offlineFirst)
         demo.server.stop()
-        let told = Mutex<ErrorKind?>(nil)
+        let reported = Mutex<ErrorKind?>(nil)
         let results = CallResults()
         let queue = CompletionQueue()
         var handlers = results.handlers(0)
         handlers.refreshed = { result in
-            if case .failure(let error) = result { told.withLock { $0 = error.kind } }
+            if case .failure(let error) = result { reported.withLock { $0 = error.kind } }
         }
         try client.start(.cached(target, policy: .offlineFirst), on: queue, handlers)
         results.wait(for: 1, on: queue)
         #expect(try results[0]?.get().source == .stale)
         try eventually("the failure is told") {
             queue.poll(timeout: .milliseconds(10))
-            return told.withLock { $0 != nil }
+            return reported.withLock { $0 != nil }
         }
         #expect(try client.get(target, policy: .cacheOnly).version == 1)
         #expect(try failure(client, .cached("/cache/b", policy: .offlineFirst)).kind == .connect)
@@ -245,7 +247,7 @@ import Testing
         for round in 0..<2 {
             for (name, header) in users {
                 let response = try client.get(target, [header])
-                #expect(response.told("private_to") == name)
+                #expect(response.reported("private_to") == name)
                 #expect(response.source == (round == 0 ? .network : .cache))
             }
             #expect(try failure(client, .cached(target)).kind == .unauthorized)

@@ -44,7 +44,7 @@ import Testing
     }
 
     /// A call and its permitted responses.
-    private struct Question {
+    private struct ScriptCallback {
         let resource: Int
         let user: Int
         let language: String
@@ -68,26 +68,27 @@ import Testing
         for round in 0..<Self.rounds {
             switch Int.random(in: 0..<100, using: &random) {
             case 0..<70:
-                let question = Self.question(among: resources, &random)
-                let resource = resources[question.resource]
+                let tokenRequest = Self.tokenRequest(among: resources, &random)
+                let resource = resources[tokenRequest.resource]
                 let current = versions[resource.name] ?? 1
-                let response = try? client.sendBlocking(Self.request(question, resource))
-                Self.check(response, question, resource, current...current, "seed \(seed), round \(round)")
+                let response = try? client.sendBlocking(Self.request(tokenRequest, resource))
+                Self.check(response, tokenRequest, resource, current...current, "seed \(seed), round \(round)")
             case 70..<80:
                 // Several concurrent calls, some of them identical.
-                let questions = (0..<6).map { _ in Self.question(among: resources, &random) }
+                let questions = (0..<6).map { _ in Self.tokenRequest(among: resources, &random) }
                 let results = CallResults()
-                for (index, question) in (questions + questions).enumerated() {
-                    let request = try Self.request(question, resources[question.resource])
+                for (index, tokenRequest) in (questions + questions).enumerated() {
+                    let request = try Self.request(tokenRequest, resources[tokenRequest.resource])
                     try client.start(request, on: queue, results.handlers(index))
                 }
                 results.wait(for: 12, on: queue)
-                for (index, question) in (questions + questions).enumerated() {
-                    let resource = resources[question.resource]
+                for (index, tokenRequest) in (questions + questions).enumerated() {
+                    let resource = resources[tokenRequest.resource]
                     let current = versions[resource.name] ?? 1
                     let response = try? results[index]?.get()
                     Self.check(
-                        response, question, resource, current...current, "seed \(seed), round \(round), call \(index)")
+                        response, tokenRequest, resource, current...current,
+                        "seed \(seed), round \(round), call \(index)")
                 }
             case 80..<90:
                 // A write by this client to exactly this URL.
@@ -106,7 +107,7 @@ import Testing
             case 98:
                 // A write among reads.
                 let index = Int.random(in: 0..<resources.count, using: &random)
-                let question = Question(
+                let tokenRequest = ScriptCallback(
                     resource: index, user: resources[index].isPrivate ? 1 : 0, language: "de", policy: .protocol,
                     range: nil)
                 let before = versions[resources[index].name] ?? 1
@@ -114,14 +115,14 @@ import Testing
                 for call in 0..<4 {
                     let request =
                         call == 1
-                        ? Request(.post, resources[index].target) : try Self.request(question, resources[index])
+                        ? Request(.post, resources[index].target) : try Self.request(tokenRequest, resources[index])
                     try client.start(request, on: queue, results.handlers(call))
                 }
                 results.wait(for: 4, on: queue)
                 versions[resources[index].name] = before + 1
                 for call in [0, 2, 3] {
                     Self.check(
-                        try? results[call]?.get(), question, resources[index], before...before + 1,
+                        try? results[call]?.get(), tokenRequest, resources[index], before...before + 1,
                         "seed \(seed), round \(round), call \(call) among writes")
                 }
                 resources[index].oldest = before + 1
@@ -147,11 +148,11 @@ import Testing
         }
     }
 
-    private static func question(among resources: [Resource], _ random: inout SeededRandom) -> Question {
+    private static func tokenRequest(among resources: [Resource], _ random: inout SeededRandom) -> ScriptCallback {
         let policies: [CachePolicy] = [
             .protocol, .protocol, .protocol, .revalidate, .reload, .cacheElseLoad, .cacheOnly, .offlineFirst,
         ]
-        return Question(
+        return ScriptCallback(
             resource: Int.random(in: 0..<resources.count, using: &random),
             user: Int.random(in: 0..<users.count, using: &random),
             language: languages[Int.random(in: 0..<languages.count, using: &random)],
@@ -159,34 +160,37 @@ import Testing
             range: Int.random(in: 0..<8, using: &random) == 0 ? 0...9 : nil)
     }
 
-    private static func request(_ question: Question, _ resource: Resource) throws -> Request {
-        var headers = [("Accept-Language", question.language)]
-        if let header = users[question.user].header { headers.append(header) }
-        if let range = question.range { headers.append(("Range", "bytes=\(range.lowerBound)-\(range.upperBound)")) }
-        return try .cached(resource.target, headers, policy: question.policy)
+    private static func request(_ tokenRequest: ScriptCallback, _ resource: Resource) throws -> Request {
+        var headers = [("Accept-Language", tokenRequest.language)]
+        if let header = users[tokenRequest.user].header { headers.append(header) }
+        if let range = tokenRequest.range { headers.append(("Range", "bytes=\(range.lowerBound)-\(range.upperBound)")) }
+        return try .cached(resource.target, headers, policy: tokenRequest.policy)
     }
 
     private static func check(
-        _ response: Response?, _ question: Question, _ resource: Resource, _ current: ClosedRange<Int>, _ place: String
+        _ response: Response?, _ tokenRequest: ScriptCallback, _ resource: Resource, _ current: ClosedRange<Int>,
+        _ place: String
     ) {
-        let asked = "\(place): \(resource.target) as \(question.user) in \(question.language), \(question.policy)"
+        let requested =
+            "\(place): \(resource.target) as \(tokenRequest.user) in \(tokenRequest.language), \(tokenRequest.policy)"
         guard let response else {
             // Only users without permission, and calls that send no request, get nothing.
             #expect(
-                question.policy == .cacheOnly || (resource.isPrivate && users[question.user].name == nil), "\(asked)")
+                tokenRequest.policy == .cacheOnly || (resource.isPrivate && users[tokenRequest.user].name == nil),
+                "\(requested)")
             return
         }
         guard response.status == 200 else {
-            #expect(response.status == 206 && question.range != nil && response.bytes.count <= 10, "\(asked)")
+            #expect(response.status == 206 && tokenRequest.range != nil && response.bytes.count <= 10, "\(requested)")
             return
         }
-        #expect(response.told("name") == resource.name, "\(asked)")
-        #expect(response.told("seed") == resource.target.seed, "\(asked)")
-        #expect(!resource.varies || response.told("accept-language") == question.language, "\(asked)")
-        #expect(!resource.isPrivate || response.told("private_to") == users[question.user].name, "\(asked)")
-        #expect(!resource.target.contains("length=") || DemoContent.isIntact(response.bytes), "\(asked)")
+        #expect(response.reported("name") == resource.name, "\(requested)")
+        #expect(response.reported("seed") == resource.target.seed, "\(requested)")
+        #expect(!resource.varies || response.reported("accept-language") == tokenRequest.language, "\(requested)")
+        #expect(!resource.isPrivate || response.reported("private_to") == users[tokenRequest.user].name, "\(requested)")
+        #expect(!resource.target.contains("length=") || DemoContent.isIntact(response.bytes), "\(requested)")
         let oldest =
-            switch question.policy {
+            switch tokenRequest.policy {
             case .reload: current.lowerBound
             case .revalidate: resource.target.contains("immutable") ? resource.oldest : current.lowerBound
             case .protocol: resource.rule == .current ? current.lowerBound : resource.oldest
@@ -195,7 +199,7 @@ import Testing
         let version = response.version ?? 0
         #expect(
             (oldest...current.upperBound).contains(version),
-            "\(asked): version \(version) by \(response.source), not \(oldest) to \(current.upperBound)")
+            "\(requested): version \(version) by \(response.source), not \(oldest) to \(current.upperBound)")
     }
 }
 

@@ -7,7 +7,7 @@ import Testing
 /// Requests with Expect: 100-continue. RFC 9110 section 10.1.1.
 @Suite struct ExpectContinueLoopbackTests {
     private let body = ByteBuffer(string: "the body")
-    private static let invitation: ScriptedPeer.Step = .send("HTTP/1.1 100 Continue\r\n\r\n")
+    private static let continueResponse: ScriptedPeer.Step = .send("HTTP/1.1 100 Continue\r\n\r\n")
 
     private func request(_ expects: Bool? = true) -> Request {
         var request = Request(.post, "/")
@@ -19,7 +19,7 @@ import Testing
     @Test func theBodyFollowsTheInvitation() throws {
         let peer = try ScriptedPeer([
             [
-                .expectHead, .wait(.milliseconds(50)), Self.invitation, .expectBytes(8), .respond(body: "thanks"),
+                .expectHead, .wait(.milliseconds(50)), Self.continueResponse, .expectBytes(8), .respond(body: "thanks"),
                 .expectRequest, .respond(),
             ]
         ])
@@ -82,22 +82,22 @@ import Testing
         let client = try client(of: peer)
         var request = request(nil)
         request.body = .stream(length: nil)
-        let asked = Mutex(0)
+        let requested = Mutex(0)
         var handlers = TaskHandlers { _, _ in }
         handlers.provideBody = { _, _ in
-            asked.withLock { $0 += 1 }
-            return asked.withLock { $0 } == 1 ? .bytes(ByteBuffer(string: "once")) : .end
+            requested.withLock { $0 += 1 }
+            return requested.withLock { $0 } == 1 ? .bytes(ByteBuffer(string: "once")) : .end
         }
         _ = try client.sendBlocking(request, handlers: handlers)
         #expect(peer.requests.map { $0["expect"] } == ["100-continue", nil])
         #expect(peer.requests[1].bodyText == "once")
-        #expect(asked.withLock { $0 } == 2)
+        #expect(requested.withLock { $0 } == 2)
     }
 
     @Test func onlyLargeBodiesAskByThemselves() throws {
         let peer = try ScriptedPeer([
             [
-                .expectRequest, .respond(), .expectHead, Self.invitation, .expectBytes(1 << 20), .respond(),
+                .expectRequest, .respond(), .expectHead, Self.continueResponse, .expectBytes(1 << 20), .respond(),
                 .expectRequest, .respond(), .expectRequest, .respond(),
             ]
         ])

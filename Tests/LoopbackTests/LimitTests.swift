@@ -59,7 +59,7 @@ import Testing
 
     @Test func theQueueHasAnEnd() async throws {
         let demo = try Demo()
-        let api = try demo.client(#"{"concurrency": 1, "max_waiting": 4}"#)
+        let api = try demo.client(#"{"concurrency": 1, "max_queued": 4}"#)
         let results = await all(api, 10, "/slow?ms=20&key=q")
         let errors = results.compactMap { result in if case .failure(let error) = result { error } else { nil } }
         #expect(errors.count == 5)
@@ -71,10 +71,10 @@ import Testing
         let api = try demo.client(#"{"rate_limit": {"requests": 20, "per": 0.2, "burst": 5}}"#)
         let start = ContinuousClock.now
         let results = await all(api, 25, "/limited?limit=1000&per=1&group=own")
-        let took = ContinuousClock.now - start
+        let accept = ContinuousClock.now - start
         #expect(results.allSatisfy { (try? $0.get().status) == 200 })
         // 20 after the burst, 10 ms apart.
-        #expect(took >= .milliseconds(190))
+        #expect(accept >= .milliseconds(190))
     }
 
     @Test(arguments: ["draft8", "draft7", "x"]) func whatTheServerTellsIsHeededBeforeItRefuses(fields: String)
@@ -113,7 +113,7 @@ import Testing
     @Test func aServerThatFailsIsLeftAloneUntilOneCallHasFoundItWell() throws {
         let demo = try Demo()
         let api = try demo.client(
-            #"{"retry": false, "circuit_breaker": {"failure_rate": 0.5, "minimum_calls": 5, "window": 10, "rest": 0.2}}"#
+            #"{"retry": false, "circuit_breaker": {"failure_rate": 0.5, "minimum_calls": 5, "window": 10, "open_duration": 0.2}}"#
         )
         #expect(try api.sendBlocking(Request(.get, "/articles")).status == 200)
         try demo.outage("503")
@@ -171,6 +171,6 @@ import Testing
         for _ in 0..<400 where ended.withLock({ $0.count }) < 5 { queue.poll(timeout: .milliseconds(10)) }
         #expect(ended.withLock { $0.sorted() } == ["answered", "answered", "cancelled", "cancelled", "cancelled"])
         #expect(demo.server.statistics.inProgressMax["/v1/slow?key=w"] == 1)
-        #expect(api.limitStates().allSatisfy { $0.inside == 0 && $0.waiting == 0 })
+        #expect(api.limitStates().allSatisfy { $0.inFlight == 0 && $0.queued == 0 })
     }
 }

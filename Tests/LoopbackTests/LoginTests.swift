@@ -30,12 +30,12 @@ import Testing
         }
 
         /// A client without credentials.
-        func stranger() throws -> Client { try client("false") }
+        func unknownName() throws -> Client { try client("false") }
 
         func control(_ json: String) throws {
             var request = Request(.post, "http://127.0.0.1:\(port)/__control", body: json)
             try request.headers.set("Content-Type", "application/json")
-            _ = try stranger().sendBlocking(request)
+            _ = try unknownName().sendBlocking(request)
         }
 
         var auth: DemoStatistics.Auth { server.statistics.auth }
@@ -83,19 +83,19 @@ import Testing
 
     @Test func wrongCredentialsAreAnUnauthorizedError() throws {
         let demo = try Demo()
-        let told = Mutex(0)
+        let reported = Mutex(0)
         let api = try demo.client(
             #"{"type":"login","url":"/auth/login","json":{"email":"ada@example.org","password":"x"}}"#
         ) {
             guard case .login(var login) = $0.auth else { return }
-            login.onLoginRequired = LoginHook { told.withLock { $0 += 1 } }
+            login.onLoginRequired = LoginHook { reported.withLock { $0 += 1 } }
             $0.auth = .login(login)
         }
         for _ in 0..<2 {
             let error = #expect(throws: NightjarError.self) { try status(api, "/me") }
             #expect(error?.kind == .unauthorized)
         }
-        #expect(told.withLock { $0 } == 1)
+        #expect(reported.withLock { $0 } == 1)
         #expect(demo.auth.logins == 0)
     }
 
@@ -142,7 +142,7 @@ import Testing
         try api.logInBlocking { prompt in
             guard case .browser(let url) = prompt else { return }
             // The status of the callback page after the redirect. The response arrives while this thread waits for it.
-            let status = try? demo.stranger().sendBlocking(Request(.get, url)).status
+            let status = try? demo.unknownName().sendBlocking(Request(.get, url)).status
             browser.withLock { $0 = status }
         }
         #expect(browser.withLock { $0 } == 200)
@@ -150,7 +150,7 @@ import Testing
         // Another process finds the login.
         #expect(try status(demo.client(auth), "/me") == 200)
         #expect(demo.auth.logins == 1)
-        try api.signOutBlocking()
+        try api.logOutBlocking()
         let error = #expect(throws: NightjarError.self) { try status(api, "/me") }
         #expect(error?.kind == .unauthorized)
         api.close()
@@ -173,7 +173,7 @@ import Testing
                 let port = UInt16(url[place...].prefix { $0.isNumber })
             else { return }
             for _ in 0..<40 { idle.withLock { $0.append(connectToThisMachine(port)) } }
-            _ = try? demo.stranger().sendBlocking(Request(.get, url))
+            _ = try? demo.unknownName().sendBlocking(Request(.get, url))
         }
         #expect(ContinuousClock.now - began < .seconds(8))
         #expect(try status(api, "/me") == 200)
@@ -206,7 +206,7 @@ import Testing
         try person.logInBlocking { prompt in
             guard case .browser(let url) = prompt else { return }
             page.withLock { $0 = url }
-            _ = try? demo.stranger().sendBlocking(Request(.get, url))
+            _ = try? demo.unknownName().sendBlocking(Request(.get, url))
         }
         #expect(page.withLock { $0 }.contains("&scope=read+write&"))
         #expect(try status(person, "/me") == 200)
@@ -323,13 +323,13 @@ extension LoginTests.Demo {
     fileprivate func decide(_ code: String, _ allow: Bool) throws -> Int {
         var request = Request(.post, "/oauth/device/decide", body: #"{"user_code":"\#(code)","allow":\#(allow)}"#)
         try request.headers.set("Content-Type", "application/json")
-        return try stranger().sendBlocking(request).status
+        return try unknownName().sendBlocking(request).status
     }
 
     fileprivate func tokens(_ login: String) throws -> (access: String, refresh: String) {
         var request = Request(.post, "/auth/login", body: login)
         try request.headers.set("Content-Type", "application/json")
-        let json = try JSONValue(parsing: String(buffer: try stranger().sendBlocking(request).body))
+        let json = try JSONValue(parsing: String(buffer: try unknownName().sendBlocking(request).body))
         guard case .string(let access)? = json["access_token"], case .string(let refresh)? = json["refresh_token"]
         else { throw NightjarError(.decoding, "no tokens") }
         return (access, refresh)
@@ -346,7 +346,7 @@ extension LoginTests {
         let error = await #expect(throws: NightjarError.self) { try await one.send(Request(.get, "/me")) }
         #expect(error?.kind == .unauthorized)
         let (access, refresh) = try demo.tokens(#"{"email":"ada@example.org","password":"moonlight"}"#)
-        try other.signIn(Token(access: access, refresh: refresh))
+        try other.setToken(Token(access: access, refresh: refresh))
         #expect(try await other.send(Request(.get, "/me")).status == 200)
         var status: Int?
         for _ in 0..<40 where status == nil {

@@ -42,10 +42,10 @@ import Testing
         let url = "https://localhost:\(origin.port)"
         #expect(try client.sendBlocking(Request(.get, url + "/")).text == "one")
         #expect(try client.sendBlocking(Request(.get, url + "/2")).text == "two")
-        let asked =
+        let requested =
             "CONNECT localhost:\(origin.port) HTTP/1.1\r\nHost: localhost:\(origin.port)\r\n"
             + "Proxy-Authorization: \(credentials)\r\nUser-Agent: nightjar/0.1.0\r\n\r\n"
-        #expect(String(decoding: proxy.received(0).prefix(asked.utf8.count), as: UTF8.self) == asked)
+        #expect(String(decoding: proxy.received(0).prefix(requested.utf8.count), as: UTF8.self) == requested)
         #expect(origin.requests.first?.target == "/")
         #expect(origin.requests.first?["proxy-authorization"] == nil)
         #expect(origin.handshake(0)?.serverName == "localhost")
@@ -157,9 +157,9 @@ import Testing
     }
 
     @Test func aProxyThatWantsALoginSaysSo() throws {
-        let asks = ScriptedPeer.Step.respond(
+        let requests = ScriptedPeer.Step.respond(
             "407 Proxy Authentication Required", headers: ["Proxy-Authenticate: Basic realm=\"r\""], body: "who?")
-        let (http, https) = try errors([.expectRequest, asks])
+        let (http, https) = try errors([.expectRequest, requests])
         for error in [http, https] {
             #expect(error.kind == .connect)
             #expect(error.status == nil && error.code == 407)
@@ -169,7 +169,7 @@ import Testing
                     " requires authentication, by \"Basic\" (407); add a user name and password to its URL"),
                 "\(error.message)")
         }
-        let known = try errors([.expectRequest, asks], login: login)
+        let known = try errors([.expectRequest, requests], login: login)
         for error in [known.http, known.https] {
             #expect(error.kind == .connect)
             #expect(error.message.hasSuffix(" rejected the user name and password (407)"))
@@ -257,13 +257,13 @@ import Testing
     }
 
     @Test func closingTheClientEndsAHandshake() throws {
-        let asked = Latch()
-        let proxy = try ScriptedPeer([[.expectHead, .open(asked), .stall]])
+        let requested = Latch()
+        let proxy = try ScriptedPeer([[.expectHead, .open(requested), .stall]])
         let client = try client(through: "127.0.0.1:\(proxy.port)")
         let queue = CompletionQueue()
         defer { queue.close() }
         try client.start(Request(.get, "https://origin.test/"), on: queue, TaskHandlers { _, _ in })
-        try eventually("the proxy was asked") { asked.isOpen }
+        try eventually("the proxy was asked") { requested.isOpen }
         client.close()
         try eventually("the connection is closed") { proxy.endedCount == 1 }
     }

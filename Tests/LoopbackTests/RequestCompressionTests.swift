@@ -122,7 +122,7 @@ import Testing
         #expect(
             error.message
                 == "\(method) has a body, which servers and caches may ignore (RFC 9110 section 9.3.1); "
-                + "use POST, use the query, or set body_on_get")
+                + "use POST, use the query, or set allow_body_on_get")
         #expect(peer.connectionCount == 0)
         request.allowsBodyOnGet = true
         _ = try client.sendBlocking(request)

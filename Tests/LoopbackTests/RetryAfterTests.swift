@@ -4,7 +4,7 @@ import Testing
 
 /// The effect of Retry-After, and disabling it.
 @Suite struct RetryAfterTests {
-    private func asks(_ status: String, _ value: String) -> ScriptedPeer.Step {
+    private func waits(_ status: String, _ value: String) -> ScriptedPeer.Step {
         .respond(status, headers: ["Retry-After: \(value)"])
     }
 
@@ -20,7 +20,7 @@ import Testing
     @Test(arguments: ["503 Service Unavailable", "429 Too Many Requests"])
     func aLongPauseBelongsToItsResource(refusal: String) throws {
         let peer = try ScriptedPeer([
-            [.expectRequest, asks(refusal, "86400"), .untilClosed([.expectRequest, .respond(body: "ok")])]
+            [.expectRequest, waits(refusal, "86400"), .untilClosed([.expectRequest, .respond(body: "ok")])]
         ])
         let api = try client(of: peer)
         #expect(status(api, "/down") == String(refusal.prefix(3)))
@@ -35,7 +35,7 @@ import Testing
 
     @Test func aShort503HoldsBackItsResourceAlone() throws {
         let peer = try ScriptedPeer([
-            [.expectRequest, asks("503 Busy", "1"), .untilClosed([.expectRequest, .respond(body: "ok")])]
+            [.expectRequest, waits("503 Busy", "1"), .untilClosed([.expectRequest, .respond(body: "ok")])]
         ])
         let api = try client(of: peer)
         let start = ContinuousClock.now
@@ -50,7 +50,7 @@ import Testing
     func anAbsurdValueIsIgnored(value: String) throws {
         for refusal in ["429 Too Many Requests", "503 Busy"] {
             let peer = try ScriptedPeer([
-                [.expectRequest, asks(refusal, value), .untilClosed([.expectRequest, .respond(body: "ok")])]
+                [.expectRequest, waits(refusal, value), .untilClosed([.expectRequest, .respond(body: "ok")])]
             ])
             let api = try client(of: peer)
             #expect(status(api, "/a") == String(refusal.prefix(3)))
@@ -62,7 +62,7 @@ import Testing
     @Test(arguments: ["429 Too Many Requests", "503 Busy"], ["20", "3600"])
     func theSwitchIgnoresPauses(refusal: String, value: String) throws {
         let script: [ScriptedPeer.Step] = [
-            .expectRequest, asks(refusal, value), .untilClosed([.expectRequest, .respond(body: "ok")]),
+            .expectRequest, waits(refusal, value), .untilClosed([.expectRequest, .respond(body: "ok")]),
         ]
         let peer = try ScriptedPeer([script, script])
         let careless = try client(of: peer) { try? $0.merge(json: #"{"respect_retry_after": false}"#) }
@@ -85,7 +85,7 @@ import Testing
 
     @Test func theSwitchIsForRetriesToo() throws {
         let peer = try ScriptedPeer([
-            [.expectRequest, asks("503 Busy", "30"), .untilClosed([.expectRequest, .respond(body: "ok")])]
+            [.expectRequest, waits("503 Busy", "30"), .untilClosed([.expectRequest, .respond(body: "ok")])]
         ])
         let api = try client(of: peer) {
             $0.retry.maximumAttempts = 2

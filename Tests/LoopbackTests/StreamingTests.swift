@@ -12,7 +12,7 @@ import Testing
             [
                 [.expectRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: \(total)\r\n\r\n")]
                     + Array(repeating: .send(part), count: 64)
-            ], patience: .seconds(30))
+            ], maximumWait: .seconds(30))
         let client = try client(of: peer) { $0.timeouts.idle = .milliseconds(200) }
         let queue = CompletionQueue()
         let received = Mutex(0)
@@ -108,11 +108,11 @@ import Testing
         var request = Request(.post, "/")
         request.body = .stream(length: nil)
         request.expectsContinue = false
-        let asked = Mutex(0)
+        let requested = Mutex(0)
         var handlers = TaskHandlers { _, _ in }
         handlers.provideBody = { _, _ in
-            asked.withLock { $0 += 1 }
-            return asked.withLock { $0 } == 1 ? .bytes(ByteBuffer(string: "half")) : .failed("the disk is gone")
+            requested.withLock { $0 += 1 }
+            return requested.withLock { $0 } == 1 ? .bytes(ByteBuffer(string: "half")) : .failed("the disk is gone")
         }
         let error = #expect(throws: NightjarError.self) { try client.sendBlocking(request, handlers: handlers) }
         #expect(error?.kind == .invalidRequest)

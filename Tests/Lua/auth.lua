@@ -105,7 +105,7 @@ local asked, ticks, ended = {}, 0, 0
 local provided = {
   type = "bearer",
   provider = function(info)
-    asked[#asked + 1] = info.refused
+    asked[#asked + 1] = info.rejected
     repeat nightjar.sleep(0.002) until ticks >= 3
     local token = log_in()
     return token.access_token, token.expires_in
@@ -142,19 +142,19 @@ equal(lifetimes, 2)
 
 -- Invalid results and errors of the function.
 local kept_text = "token refresh failed: the server refused; the login is kept: "
-local answer
+local respond
 api = client {
-  type = "bearer", provider = function() return answer() end, on_login_required = function() ended = ended + 1 end,
+  type = "bearer", provider = function() return respond() end, on_login_required = function() ended = ended + 1 end,
 }
-answer = function() error("no network here", 0) end
+response = function() error("no network here", 0) end
 fails("unauthorized", kept_text .. "no network here", me, api)
-answer = function() plain:get "/status/401" end
+response = function() plain:get "/status/401" end
 fails("unauthorized", kept_text .. [[GET returned 401 Unauthorized: "this response was requested"; the server requires Basic (realm "demo")]], me, api)
-answer = function() return {} end
+response = function() return {} end
 fails("unauthorized", kept_text .. "auth.provider must return a string or nil, got table", me, api)
-answer = function() return "x", "soon" end
+response = function() return "x", "soon" end
 fails("unauthorized", kept_text .. "auth.provider must return a non-negative number of seconds as its second value", me, api)
-answer = function() return "x\n" end
+response = function() return "x\n" end
 fails("unauthorized", kept_text .. "the access token is empty or contains a character that is not allowed in a header", me, api)
 equal(ended, 0)
 
@@ -175,11 +175,11 @@ equal(ended, 1)
 
 -- A login with a token from the script, and its end.
 local brought = log_in()
-lost:sign_in { access_token = brought.access_token, refresh_token = brought.refresh_token, expires_in = 60 }
+lost:set_token { access_token = brought.access_token, refresh_token = brought.refresh_token, expires_in = 60 }
 equal(me(lost), "ada")
-lost:sign_out()
+lost:log_out()
 fails("unauthorized", "there is no login, or the server has ended it; log in again", me, lost)
-lost:sign_in { access_token = brought.access_token }
+lost:set_token { access_token = brought.access_token }
 equal(me(lost), "ada")
 
 -- The callback also runs when the server ends the login.
@@ -245,10 +245,10 @@ do
   local api <close> = client {
     type = "oauth2", token_url = "/v1/oauth/token", client_id = "demo", store = "file:" .. folder .. "/a.token",
   }
-  local function bring() api:sign_in { access_token = brought.access_token, refresh_token = brought.refresh_token } end
+  local function bring() api:set_token { access_token = brought.access_token, refresh_token = brought.refresh_token } end
   bring()
   equal(me(api), "ada")
-  api:sign_out()
+  api:log_out()
   fails("unauthorized", "there is no login, or the server has ended it; log in again", me, api)
   bring()
   equal(me(api), "ada")
@@ -256,7 +256,7 @@ do
   nightjar.fs.write(folder, "no folder")
   local beats = 0
   local heart = nightjar.spawn(function() while true do beats = beats + 1 nightjar.sleep(0) end end)
-  local _, err = nightjar.try(api.sign_out, api)
+  local _, err = nightjar.try(api.log_out, api)
   heart:cancel()
   equal(err.kind, "storage")
   assert(err.message:find("this client is logged out, but its store still has the login: ", 1, true), err.message)
@@ -283,11 +283,11 @@ fails("invalid_argument",
   { type = "basic", user = "a", password = "b", on_login_required = print })
 fails("invalid_argument", 'option "auth.skew" must be a number of seconds, found a string', client,
   { type = "bearer", provider = print, skew = "x" })
-misuse("sign_in: access_token is missing", api.sign_in, api, {})
-misuse("sign_in: a table expected, got string", api.sign_in, api, "token")
-misuse("sign_in: refresh_token must be a string, got number", api.sign_in, api, { access_token = "x", refresh_token = 1 })
-misuse("sign_in: expires_in must be a non-negative number of seconds", api.sign_in, api, { access_token = "x", expires_in = -1 })
-misuse("sign_in: unknown option 'acess_token'; did you mean 'access_token'?", api.sign_in, api, { acess_token = "x" })
+misuse("set_token: access_token is missing", api.set_token, api, {})
+misuse("set_token: a table expected, got string", api.set_token, api, "token")
+misuse("set_token: refresh_token must be a string, got number", api.set_token, api, { access_token = "x", refresh_token = 1 })
+misuse("set_token: expires_in must be a non-negative number of seconds", api.set_token, api, { access_token = "x", expires_in = -1 })
+misuse("set_token: unknown option 'acess_token'; did you mean 'access_token'?", api.set_token, api, { acess_token = "x" })
 
 -- Several credentials, with the names of security schemes: an endpoint sends those that it names.
 control { reset = true }
@@ -344,15 +344,15 @@ fails("invalid_request",
 equal(several.endpoints.me().json.client_id, "demo")
 equal(asked_scope(), "read")
 equal(auth_counts().client_credentials, 1)
-several:sign_out { scheme = "oauth" }
+several:log_out { scheme = "oauth" }
 fails("invalid_request", 'the client has no login for the scheme "ouath"; did you mean "oauth"?',
-  several.sign_out, several, { scheme = "ouath" })
+  several.log_out, several, { scheme = "ouath" })
 several:log_in { scheme = "oauth" }
 equal(several.endpoints.me().json.client_id, "demo")
-several:sign_in { access_token = log_in().access_token, scheme = "oauth" }
+several:set_token { access_token = log_in().access_token, scheme = "oauth" }
 equal(several.endpoints.me().json.handle, "ada")
-misuse("sign_out: scheme must be a string, got number", several.sign_out, several, { scheme = 1 })
-misuse("sign_out: unknown option 'schem'; did you mean 'scheme'?", several.sign_out, several, { schem = "oauth" })
+misuse("log_out: scheme must be a string, got number", several.log_out, several, { scheme = 1 })
+misuse("log_out: unknown option 'schem'; did you mean 'scheme'?", several.log_out, several, { schem = "oauth" })
 
 -- Two logins, each with its own refresh, regardless of the number of waiting calls.
 control { reset = true }
@@ -385,7 +385,7 @@ control { reset = true }
 local asked_for = {}
 local function providing(name)
   return function(info)
-    asked_for[#asked_for + 1] = name .. (info.refused and " again" or "")
+    asked_for[#asked_for + 1] = name .. (info.rejected and " again" or "")
     nightjar.sleep(0.001)
     return log_in().access_token, 60
   end

@@ -88,9 +88,9 @@ equal(err.status, 403)
 
 -- A body on GET.
 check.fails("invalid_request", "GET has a body, which servers and caches may ignore (RFC 9110 section 9.3.1); " ..
-  "use POST, use the query, or set body_on_get",
+  "use POST, use the query, or set allow_body_on_get",
   api.get, api, "/echo", { body = "q" })
-equal(api:get("/echo", { body = "q", body_on_get = true }).json.body, "q")
+equal(api:get("/echo", { body = "q", allow_body_on_get = true }).json.body, "q")
 equal(api:delete("/echo", { body = "q" }).json.body, "q")
 
 -- Bodies that cannot be sent.

@@ -9,7 +9,7 @@ local described = {
     path = "/v1/articles/{id}",
     summary = "One article",
     parameters = { id = { type = "integer", documentation = "its number" } },
-    answer = { type = "object", required = { "id", "title" } },
+    response = { type = "object", required = { "id", "title" } },
   },
   echo = {
     path = "/echo",
@@ -135,7 +135,7 @@ local function strict(mode)
   return nightjar.client {
     base_url = origin,
     response_validation = mode,
-    endpoints = { article = { path = "/v1/articles/{id}", answer = { required = { "nothing" } } } },
+    endpoints = { article = { path = "/v1/articles/{id}", response = { required = { "nothing" } } } },
   }
 end
 equal(strict("off").endpoints.article { id = 1 }.json.id, 1)
@@ -193,7 +193,7 @@ GET /status/404 application/json
 404 /status/404]])
 
 -- A member of the body among the parameters: the message states where it belongs.
-local chat = nightjar.client { base_url = "http://chat.test", mock = nightjar.mock { { path = "/v1/chat", answer = { json = {} } } },
+local chat = nightjar.client { base_url = "http://chat.test", mock = nightjar.mock { { path = "/v1/chat", response = { json = {} } } },
   endpoints = { createChatCompletion = { path = "/v1/chat", method = "POST", body = { schema = { type = "object",
     properties = { messages = { type = "array" }, model = { type = "string" } } } } } } }
 fails("invalid_request", 'endpoint "createChatCompletion" has no parameter "messages", which is a member of its body; pass the body '

@@ -29,7 +29,7 @@ do
   local seen
   local api = nightjar.client {
     base_url = "http://fuzz.test", retry = false,
-    mock = { { answer = function(request) seen = request return { status = 204 } end } },
+    mock = { { response = function(request) seen = request return { status = 204 } end } },
   }
   local tables = {}
   local function change()
@@ -70,7 +70,7 @@ do
   end
   with_finalizers(change, function()
     schemes = { one = { type = "bearer", provider = provider }, two = { type = "bearer", provider = provider } }
-    local ok, client = pcall(nightjar.client, { base_url = "http://x.test", mock = { { answer = 200 } }, auth = { schemes = schemes } })
+    local ok, client = pcall(nightjar.client, { base_url = "http://x.test", mock = { { response = 200 } }, auth = { schemes = schemes } })
     if ok then client:close() end
   end)
 end
@@ -84,7 +84,7 @@ do
   end
   with_finalizers(change, function(round)
     client = nil
-    client = nightjar.client { base_url = "http://x.test", retry = false, cache = true, mock = { { answer = { json = { items = {} } } } } }
+    client = nightjar.client { base_url = "http://x.test", retry = false, cache = true, mock = { { response = { json = { items = {} } } } } }
     local mine = client
     local made, found = pcall(mine.paginate, mine, "/list", { style = "page", items = "/items" })
     list = made and found or nil
@@ -92,8 +92,8 @@ do
       function() return mine:limits() end,
       function() return mine.cookies:list() end,
       function() return mine.cache:delete "/x" end,
-      function() return mine:sign_out() end,
-      function() return mine:sign_in { access_token = text("t", round) } end,
+      function() return mine:log_out() end,
+      function() return mine:set_token { access_token = text("t", round) } end,
       function() return mine.endpoints end,
       function() return mine:get "/" end,
       function() return found:state() end,

@@ -64,14 +64,14 @@ equal(#seen, 7)
 
 -- Redirects.
 local plain = nightjar.client { base_url = origin }
-local hops = {}
-local res = plain:get("/redirect/2", { on_redirect = function(hop)
+local redirects = {}
+local res = plain:get("/redirect/2", { on_redirect = function(redirect)
   nightjar.sleep(0.001)
-  hops[#hops + 1] = ("%d %s %s -> %s"):format(hop.status, hop.method, hop.from:sub(#origin + 1), hop.url:sub(#origin + 1))
+  redirects[#redirects + 1] = ("%d %s %s -> %s"):format(redirect.status, redirect.method, redirect.from:sub(#origin + 1), redirect.url:sub(#origin + 1))
   return true
 end })
 equal(res.status, 200)
-equal(table.concat(hops, "\n"), "302 GET /redirect/2 -> /redirect/1\n302 GET /redirect/1 -> /echo")
+equal(table.concat(redirects, "\n"), "302 GET /redirect/2 -> /redirect/1\n302 GET /redirect/1 -> /echo")
 equal(#res.redirects, 2)
 
 res = plain:get("/redirect/2", { expect = { 302 }, on_redirect = function() return false end })

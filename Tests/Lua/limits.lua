@@ -26,20 +26,20 @@ local states
 repeat
   nightjar.sleep(0.002)
   states = api:limits()
-until states[1].waiting == 3
+until states[1].queued == 3
 equal(#states, 1)
 equal(states[1].name, origin)
-equal(states[1].inside, 2)
-equal(states[1].waiting, 3)
+equal(states[1].in_flight, 2)
+equal(states[1].queued, 3)
 equal(states[1].circuit, "closed")
 equal(states[1].pause, nil)
 waiting:cancel()
 equal(#plain:limits(), 0)
 
 -- The maximum number of waiting calls.
-api = client { concurrency = 1, max_waiting = 0 }
+api = client { concurrency = 1, max_queued = 0 }
 local held = nightjar.spawn(function() return api:get "/delay/5" end)
-repeat nightjar.sleep(0.002) until #api:limits() > 0 and api:limits()[1].inside == 1
+repeat nightjar.sleep(0.002) until #api:limits() > 0 and api:limits()[1].in_flight == 1
 local _, err = nightjar.try(api.get, api, "/echo")
 equal(err.kind, "rate_limited")
 equal(err.attempts, 0)
@@ -63,7 +63,7 @@ equal(#results, 4)
 for _, res in ipairs(results) do equal(res.status, 200) end
 
 -- The circuit breaker.
-api = client { circuit_breaker = { minimum_calls = 3, window = 10, rest = 0.3 }, retry = false }
+api = client { circuit_breaker = { minimum_calls = 3, window = 10, open_duration = 0.3 }, retry = false }
 for _ = 1, 3 do nightjar.try(api.get, api, "/status/500") end
 _, err = nightjar.try(api.get, api, "/echo")
 equal(err.kind, "server")

@@ -103,7 +103,7 @@ for _, option in ipairs { "query", "headers", "json", "form", "body", "expect", 
   end
 end
 for _, option in ipairs { "base_url", "headers", "user_agent", "timeout", "max_body", "max_connections_per_host",
-  "idle_connection_lifetime", "tls", "auth", "retry", "coalesce", "rate_limit", "concurrency", "circuit_breaker", "max_waiting",
+  "idle_connection_lifetime", "tls", "auth", "retry", "coalesce", "rate_limit", "concurrency", "circuit_breaker", "max_queued",
   "limit_groups", "nonsense" } do
   for a = 1, #values do try("client", { [option] = pick(a) }) end
 end

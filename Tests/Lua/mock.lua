@@ -11,14 +11,14 @@ end
 
 -- A route for a path as given in the call, or as sent.
 local mock = nightjar.mock {
-  { name = "list", method = "GET", path = "/articles", query = { page = 1, debug = false }, answer = { json = { results = { 1, 2 } } } },
-  { name = "one", path = "/v1/articles/{id}", answer = function(request)
+  { name = "list", method = "GET", path = "/articles", query = { page = 1, debug = false }, response = { json = { results = { 1, 2 } } } },
+  { name = "one", path = "/v1/articles/{id}", response = function(request)
     equal(request.method, "GET")
     equal(request.path, "/v1/articles/7")
     equal(request.headers["accept-language"], "de")
     return { json = { id = request.params.id, query = request.query }, headers = { etag = '"7"' } }
   end },
-  { name = "make", method = "POST", path = "/articles", json = { title = "Hi" }, answers = { 503, { status = 201, body = "made" } } },
+  { name = "make", method = "POST", path = "/articles", json = { title = "Hi" }, responses = { 503, { status = 201, body = "made" } } },
 }
 local api = client(mock, { retry = { attempts = 1 } })
 local res = api:get("/articles", { query = { page = 1, more = "x" } })
@@ -53,9 +53,9 @@ fails("invalid_request",
 
 -- Retries, redirects, the cache and authentication work with a mock.
 mock = nightjar.mock {
-  { path = "/flaky", answers = { { fault = "connection_lost" }, { status = 503, headers = { ["retry-after"] = 0 } }, { body = "ok" } } },
-  { path = "/old", answer = { status = 307, headers = { location = "/v1/new" } } },
-  { path = "/new", answer = { body = "new", headers = { ["cache-control"] = "max-age=60" } } },
+  { path = "/flaky", responses = { { fault = "connection_lost" }, { status = 503, headers = { ["retry-after"] = 0 } }, { body = "ok" } } },
+  { path = "/old", response = { status = 307, headers = { location = "/v1/new" } } },
+  { path = "/new", response = { body = "new", headers = { ["cache-control"] = "max-age=60" } } },
 }
 api = client(mock, { retry = { attempts = 3, base = 0.001 }, cache = true })
 res = api:get "/flaky"
@@ -66,12 +66,12 @@ equal(api:get("/new").source, "cache")
 equal(mock:uses "/new", 1)
 
 -- A table of routes is accepted as well.
-api = nightjar.client { base_url = "http://x.test", mock = { { path = "/", answer = 204 } } }
+api = nightjar.client { base_url = "http://x.test", mock = { { path = "/", response = 204 } } }
 equal(api:get("/").status, 204)
 
 -- Faults.
 local faults = nightjar.mock {
-  { path = "/{kind}", answer = function(request)
+  { path = "/{kind}", response = function(request)
     return { fault = request.params.kind, body = "x" }
   end },
 }
@@ -89,8 +89,8 @@ equal(err.kind, "timeout")
 
 -- A body that is truncated, and one that arrives in pieces.
 api = client({
-  { path = "/cut", answer = { body = ("x"):rep(100), fault = { kind = "connection_lost", after = 40 } } },
-  { path = "/slow", answer = { body = "abcdef", pieces = 2, rate = 1000, delay = 0.01 } },
+  { path = "/cut", response = { body = ("x"):rep(100), fault = { kind = "connection_lost", after = 40 } } },
+  { path = "/slow", response = { body = "abcdef", chunk_size = 2, rate = 1000, delay = 0.01 } },
 }, { retry = { attempts = 1 } })
 ok, err = pcall(api.get, api, "/cut")
 equal(err.kind, "connection_lost")
@@ -100,14 +100,14 @@ equal(table.concat(parts, "|"), "ab|cd|ef")
 
 -- A function can wait, can respond with bytes that are not text, and fails its call if it raises an error.
 api = client {
-  { path = "/wait", answer = function()
+  { path = "/wait", response = function()
     nightjar.sleep(0.01)
     return { body = "\0\255" }
   end },
-  { path = "/raise", answer = function() error "no idea" end },
-  { path = "/nothing", answer = function() end },
-  { path = "/wrong", answer = function() return { sttus = 200 } end },
-  { path = "/status", answer = function() return 404 end },
+  { path = "/raise", response = function() error "no idea" end },
+  { path = "/nothing", response = function() end },
+  { path = "/wrong", response = function() return { sttus = 200 } end },
+  { path = "/status", response = function() return 404 end },
 }
 equal(api:get("/wait").body, "\0\255")
 ok, err = pcall(api.get, api, "/raise")
@@ -118,7 +118,7 @@ fails("invalid_argument", 'unknown option "answer.sttus"; did you mean "status"?
 equal(select(2, pcall(api.get, api, "/status")).kind, "not_found")
 
 -- Many calls at once, each with its own response.
-api = client { { path = "/n/{n}", answer = function(request) return { body = request.params.n } end } }
+api = client { { path = "/n/{n}", response = function(request) return { body = request.params.n } end } }
 local numbers = {}
 for n = 1, 200 do numbers[n] = n end
 for n, body in ipairs(nightjar.map(numbers, function(n) return api:get("/n/" .. n).body end, { concurrency = 50 })) do
@@ -131,15 +131,15 @@ task:cancel()
 equal(select(2, pcall(task.join, task)).kind, "cancelled")
 
 -- The complete body of an upload is compared.
-api = client { { method = "POST", path = "/up", body = ("y"):rep(5), answer = 204 } }
+api = client { { method = "POST", path = "/up", body = ("y"):rep(5), response = 204 } }
 equal(api:post("/up", { body = "yyyyy" }).status, 204)
 
 -- Simulated networks.
-api = nightjar.client { base_url = "http://x.test", mock = { { answer = { body = "x" } } }, network = "offline", retry = { attempts = 1 } }
+api = nightjar.client { base_url = "http://x.test", mock = { { response = { body = "x" } } }, network = "offline", retry = { attempts = 1 } }
 equal(select(2, pcall(api.get, api, "/")).kind, "offline")
 local function course()
   local api <close> = nightjar.client {
-    base_url = "http://x.test", mock = { { answer = { body = "x" } } }, network = { loss = 0.5, seed = 3 }, retry = { attempts = 1 },
+    base_url = "http://x.test", mock = { { response = { body = "x" } } }, network = { loss = 0.5, seed = 3 }, retry = { attempts = 1 },
   }
   local text = ""
   for _ = 1, 20 do text = text .. (pcall(api.get, api, "/") and "." or "x") end
@@ -155,7 +155,7 @@ if interpreter then
   local result = nightjar.process.run { interpreter, "-e", [[
     local nightjar = require "nightjar"
     local api = nightjar.client { base_url = "http://api.test", retry = { attempts = 1 }, mock = {
-      { answer = function() nightjar.sleep(0.02) return 200 end },
+      { response = function() nightjar.sleep(0.02) return 200 end },
     } }
     local call = nightjar.spawn(function() return api:get "/" end)
     nightjar.sleep(0.005)
@@ -169,7 +169,7 @@ end
 
 -- Misuse.
 fails("invalid_argument", 'option "mock.routes[1]" is a route without a response; set answer or answers', nightjar.mock, { { path = "/" } })
-fails("invalid_argument", 'unknown option "mock.routes[1].pth"; did you mean "path"?', nightjar.mock, { { pth = "/", answer = 200 } })
+fails("invalid_argument", 'unknown option "mock.routes[1].pth"; did you mean "path"?', nightjar.mock, { { pth = "/", response = 200 } })
 fails("invalid_argument", 'unknown option "mock.passtrough"; did you mean "passthrough"?', nightjar.mock, { passtrough = true })
 misuse("client: mock must be a mock or a table of routes, got string", nightjar.client, { mock = "x" })
 misuse("bad argument #1 to 'nightjar.mock' (table expected, got no value)", nightjar.mock)

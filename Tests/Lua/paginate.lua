@@ -283,7 +283,7 @@ misuse("bad argument #1 to 'take' (a non-negative number of items expected)", fu
 local function mocked(answers)
   local place = 0
   return nightjar.client { base_url = "http://lists.test", retry = false, mock = nightjar.mock { { path = "/list",
-    answer = function()
+    response = function()
       place = place + 1
       return answers[place]
     end } } }

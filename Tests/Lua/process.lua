@@ -213,7 +213,7 @@ nightjar.spawn(function()
   local child <close> = spawn { "sleep", 100, stdout = "pipe" }
   local logged = 0
   local api = nightjar.client {
-    base_url = "http://log.test", retry = false, mock = { { answer = 200 } },
+    base_url = "http://log.test", retry = false, mock = { { response = 200 } },
     log = { level = "debug", write = function() logged = logged + 1 nightjar.sleep(0.001) end },
   }
   local reading = nightjar.spawn(function()

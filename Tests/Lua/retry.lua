@@ -131,7 +131,7 @@ res = api:put("/v1/flaky", { query = flaky("v", 1), body = { each = each, length
 equal(table.concat(res.json.body_bytes, " "), "8 8")
 equal(begun, 5)
 equal(api:post("/echo", { body = { each = each, length = 8 } }).json.body, "one, two")
-equal(api:get("/echo", { body = { each = each }, body_on_get = true }).json.body, "one, two")
+equal(api:get("/echo", { body = { each = each }, allow_body_on_get = true }).json.body, "one, two")
 
 -- Also if the attempt ends while a part is being sent: each order that is created has the complete body.
 api:delete "/v1/orders"

@@ -174,7 +174,7 @@ local replaying = write(".replaying.lua", ([[
       auth = { type = "oauth2", token_url = "/token", client_id = "x", store = "file:/nowhere/tokens" },
     }
     local one, two = nightjar.client(options), nightjar.client(options)
-    local mocked = nightjar.client { base_url = "http://mock.test", mock = { { path = "/", answer = { json = { title = "mock" } } } } }
+    local mocked = nightjar.client { base_url = "http://mock.test", mock = { { path = "/", response = { json = { title = "mock" } } } } }
     t:equal(two:get("/a").json.title, "two")
     t:equal(one:get("/a").json.title, "one")
     t:equal(mocked:get("/").json.title, "mock")

@@ -123,10 +123,10 @@ function runtime.new(seed)
     return put("client", nightjar.client {
       base_url = "http://fuzz.test", retry = false, network = nil,
       mock = {
-        { path = "/json", answer = { json = { items = { 1, 2, { a = "b" } }, more = false } } },
-        { path = "/text", answer = { body = ("text "):rep(2000) } },
-        { path = "/fail", answer = 503 },
-        { answer = { status = 200, json = {} } },
+        { path = "/json", response = { json = { items = { 1, 2, { a = "b" } }, more = false } } },
+        { path = "/text", response = { body = ("text "):rep(2000) } },
+        { path = "/fail", response = 503 },
+        { response = { status = 200, json = {} } },
       },
     })
   end
@@ -239,7 +239,7 @@ function runtime.new(seed)
   define("route", function(_, f)
     put("client", nightjar.client {
       base_url = "http://fuzz.test", retry = false,
-      mock = { { answer = function() limited(f) nightjar.sleep(0) return { body = "x" } end } },
+      mock = { { response = function() limited(f) nightjar.sleep(0) return { body = "x" } end } },
     })
   end)
   define("iterator", function(_, f)
@@ -338,16 +338,16 @@ function runtime.new(seed)
       schemes["scheme" .. place] = put("table", { type = "bearer", provider = function() return text(m) end })
     end
     local options = {
-      base_url = "http://fuzz.test", auth = put("table", { schemes = schemes }), retry = false, mock = { { answer = 200 } },
+      base_url = "http://fuzz.test", auth = put("table", { schemes = schemes }), retry = false, mock = { { response = 200 } },
     }
     put("table", options)
     local client = put("client", nightjar.client(options))
-    if m % 3 == 0 then client:sign_in { access_token = text(m), refresh_token = text(n), expires_in = n } end
+    if m % 3 == 0 then client:set_token { access_token = text(m), refresh_token = text(n), expires_in = n } end
     if m % 5 == 0 then put("value", client:limits()) end
   end)
   define("login", function(n, m)
     local client = nightjar.client {
-      base_url = "http://fuzz.test", retry = false, mock = { { answer = 401, times = 1 }, { answer = 200 } },
+      base_url = "http://fuzz.test", retry = false, mock = { { response = 401, times = 1 }, { response = 200 } },
       auth = { type = "bearer", provider = function() if m % 2 == 0 then nightjar.sleep(0) end return text(m), 10 end },
     }
     put("client", client)

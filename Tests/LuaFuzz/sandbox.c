@@ -105,8 +105,8 @@ int main(int argc, char **argv) {
   }
   static const char options[] =
       "{\"base_url\": \"http://fuzz.test/v1\", \"cache\": true, \"cookies\": true, \"mock\": ["
-      "{\"path\": \"/a\", \"answer\": {\"json\": [1, 2, 3], \"headers\": {\"Set-Cookie\": \"a=b\", \"Cache-Control\": \"max-age=9\"}}},"
-      "{\"path\": \"/b\", \"answer\": {\"fault\": \"hang\"}}, {\"answer\": {\"status\": 302, \"headers\": {\"Location\": \"/v1/a\"}}}]}";
+      "{\"path\": \"/a\", \"response\": {\"json\": [1, 2, 3], \"headers\": {\"Set-Cookie\": \"a=b\", \"Cache-Control\": \"max-age=9\"}}},"
+      "{\"path\": \"/b\", \"response\": {\"fault\": \"hang\"}}, {\"response\": {\"status\": 302, \"headers\": {\"Location\": \"/v1/a\"}}}]}";
   nj_config *config = nj_config_new();
   nj_error *error = NULL;
   nj_client *client = NULL;

@@ -135,9 +135,9 @@ import Testing
         let tight = DecodingLimits(maximumBytes: 1 << 22)
         for index in encoded.indices {
             for flip: UInt8 in [0x01, 0x80, 0xFF] {
-                var harmed = encoded
-                harmed[index] ^= flip
-                guard let error = failure([harmed], [form.coding], limits: tight) else { continue }
+                var corrupted = encoded
+                corrupted[index] ^= flip
+                guard let error = failure([corrupted], [form.coding], limits: tight) else { continue }
                 try #require(error.kind == .decoding || error.kind == .tooLarge, "byte \(index), flip \(flip)")
                 try #require(!error.message.isEmpty)
             }
@@ -149,10 +149,10 @@ import Testing
         let bytes = sample(400)
         let encoded = form.encode(bytes)
         for index in encoded.indices {
-            var harmed = encoded
-            harmed[index] ^= 0x10
+            var corrupted = encoded
+            corrupted[index] ^= 0x10
             // Bytes that do not affect the content, such as gzip's time, can change undetected.
-            let decoded = try? decode([harmed], [form.coding])
+            let decoded = try? decode([corrupted], [form.coding])
             try #require(decoded == nil || decoded == bytes, "byte \(index)")
         }
     }

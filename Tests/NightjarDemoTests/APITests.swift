@@ -24,10 +24,10 @@ import Testing
 
     @Test(arguments: ["page=0", "page=x", "page=99999999999999999999", "per_page=101", "sort=color", "published=maybe"])
     func refusesAQueryItCannotRead(query: String) throws {
-        let answer = try demo.curl("/v1/articles?\(query)")
-        #expect(answer.status == 400)
-        #expect(answer["Content-Type"] == "application/problem+json")
-        let errors = try answer.json["errors"] as? [[String: Any]]
+        let response = try demo.curl("/v1/articles?\(query)")
+        #expect(response.status == 400)
+        #expect(response["Content-Type"] == "application/problem+json")
+        let errors = try response.json["errors"] as? [[String: Any]]
         #expect(errors?.first?["parameter"] as? String == query.prefix { $0 != "=" }.description)
     }
 
@@ -94,20 +94,20 @@ import Testing
     }
 
     @Test func tellsEachFieldThatIsWrong() throws {
-        let answer = try demo.send(
+        let response = try demo.send(
             "POST", "/v1/articles", json: #"{"title":" ","author_id":99,"tags":["a",1],"published":1,"a/b":0}"#)
-        #expect(answer.status == 422)
-        #expect(answer["Content-Type"] == "application/problem+json")
-        #expect(try answer.json["status"] as? Int == 422)
-        let errors = try #require(try answer.json["errors"] as? [[String: String]])
+        #expect(response.status == 422)
+        #expect(response["Content-Type"] == "application/problem+json")
+        #expect(try response.json["status"] as? Int == 422)
+        let errors = try #require(try response.json["errors"] as? [[String: String]])
         #expect(errors.map { $0["pointer"] } == ["/a~1b", "/title", "/body", "/author_id", "/tags/1", "/published"])
         #expect(errors[3]["detail"] == "there is no user 99")
     }
 
     @Test func aRequiredFieldCannotBeCleared() throws {
-        let answer = try demo.send("PATCH", "/v1/articles/1", json: #"{"title":null}"#)
-        #expect(answer.status == 422)
-        #expect(answer.text.contains(#"{"pointer":"/title","detail":"is required"}"#))
+        let response = try demo.send("PATCH", "/v1/articles/1", json: #"{"title":null}"#)
+        #expect(response.status == 422)
+        #expect(response.text.contains(#"{"pointer":"/title","detail":"is required"}"#))
     }
 
     @Test func commentsBelongToAnArticle() throws {
@@ -148,10 +148,10 @@ import Testing
         (String(repeating: "{\"a\":", count: 100), "nested deeper"),
     ])
     func refusesWhatIsNotJSON(body: String, reason: String) throws {
-        let answer = try demo.send("POST", "/v1/users", json: body)
-        #expect(answer.status == 400)
-        #expect(answer["Content-Type"] == "application/problem+json")
-        #expect(try (answer.json["detail"] as? String)?.contains(reason) == true, "\(answer.text)")
+        let response = try demo.send("POST", "/v1/users", json: body)
+        #expect(response.status == 400)
+        #expect(response["Content-Type"] == "application/problem+json")
+        #expect(try (response.json["detail"] as? String)?.contains(reason) == true, "\(response.text)")
     }
 
     @Test func refusesOtherContentTypes() throws {
@@ -168,9 +168,9 @@ import Testing
         "/v1/articles/0", "/v1/articles/-1", "/v1/articles/abc", "/v1/articles/1/", "/nothing", "/v1//users",
     ])
     func thereIsNothing(path: String) throws {
-        let answer = try demo.curl(path)
-        #expect(answer.status == 404)
-        #expect(answer["Content-Type"] == "application/problem+json")
+        let response = try demo.curl(path)
+        #expect(response.status == 404)
+        #expect(response["Content-Type"] == "application/problem+json")
     }
 
     @Test func tellsWhichMethodsAreServed() throws {

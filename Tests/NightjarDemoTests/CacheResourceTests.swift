@@ -9,7 +9,7 @@ import Testing
 
     init() throws { demo = try Demo() }
 
-    private func get(_ target: String, _ fields: String...) throws -> CurlAnswer {
+    private func get(_ target: String, _ fields: String...) throws -> CurlResponse {
         try demo.curl("/cache/\(target)", fields.flatMap { ["-H", $0] })
     }
 
@@ -29,11 +29,11 @@ import Testing
     }
 
     @Test func sendsNothingThatIsNotAskedFor() throws {
-        let answer = try get("a")
-        #expect(answer.status == 200)
-        #expect(answer.text == #"{"name":"a","version":1,"seed":0}"#)
+        let response = try get("a")
+        #expect(response.status == 200)
+        #expect(response.text == #"{"name":"a","version":1,"seed":0}"#)
         #expect(
-            Set(answer.headers.map { $0.name.lowercased() }) == [
+            Set(response.headers.map { $0.name.lowercased() }) == [
                 "content-type", "content-length", "date", "accept-ranges", "demo-read",
             ])
     }
@@ -48,8 +48,8 @@ import Testing
 
     @Test func expiresSoManySecondsAfterTheDateThatItSends() throws {
         for target in ["a?expires=90", "a?expires=90&date=-3600"] {
-            let answer = try get(target)
-            #expect(abs(try date(answer["Expires"]).timeIntervalSince(date(answer["Date"])) - 90) <= 1)
+            let response = try get(target)
+            #expect(abs(try date(response["Expires"]).timeIntervalSince(date(response["Date"])) - 90) <= 1)
         }
         #expect(try date(get("a?expires=-90")["Expires"]) < Date())
         #expect(try get("a?expires=garbage")["Expires"] == "0")
@@ -66,9 +66,9 @@ import Testing
     }
 
     @Test func sendsOtherFieldsAsTheyStand() throws {
-        let answer = try get("a?field=Pragma:no-cache&field=X-One:%20a:b")
-        #expect(answer["Pragma"] == "no-cache")
-        #expect(answer["X-One"] == "a:b")
+        let response = try get("a?field=Pragma:no-cache&field=X-One:%20a:b")
+        #expect(response["Pragma"] == "no-cache")
+        #expect(response["X-One"] == "a:b")
     }
 
     @Test func aBodySaysTheVariantThatItIs() throws {
@@ -134,9 +134,9 @@ import Testing
 
     @Test(arguments: [0, 1, 14, 15, 16, 40, 65_521, 200_000, 3 << 20])
     func aBodyOfAnyLengthEndsInItsChecksum(length: Int) throws {
-        let answer = try get("a?length=\(length)")
-        #expect(answer.body.count == length)
-        #expect(DemoContent.isIntact(answer.body) == (length >= 15))
+        let response = try get("a?length=\(length)")
+        #expect(response.body.count == length)
+        #expect(DemoContent.isIntact(response.body) == (length >= 15))
     }
 
     @Test func bodiesThatAreMixedShow() throws {
@@ -205,9 +205,9 @@ import Testing
 
     @Test func answersWithTheStatusThatIsAskedFor() throws {
         for status in [200, 203, 204, 299, 404, 410, 500] {
-            let answer = try get("a?etag=strong&status=\(status)&control=max-age=60")
-            #expect(answer.status == status)
-            #expect(answer["Cache-Control"] == "max-age=60")
+            let response = try get("a?etag=strong&status=\(status)&control=max-age=60")
+            #expect(response.status == status)
+            #expect(response["Cache-Control"] == "max-age=60")
         }
         let tag = try get("a?etag=strong")["ETag"] ?? ""
         #expect(try get("a?etag=strong&status=404", "If-None-Match: \(tag)").status == 404)
@@ -248,10 +248,10 @@ import Testing
 
     @Test(arguments: ["301", "302", "303", "307", "308"])
     func redirectsThatMayBeStored(status: String) throws {
-        let answer = try get("a/redirect?status=\(status)&control=max-age=60&to=/cache/b%3Fx")
-        #expect(String(answer.status) == status)
-        #expect(answer["Cache-Control"] == "max-age=60")
-        #expect(answer["Location"] == "/cache/b?x")
+        let response = try get("a/redirect?status=\(status)&control=max-age=60&to=/cache/b%3Fx")
+        #expect(String(response.status) == status)
+        #expect(response["Cache-Control"] == "max-age=60")
+        #expect(response["Location"] == "/cache/b?x")
         #expect(try get("a%20b/redirect")["Location"] == "/cache/a%20b")
     }
 
@@ -279,9 +279,9 @@ import Testing
         "control=1&control=2&control=3&control=4&control=5&control=6&control=7&control=8&control=9",
     ])
     func refusesWhatItCannotDo(query: String) throws {
-        let answer = try get("a?\(query)")
-        #expect(answer.status == 400)
-        #expect(answer["Content-Type"] == "application/problem+json")
+        let response = try get("a?\(query)")
+        #expect(response.status == 400)
+        #expect(response["Content-Type"] == "application/problem+json")
     }
 
     @Test func refusesWhatIsTooLong() throws {

@@ -9,7 +9,7 @@ import Testing
 
     init() throws { demo = try Demo() }
 
-    private func get(_ path: String, _ fields: String...) throws -> CurlAnswer {
+    private func get(_ path: String, _ fields: String...) throws -> CurlResponse {
         try demo.curl(path, fields.flatMap { ["-H", $0] })
     }
 
@@ -91,11 +91,11 @@ import Testing
         let login = try demo.form("/v1/auth/login", ["email": "ada@example.org", "password": "moonlight"])
         let bearer = "Authorization: Bearer \(try login.json["access_token"] as? String ?? "")"
         for path in ["/v1/me", "/v1/private/articles"] {
-            let answer = try get(path, bearer)
-            #expect(answer["Cache-Control"] == "private, no-cache")
-            #expect(answer["Vary"] == "Authorization")
-            #expect(try get(path, bearer, "If-None-Match: \(answer["ETag"] ?? "")").status == 304)
-            #expect(try get(path, "If-None-Match: \(answer["ETag"] ?? "")").status == 401)
+            let response = try get(path, bearer)
+            #expect(response["Cache-Control"] == "private, no-cache")
+            #expect(response["Vary"] == "Authorization")
+            #expect(try get(path, bearer, "If-None-Match: \(response["ETag"] ?? "")").status == 304)
+            #expect(try get(path, "If-None-Match: \(response["ETag"] ?? "")").status == 401)
         }
     }
 
@@ -105,9 +105,9 @@ import Testing
     private static let picture = (0..<1000).map { UInt8($0 % 251) }
 
     private func upload(_ bytes: [UInt8]) throws {
-        let answer = try demo.curl(
+        let response = try demo.curl(
             "/v1/users/1/avatar", ["-X", "PUT", "-F", "avatar=@-;type=image/png"], input: .init(bytes))
-        #expect((200...201).contains(answer.status))
+        #expect((200...201).contains(response.status))
     }
 
     @Test func aPictureIsServedInParts() throws {
@@ -118,19 +118,19 @@ import Testing
         #expect(whole.body == Self.picture)
         #expect(whole["Accept-Ranges"] == "bytes")
         for (range, part) in [("0-9", 0..<10), ("990-", 990..<1000), ("-5", 995..<1000), ("998-2000", 998..<1000)] {
-            let answer = try get(path, "Range: bytes=\(range)")
-            #expect(answer.status == 206)
-            #expect(answer.body == Array(Self.picture[part]))
-            #expect(answer["Content-Range"] == "bytes \(part.lowerBound)-\(part.upperBound - 1)/1000")
-            #expect(answer["ETag"] == tag)
+            let response = try get(path, "Range: bytes=\(range)")
+            #expect(response.status == 206)
+            #expect(response.body == Array(Self.picture[part]))
+            #expect(response["Content-Range"] == "bytes \(part.lowerBound)-\(part.upperBound - 1)/1000")
+            #expect(response["ETag"] == tag)
         }
         for range in ["bytes=9-0", "bytes=a-b", "bytes=-", "bytes=0-1,5-6", "lines=0-1", "bytes=--1"] {
             #expect(try get(path, "Range: \(range)").status == 200)
         }
         for range in ["bytes=1000-", "bytes=-0", "bytes=99999999999999999999-"] {
-            let answer = try get(path, "Range: \(range)")
-            #expect(answer.status == 416)
-            #expect(answer["Content-Range"] == "bytes */1000")
+            let response = try get(path, "Range: \(range)")
+            #expect(response.status == 416)
+            #expect(response["Content-Range"] == "bytes */1000")
         }
         #expect(try get(path, "Range: bytes=0-99999999999999999999").body == Self.picture)
         // HEAD ignores Range (section 14.2).
@@ -180,12 +180,12 @@ import Testing
 
     @Test func theOldestPathsAreForgotten() throws {
         let client = try demo.connect()
-        for number in 0...DemoStatistics.pathsKept {
+        for number in 0...DemoStatistics.maximumPaths {
             try client.send(.init("GET /n/\(number) HTTP/1.1\r\nHost: x\r\n\r\n".utf8))
             _ = try client.receive(through: "}")
         }
         let paths = demo.server.statistics.paths
-        #expect(paths.count == DemoStatistics.pathsKept)
+        #expect(paths.count == DemoStatistics.maximumPaths)
         #expect(paths["/n/0"] == nil)
     }
 }

@@ -24,10 +24,10 @@ import Testing
             GET /close HTTP/1.1\r\nHost: x\r\n\r\n\
             GET /echo HTTP/1.1\r\nHost: x\r\n\r\n
             """)
-        let answers = Bytes(try client.receiveToEnd()).text
-        #expect(answers.hasPrefix("HTTP/1.1 204 No Content\r\n"))
-        #expect(answers.contains(#""request_on_connection":2}"#))
-        #expect(answers.hasSuffix(#"{"connection":1}"#))
+        let responses = Bytes(try client.receiveToEnd()).text
+        #expect(responses.hasPrefix("HTTP/1.1 204 No Content\r\n"))
+        #expect(responses.contains(#""request_on_connection":2}"#))
+        #expect(responses.hasSuffix(#"{"connection":1}"#))
         #expect(demo.server.statistics.requestCount == 3)
         #expect(demo.server.statistics.connectionsOpened == 1)
     }
@@ -41,10 +41,10 @@ import Testing
     @Test func speaksHTTP10() throws {
         let client = try demo.connect()
         try client.send("GET /stream/3 HTTP/1.0\r\n\r\n")
-        let answer = try client.receiveToEnd()
-        #expect(Bytes(answer).text.hasPrefix("HTTP/1.0 200 OK\r\n"))
-        #expect(!Bytes(answer).text.lowercased().contains("transfer-encoding"))
-        #expect(answer.suffix(3).elementsEqual((0..<3).map(DemoContent.byte(at:))))
+        let response = try client.receiveToEnd()
+        #expect(Bytes(response).text.hasPrefix("HTTP/1.0 200 OK\r\n"))
+        #expect(!Bytes(response).text.lowercased().contains("transfer-encoding"))
+        #expect(response.suffix(3).elementsEqual((0..<3).map(DemoContent.byte(at:))))
         let kept = try demo.connect()
         try kept.send("GET /status/204 HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
         #expect(Bytes(try kept.receive(through: "\r\n\r\n")).text.contains("Connection: keep-alive\r\n"))
@@ -89,9 +89,9 @@ import Testing
     @Test func refusesABodyBeforeItComes() throws {
         let client = try demo.connect()
         try client.send("PUT /nothing HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n")
-        let answer = Bytes(try client.receiveToEnd()).text
-        #expect(answer.hasPrefix("HTTP/1.1 404 Not Found\r\n"))
-        #expect(answer.contains("Connection: close\r\n"))
+        let response = Bytes(try client.receiveToEnd()).text
+        #expect(response.hasPrefix("HTTP/1.1 404 Not Found\r\n"))
+        #expect(response.contains("Connection: close\r\n"))
     }
 
     @Test(arguments: ["Content-Length: 1048577", "Transfer-Encoding: chunked"])
@@ -102,10 +102,10 @@ import Testing
         // The response arrives although the client did not read while it was sending.
         try client.send(framing.hasPrefix("C") ? body : "100001\r\n" + body)
         client.shutdownOutput()
-        let answer = Bytes(try client.receiveToEnd()).text
-        #expect(answer.hasPrefix("HTTP/1.1 413 Payload Too Large\r\n"))
-        #expect(answer.contains("Content-Type: application/problem+json\r\n"))
-        #expect(answer.contains("Connection: close\r\n"))
+        let response = Bytes(try client.receiveToEnd()).text
+        #expect(response.hasPrefix("HTTP/1.1 413 Payload Too Large\r\n"))
+        #expect(response.contains("Content-Type: application/problem+json\r\n"))
+        #expect(response.contains("Connection: close\r\n"))
     }
 
     @Test func aSmallUnwantedBodyDoesNotCostTheConnection() throws {
@@ -125,9 +125,9 @@ import Testing
         try client.send("POST /nothing HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
         let chunk = "8000\r\n" + Bytes([UInt8](repeating: 0x20, count: 0x8000)) + "\r\n"
         for _ in 0..<3 { try client.send(chunk) }
-        let answer = Bytes(try client.receiveToEnd()).text
-        #expect(answer.hasPrefix("HTTP/1.1 404 Not Found\r\n"))
-        #expect(answer.contains("Connection: close\r\n"))
+        let response = Bytes(try client.receiveToEnd()).text
+        #expect(response.hasPrefix("HTTP/1.1 404 Not Found\r\n"))
+        #expect(response.contains("Connection: close\r\n"))
     }
 
     @Test func aClientThatLeavesEndsItsExchange() throws {

@@ -8,18 +8,18 @@ import Testing
     init() throws { demo = try Demo() }
 
     @Test func setsACookieWithItsAttributes() throws {
-        let answer = try demo.curl(
+        let response = try demo.curl(
             "/cookies/set?name=sid&value=a%20b&path=/cookies&domain=127.0.0.1&max_age=60&same_site=Lax&secure&http_only=true"
         )
         #expect(
-            answer["Set-Cookie"]
+            response["Set-Cookie"]
                 == "sid=a b; Path=/cookies; Domain=127.0.0.1; Max-Age=60; SameSite=Lax; Secure; HttpOnly")
         #expect(try demo.curl("/cookies/set?name=a&secure=false")["Set-Cookie"] == "a=")
     }
 
     @Test func setsLinesAsTheyStand() throws {
-        let answer = try demo.curl("/cookies/set?raw=a=1;%20Path&raw==;;x&raw=b")
-        #expect(answer.headers.filter { $0.name == "Set-Cookie" }.map(\.value) == ["a=1; Path", "=;;x", "b"])
+        let response = try demo.curl("/cookies/set?raw=a=1;%20Path&raw==;;x&raw=b")
+        #expect(response.headers.filter { $0.name == "Set-Cookie" }.map(\.value) == ["a=1; Path", "=;;x", "b"])
     }
 
     @Test func refusesWhatIsNoCookie() throws {

@@ -29,7 +29,8 @@ import Testing
 
     // MARK: Digest
 
-    private func digest(_ query: String, password: String = "secret", _ arguments: [String] = []) throws -> CurlAnswer {
+    private func digest(_ query: String, password: String = "secret", _ arguments: [String] = []) throws -> CurlResponse
+    {
         try demo.last("/v1/digest\(query)", ["--digest", "-u", "demo:\(password)"] + arguments)
     }
 
@@ -39,18 +40,18 @@ import Testing
         ("?algorithm=both", "SHA-256"),
     ])
     func curlKnowsThePassword(query: String, algorithm: String) throws {
-        let answer = try digest(query)
-        #expect(answer.status == 200, "\(answer.text)")
-        #expect(try answer.json["algorithm"] as? String == algorithm)
-        #expect(answer["Authentication-Info"]?.contains("rspauth=") == true)
-        #expect(answer["Authentication-Info"]?.contains("nextnonce=") == false)
+        let reply = try digest(query)
+        #expect(reply.status == 200, "\(reply.text)")
+        #expect(try reply.json["algorithm"] as? String == algorithm)
+        #expect(reply["Authentication-Info"]?.contains("rspauth=") == true)
+        #expect(reply["Authentication-Info"]?.contains("nextnonce=") == false)
         #expect(try digest(query, password: "other").status == 401)
     }
 
     @Test func aPostIsChallengedBeforeItsBodyCounts() throws {
-        let answer = try digest("?next=1", ["-d", "abcd"])
-        #expect(try answer.json["body_bytes"] as? Int == 4)
-        #expect(answer["Authentication-Info"]?.contains("nextnonce=") == true)
+        let reply = try digest("?next=1", ["-d", "abcd"])
+        #expect(try reply.json["body_bytes"] as? Int == 4)
+        #expect(reply["Authentication-Info"]?.contains("nextnonce=") == true)
         #expect(demo.server.statistics.requests["POST /v1/digest"] == 2)
     }
 
@@ -68,13 +69,13 @@ import Testing
 
     private func secret() throws -> String { try hash("demo:demo:secret") }
 
-    private func nonce(of answer: CurlAnswer, in field: String = "WWW-Authenticate") throws -> String {
-        let value = try #require(answer[field])
+    private func nonce(of reply: CurlResponse, in field: String = "WWW-Authenticate") throws -> String {
+        let value = try #require(reply[field])
         return try String(#require(value.firstMatch(of: /[ ](?:next)?nonce="([^"]+)"/)).1)
     }
 
     /// Sends the request of a client that uses this nonce and count.
-    private func send(_ nonce: String, count: Int, _ query: String, uri: String? = nil) throws -> CurlAnswer {
+    private func send(_ nonce: String, count: Int, _ query: String, uri: String? = nil) throws -> CurlResponse {
         let uri = uri ?? "/v1/digest\(query)"
         let nc = String(repeating: "0", count: 7) + String(count, radix: 16)
         let response = try hash("\(secret()):\(nonce):\(nc):cn:auth:\(hash("GET:\(uri)"))")
@@ -87,10 +88,10 @@ import Testing
 
     @Test func theServerProvesItselfToo() throws {
         let nonce = try nonce(of: demo.curl("/v1/digest"))
-        let answer = try send(nonce, count: 1, "")
+        let reply = try send(nonce, count: 1, "")
         let proof = try hash("\(secret()):\(nonce):00000001:cn:auth:\(hash(":/v1/digest"))")
         #expect(
-            answer["Authentication-Info"] == #"qop=auth, rspauth="\#(proof)", cnonce="cn", nc=00000001"#)
+            reply["Authentication-Info"] == #"qop=auth, rspauth="\#(proof)", cnonce="cn", nc=00000001"#)
     }
 
     @Test func aNonceCountComesOnce() throws {
@@ -106,13 +107,13 @@ import Testing
     @Test func aNonceGoesStale() throws {
         let query = "?uses=2&next=1"
         let first = try nonce(of: demo.curl("/v1/digest\(query)"))
-        let answer = try send(first, count: 1, query)
+        let reply = try send(first, count: 1, query)
         #expect(try send(first, count: 2, query).status == 200)
         let refused = try send(first, count: 3, query)
         #expect(refused.status == 401)
         #expect(refused["WWW-Authenticate"]?.hasSuffix("stale=true") == true)
         #expect(try send(nonce(of: refused), count: 1, query).status == 200)
-        #expect(try send(nonce(of: answer, in: "Authentication-Info"), count: 1, query).status == 200)
+        #expect(try send(nonce(of: reply, in: "Authentication-Info"), count: 1, query).status == 200)
         #expect(try send("unknown", count: 1, query)["WWW-Authenticate"]?.hasSuffix("stale=true") == true)
     }
 }

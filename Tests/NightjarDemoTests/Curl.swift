@@ -12,10 +12,10 @@ final class Demo: Sendable {
     deinit { server.stop() }
 
     /// Sends a request with curl, an independent client.
-    func curl(_ path: String, _ arguments: [String] = [], input: Bytes = "") throws -> CurlAnswer {
+    func curl(_ path: String, _ arguments: [String] = [], input: Bytes = "") throws -> CurlResponse {
         let options = ["-s", "-S", "-i", "--max-time", "20", "--noproxy", "*"]
         let result = try run("curl", options + arguments + ["http://127.0.0.1:\(port)\(path)"], input: input)
-        return try CurlAnswer(result)
+        return try CurlResponse(result)
     }
 
     /// The exit status of curl if the response is missing or incomplete, such as 52: the connection closed before the
@@ -26,21 +26,22 @@ final class Demo: Sendable {
     }
 
     /// The last of several responses, if curl follows redirects or answers a challenge.
-    func last(_ path: String, _ arguments: [String]) throws -> CurlAnswer {
+    func last(_ path: String, _ arguments: [String]) throws -> CurlResponse {
         let result = try run(
             "curl",
             ["-s", "-S", "-i", "--max-time", "20", "--noproxy", "*", "--max-redirs", "50"] + arguments + [
                 "http://127.0.0.1:\(port)\(path)"
             ])
-        return try CurlAnswer(result, isLast: true)
+        return try CurlResponse(result, isLast: true)
     }
 
-    func send(_ method: String, _ path: String, json: String, type: String = "application/json") throws -> CurlAnswer {
+    func send(_ method: String, _ path: String, json: String, type: String = "application/json") throws -> CurlResponse
+    {
         try curl(path, ["-X", method, "-H", "Content-Type: \(type)", "--data-binary", "@-"], input: Bytes(json.utf8))
     }
 
     /// Posts a form like an OAuth client.
-    func form(_ path: String, _ fields: [String: String], _ arguments: [String] = []) throws -> CurlAnswer {
+    func form(_ path: String, _ fields: [String: String], _ arguments: [String] = []) throws -> CurlResponse {
         try curl(path, fields.flatMap { ["--data-urlencode", "\($0.key)=\($0.value)"] } + arguments)
     }
 
@@ -48,15 +49,15 @@ final class Demo: Sendable {
     /// Process sometimes reads beyond a buffer, which crashes the tests (swift-corelibs-foundation, pull request 5472).
     ///
     /// - Parameter fields: Header fields, each with its line break.
-    func ask(_ path: String, method: String = "GET", _ fields: String = "") throws -> CurlAnswer {
+    func ask(_ path: String, method: String = "GET", _ fields: String = "") throws -> CurlResponse {
         let client = try connect()
         defer { client.close() }
         let head = "\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nConnection: close\r\n\(fields)\r\n"
         try client.send(Bytes(head.utf8))
-        return try CurlAnswer(client.receiveToEnd())
+        return try CurlResponse(client.receiveToEnd())
     }
 
-    func control(_ json: String) throws -> CurlAnswer { try send("POST", "/__control", json: json) }
+    func control(_ json: String) throws -> CurlResponse { try send("POST", "/__control", json: json) }
 
     /// Sends a request through a plain socket, for a client that disconnects before the response.
     func begin(_ method: String, _ path: String, type: String, body: String, _ fields: String = "") throws
@@ -75,7 +76,7 @@ final class Demo: Sendable {
 }
 
 /// The output of `curl -i` or of a socket: any interim heads, then the final head and the body.
-struct CurlAnswer {
+struct CurlResponse {
     let status: Int
     let interim: [Int]
     let headers: [(name: String, value: String)]

@@ -83,8 +83,8 @@ import Testing
             let names = parameters.filter { $0["in"] as? String == "query" }.compactMap { $0["name"] as? String }
             // Parameters that all styles have are tested with one style.
             for name in operation.path.hasSuffix("/cursor") ? names : Array(names.prefix(1)) {
-                let answer = try demo.ask("\(operation.path.replacing("{set}", with: "a"))?\(name)=~")
-                let errors = try answer.json["errors"] as? [[String: Any]]
+                let response = try demo.ask("\(operation.path.replacing("{set}", with: "a"))?\(name)=~")
+                let errors = try response.json["errors"] as? [[String: Any]]
                 #expect(errors?.first?["parameter"] as? String == name, "\(operation.path)")
             }
         }

@@ -14,9 +14,9 @@ import Testing
     @Test(arguments: [("gzip", ["gzip", "-dc"]), ("br", ["brotli", "-dc"]), ("zstd", ["zstd", "-qdc"])])
     func toolsDecodeIt(coding: String, tool: [String]) throws {
         for count in [0, 1, 100_000] {
-            let answer = try demo.curl("/encoded/\(coding)?bytes=\(count)")
-            #expect(answer["Content-Encoding"] == coding)
-            let decoded = try run(tool[0], Array(tool[1...]), input: Bytes(answer.body))
+            let response = try demo.curl("/encoded/\(coding)?bytes=\(count)")
+            #expect(response["Content-Encoding"] == coding)
+            let decoded = try run(tool[0], Array(tool[1...]), input: Bytes(response.body))
             #expect(decoded.status == 0)
             #expect(decoded.output == content(count))
         }
@@ -24,17 +24,17 @@ import Testing
 
     @Test(arguments: [("deflate", 15), ("deflate-raw", -15)])
     func pythonDecodesDeflate(name: String, windowBits: Int) throws {
-        let answer = try demo.curl("/encoded/\(name)?bytes=5000")
-        #expect(answer["Content-Encoding"] == "deflate")
+        let response = try demo.curl("/encoded/\(name)?bytes=5000")
+        #expect(response["Content-Encoding"] == "deflate")
         let program =
             "import sys, zlib; sys.stdout.buffer.write(zlib.decompress(sys.stdin.buffer.read(), \(windowBits)))"
-        #expect(try run("python3", ["-c", program], input: Bytes(answer.body)).output == content(5000))
+        #expect(try run("python3", ["-c", program], input: Bytes(response.body)).output == content(5000))
     }
 
     @Test func stacksThem() throws {
-        let answer = try demo.curl("/encoded/gzip+br?bytes=5000")
-        #expect(answer["Content-Encoding"] == "gzip, br")
-        let inner = try run("brotli", ["-dc"], input: Bytes(answer.body)).output
+        let response = try demo.curl("/encoded/gzip+br?bytes=5000")
+        #expect(response["Content-Encoding"] == "gzip, br")
+        let inner = try run("brotli", ["-dc"], input: Bytes(response.body)).output
         #expect(try run("gzip", ["-dc"], input: Bytes(inner)).output == content(5000))
     }
 
@@ -50,12 +50,12 @@ import Testing
     }
 
     @Test(arguments: ["broken", "truncated"])
-    func toolsRefuseWhatIsHarmed(harm: String) throws {
+    func toolsRefuseWhatIsHarmed(corrupt: String) throws {
         for (coding, tool) in [("gzip", "gzip"), ("br", "brotli"), ("zstd", "zstd")] {
-            let answer = try demo.curl("/encoded/\(harm)?coding=\(coding)&bytes=20000")
-            #expect(answer["Content-Encoding"] == coding)
-            #expect(answer["Content-Length"] == String(answer.body.count))
-            #expect(try run(tool, ["-dc"], input: Bytes(answer.body)).status != 0, "\(coding)")
+            let response = try demo.curl("/encoded/\(corrupt)?coding=\(coding)&bytes=20000")
+            #expect(response["Content-Encoding"] == coding)
+            #expect(response["Content-Length"] == String(response.body.count))
+            #expect(try run(tool, ["-dc"], input: Bytes(response.body)).status != 0, "\(coding)")
         }
     }
 
@@ -77,8 +77,8 @@ import Testing
         let json = try demo.curl("/decoded", encoded, input: Bytes(gzip)).json
         #expect(json["body"] as? String == text)
         #expect(json["encoded_bytes"] as? Int == gzip.count)
-        for harmed in [Array(gzip.dropLast()), gzip + [0], Array(text.utf8)] {
-            #expect(try demo.curl("/decoded", encoded, input: Bytes(harmed)).status == 400)
+        for corrupted in [Array(gzip.dropLast()), gzip + [0], Array(text.utf8)] {
+            #expect(try demo.curl("/decoded", encoded, input: Bytes(corrupted)).status == 400)
         }
         #expect(try demo.curl("/decoded", ["-d", "plain"]).json["body"] as? String == "plain")
         let unknown = try demo.curl("/decoded", ["-H", "Content-Encoding: br", "-d", "x"])
@@ -88,9 +88,9 @@ import Testing
 
     @Test(arguments: [0, 1, 1 << 20, (3 << 20) + 5])
     func aBombIsGzip(count: Int) throws {
-        let answer = try demo.curl("/encoded/bomb?bytes=\(count)")
-        #expect(answer["Content-Encoding"] == "gzip")
-        let decoded = try run("gzip", ["-dc"], input: Bytes(answer.body))
+        let response = try demo.curl("/encoded/bomb?bytes=\(count)")
+        #expect(response["Content-Encoding"] == "gzip")
+        let decoded = try run("gzip", ["-dc"], input: Bytes(response.body))
         #expect(decoded.status == 0, "\(decoded.errors)")
         #expect(decoded.output.count == count)
         #expect(decoded.output.allSatisfy { $0 == 0 })

@@ -11,10 +11,10 @@ import Testing
     private let expecting = ["-H", "Expect: 100-continue", "--expect100-timeout", "5", "-d", "hello"]
 
     @Test func invites() throws {
-        let answer = try demo.curl("/expect", expecting)
-        #expect(answer.interim == [100])
-        #expect(try answer.json["expected"] as? Bool == true)
-        #expect(try answer.json["bytes"] as? Int == 5)
+        let response = try demo.curl("/expect", expecting)
+        #expect(response.interim == [100])
+        #expect(try response.json["expected"] as? Bool == true)
+        #expect(try response.json["bytes"] as? Int == 5)
         let plain = try demo.curl("/expect", ["-d", "hello"])
         #expect(plain.interim == [])
         #expect(try plain.json["expected"] as? Bool == false)
@@ -31,16 +31,16 @@ import Testing
         try client.send(
             "POST /expect?delay=0.2 HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi"
         )
-        let answer = Bytes(try client.receiveToEnd()).text
-        #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\n"))
-        #expect(!answer.contains("100 Continue"))
+        let response = Bytes(try client.receiveToEnd()).text
+        #expect(response.hasPrefix("HTTP/1.1 200 OK\r\n"))
+        #expect(!response.contains("100 Continue"))
     }
 
     @Test func ignoresIt() throws {
-        let answer = try demo.curl(
+        let response = try demo.curl(
             "/expect?answer=ignore", ["-H", "Expect: 100-continue", "--expect100-timeout", "0.1", "-d", "hello"])
-        #expect(answer.interim == [])
-        #expect(try answer.json["bytes"] as? Int == 5)
+        #expect(response.interim == [])
+        #expect(try response.json["bytes"] as? Int == 5)
     }
 
     @Test(arguments: [200, 401, 413, 417, 500])
@@ -55,8 +55,8 @@ import Testing
     }
 
     @Test func curlRepeatsWithoutTheExpectation() throws {
-        let answer = try demo.curl("/expect?answer=417", expecting)
-        #expect(answer.status == 417)
+        let response = try demo.curl("/expect?answer=417", expecting)
+        #expect(response.status == 417)
         #expect(try demo.curl("/expect?answer=maybe", expecting).status == 400)
     }
 

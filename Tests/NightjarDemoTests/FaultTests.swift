@@ -93,7 +93,7 @@ import Testing
         _ = try demo.curl("/status/204")
         let perSecond = try #require(try demo.curl("/__stats").json["per_second"] as? [Int])
         #expect(perSecond.reduce(0, +) == 3)
-        #expect((1...DemoStatistics.secondsKept).contains(perSecond.count))
+        #expect((1...DemoStatistics.retentionSeconds).contains(perSecond.count))
     }
 
     @Test func theCountersAreBounded() throws {

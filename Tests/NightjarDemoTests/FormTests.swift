@@ -53,7 +53,7 @@ import Testing
         #expect(parts[2]["filename"] as? String == "empty")
     }
 
-    private func multipart(_ body: String, boundary: String = "b") throws -> CurlAnswer {
+    private func multipart(_ body: String, boundary: String = "b") throws -> CurlResponse {
         try demo.curl(
             "/form", ["-H", "Content-Type: multipart/form-data; boundary=\(boundary)", "--data-binary", "@-"],
             input: Bytes(body.utf8))
@@ -61,9 +61,9 @@ import Testing
 
     @Test func readsWhatLooksLikeADelimiter() throws {
         let content = "\r\n--\r\n--a\r\n-\r\r\n\r\n--"
-        let answer = try multipart(
+        let response = try multipart(
             "preamble\r\n--b\r\ncontent-disposition: form-data; name=x\r\n\r\n\(content)\r\n--b--\r\nepilogue")
-        let parts = try #require(try answer.json["parts"] as? [[String: Any]])
+        let parts = try #require(try response.json["parts"] as? [[String: Any]])
         #expect(parts.count == 1)
         #expect(parts[0]["preview"] as? String == content)
     }
@@ -103,9 +103,9 @@ import Testing
             try client.send(Bytes([byte]))
             usleep(200)
         }
-        let answer = Bytes(try client.receiveToEnd()).text
-        #expect(answer.contains(#""name":"x","filename":null,"content_type":null,"bytes":4,"#))
-        #expect(answer.contains(#""name":"y","filename":null,"content_type":null,"bytes":0,"#))
+        let response = Bytes(try client.receiveToEnd()).text
+        #expect(response.contains(#""name":"x","filename":null,"content_type":null,"bytes":4,"#))
+        #expect(response.contains(#""name":"y","filename":null,"content_type":null,"bytes":0,"#))
     }
 
     // MARK: Avatars

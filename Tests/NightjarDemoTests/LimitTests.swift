@@ -8,7 +8,7 @@ import Testing
 
     init() throws { demo = try Demo() }
 
-    private func get(_ query: String) throws -> CurlAnswer { try demo.curl("/v1/limited?\(query)") }
+    private func get(_ query: String) throws -> CurlResponse { try demo.curl("/v1/limited?\(query)") }
 
     @Test func takesSoManyInAWindow() throws {
         let statuses = try (0..<3).map { _ in try get("limit=2&per=60&group=a").status }

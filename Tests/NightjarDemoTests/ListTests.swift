@@ -130,7 +130,7 @@ import Testing
 
     @Test(arguments: ["cursor", "after", "link", "next", "token"], ["insert", "delete", "both", "both&order=newest"])
     func eachSurvivorIsGivenOnce(style: String, changes: String) throws {
-        let given = try walk("/v1/lists/a/\(style)?count=300&limit=7&changes=\(changes)", style)
+        let given = try traversal("/v1/lists/a/\(style)?count=300&limit=7&changes=\(changes)", style)
         let survivors = try survivors("a")
         #expect(Set(given).count == given.count)
         #expect(Set(given).isSuperset(of: survivors.ids))
@@ -152,9 +152,9 @@ import Testing
 
     @Test func theSameSetChangesInTheSameWay() throws {
         let path = "/v1/lists/a/link?count=100&limit=5&changes=both"
-        let first = try walk(path, "link")
+        let first = try traversal(path, "link")
         #expect(try demo.ask("/v1/lists/a", method: "DELETE").status == 204)
-        #expect(try walk(path, "link") == first)
+        #expect(try traversal(path, "link") == first)
     }
 
     @Test func aMillionItemsAreServed() throws {
@@ -206,11 +206,11 @@ import Testing
     @Test(arguments: ["cursor", "after", "link", "next", "token", "page", "offset"])
     func aPageFailsAsOftenAsAsked(style: String) throws {
         let faults = "fail=2&times=2&status=502&retry_after=1&rate=3&delay=1"
-        var answers: [CurlAnswer] = []
-        _ = try walk("/v1/lists/a/\(style)?count=10&limit=3&\(faults)", style) { answers.append($0) }
-        #expect(answers.map(\.status) == [200, 502, 502, 200, 429, 429, 200, 200])
-        #expect(answers[1]["Retry-After"] == "1")
-        #expect(answers[4]["Retry-After"] == "1")
+        var responses: [CurlResponse] = []
+        _ = try traversal("/v1/lists/a/\(style)?count=10&limit=3&\(faults)", style) { responses.append($0) }
+        #expect(responses.map(\.status) == [200, 502, 502, 200, 429, 429, 200, 200])
+        #expect(responses[1]["Retry-After"] == "1")
+        #expect(responses[4]["Retry-After"] == "1")
         let log = try demo.ask("/v1/lists/a").json
         #expect(log["requests"] as? Int == 8)
         let pages = try #require(log["log"] as? [[String: Any]])
@@ -252,9 +252,9 @@ import Testing
         "rate=1,", "times=-1", "status=200", "drop=2", "page=99999999999999999999",
     ])
     func refusesOptionsItCannotRead(query: String) throws {
-        let answer = try demo.ask("/v1/lists/a/page?\(query)")
-        #expect(answer.status == 400)
-        let errors = try answer.json["errors"] as? [[String: Any]]
+        let response = try demo.ask("/v1/lists/a/page?\(query)")
+        #expect(response.status == 400)
+        let errors = try response.json["errors"] as? [[String: Any]]
         #expect(errors?.first?["parameter"] as? String == query.prefix { $0 != "=" }.description)
     }
 }
@@ -265,45 +265,45 @@ extension ListTests {
     /// Requests all pages in a style, and repeats the requests that fail.
     ///
     /// - Returns: the identifiers in the order of arrival.
-    private func walk(_ path: String, _ style: String, _ seen: (CurlAnswer) -> Void = { _ in }) throws -> [Int] {
+    private func traversal(_ path: String, _ style: String, _ seen: (CurlResponse) -> Void = { _ in }) throws -> [Int] {
         var given: [Int] = []
         var next = path
         var page = 1
         var field = ""
         for _ in 0..<1000 {
-            let answer = try demo.ask(next, field)
-            seen(answer)
-            guard answer.status == 200 else { continue }
+            let response = try demo.ask(next, field)
+            seen(response)
+            guard response.status == 200 else { continue }
             page += 1
             let step: [Int]
             switch style {
             case "link":
-                step = try bareIDs(answer)
-                guard let url = target(answer) else { return given + step }
+                step = try bareIDs(response)
+                guard let url = target(response) else { return given + step }
                 next = url
             case "after":
-                step = try ids(answer.json, "data")
-                guard try answer.json["has_more"] as? Bool == true, let last = step.last else { return given + step }
+                step = try ids(response.json, "data")
+                guard try response.json["has_more"] as? Bool == true, let last = step.last else { return given + step }
                 next = "\(path)&starting_after=\(last)"
             case "cursor":
-                step = try ids(answer.json, "results")
-                guard let cursor = try answer.json["next_cursor"] as? String else { return given + step }
+                step = try ids(response.json, "results")
+                guard let cursor = try response.json["next_cursor"] as? String else { return given + step }
                 next = "\(path)&cursor=\(encode(cursor))"
             case "next":
-                step = try ids(answer.json, "value")
-                guard let url = try answer.json["next"] as? String else { return given + step }
+                step = try ids(response.json, "value")
+                guard let url = try response.json["next"] as? String else { return given + step }
                 next = url
             case "token":
-                step = try ids(answer.json, "items")
-                guard let token = answer["X-Next-Token"] else { return given + step }
+                step = try ids(response.json, "items")
+                guard let token = response["X-Next-Token"] else { return given + step }
                 field = "X-Token: \(token)\r\n"
             case "page":
-                step = try ids(answer.json, "results")
-                guard try page <= answer.json["total_pages"] as? Int ?? 0 else { return given + step }
+                step = try ids(response.json, "results")
+                guard try page <= response.json["total_pages"] as? Int ?? 0 else { return given + step }
                 next = "\(path)&page=\(page)"
             default:
-                step = try ids(answer.json, "items")
-                guard try given.count + step.count < answer.json["total"] as? Int ?? 0 else { return given + step }
+                step = try ids(response.json, "items")
+                guard try given.count + step.count < response.json["total"] as? Int ?? 0 else { return given + step }
                 next = "\(path)&offset=\(given.count + step.count)"
             }
             given += step
@@ -324,14 +324,14 @@ extension ListTests {
         return try items.map { try #require($0["id"] as? Int) }
     }
 
-    private func bareIDs(_ answer: CurlAnswer) throws -> [Int] {
-        let items = try JSONSerialization.jsonObject(with: Data(answer.body))
+    private func bareIDs(_ response: CurlResponse) throws -> [Int] {
+        let items = try JSONSerialization.jsonObject(with: Data(response.body))
         return try ids(["items": items], "items")
     }
 
     /// The target of the first value of the Link field, if it is the next page.
-    private func target(_ answer: CurlAnswer) -> String? {
-        guard let link = answer["Link"], link.contains("; rel=\"next\", ") else { return nil }
+    private func target(_ response: CurlResponse) -> String? {
+        guard let link = response["Link"], link.contains("; rel=\"next\", ") else { return nil }
         return String(link.dropFirst().prefix { $0 != ">" })
     }
 

@@ -17,20 +17,20 @@ import Testing
         return try tokens(of: demo.send("POST", "/v1/auth/login", json: body))
     }
 
-    private func tokens(of answer: CurlAnswer) throws -> Login {
-        #expect(answer.status == 200, "\(answer.text)")
+    private func tokens(of response: CurlResponse) throws -> Login {
+        #expect(response.status == 200, "\(response.text)")
         return try Login(
-            access: #require(answer.json["access_token"] as? String),
-            refresh: #require(answer.json["refresh_token"] as? String))
+            access: #require(response.json["access_token"] as? String),
+            refresh: #require(response.json["refresh_token"] as? String))
     }
 
-    private func refresh(_ token: String, _ query: String = "", key: String? = nil) throws -> CurlAnswer {
+    private func refresh(_ token: String, _ query: String = "", key: String? = nil) throws -> CurlResponse {
         try demo.form(
             "/v1/auth/refresh\(query)", ["grant_type": "refresh_token", "refresh_token": token],
             key.map { ["-H", "Idempotency-Key: \($0)"] } ?? [])
     }
 
-    private func me(_ access: String) throws -> CurlAnswer {
+    private func me(_ access: String) throws -> CurlResponse {
         try demo.curl("/v1/me", ["-H", "Authorization: Bearer \(access)"])
     }
 
@@ -39,12 +39,12 @@ import Testing
     // MARK: Logins
 
     @Test func logsInAndOut() throws {
-        let answer = try demo.send(
+        let response = try demo.send(
             "POST", "/v1/auth/login", json: #"{"email":"emi@example.org","password":"moonlight"}"#)
-        #expect(answer["Cache-Control"] == "no-store")
-        #expect(try answer.json["token_type"] as? String == "Bearer")
-        #expect(try answer.json["expires_in"] as? Int == 60)
-        let login = try tokens(of: answer)
+        #expect(response["Cache-Control"] == "no-store")
+        #expect(try response.json["token_type"] as? String == "Bearer")
+        #expect(try response.json["expires_in"] as? Int == 60)
+        let login = try tokens(of: response)
         #expect(try me(login.access).json["handle"] as? String == "emi")
         let out = try demo.curl("/v1/auth/logout", ["-X", "POST", "-H", "Authorization: Bearer \(login.access)"])
         #expect(out.status == 204)
@@ -59,9 +59,9 @@ import Testing
         (#"{"email":"ada@example.org","password":"moonlight","expires_in":-1}"#, 422),
     ])
     func refusesALogin(body: String, status: Int) throws {
-        let answer = try demo.send("POST", "/v1/auth/login", json: body)
-        #expect(answer.status == status)
-        #expect(answer["Content-Type"] == "application/problem+json")
+        let response = try demo.send("POST", "/v1/auth/login", json: body)
+        #expect(response.status == status)
+        #expect(response["Content-Type"] == "application/problem+json")
         #expect(seen.logins == 0)
     }
 
@@ -80,8 +80,8 @@ import Testing
 
     @Test func accessTokensExpire() throws {
         let brief = try logIn(expiresIn: "0.05")
-        let answer = try demo.send("POST", "/v1/auth/refresh", json: #"{"refresh_token":"\#(brief.refresh)"}"#)
-        #expect(try answer.json["expires_in"] as? Double == 0.05)
+        let response = try demo.send("POST", "/v1/auth/refresh", json: #"{"refresh_token":"\#(brief.refresh)"}"#)
+        #expect(try response.json["expires_in"] as? Double == 0.05)
         #expect(try me(logIn(expiresIn: "0").access).status == 401)
         let login = try logIn()
         #expect(try me(login.access).status == 200)
@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test func aReuseRevokesTheFamily() throws {
-        let stranger = try logIn()
+        let unknownName = try logIn()
         let first = try logIn()
         let second = try tokens(of: refresh(first.refresh))
         let reuse = try refresh(first.refresh)
@@ -115,7 +115,7 @@ import Testing
         #expect(try me(second.access).status == 401)
         #expect(try refresh(second.refresh).status == 400)
         #expect(try refresh(first.refresh).status == 400)
-        #expect(try me(stranger.access).status == 200)
+        #expect(try me(unknownName.access).status == 200)
         #expect((seen.refreshes, seen.refreshReuses, seen.revokedFamilies, seen.refused) == (1, 2, 1, 2))
     }
 

@@ -41,11 +41,11 @@ import Testing
         for handle in ["ada", "emi"] {
             let login = try demo.form("/v1/auth/login", ["email": "\(handle)@example.org", "password": "moonlight"])
             let token = try #require(try login.json["access_token"] as? String)
-            let answer = try demo.curl("/me/news", ["-H", "Authorization: Bearer \(token)"])
-            #expect(try answer.json["user"] as? String == handle)
-            #expect(answer["Cache-Control"]?.hasPrefix("private, max-age=60") == true)
-            #expect(answer["Vary"] == "Authorization")
-            tags.insert(answer["ETag"] ?? "")
+            let response = try demo.curl("/me/news", ["-H", "Authorization: Bearer \(token)"])
+            #expect(try response.json["user"] as? String == handle)
+            #expect(response["Cache-Control"]?.hasPrefix("private, max-age=60") == true)
+            #expect(response["Vary"] == "Authorization")
+            tags.insert(response["ETag"] ?? "")
         }
         #expect(tags.count == 2)
     }

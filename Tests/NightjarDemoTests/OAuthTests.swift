@@ -7,18 +7,18 @@ import Testing
 
     init() throws { demo = try Demo() }
 
-    private func token(_ fields: [String: String], _ arguments: [String] = []) throws -> CurlAnswer {
+    private func token(_ fields: [String: String], _ arguments: [String] = []) throws -> CurlResponse {
         try demo.form("/v1/oauth/token", fields, arguments)
     }
 
     private func error(_ fields: [String: String], _ arguments: [String] = []) throws -> String? {
-        let answer = try token(fields, arguments)
-        #expect(answer["Cache-Control"] == "no-store")
-        return try answer.json["error"] as? String
+        let response = try token(fields, arguments)
+        #expect(response["Cache-Control"] == "no-store")
+        return try response.json["error"] as? String
     }
 
-    private func me(_ answer: CurlAnswer) throws -> CurlAnswer {
-        let access = try #require(try answer.json["access_token"] as? String)
+    private func me(_ response: CurlResponse) throws -> CurlResponse {
+        let access = try #require(try response.json["access_token"] as? String)
         return try demo.curl("/v1/me", ["-H", "Authorization: Bearer \(access)"])
     }
 
@@ -59,13 +59,13 @@ import Testing
     }
 
     private func device(_ fields: [String: String]) throws -> (code: String, user: String) {
-        let answer = try demo.form("/v1/oauth/device", fields.merging(["client_id": "demo"]) { $1 })
-        #expect(answer.status == 200, "\(answer.text)")
-        let user = try #require(try answer.json["user_code"] as? String)
+        let response = try demo.form("/v1/oauth/device", fields.merging(["client_id": "demo"]) { $1 })
+        #expect(response.status == 200, "\(response.text)")
+        let user = try #require(try response.json["user_code"] as? String)
         let address = "http://127.0.0.1:\(demo.port)/v1/oauth/device"
-        #expect(try answer.json["verification_uri"] as? String == address)
-        #expect(try answer.json["verification_uri_complete"] as? String == "\(address)?user_code=\(user)")
-        return (try #require(try answer.json["device_code"] as? String), user)
+        #expect(try response.json["verification_uri"] as? String == address)
+        #expect(try response.json["verification_uri_complete"] as? String == "\(address)?user_code=\(user)")
+        return (try #require(try response.json["device_code"] as? String), user)
     }
 
     @Test func aDeviceWaitsForAPerson() throws {
@@ -76,8 +76,8 @@ import Testing
         let decision = #"{"user_code":"\#(device.user.lowercased())","allow":true}"#
         #expect(try demo.send("POST", "/v1/oauth/device/decide", json: decision).status == 200)
         #expect(try demo.send("POST", "/v1/oauth/device/decide", json: decision).status == 409)
-        let answer = try token(["grant_type": deviceGrant, "client_id": "demo", "device_code": device.code])
-        #expect(try me(answer).json["handle"] as? String == "ada")
+        let response = try token(["grant_type": deviceGrant, "client_id": "demo", "device_code": device.code])
+        #expect(try me(response).json["handle"] as? String == "ada")
         #expect(try poll(device.code) == "invalid_grant")
         #expect(demo.server.statistics.auth.logins == 1)
     }
@@ -118,9 +118,9 @@ import Testing
             "response_type": "code", "client_id": "demo", "redirect_uri": target, "state": "x y&z",
             "code_challenge": challenge, "code_challenge_method": "S256",
         ].merging(changes) { $1 }
-        let answer = try demo.form("/v1/oauth/authorize", fields, ["-G"])
-        #expect(answer.status == 302, "\(answer.text)")
-        let location = try #require(answer["Location"])
+        let response = try demo.form("/v1/oauth/authorize", fields, ["-G"])
+        #expect(response.status == 302, "\(response.text)")
+        let location = try #require(response["Location"])
         #expect(location.hasPrefix(target + "&"))
         let items = try #require(URLComponents(string: location)?.queryItems)
         let values = Dictionary(items.map { ($0.name, $0.value ?? "") }) { $1 }
@@ -128,7 +128,7 @@ import Testing
         return values
     }
 
-    private func exchange(_ code: String, _ changes: [String: String] = [:]) throws -> CurlAnswer {
+    private func exchange(_ code: String, _ changes: [String: String] = [:]) throws -> CurlResponse {
         try token(
             [
                 "grant_type": "authorization_code", "client_id": "demo", "code": code, "redirect_uri": target,
@@ -138,12 +138,12 @@ import Testing
 
     @Test func aCodeIsRedeemedOnce() throws {
         let code = try #require(try authorize()["code"])
-        let answer = try exchange(code)
-        #expect(try me(answer).status == 200)
+        let response = try exchange(code)
+        #expect(try me(response).status == 200)
         let again = try exchange(code)
         #expect(again.status == 400)
         #expect(try again.json["error"] as? String == "invalid_grant")
-        #expect(try me(answer).status == 401)
+        #expect(try me(response).status == 401)
     }
 
     @Test(arguments: [
@@ -166,9 +166,9 @@ import Testing
         "http://127.0.0.1@example.org/", "http://localhost:1/#a", "http://localhost/\r\nX-A: b",
     ])
     func theBrowserIsNotSentElsewhere(target: String) throws {
-        let answer = try demo.form(
+        let response = try demo.form(
             "/v1/oauth/authorize", ["response_type": "code", "client_id": "demo", "redirect_uri": target], ["-G"])
-        #expect(answer.status == 400)
-        #expect(answer["Location"] == nil)
+        #expect(response.status == 400)
+        #expect(response["Location"] == nil)
     }
 }

@@ -8,7 +8,7 @@ import Testing
 
     init() throws { demo = try Demo() }
 
-    private func order(_ body: String, key: String? = nil, _ query: String = "") throws -> CurlAnswer {
+    private func order(_ body: String, key: String? = nil, _ query: String = "") throws -> CurlResponse {
         let field = key.map { ["-H", "Idempotency-Key: \($0)"] } ?? []
         return try demo.curl(
             "/v1/orders\(query)", ["-H", "Content-Type: application/json", "-d", body] + field)
@@ -58,43 +58,43 @@ import Testing
 
     // MARK: Dropped connections
 
-    private enum Answer: Hashable {
-        case whole, cutShort, none
+    private enum Response: Hashable {
+        case whole, truncated, none
     }
 
     /// Uses a plain socket, because curl is too slow for many requests.
-    private func post(_ number: Int, _ query: String, key: String? = nil) throws -> Answer {
+    private func post(_ number: Int, _ query: String, key: String? = nil) throws -> Response {
         let field = key.map { "Idempotency-Key: \($0)\r\n" } ?? ""
         let client = try demo.begin(
             "POST", "/v1/orders\(query)", type: "application/json", body: #"{"n":\#(number)}"#, field)
         // If the server has unread bytes, its close sends a reset.
-        let answer = (try? client.receiveToEnd()) ?? []
-        return answer.isEmpty ? .none : answer.last == UInt8(ascii: "}") ? .whole : .cutShort
+        let response = (try? client.receiveToEnd()) ?? []
+        return response.isEmpty ? .none : response.last == UInt8(ascii: "}") ? .whole : .truncated
     }
 
     /// How the server handled a request whose connection it dropped.
     private struct Point: Hashable {
         let isRead: Bool
         let isCreated: Bool
-        let answer: Answer
+        let response: Response
     }
 
     @Test func dropsAtEachPoint() throws {
         var points: [Point: Int] = [:]
         for number in 0..<200 {
             let created = demo.server.statistics.orders.created
-            let answer = try post(number, "?drop=1&seed=3")
+            let response = try post(number, "?drop=1&seed=3")
             let seen = demo.server.statistics
             let exchange = try #require(seen.exchanges.last)
             let point = Point(
-                isRead: exchange.isComplete, isCreated: seen.orders.created > created, answer: answer)
+                isRead: exchange.isComplete, isCreated: seen.orders.created > created, response: response)
             points[point, default: 0] += 1
         }
         let expected: Set = [
-            Point(isRead: false, isCreated: false, answer: .none),
-            Point(isRead: true, isCreated: false, answer: .none),
-            Point(isRead: true, isCreated: true, answer: .none),
-            Point(isRead: true, isCreated: true, answer: .cutShort),
+            Point(isRead: false, isCreated: false, response: .none),
+            Point(isRead: true, isCreated: false, response: .none),
+            Point(isRead: true, isCreated: true, response: .none),
+            Point(isRead: true, isCreated: true, response: .truncated),
         ]
         #expect(Set(points.keys) == expected)
         #expect(points.values.allSatisfy { $0 > 25 })
@@ -112,13 +112,13 @@ import Testing
     }
 
     @Test func aShareIsDropped() throws {
-        let answers = try (0..<300).map { try post($0, "?drop=0.3&seed=1") }
-        #expect((60...120).contains(answers.count { $0 != .whole }))
-        #expect(demo.server.statistics.orders.dropped == answers.count { $0 != .whole })
+        let responses = try (0..<300).map { try post($0, "?drop=0.3&seed=1") }
+        #expect((60...120).contains(responses.count { $0 != .whole }))
+        #expect(demo.server.statistics.orders.dropped == responses.count { $0 != .whole })
     }
 
     @Test func theSameSeedDropsTheSame() throws {
-        func round() throws -> [Answer] {
+        func round() throws -> [Response] {
             #expect(try demo.curl("/v1/orders", ["-X", "DELETE"]).status == 204)
             return try (0..<30).map { try post($0, "?drop=0.5&seed=9") }
         }

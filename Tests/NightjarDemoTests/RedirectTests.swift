@@ -20,8 +20,8 @@ import Testing
     }
 
     @Test func redirectsToAnAbsoluteURL() throws {
-        let answer = try demo.curl("/redirect/1?absolute=true")
-        #expect(answer["Location"] == "http://127.0.0.1:\(demo.port)/echo?absolute=true")
+        let response = try demo.curl("/redirect/1?absolute=true")
+        #expect(response["Location"] == "http://127.0.0.1:\(demo.port)/echo?absolute=true")
     }
 
     @Test func redirectsToWhatIsGiven() throws {
@@ -40,9 +40,9 @@ import Testing
 
     @Test func curlChangesTheMethodAsTheStatusSays() throws {
         for (status, method) in [(301, "GET"), (302, "GET"), (303, "GET"), (307, "POST"), (308, "POST")] {
-            let answer = try demo.last("/redirect-to?url=/echo&status=\(status)", ["-L", "-d", "body"])
-            #expect(try answer.json["method"] as? String == method)
-            #expect(try answer.json["body"] as? String == (method == "POST" ? "body" : ""))
+            let response = try demo.last("/redirect-to?url=/echo&status=\(status)", ["-L", "-d", "body"])
+            #expect(try response.json["method"] as? String == method)
+            #expect(try response.json["body"] as? String == (method == "POST" ? "body" : ""))
         }
     }
 

@@ -38,9 +38,9 @@ import Testing
         let client = try demo.connect()
         let request: Bytes = "GET /status/204 HTTP/1.1\r\nHost: x\r\n\r\n"
         try client.send(request)
-        let answer = try client.receive(through: "\r\n\r\n")
+        let response = try client.receive(through: "\r\n\r\n")
         #expect(demo.server.statistics.bytesIn == request.array.count)
-        #expect(demo.server.statistics.bytesOut == answer.count)
+        #expect(demo.server.statistics.bytesOut == response.count)
         #expect(demo.server.statistics.connectionsOpen == 1)
         client.reset()
         try eventually("the connection ended") { demo.server.statistics.connectionsOpen == 0 }
@@ -50,16 +50,16 @@ import Testing
     @Test func theLogIsBounded() throws {
         let demo = try Demo()
         let client = try demo.connect()
-        for index in 0..<(DemoStatistics.exchangesKept + 5) {
+        for index in 0..<(DemoStatistics.maximumExchanges + 5) {
             try client.send("GET /status/204?\(Bytes(String(index).utf8).text) HTTP/1.1\r\nHost: x\r\n\r\n")
             _ = try client.receive(through: "\r\n\r\n")
         }
-        let body = [UInt8](repeating: 0x61, count: DemoStatistics.bodyKept + 100)
+        let body = [UInt8](repeating: 0x61, count: DemoStatistics.maximumBody + 100)
         _ = try demo.curl("/upload", ["-H", "Expect:", "--data-binary", "@-"], input: Bytes(body))
         let exchanges = demo.server.statistics.exchanges
-        #expect(exchanges.count == DemoStatistics.exchangesKept)
+        #expect(exchanges.count == DemoStatistics.maximumExchanges)
         #expect(exchanges.first?.target == "/status/204?6")
-        #expect(exchanges.last?.body.count == DemoStatistics.bodyKept)
+        #expect(exchanges.last?.body.count == DemoStatistics.maximumBody)
         #expect(exchanges.last?.bodyLength == body.count)
         #expect(exchanges.last?.isComplete == true)
     }

@@ -17,9 +17,9 @@ import Testing
         ("utf-16be", "utf-16be", "Naïve façade 🐦 Ελλάδα."),
     ])
     func iconvReadsIt(name: String, label: String, text: String) throws {
-        let answer = try demo.curl("/text/\(name)")
-        #expect(answer["Content-Type"] == "text/plain; charset=\(label)")
-        let converted = try run("iconv", ["-f", label, "-t", "utf-8"], input: Bytes(answer.body))
+        let response = try demo.curl("/text/\(name)")
+        #expect(response["Content-Type"] == "text/plain; charset=\(label)")
+        let converted = try run("iconv", ["-f", label, "-t", "utf-8"], input: Bytes(response.body))
         #expect(converted.text == text)
     }
 
@@ -39,9 +39,9 @@ import Testing
     ])
     func answersWithErrorsOfManyShapes(shape: String, member: String) throws {
         for (method, status) in [("GET", 422), ("POST", 503)] {
-            let answer = try demo.curl("/errors/\(shape)?status=\(status)", ["-X", method])
-            #expect(answer.status == status)
-            #expect(try answer.json[member] != nil)
+            let response = try demo.curl("/errors/\(shape)?status=\(status)", ["-X", method])
+            #expect(response.status == status)
+            #expect(try response.json[member] != nil)
         }
     }
 

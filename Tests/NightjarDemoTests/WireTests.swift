@@ -12,9 +12,9 @@ import Testing
     private func content(_ count: Int) -> [UInt8] { (0..<count).map(DemoContent.byte(at:)) }
 
     @Test func echoesWhatWasSent() throws {
-        let answer = try demo.curl(
+        let response = try demo.curl(
             "/echo?a=1&b=%26+x&a", ["-X", "PATCH", "-H", "X-One: 1", "-H", "x-one: 2", "-d", "hé"])
-        let json = try answer.json
+        let json = try response.json
         #expect(json["method"] as? String == "PATCH")
         #expect(json["target"] as? String == "/echo?a=1&b=%26+x&a")
         #expect(json["query"] as? [[String]] == [["a", "1"], ["b", "& x"], ["a", ""]])
@@ -79,8 +79,8 @@ import Testing
     @Test func sendsTrailers() throws {
         let client = try demo.connect()
         try client.send("GET /trailers?bytes=3 HTTP/1.1\r\nHost: x\r\n\r\n")
-        let answer = try client.receive(through: "0\r\nX-Length: 3\r\nX-CRC32: \(crc(content(3)))\r\n\r\n")
-        #expect(Bytes(answer).text.contains("Trailer: X-Length, X-CRC32\r\n"))
+        let response = try client.receive(through: "0\r\nX-Length: 3\r\nX-CRC32: \(crc(content(3)))\r\n\r\n")
+        #expect(Bytes(response).text.contains("Trailer: X-Length, X-CRC32\r\n"))
     }
 
     @Test func sendsInterimAnswersBeforeTheFinalOne() throws {
@@ -91,9 +91,9 @@ import Testing
     }
 
     @Test func sendsLargeHeaders() throws {
-        let answer = try demo.curl("/headers/large?bytes=20001&fields=2")
-        #expect(answer["X-Large-1"]?.count == 10_001)
-        #expect(answer["X-Large-2"]?.count == 10_000)
+        let response = try demo.curl("/headers/large?bytes=20001&fields=2")
+        #expect(response["X-Large-1"]?.count == 10_001)
+        #expect(response["X-Large-2"]?.count == 10_000)
     }
 
     @Test func checksUploads() throws {
@@ -107,9 +107,9 @@ import Testing
 
     @Test func readsAnUploadNoFasterThanTold() throws {
         let start = ContinuousClock.now
-        let answer = try demo.curl(
+        let response = try demo.curl(
             "/upload?rate=1000000", ["-H", "Expect:", "--data-binary", "@-"], input: Bytes(content(300_000)))
-        #expect(answer.status == 200)
+        #expect(response.status == 200)
         #expect(ContinuousClock.now - start >= .milliseconds(200))
     }
 

@@ -286,7 +286,7 @@ import Testing
                         type = "bearer",
                         provider = function(info)
                             nightjar.sleep(0)
-                            if info.refused then return nil end
+                            if info.rejected then return nil end
                             return plain:post("/v1/auth/login", {
                                 json = {email = "ada@example.org", password = "moonlight"}}).json.access_token, 60
                         end,
@@ -294,10 +294,10 @@ import Testing
                     },
                 }
                 local me = nightjar.map({1, 2}, function() return api:get("/v1/me").json.handle end)
-                api:sign_in {access_token = "at_wrong"}
+                api:set_token {access_token = "at_wrong"}
                 local _, err = nightjar.try(api.get, api, "/v1/me")
                 local why = tostring(err:explain()) .. #err.earlier
-                api:sign_out()
+                api:log_out()
                 local member <close> = nightjar.client {base_url = "\(origin)", auth = {type = "login",
                     url = "/v1/auth/login", json = {email = "ada@example.org", password = "moonlight"}}}
                 member:log_in {prompt = function() end}
@@ -364,8 +364,8 @@ import Testing
         // Mocks, their functions, logging and network rules.
         """
         local mock = nightjar.mock {
-            {name = "list", path = "/a", query = {page = 1}, answers = {{fault = "connection_lost"}, {json = {results = {1}}}}},
-            {name = "own", path = "/b/{id}", answer = function(request)
+            {name = "list", path = "/a", query = {page = 1}, responses = {{fault = "connection_lost"}, {json = {results = {1}}}}},
+            {name = "own", path = "/b/{id}", response = function(request)
                 nightjar.sleep(0)
                 return {json = {id = request.params.id}, headers = {etag = '"7"'}}
             end},
@@ -381,9 +381,9 @@ import Testing
         """,
         // Hooks, and lists and documents whose calls run them.
         """
-        local pages = {{path = "/list", answer = {json = {results = {{id = 1}}, next_cursor = nightjar.null}}},
-            {path = "/api.json", answer = {json = {openapi = "3.1.0", info = {title = "A", version = "1"}, paths = {}}}},
-            {answer = 404}}
+        local pages = {{path = "/list", response = {json = {results = {{id = 1}}, next_cursor = nightjar.null}}},
+            {path = "/api.json", response = {json = {openapi = "3.1.0", info = {title = "A", version = "1"}, paths = {}}}},
+            {response = 404}}
         local seen = 0
         local api <close> = nightjar.client {base_url = "http://api.test", mock = pages,
             before = function(request) nightjar.sleep(0) request.headers["X-A"] = "b" end,
@@ -400,7 +400,7 @@ import Testing
         """,
         // Endpoints.
         """
-        local api <close> = nightjar.client {base_url = "http://api.test", mock = {{answer = {json = {results = {{id = 1}}}}}},
+        local api <close> = nightjar.client {base_url = "http://api.test", mock = {{response = {json = {results = {{id = 1}}}}}},
             endpoints = {
                 read = {path = "/a/{id}", summary = "One", parameters = {id = {type = "integer"}, q = {type = "string"}}},
                 make = {path = "/a", method = "POST", body = {schema = {type = "object", required = {"t"}}}},
@@ -418,7 +418,7 @@ import Testing
         """,
         // Cookies.
         """
-        local api <close> = nightjar.client {base_url = "http://api.test", cookies = true, mock = {{answer = {
+        local api <close> = nightjar.client {base_url = "http://api.test", cookies = true, mock = {{response = {
             headers = {["set-cookie"] = "a=b; Path=/"}, body = ""}}}}
         api:get "/"
         local jar = api.cookies
@@ -432,8 +432,8 @@ import Testing
         """,
         // Limits, coalescing, and their statistics.
         """
-        local api <close> = nightjar.client {base_url = "http://api.test", coalesce = true, concurrency = 1, max_waiting = 2,
-            rate_limit = {requests = 100, per = 1}, mock = {{answer = {body = "x", delay = 0.0001}}}}
+        local api <close> = nightjar.client {base_url = "http://api.test", coalesce = true, concurrency = 1, max_queued = 2,
+            rate_limit = {requests = 100, per = 1}, mock = {{response = {body = "x", delay = 0.0001}}}}
         local task = nightjar.spawn(function() nightjar.map({1, 2}, function(i) return api:get("/" .. i).body end) end)
         nightjar.sleep(0)
         local states = api:limits()

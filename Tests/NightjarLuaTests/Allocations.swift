@@ -37,7 +37,7 @@ enum Allocations {
                     #expect(problem == nil)
                     break
                 }
-                if failing == .one, made > allowed + repetitions { try goOn(script) }
+                if failing == .one, made > allowed + repetitions { try resume(script) }
             }
             allowed += 1
             // Without this bound, the loop might never end.
@@ -65,7 +65,7 @@ enum Allocations {
     }
 
     /// Uses a state in which one allocation failed.
-    private static func goOn(_ script: Script) throws {
+    private static func resume(_ script: Script) throws {
         try script.run("local nightjar = require 'nightjar' nightjar.spawn(nightjar.sleep, 0):join()")
     }
 

@@ -85,7 +85,7 @@ import Testing
         "local api = require 'nightjar'.client() assert(api.cookies == nil and api.cache == nil)",
         "local api = require 'nightjar'.client() assert(not pcall(api.post, api, '/echo', { file = '/etc/passwd' }))",
         "local api = require 'nightjar'.client() assert(not pcall(api.load_openapi, api, '/etc/passwd'))",
-        "local api = require 'nightjar'.client() assert(not pcall(api.sign_out, api))",
+        "local api = require 'nightjar'.client() assert(not pcall(api.log_out, api))",
         "assert(not pcall(require 'nightjar'.client, { base_url = 'http://127.0.0.1' }))",
     ])
     func nothingGetsOut(attempt: String) throws {

@@ -34,10 +34,10 @@ import Testing
     // MARK: Item 10
 
     private static let secretive = """
-        {"path": "/old", "answer": {"status": 302, "headers": {"Location": "/v1/new?api_key=hunter2", "Set-Cookie": "sid=hunter2"}}},
-        {"path": "/new", "answer": {"status": 200, "headers": {"Set-Cookie": "sid=hunter2", "X-Auth-Token": "hunter2", "X-Page": "2"}}},
-        {"path": "/bad", "answer": {"status": 403, "headers": {"Set-Cookie": "sid=hunter2"}, "body": "no"}},
-        {"path": "/list", "answer": {"headers": {"Set-Cookie": "sid=hunter2"}, "json": {"items": [1]}}}
+        {"path": "/old", "response": {"status": 302, "headers": {"Location": "/v1/new?api_key=hunter2", "Set-Cookie": "sid=hunter2"}}},
+        {"path": "/new", "response": {"status": 200, "headers": {"Set-Cookie": "sid=hunter2", "X-Auth-Token": "hunter2", "X-Page": "2"}}},
+        {"path": "/bad", "response": {"status": 403, "headers": {"Set-Cookie": "sid=hunter2"}, "body": "no"}},
+        {"path": "/list", "response": {"headers": {"Set-Cookie": "sid=hunter2"}, "json": {"items": [1]}}}
         """
 
     @Test(arguments: [
@@ -69,13 +69,13 @@ import Testing
 
     @Test(arguments: ["Host", "host", "X-Forwarded-Host", "X-Original-URL"])
     func item11ScriptsCannotSetHost(name: String) throws {
-        let client = try client("{\"answer\": 200}")
+        let client = try client("{\"response\": 200}")
         let message = try failure(of: "api:get('/a', { headers = { ['\(name)'] = 'evil.test' } })", client)
         #expect(message?.contains("a sandboxed script cannot set the header") == true)
     }
 
     @Test(arguments: ["TRACE", "TRACK", "CONNECT"]) func item11ScriptsCannotTrace(method: String) throws {
-        let client = try client("{\"answer\": 200}")
+        let client = try client("{\"response\": 200}")
         #expect(try failure(of: "api:request { method = '\(method)', path = '/a' }", client) != nil)
         #expect(client.mock?.calls.isEmpty == true)
     }
@@ -83,7 +83,7 @@ import Testing
     /// The cache of every client stores the responses to different routing headers separately.
     @Test func item11RoutingHeadersPartitionTheCache() throws {
         let routes = """
-            {"path": "/a", "answers": [{"body": "one", "headers": {"Cache-Control": "max-age=60"}},
+            {"path": "/a", "responses": [{"body": "one", "headers": {"Cache-Control": "max-age=60"}},
                                        {"body": "two", "headers": {"Cache-Control": "max-age=60"}}]}
             """
         for name in ["Host", "X-Forwarded-Host", "Forwarded", "X-Rewrite-URL"] {
@@ -98,7 +98,7 @@ import Testing
 
     @Test func item11ScriptsHaveACacheOfTheirOwn() throws {
         let routes = """
-            {"path": "/a", "answers": [{"body": "one", "headers": {"Cache-Control": "max-age=60"}},
+            {"path": "/a", "responses": [{"body": "one", "headers": {"Cache-Control": "max-age=60"}},
               {"body": "two", "headers": {"Cache-Control": "max-age=60"}}, {"body": "three", "headers": {"Cache-Control": "max-age=60"}}]}
             """
         let client = try client(routes) { $0.cache = try CacheStorage() }
@@ -113,10 +113,10 @@ import Testing
 
     @Test func item11ScriptsHaveCookiesOfTheirOwn() throws {
         let routes = """
-            {"path": "/set", "answer": {"status": 200, "headers": {"Set-Cookie": "sid=evil; Path=/"}}},
-            {"path": "/get", "headers": {"Cookie": "sid=host"}, "answer": {"body": "host"}},
-            {"path": "/get", "headers": {"Cookie": "sid=evil"}, "answer": {"body": "evil"}},
-            {"path": "/get", "answer": {"body": "none"}}
+            {"path": "/set", "response": {"status": 200, "headers": {"Set-Cookie": "sid=evil; Path=/"}}},
+            {"path": "/get", "headers": {"Cookie": "sid=host"}, "response": {"body": "host"}},
+            {"path": "/get", "headers": {"Cookie": "sid=evil"}, "response": {"body": "evil"}},
+            {"path": "/get", "response": {"body": "none"}}
             """
         let cookies = CookieStorage()
         let client = try client(routes) { $0.cookies = cookies }
@@ -134,11 +134,11 @@ import Testing
         "http://api.test/v12", "http://api.test/",
     ])
     func item11ScriptsStayBelowTheBaseURL(path: String) throws {
-        let client = try client("{\"answer\": 200}")
+        let client = try client("{\"response\": 200}")
         let message = try failure(of: "api:get '\(path)'", client)
         #expect(message != nil, "\(path)")
         let redirect = try self.client(
-            "{\"path\": \"/old\", \"answer\": {\"status\": 302, \"headers\": {\"Location\": \"/admin\"}}}")
+            "{\"path\": \"/old\", \"response\": {\"status\": 302, \"headers\": {\"Location\": \"/admin\"}}}")
         let refused = try failure(of: "api:get '/old'", redirect)
         #expect(refused?.contains("limited to paths under \"/v1\"") == true, "\(refused ?? "")")
         for mock in [client.mock, redirect.mock] {
@@ -147,7 +147,7 @@ import Testing
     }
 
     @Test func item11TheHostSetsThePathScope() throws {
-        let client = try client("{\"answer\": 200}")
+        let client = try client("{\"response\": 200}")
         #expect(
             try failure(of: "api:get '/a' api:get '/a..b/.c' api:get('/{p}', { params = { p = '..' } })", client) != nil
         )
@@ -160,14 +160,14 @@ import Testing
         }
         #expect(throws: NightjarError.self) { try Script(client: client, pathScope: "/v1") }
         // A client's own scope applies to all of its calls, and a script's scope cannot widen it.
-        let scoped = try self.client("{\"answer\": 200}") { $0.pathScope = "/v1/users" }
+        let scoped = try self.client("{\"response\": 200}") { $0.pathScope = "/v1/users" }
         #expect(try scoped.sendBlocking(Request(.get, "/users/1")).status == 200)
         #expect(throws: NightjarError.self) { try scoped.sendBlocking(Request(.get, "/users/../x")) }
         #expect(throws: NightjarError.self) { try scoped.sendBlocking(Request(.get, "/x")) }
         #expect(try failure(of: "api:get '/x'", scoped, pathScope: "/") != nil)
         #expect(try failure(of: "api:get '/x'", scoped, sandboxed: false) != nil)
         let lua = """
-            local own = nightjar.client { base_url = 'http://own.test/v1', path_scope = '/v1', mock = { { answer = 200 } } }
+            local own = nightjar.client { base_url = 'http://own.test/v1', path_scope = '/v1', mock = { { response = 200 } } }
             assert(own:get('/a').status == 200 and not pcall(own.get, own, '/../a') and not pcall(own.get, own, 'http://own.test/a'))
             assert(not pcall(nightjar.client, { path_scope = '/v1' }))
             assert(not pcall(nightjar.client, { base_url = 'http://own.test', path_scope = 'v1' }))
@@ -178,7 +178,7 @@ import Testing
     // MARK: Item 12
 
     private func large(_ bytes: Int) -> String {
-        "{\"path\": \"/large\", \"answer\": {\"body\": \"\(String(repeating: "x", count: bytes))\"}}"
+        "{\"path\": \"/large\", \"response\": {\"body\": \"\(String(repeating: "x", count: bytes))\"}}"
     }
 
     @Test func item12ResponseBodiesCount() throws {
@@ -204,7 +204,7 @@ import Testing
     }
 
     @Test func item12PendingUploadsCount() throws {
-        let client = try client("{\"answer\": {\"fault\": \"hang\"}}")
+        let client = try client("{\"response\": {\"fault\": \"hang\"}}")
         let post =
             "local s = ('x'):rep(4 << 20) for i = 1, 100 do nightjar.spawn(function() api:post('/a', %) end) end nightjar.sleep(0.2)"
         let bodies = [
@@ -219,7 +219,7 @@ import Testing
 
     /// Each pending call needs memory outside Lua.
     @Test func item12CallsCount() throws {
-        let client = try client("{\"answer\": {\"fault\": \"hang\"}}")
+        let client = try client("{\"response\": {\"fault\": \"hang\"}}")
         let many = "for i = 1, 2000 do nightjar.spawn(function() api:get('/a') end) end nightjar.sleep(0.5)"
         #expect(try failure(of: many, client, memory: 16 << 20)?.contains("memory") == true)
     }
@@ -227,7 +227,7 @@ import Testing
     @Test func item12OptionsTighten() throws {
         let routes =
             large(100_000)
-            + ", {\"path\": \"/fails\", \"answer\": 503}, {\"path\": \"/hangs\", \"answer\": {\"fault\": \"hang\"}}"
+            + ", {\"path\": \"/fails\", \"response\": 503}, {\"path\": \"/hangs\", \"response\": {\"fault\": \"hang\"}}"
         let client = try client(routes) {
             $0.maximumBody = 50_000
             $0.retry.maximumAttempts = 2

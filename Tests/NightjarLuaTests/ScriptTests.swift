@@ -243,17 +243,17 @@ import Testing
         #expect(try failure(of: start + "assert(api.cache)", client: client) == nil)
         #expect(
             try failure(of: start + "assert(not res:curl():find 'hunter2')", sandboxed: true, client: client) == nil)
-        let asks = start + "res:curl { show_secrets = true }"
+        let requests = start + "res:curl { show_secrets = true }"
         #expect(
-            try failure(of: asks, sandboxed: true, client: client)?.contains(
+            try failure(of: requests, sandboxed: true, client: client)?.contains(
                 "show_secrets is not available in a sandbox") == true)
-        for change in ["sign_in { access_token = 'x' }", "sign_out()", "log_in()"] {
+        for change in ["set_token { access_token = 'x' }", "log_out()", "log_in()"] {
             #expect(
                 try failure(of: start + "api:\(change)", sandboxed: true, client: client)?.contains(
                     "not available in a sandbox; the login belongs to the host program") == true)
         }
         #expect(try failure(of: start + "assert(api.cookies)", client: client) == nil)
-        #expect(try failure(of: asks, client: client) == nil)
+        #expect(try failure(of: requests, client: client) == nil)
     }
 
     @Test func sandboxLoadsTextAlone() throws {
@@ -310,7 +310,7 @@ import Testing
         let elsewhere = "http://127.0.0.1:\(try other.start())"
         let client = try Client(configuration)
         let refusal = "the script's host does not allow calls to \(elsewhere); it allows \(configuration.baseURL ?? "")"
-        let asks = [
+        let requests = [
             "api:get('\(elsewhere)/echo')",
             "api:get('/redirect-to', { query = { url = '\(elsewhere)/echo' } })",
             "api:get('/redirect-to', { query = { url = '/echo' }, on_redirect = function() return '\(elsewhere)/echo' end })",
@@ -320,7 +320,7 @@ import Testing
         ]
         // The program itself may send the request. It does so here so that the client already knows it.
         for _ in 0..<3 { #expect(try client.sendBlocking(Request(.get, "\(elsewhere)/echo")).status == 200) }
-        for ask in asks {
+        for ask in requests {
             let source = "local api = require 'nightjar'.client() local res = \(ask)".replacing(
                 "local res = for", with: "for")
             let message = try failure(of: source, sandboxed: true, client: client)

@@ -92,10 +92,10 @@ import Testing
         #expect(get.parameters.map(\.name) == ["id", "lang"])
         #expect(get.parameters[1].isRequired && get.parameters[1].defaultValue == nil)
         #expect(get.parameters[1].documentation == "Own")
-        #expect(get.answers.map(\.statuses) == [StatusRange(200), StatusRange(400, 499), nil])
-        #expect(get.answers[0].schemas.map(\.mediaType) == ["application/json", "text/plain"])
-        #expect(get.answers[0].schemas.map { $0.schema == nil } == [false, true])
-        #expect(get.answers[2].documentation == "Else")
+        #expect(get.responses.map(\.statuses) == [StatusRange(200), StatusRange(400, 499), nil])
+        #expect(get.responses[0].schemas.map(\.mediaType) == ["application/json", "text/plain"])
+        #expect(get.responses[0].schemas.map { $0.schema == nil } == [false, true])
+        #expect(get.responses[2].documentation == "Else")
 
         let put = try catalog.operation("put_pets_id")
         #expect(put.summary == "Own" && put.server == "https://other.example.com/" && !put.isDeprecated)
@@ -337,7 +337,7 @@ import Testing
                 """, rest: "circle: {$ref: '#/square'}\nsquare: {$ref: '#/circle'}")
         #expect(catalog.operations.map(\.name) == ["get_a_x_y", "delete_a_x_y", "get_d"])
         #expect(catalog.operations[0].parameters.map(\.name) == ["q", "x", "y"])
-        #expect(catalog.operations[0].answers.map(\.statuses) == [StatusRange(200, 299)])
+        #expect(catalog.operations[0].responses.map(\.statuses) == [StatusRange(200, 299)])
         let get = "paths./a/{x}/{y}.get"
         let nowhere = "has no target: /api.yaml has no"
         #expect(
@@ -407,7 +407,7 @@ import Testing
                 /a: {get: {responses: {'200': {content: {a/b: {schema: {$ref: '#/components/schemas/S'}}}}}}}
                 /b: {get: {responses: {'200': {content: {a/b: {schema: {$ref: '#/components/schemas/T'}}}}}}}
                 """, rest: "components: {schemas: {S: {type: object}, T: {$ref: '#/components/schemas/S'}}}")
-        let schemas = catalog.operations.map { $0.answers[0].schemas[0].schema }
+        let schemas = catalog.operations.map { $0.responses[0].schemas[0].schema }
         #expect(schemas[0] === schemas[1])
     }
 

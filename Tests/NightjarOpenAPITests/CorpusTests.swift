@@ -106,7 +106,7 @@ extension Catalog {
         var seen: Set<ObjectIdentifier> = []
         return operations.flatMap { operation in
             operation.parameters.compactMap(\.schema) + (operation.content?.choices.compactMap(\.schema) ?? [])
-                + operation.answers.flatMap { $0.schemas.compactMap(\.schema) }
+                + operation.responses.flatMap { $0.schemas.compactMap(\.schema) }
         }.filter { seen.insert(ObjectIdentifier($0)).inserted }
     }
 }

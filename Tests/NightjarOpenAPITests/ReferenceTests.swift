@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct ReferenceTests {
     @Test func partsAreFetchedWhereTheyAreLookedAt() throws {
-        var asked: [String] = []
+        var requested: [String] = []
         let files = [
             "/a/api.yaml": """
             openapi: 3.0.0
@@ -46,18 +46,18 @@ import Testing
             "/a/ops/leaf one.yml": "{type: object}",
         ]
         let catalog = try CatalogLoader.load("/a/api.yaml") { path throws(NightjarError) in
-            asked.append(path)
+            requested.append(path)
             guard let file = files[path] else { throw NightjarError(.storage, "there is no \(path)") }
             return Array(file.utf8)
         }
-        #expect(asked.sorted() == files.keys.sorted())
+        #expect(requested.sorted() == files.keys.sorted())
         #expect(catalog.notes == [])
         #expect(catalog.documentation == "Hi")
         let operation = try catalog.operation("p")
         #expect(operation.parameters.map(\.name) == ["limit"])
         #expect(operation.parameters[0].defaultValue == .integer(5))
         #expect(operation.content?.choices[0].example == .object([.init("$ref", .string("no4.yml"))]))
-        #expect(operation.answers[0].schemas.count == 1)
+        #expect(operation.responses[0].schemas.count == 1)
     }
 
     @Test func theLoaderSaysWhatItWants() throws {

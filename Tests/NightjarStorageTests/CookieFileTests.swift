@@ -22,7 +22,7 @@ import Testing
         var now: Double
 
         init(_ path: String, keepsSession: Bool = false, now: Double = CookieFileTests.start) throws {
-            file = CookieFile(path, keepsSession: keepsSession, patience: 1)
+            file = CookieFile(path, keepsSession: keepsSession, lockTimeout: 1)
             self.now = now
             jar.merge(try file.load(at: now), at: now)
         }
@@ -36,13 +36,13 @@ import Testing
         var all: [String] { jar.list(at: now).map { "\($0.name)=\($0.value)" } }
     }
 
-    private static let lasting = "; Max-Age=86400"
+    private static let withLifetime = "; Max-Age=86400"
 
     // MARK: One program after another
 
     @Test func whatOneSavesTheNextLoads() throws {
         let first = try Program(path)
-        try first.set("a=1; Secure; HttpOnly; SameSite=Strict; Path=/x; Domain=example.com" + Self.lasting)
+        try first.set("a=1; Secure; HttpOnly; SameSite=Strict; Path=/x; Domain=example.com" + Self.withLifetime)
         try first.save()
         let next = try Program(path, now: Self.start + 5)
         #expect(next.jar.list(at: next.now) == first.jar.list(at: first.now))
@@ -50,7 +50,7 @@ import Testing
 
     @Test func theFileIsForItsOwnerAlone() throws {
         let program = try Program(path)
-        try program.set("a=1" + Self.lasting)
+        try program.set("a=1" + Self.withLifetime)
         try program.save()
         for suffix in ["", "-wal", "-shm"] {
             var status = stat()
@@ -62,7 +62,7 @@ import Testing
     /// Issue 19, item 15: a file that another user planted.
     @Test func aFileThatOthersMayWriteIsRefused() throws {
         let program = try Program(path)
-        try program.set("a=1" + Self.lasting)
+        try program.set("a=1" + Self.withLifetime)
         try program.save()
         program.file.close()
         chmod(path, 0o666)
@@ -79,7 +79,7 @@ import Testing
     @Test(.enabled(if: geteuid() == 0), arguments: ["", "-wal", "-journal"])
     func aFileOfAnotherUserIsRefused(suffix: String) throws {
         let program = try Program(path)
-        try program.set("a=1" + Self.lasting)
+        try program.set("a=1" + Self.withLifetime)
         try program.save()
         program.file.close()
         try folder.write("cookies.db" + suffix + ".planted", Bytes([]))
@@ -114,14 +114,14 @@ import Testing
         // A program without session cookies does not load them, and does not remove them for other programs.
         let other = try Program(path)
         #expect(other.all == [])
-        try other.set("t=1" + Self.lasting)
+        try other.set("t=1" + Self.withLifetime)
         try other.save()
         #expect(try Program(path, keepsSession: true).all == ["s=1", "t=1"])
     }
 
     @Test func aSessionCookieInThePlaceOfALastingOneEndsThatOne() throws {
         let first = try Program(path)
-        try first.set("a=1" + Self.lasting)
+        try first.set("a=1" + Self.withLifetime)
         try first.save()
         try first.set("a=2")
         try first.save()
@@ -144,26 +144,26 @@ import Testing
     @Test func eachCookieIsMergedForItself() throws {
         let a = try Program(path)
         let b = try Program(path)
-        try a.set("x=1" + Self.lasting)
-        try b.set("y=1" + Self.lasting)
+        try a.set("x=1" + Self.withLifetime)
+        try b.set("y=1" + Self.withLifetime)
         try a.save()
         try b.save()
         #expect(b.all == ["x=1", "y=1"])
-        #expect(try a.file.mayHaveNews())
-        #expect(try !b.file.mayHaveNews())
+        #expect(try a.file.mayHaveChanged())
+        #expect(try !b.file.mayHaveChanged())
         try a.save()
         #expect(a.all == ["x=1", "y=1"])
-        #expect(try !a.file.mayHaveNews())
+        #expect(try !a.file.mayHaveChanged())
     }
 
     @Test func anOlderCopyOverwritesNothing() throws {
         let a = try Program(path)
-        try a.set("x=old" + Self.lasting)
+        try a.set("x=old" + Self.withLifetime)
         try a.save()
         let b = try Program(path, now: Self.start + 10)
-        try b.set("x=new" + Self.lasting)
+        try b.set("x=new" + Self.withLifetime)
         try b.save()
-        try a.set("y=1" + Self.lasting)
+        try a.set("y=1" + Self.withLifetime)
         try a.save()
         #expect(a.all == ["x=new", "y=1"])
         #expect(try Program(path, now: Self.start + 20).all == ["x=new", "y=1"])
@@ -171,8 +171,8 @@ import Testing
 
     @Test func aDeletionIsNotUndoneByAnOlderCopy() throws {
         let a = try Program(path)
-        try a.set("x=1" + Self.lasting)
-        try a.set("y=1" + Self.lasting)
+        try a.set("x=1" + Self.withLifetime)
+        try a.set("y=1" + Self.withLifetime)
         try a.save()
         let b = try Program(path, now: Self.start + 10)
         b.jar.delete(name: "x", at: b.now)
@@ -194,7 +194,7 @@ import Testing
         for round in 0..<4 {
             for domain in 0..<30 {
                 for name in 0..<50 {
-                    try a.set("n\(round)-\(name)=1" + Self.lasting, from: "https://h\(domain).example.com/")
+                    try a.set("n\(round)-\(name)=1" + Self.withLifetime, from: "https://h\(domain).example.com/")
                 }
             }
             try a.save()
@@ -211,7 +211,7 @@ import Testing
     /// The jar remembers 3000 deletions; here it deletes more between two saves.
     @Test func aDeletionThatTheJarForgotReachesTheFile() throws {
         let a = try Program(path)
-        try a.set("sid=1" + Self.lasting)
+        try a.set("sid=1" + Self.withLifetime)
         try a.save()
         a.now += 1
         a.jar.delete(name: "sid", at: a.now)
@@ -228,7 +228,7 @@ import Testing
 
     @Test func aDeletionThatTheFileForgotReachesTheOtherPrograms() throws {
         let a = try Program(path)
-        try a.set("sid=1" + Self.lasting)
+        try a.set("sid=1" + Self.withLifetime)
         try a.save()
         let b = try Program(path)
         #expect(b.all == ["sid=1"])
@@ -247,9 +247,9 @@ import Testing
     @Test func aCookieThatOneHasNotSeenYetIsNotDeletedForIt() throws {
         let a = try Program(path)
         let b = try Program(path)
-        try b.set("b=1" + Self.lasting)
+        try b.set("b=1" + Self.withLifetime)
         try b.save()
-        try a.set("a=1" + Self.lasting)
+        try a.set("a=1" + Self.withLifetime)
         try a.save()
         try a.save()
         #expect(a.all == ["a=1", "b=1"])
@@ -286,14 +286,14 @@ import Testing
         #expect(moved.count == 1)
         #expect(try folder.read(moved.first ?? "") == garbage)
         let next = try Program(path)
-        try next.set("a=1" + Self.lasting)
+        try next.set("a=1" + Self.withLifetime)
         try next.save()
         #expect(try Program(path).all == ["a=1"])
     }
 
     @Test func aLaterVersionIsMovedAside() throws {
         _ = try Program(path)
-        let database = try Database(existing: path, patience: 0)
+        let database = try Database(existing: path, lockTimeout: 0)
         try database.execute("PRAGMA user_version = 99")
         let file = CookieFile(path)
         #expect(try file.load(at: Self.start).cookies.isEmpty)
@@ -303,7 +303,7 @@ import Testing
 
     @Test func anotherProgramsDatabaseIsLeftAlone() throws {
         try folder.write("cookies.db", Bytes([]))
-        let database = try Database(existing: path, patience: 0)
+        let database = try Database(existing: path, lockTimeout: 0)
         try database.execute("CREATE TABLE moz_cookies (id INTEGER)")
         #expect(throws: DatabaseError.self) { try CookieFile(path).load(at: Self.start) }
         #expect(try asides() == [])
@@ -312,14 +312,14 @@ import Testing
 
     @Test func damageInTheMiddleOfWorkLosesNothing() throws {
         let program = try Program(path)
-        try program.set("a=1" + Self.lasting)
+        try program.set("a=1" + Self.withLifetime)
         try program.save()
         let other = open(path, O_RDWR)
         for suffix in ["-wal", "-shm"] { unlink(path + suffix) }
         let page = [UInt8](repeating: 0xAA, count: 4096)
         for at in 0..<8 { pwrite(other, page, page.count, off_t(at * 4096)) }
         close(other)
-        try program.set("b=1" + Self.lasting)
+        try program.set("b=1" + Self.withLifetime)
         // Another program finds it damaged and recreates it.
         _ = try Program(path)
         try program.save()
@@ -332,8 +332,8 @@ import Testing
             "ALTER TABLE cookie DROP COLUMN value", "DROP TABLE deletion", "CREATE TABLE more (a)",
         ] {
             let program = try Program(path)
-            try Database(existing: path, patience: 0).execute(change)
-            try program.set("a=1" + Self.lasting)
+            try Database(existing: path, lockTimeout: 0).execute(change)
+            try program.set("a=1" + Self.withLifetime)
             let file = CookieFile(path)
             #expect(try file.load(at: Self.start).cookies.isEmpty)
             #expect(file.takeNotes().first?.contains("its tables were changed") == true)
@@ -345,7 +345,7 @@ import Testing
 
     @Test func moreRowsThanAJarHasAreDamage() throws {
         _ = try Program(path)
-        try Database(existing: path, patience: 0).execute(
+        try Database(existing: path, lockTimeout: 0).execute(
             """
             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 11000)
             INSERT INTO cookie SELECT 'h.test', '/', 'n' || i, 1, 'v', 1e10, 0, 0, 'lax', 1, 1, 1 FROM n
@@ -357,9 +357,9 @@ import Testing
 
     @Test func rowsThatNoJarWroteCountAsNone() throws {
         let program = try Program(path)
-        try program.set("a=1" + Self.lasting)
+        try program.set("a=1" + Self.withLifetime)
         try program.save()
-        try Database(existing: path, patience: 0).execute(
+        try Database(existing: path, lockTimeout: 0).execute(
             """
             INSERT INTO cookie VALUES ('b d', '/', 'x', 1, 'v', 1e10, 0, 0, 'lax', 1, 1, 1);
             INSERT INTO cookie VALUES ('H.test', '/', 'x', 1, 'v', 1e10, 0, 0, 'lax', 1, 1, 1);
@@ -374,7 +374,7 @@ import Testing
             """)
         let next = try Program(path)
         #expect(next.all == ["a=1", "x=v"])
-        try next.set("b=1" + Self.lasting)
+        try next.set("b=1" + Self.withLifetime)
         try next.save()
         #expect(try Program(path).all == ["a=1", "b=1", "x=v"])
     }
@@ -385,7 +385,9 @@ import Testing
         let whole: [UInt8]
         do {
             let program = try Program(path)
-            for number in 0..<40 { try program.set("n\(number)=\(String(repeating: "v", count: 300))" + Self.lasting) }
+            for number in 0..<40 {
+                try program.set("n\(number)=\(String(repeating: "v", count: 300))" + Self.withLifetime)
+            }
             try program.save()
             program.file.close()
             whole = try folder.read("cookies.db")
@@ -402,7 +404,7 @@ import Testing
             try folder.write("cookies.db", Bytes(bytes))
             do {
                 let program = try Program(path)
-                try program.set("new=1" + Self.lasting)
+                try program.set("new=1" + Self.withLifetime)
                 try program.save()
                 #expect(try Program(path).all.contains("new=1"), "round \(round)")
             } catch let error as DatabaseError {
@@ -414,10 +416,10 @@ import Testing
 
     @Test func aRemovedFileIsWrittenAnew() throws {
         let program = try Program(path)
-        try program.set("a=1" + Self.lasting)
+        try program.set("a=1" + Self.withLifetime)
         try program.save()
         for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) }
-        #expect(try program.file.mayHaveNews())
+        #expect(try program.file.mayHaveChanged())
         try program.save()
         #expect(try Program(path).all == ["a=1"])
     }
@@ -433,9 +435,9 @@ import Testing
 
     @Test func aProgramThatHoldsTheFileIsWaitedForAndNotForEver() throws {
         let program = try Program(path)
-        let holder = try Database(existing: path, patience: 0)
+        let holder = try Database(existing: path, lockTimeout: 0)
         try holder.execute("BEGIN IMMEDIATE")
-        try program.set("a=1" + Self.lasting)
+        try program.set("a=1" + Self.withLifetime)
         let clock = ContinuousClock()
         let waited = clock.measure {
             #expect(throws: DatabaseError.self) { try program.save() }

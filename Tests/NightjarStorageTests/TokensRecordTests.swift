@@ -115,7 +115,8 @@ import Testing
         #expect(
             failure { _ = try EncryptionKey(variable: "NIGHTJAR_TEST_NO_KEY") }?.message.contains("secret") == false)
         #expect(failure { _ = try EncryptionKey(variable: "NIGHTJAR_TEST_UNSET") }?.message.contains("not set") == true)
-        #expect(failure { _ = try EncryptionKey(file: folder.file("none")) }?.message.contains("does not exist") == true)
+        #expect(
+            failure { _ = try EncryptionKey(file: folder.file("none")) }?.message.contains("does not exist") == true)
         let path = try folder.write("open", Bytes(Array(0..<32)))
         chmod(path, 0o640)
         #expect(failure { _ = try EncryptionKey(file: path) }?.message.contains("chmod 600") == true)

@@ -14,10 +14,10 @@ import Testing
         path = folder.file("tokens.db")
     }
 
-    private func store(_ account: String, key: UInt8? = nil, patience: Double = 5) -> SQLiteTokenStore {
+    private func store(_ account: String, key: UInt8? = nil, lockTimeout: Double = 5) -> SQLiteTokenStore {
         SQLiteTokenStore(
             path: path, account: account, key: key.flatMap { EncryptionKey(bytes: [UInt8](repeating: $0, count: 32)) },
-            patience: patience)
+            lockTimeout: lockTimeout)
     }
 
     @Test func accountsAreApart() throws {
@@ -55,7 +55,7 @@ import Testing
     @Test func anEncryptedRowIsNoLoginOfAnotherAccountOrFile() throws {
         try store("admin", key: 1).put(exampleLogin())
         try store("mallory", key: 1).put(exampleLogin(2))
-        let database = try Database(existing: path, patience: 1)
+        let database = try Database(existing: path, lockTimeout: 1)
         try database.execute(
             "UPDATE login SET record = (SELECT record FROM login WHERE account = 'admin') WHERE account = 'mallory'")
         let error = failure { _ = try store("mallory", key: 1).load() }
@@ -73,8 +73,8 @@ import Testing
     @Test func whatBecameOfAKilledSaveIsDecidedUnderTheLock() throws {
         let store = store("a")
         try store.put(exampleLogin(1))
-        let keeper = try Database(existing: path, patience: 1)
-        #expect(try keeper.number("SELECT count(*) FROM login") == 1)
+        let manager = try Database(existing: path, lockTimeout: 1)
+        #expect(try manager.number("SELECT count(*) FROM login") == 1)
         let marks = Bytes(try folder.read("tokens.db-shm"))
         try store.put(exampleLogin(2))
         try overwrite("tokens.db-shm", marks)
@@ -85,7 +85,7 @@ import Testing
         try store.put(exampleLogin(seen.generation + 1))
         #expect(try store.load() == exampleLogin(seen.generation + 1))
         lock.unlock()
-        withExtendedLifetime(keeper) {}
+        withExtendedLifetime(manager) {}
     }
 
     /// In place, because SQLite has the file mapped.
@@ -151,15 +151,15 @@ import Testing
 
     @Test func busyIsWaitedForAndThenAnError() throws {
         try store("a").put(exampleLogin())
-        let database = try Database(existing: path, patience: 1)
+        let database = try Database(existing: path, lockTimeout: 1)
         try database.execute("BEGIN IMMEDIATE")
         let start = ContinuousClock.now
-        let error = failure { try store("a", patience: 0.2).put(exampleLogin(2)) }
+        let error = failure { try store("a", lockTimeout: 0.2).put(exampleLogin(2)) }
         #expect(error?.kind == .storage)
         #expect(error?.message.contains("another process held it for too long") == true)
         #expect(ContinuousClock.now - start < .seconds(5))
         // Reading does not wait.
-        #expect(try store("a", patience: 0.2).load() == exampleLogin())
+        #expect(try store("a", lockTimeout: 0.2).load() == exampleLogin())
         try database.execute("ROLLBACK")
         try store("a").put(exampleLogin(2))
     }

@@ -10,8 +10,8 @@ import Testing
         let peer = try ScriptedPeer([[.expectRequest, .respond(headers: ["A: b"], body: "hello")]])
         let client = try Socket(connectingTo: peer.port)
         try client.send(Self.request)
-        let answer = Bytes(try client.receiveToEnd())
-        #expect(answer == "HTTP/1.1 200 OK\r\nA: b\r\nContent-Length: 5\r\n\r\nhello")
+        let response = Bytes(try client.receiveToEnd())
+        #expect(response == "HTTP/1.1 200 OK\r\nA: b\r\nContent-Length: 5\r\n\r\nhello")
         peer.stop()
         #expect(peer.received(0) == Self.request.array)
         #expect(peer.requests(0).map(\.method) == ["GET"])
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test func aBrokenExpectationIsAFailure() throws {
-        let peer = try ScriptedPeer([[.expectBytes(5)]], patience: .milliseconds(100))
+        let peer = try ScriptedPeer([[.expectBytes(5)]], maximumWait: .milliseconds(100))
         let client = try Socket(connectingTo: peer.port)
         try client.send("abc")
         client.shutdownOutput()

@@ -3,7 +3,7 @@ import Testing
 
 /// The peer with TLS, verified with curl.
 @Suite struct TLSPeerTests {
-    private static let answer: [ScriptedPeer.Step] = [.expectRequest, .respond(body: "hello"), .expectClose]
+    private static let response: [ScriptedPeer.Step] = [.expectRequest, .respond(body: "hello"), .expectClose]
 
     private func curl(_ peer: ScriptedPeer, host: String = "localhost", _ arguments: [String] = []) throws -> ToolResult
     {
@@ -23,7 +23,7 @@ import Testing
 
     @Test(arguments: ["localhost", "127.0.0.1"])
     func aTrustedCertificateIsTrusted(host: String) throws {
-        let peer = try ScriptedPeer([Self.answer], tls: PeerTLS())
+        let peer = try ScriptedPeer([Self.response], tls: PeerTLS())
         let result = try curl(peer, host: host)
         #expect(result.text == "hello", "\(result.errors)")
         try eventually("the script ended") { peer.endedCount == 1 }
@@ -39,7 +39,7 @@ import Testing
             (.selfSigned, "self-signed certificate"),
         ] as [(TestCertificates.Kind, String)])
     func aWrongCertificateIsRefused(kind: TestCertificates.Kind, reason: String) throws {
-        let peer = try ScriptedPeer([Self.answer], repeatsLast: true, tls: PeerTLS(kind))
+        let peer = try ScriptedPeer([Self.response], repeatsLast: true, tls: PeerTLS(kind))
         let result = try curl(peer)
         #expect(result.status == 60)
         #expect(result.errors.contains(reason), "\(result.errors)")
@@ -47,17 +47,17 @@ import Testing
     }
 
     @Test func anUnknownAuthorityIsRefused() throws {
-        let peer = try ScriptedPeer([Self.answer], tls: PeerTLS())
+        let peer = try ScriptedPeer([Self.response], tls: PeerTLS())
         #expect(try run("curl", ["-s", "--noproxy", "*", "https://localhost:\(peer.port)/"]).status == 60)
         try eventually("the script ended") { peer.endedCount == 1 }
         #expect(peer.handshake(0)?.failure?.isEmpty == false || peer.requests.isEmpty)
     }
 
     @Test func agreesOnAProtocolAndAVersion() throws {
-        let modern = try ScriptedPeer([Self.answer], tls: PeerTLS(applicationProtocols: ["http/1.1"]))
+        let modern = try ScriptedPeer([Self.response], tls: PeerTLS(applicationProtocols: ["http/1.1"]))
         #expect(try curl(modern).text == "hello")
         #expect(modern.handshake(0)?.applicationProtocol == "http/1.1")
-        let old = try ScriptedPeer([Self.answer], repeatsLast: true, tls: PeerTLS(versions: .tlsv12...(.tlsv12)))
+        let old = try ScriptedPeer([Self.response], repeatsLast: true, tls: PeerTLS(versions: .tlsv12...(.tlsv12)))
         #expect(try curl(old).text == "hello")
         #expect(try curl(old, ["--tlsv1.3"]).status == 35)
     }

@@ -39,7 +39,7 @@ import Testing
             state.withLock { $0.lines.append("\(request.method) \(request.url.path) \(authorization)") }
             guard request.url.path == "/v1/token" else {
                 let isGood = state.withLock { !$0.refusesAll && authorization == "Bearer \($0.valid)" }
-                answer(receiver, isGood ? 200 : 401, "{}")
+                respond(receiver, isGood ? 200 : 401, "{}")
                 return exchange
             }
             if holdsRefresh {
@@ -64,17 +64,17 @@ import Testing
             }
             switch reply {
             case .token(let number, let lifetime):
-                answer(
+                respond(
                     receiver, 200,
                     #"{"access_token":"a\#(number)","refresh_token":"r\#(number)","token_type":"bearer","expires_in":\#(lifetime)}"#
                 )
-            case .refused(let code): answer(receiver, 400, #"{"error":"\#(code)"}"#)
+            case .refused(let code): respond(receiver, 400, #"{"error":"\#(code)"}"#)
             case .lost:
                 receiver.exchangeFailed(NightjarError(.connectionLost, "gone", requestMayHaveBeenProcessed: true))
             }
         }
 
-        private func answer(_ receiver: any ExchangeReceiver, _ status: Int, _ body: String) {
+        private func respond(_ receiver: any ExchangeReceiver, _ status: Int, _ body: String) {
             receiver.exchangeReceived(
                 head: ResponseHead(status: status, reason: "", headers: Headers(), contentLength: body.utf8.count))
             receiver.exchangeReceived(body: ByteBuffer(string: body))
@@ -131,8 +131,8 @@ import Testing
         let api = try client(server, Token(access: "old", refresh: "r0", expiry: past))
         let response = try await api.send(Request(.get, "/articles"))
         #expect(response.attempts == 1)
-        let told = response.decisions.first?.description ?? ""
-        #expect(told.contains("the token had expired; waited 0.") && told.contains(" s for refresh 1"))
+        let reported = response.decisions.first?.description ?? ""
+        #expect(reported.contains("the token had expired; waited 0.") && reported.contains(" s for refresh 1"))
         #expect(server.lines == ["POST /v1/token -", "GET /v1/articles Bearer a1"])
     }
 
@@ -161,25 +161,25 @@ import Testing
     @Test func anEndedLoginIsToldOnceAndClearsTheStore() async throws {
         let server = Server()
         server.state.withLock { $0.refusal = "invalid_grant" }
-        let told = Mutex(0)
+        let reported = Mutex(0)
         let store = MemoryTokenStore()
         try store.put(StoredLogin(token: Token(access: "old", refresh: "r0"), generation: 1))
         let api = try client(server, nil, store: store) { login in
-            login.onLoginRequired = LoginHook { told.withLock { $0 += 1 } }
+            login.onLoginRequired = LoginHook { reported.withLock { $0 += 1 } }
         }
         for _ in 0..<3 {
             let error = await #expect(throws: NightjarError.self) { try await api.send(Request(.get, "/articles")) }
             #expect(error?.kind == .unauthorized)
         }
-        #expect(told.withLock { $0 } == 1)
+        #expect(reported.withLock { $0 } == 1)
         #expect(try store.load()?.ending == .refused)
         #expect(server.lines.count == 2)
 
         server.state.withLock { ($0.refusal, $0.valid) = (nil, "fresh") }
-        try api.signIn(Token(access: "fresh", refresh: "r0"))
+        try api.setToken(Token(access: "fresh", refresh: "r0"))
         #expect(try await api.send(Request(.get, "/articles")).status == 200)
         #expect(try store.load()?.token?.access == "fresh")
-        try api.signOutBlocking()
+        try api.logOutBlocking()
         let error = await #expect(throws: NightjarError.self) { try await api.send(Request(.get, "/articles")) }
         #expect(error?.kind == .unauthorized)
         #expect(try store.load()?.ending == .loggedOut)
@@ -219,17 +219,17 @@ import Testing
     /// Another process has logged in again.
     @Test func aRefusedTokenThatCannotBeRefreshedIsLookedForInItsStore() async throws {
         let server = Server()
-        let told = Mutex(0)
+        let reported = Mutex(0)
         let store = MemoryTokenStore()
         try store.put(StoredLogin(token: Token(access: "a0"), generation: 1))
         let api = try client(server, nil, store: store) { login in
-            login.onLoginRequired = LoginHook { told.withLock { $0 += 1 } }
+            login.onLoginRequired = LoginHook { reported.withLock { $0 += 1 } }
         }
         #expect(try await api.send(Request(.get, "/articles")).status == 200)
         server.state.withLock { $0.valid = "b0" }
         try store.put(StoredLogin(token: Token(access: "b0"), generation: 2))
         #expect(try await api.send(Request(.get, "/articles")).status == 200)
-        #expect(told.withLock { $0 } == 0)
+        #expect(reported.withLock { $0 } == 0)
         #expect(server.lines.map { $0.suffix(9) } == ["Bearer a0", "Bearer a0", "Bearer b0"])
         // No other process has logged in.
         server.state.withLock { $0.valid = "c0" }
@@ -237,7 +237,7 @@ import Testing
             let error = await #expect(throws: NightjarError.self) { try await api.send(Request(.get, "/articles")) }
             #expect(error?.message == "there is no login, or the server has ended it; log in again")
         }
-        #expect(told.withLock { $0 } == 1)
+        #expect(reported.withLock { $0 } == 1)
         #expect(server.lines.count == 4)
         #expect(try store.load()?.token?.access == "b0")
     }
@@ -279,17 +279,17 @@ import Testing
 
     @Test func theProgramProvidesAToken() throws {
         let server = Server()
-        let asked = Mutex<[Bool]>([])
-        let provider = TokenProvider(runsOnLoop: false) { question in
-            asked.withLock { $0.append(question.wasRefused) }
-            question.answer(.success(Token(access: asked.withLock { $0.count } == 1 ? "stale" : "a0")))
+        let requested = Mutex<[Bool]>([])
+        let provider = TokenProvider(runsOnLoop: false) { tokenRequest in
+            requested.withLock { $0.append(tokenRequest.wasRejected) }
+            tokenRequest.respond(.success(Token(access: requested.withLock { $0.count } == 1 ? "stale" : "a0")))
         }
         var configuration = Configuration()
         configuration.baseURL = AuthenticateTests.base
         configuration.auth = .login(TokenLogin(.provider(provider)))
         let api = try Client(configuration) { _ in server }
         #expect(try api.sendBlocking(Request(.get, "/articles")).status == 200)
-        #expect(asked.withLock { $0 } == [false, true])
+        #expect(requested.withLock { $0 } == [false, true])
         #expect(
             server.lines == ["GET /v1/articles Bearer stale", "GET /v1/articles Bearer a0"])
     }

@@ -17,25 +17,25 @@ import Testing
             configuration.retry.maximumAttempts = 1
             configure(&configuration)
             client = try Client(configuration) { [kept] loop in
-                let transport = HeldTransport(loop)
+                let transport = PausedTransport(loop)
                 kept.transport.withLock { $0 = transport }
                 return transport
             }
         }
 
         private final class Kept: Sendable {
-            let transport = Mutex<HeldTransport?>(nil)
+            let transport = Mutex<PausedTransport?>(nil)
         }
 
-        var log: HeldTransport.Log {
-            kept.transport.withLock { $0 }?.log.withLock { $0 } ?? HeldTransport.Log()
+        var log: PausedTransport.Log {
+            kept.transport.withLock { $0 }?.log.withLock { $0 } ?? PausedTransport.Log()
         }
     }
 
     private func requests(_ targets: [String]) -> [Request] { targets.map { Request(.get, $0) } }
 
     /// The callbacks of a batch, in order.
-    private final class Told: Sendable {
+    private final class Notifications: Sendable {
         let lines = Mutex<[String]>([])
         let end = Mutex<Result<Void, NightjarError>?>(nil)
 
@@ -80,12 +80,12 @@ import Testing
         let site = try Site()
         for (concurrency, begun) in [(1, 1), (6, 6), (100, 40)] {
             let before = site.log.begun.count
-            let told = Told()
+            let reported = Notifications()
             let calls = requests((0..<40).map { "/hold/\($0)" }).map { BatchCall($0) }
-            let batch = try site.client.start(batch: calls, concurrency: concurrency, on: nil, told.handlers)
-            try eventually("all that may be are under way") { site.log.underWay == begun }
+            let batch = try site.client.start(batch: calls, concurrency: concurrency, on: nil, reported.handlers)
+            try eventually("all that may be are under way") { site.log.inFlight == begun }
             batch.cancel()
-            try told.wait()
+            try reported.wait()
             #expect(site.log.begun.count - before == begun)
         }
     }
@@ -101,7 +101,7 @@ import Testing
         #expect(error?.description == "server: requests[2]: GET returned 503 [http://api.test/v1/status/503]")
         #expect(site.log.begun.count == 3)
         #expect(site.log.cancelled == 2)
-        #expect(site.log.underWay == 0)
+        #expect(site.log.inFlight == 0)
     }
 
     @Test func collectedEachHasItsOwnEnd() async throws {
@@ -145,7 +145,7 @@ import Testing
         let site = try Site()
         let all = requests((0..<20).map { "/hold/\($0)" })
         let task = Task { try await site.client.batch(all) }
-        try await eventually("six are under way") { site.log.underWay == 6 }
+        try await eventually("six are under way") { site.log.inFlight == 6 }
         task.cancel()
         let result = await task.result
         let error = #expect(throws: NightjarError.self) { try result.get() }
@@ -154,7 +154,7 @@ import Testing
         #expect(site.log.cancelled == 6)
 
         let collecting = Task { try await site.client.collect(all, concurrency: 2) }
-        try await eventually("two are under way") { site.log.underWay == 2 }
+        try await eventually("two are under way") { site.log.inFlight == 2 }
         collecting.cancel()
         let results = try await collecting.value
         #expect(results.count == 20)
@@ -180,43 +180,43 @@ import Testing
     @Test func aQueueTellsOfEachAndThenOfAll() throws {
         let site = try Site()
         let queue = CompletionQueue()
-        let told = Told()
+        let reported = Notifications()
         let calls = requests(["/a", "/status/500", "/b"]).map { BatchCall($0) }
         let batch = try site.client.start(
-            batch: calls, concurrency: 1, collectsErrors: true, on: queue, told.handlers)
-        try told.wait(queue)
-        #expect(told.lines.withLock { $0 } == ["0 200", "1 server", "2 200", "finished"])
+            batch: calls, concurrency: 1, collectsErrors: true, on: queue, reported.handlers)
+        try reported.wait(queue)
+        #expect(reported.lines.withLock { $0 } == ["0 200", "1 server", "2 200", "finished"])
         #expect(batch.isFinished)
-        #expect(throws: Never.self) { try told.end.withLock { $0 }?.get() }
+        #expect(throws: Never.self) { try reported.end.withLock { $0 }?.get() }
     }
 
     @Test func afterAFailureEachRequestIsToldOfOnce() throws {
         let site = try Site()
         let queue = CompletionQueue()
-        let told = Told()
+        let reported = Notifications()
         let calls = requests(["/hold", "/status/500", "/b", "/c"]).map { BatchCall($0) }
-        try site.client.start(batch: calls, concurrency: 2, on: queue, told.handlers)
-        try told.wait(queue)
+        try site.client.start(batch: calls, concurrency: 2, on: queue, reported.handlers)
+        try reported.wait(queue)
         #expect(
-            told.lines.withLock { $0 } == ["1 server", "0 cancelled", "2 cancelled", "3 cancelled", "finished"])
-        guard case .failure(let error) = told.end.withLock({ $0 }) else {
+            reported.lines.withLock { $0 } == ["1 server", "0 cancelled", "2 cancelled", "3 cancelled", "finished"])
+        guard case .failure(let error) = reported.end.withLock({ $0 }) else {
             Issue.record("no failure")
             return
         }
         #expect(error.batchIndex == 1)
         queue.poll(timeout: .zero)
-        #expect(told.lines.withLock { $0.count } == 5)
+        #expect(reported.lines.withLock { $0.count } == 5)
     }
 
     @Test func whatCannotBeSentIsToldByTheQueue() throws {
         let site = try Site()
         let queue = CompletionQueue()
-        let told = Told()
+        let reported = Notifications()
         let calls = requests(["ftp://a/", "ftp://a/", "/a"]).map { BatchCall($0) }
-        try site.client.start(batch: calls, concurrency: 1, collectsErrors: true, on: queue, told.handlers)
-        #expect(told.lines.withLock { $0.isEmpty })
-        try told.wait(queue)
-        #expect(told.lines.withLock { $0 } == ["0 invalid_url", "1 invalid_url", "2 200", "finished"])
+        try site.client.start(batch: calls, concurrency: 1, collectsErrors: true, on: queue, reported.handlers)
+        #expect(reported.lines.withLock { $0.isEmpty })
+        try reported.wait(queue)
+        #expect(reported.lines.withLock { $0 } == ["0 invalid_url", "1 invalid_url", "2 200", "finished"])
     }
 
     /// An invalid request is the failure of that call, when its turn comes.
@@ -235,24 +235,24 @@ import Testing
     @Test func anEmptyBatchIsToldByTheQueue() throws {
         let site = try Site()
         let queue = CompletionQueue()
-        let told = Told()
-        try site.client.start(batch: [], on: queue, told.handlers)
-        #expect(told.lines.withLock { $0.isEmpty })
-        try told.wait(queue)
-        #expect(told.lines.withLock { $0 } == ["finished"])
+        let reported = Notifications()
+        try site.client.start(batch: [], on: queue, reported.handlers)
+        #expect(reported.lines.withLock { $0.isEmpty })
+        try reported.wait(queue)
+        #expect(reported.lines.withLock { $0 } == ["finished"])
     }
 
     @Test func aCancelledBatchIsOverWhenAllIs() throws {
         let site = try Site()
         let queue = CompletionQueue()
-        let told = Told()
+        let reported = Notifications()
         let calls = requests(["/hold/1", "/hold/2", "/c"]).map { BatchCall($0) }
-        let batch = try site.client.start(batch: calls, concurrency: 2, on: queue, told.handlers)
+        let batch = try site.client.start(batch: calls, concurrency: 2, on: queue, reported.handlers)
         batch.cancel()
         batch.cancel()
-        try told.wait(queue)
-        #expect(told.lines.withLock { $0.sorted() } == ["0 cancelled", "1 cancelled", "2 cancelled", "finished"])
-        #expect(told.lines.withLock { $0.last } == "finished")
+        try reported.wait(queue)
+        #expect(reported.lines.withLock { $0.sorted() } == ["0 cancelled", "1 cancelled", "2 cancelled", "finished"])
+        #expect(reported.lines.withLock { $0.last } == "finished")
         batch.cancel()
     }
 
@@ -260,13 +260,13 @@ import Testing
         let site = try Site()
         for collects in [false, true] {
             let queue = CompletionQueue()
-            let told = Told()
+            let reported = Notifications()
             let calls = requests(["/hold/1", "/hold/2", "/c", "/d"]).map { BatchCall($0) }
             try site.client.start(
-                batch: calls, concurrency: 2, collectsErrors: collects, on: queue, told.handlers)
+                batch: calls, concurrency: 2, collectsErrors: collects, on: queue, reported.handlers)
             queue.close()
-            #expect(told.lines.withLock { $0.count } == 5)
-            #expect(told.lines.withLock { $0.last } == "finished")
+            #expect(reported.lines.withLock { $0.count } == 5)
+            #expect(reported.lines.withLock { $0.last } == "finished")
         }
     }
 
@@ -285,35 +285,35 @@ import Testing
     @Test func closingTheClientEndsTheBatch() throws {
         let site = try Site()
         let queue = CompletionQueue()
-        let told = Told()
+        let reported = Notifications()
         let calls = requests(["/hold/1", "/c", "/d"]).map { BatchCall($0) }
-        try site.client.start(batch: calls, concurrency: 1, collectsErrors: true, on: queue, told.handlers)
+        try site.client.start(batch: calls, concurrency: 1, collectsErrors: true, on: queue, reported.handlers)
         site.client.close()
-        try told.wait(queue)
-        #expect(told.lines.withLock { $0 } == ["0 cancelled", "1 closed", "2 closed", "finished"])
+        try reported.wait(queue)
+        #expect(reported.lines.withLock { $0 } == ["0 cancelled", "1 closed", "2 closed", "finished"])
     }
 
     @Test func withoutAQueueTheLoopTells() throws {
         let site = try Site()
-        let told = Told()
+        let reported = Notifications()
         let calls = requests((0..<30).map { "/a/\($0)x" }).map { BatchCall($0) }
-        try site.client.start(batch: calls, concurrency: 4, on: nil, told.handlers)
-        try told.wait()
-        #expect(told.lines.withLock { $0.count } == 31)
+        try site.client.start(batch: calls, concurrency: 4, on: nil, reported.handlers)
+        try reported.wait()
+        #expect(reported.lines.withLock { $0.count } == 31)
         #expect(site.log.peak <= 4)
     }
 
     @Test func storedAnswersTakeTheirTurn() throws {
         let site = try Site { $0.cacheSettings = CacheStorage.Settings(memory: 1 << 20) }
         let queue = CompletionQueue()
-        let told = Told()
+        let reported = Notifications()
         var headers = Headers()
         try headers.add("Cache-Control", "max-age=600")
         try site.client.insert(200, headers: headers, body: .init(), for: Request(.get, "/stored"))
         let calls = Array(repeating: BatchCall(Request(.get, "/stored")), count: 5000)
-        try site.client.start(batch: calls, concurrency: 3, on: queue, told.handlers)
-        try told.wait(queue)
-        #expect(told.lines.withLock { $0.count } == 5001)
+        try site.client.start(batch: calls, concurrency: 3, on: queue, reported.handlers)
+        try reported.wait(queue)
+        #expect(reported.lines.withLock { $0.count } == 5001)
         #expect(site.log.begun.isEmpty)
     }
 
@@ -337,7 +337,7 @@ import Testing
     func aBatchWithLocalEventsAloneEndsOnAClosedQueue(targets: [String]) throws {
         let site = try Site()
         let queue = CompletionQueue()
-        let (first, second) = (Told(), Told())
+        let (first, second) = (Notifications(), Notifications())
         var handlers = first.handlers
         let (finished, calls) = (handlers.finished, requests(targets).map { BatchCall($0) })
         handlers.finished = { batch, result in

@@ -19,19 +19,19 @@ import Testing
     }
 
     @Test func aResponseThatIsOlderThanAnotherWriteIsNotStored() throws {
-        let bench = try Bench { number, asked in
-            asked.method == .post ? .init(200, CachePostTests.fields, "\(number)") : .init(200, [], "now")
+        let bench = try Bench { number, requested in
+            requested.method == .post ? .init(200, CachePostTests.fields, "\(number)") : .init(200, [], "now")
         }
         let results = CacheTests.Results()
         bench.server.isHeld.store(true, ordering: .relaxed)
         try bench.start(post(), results)
-        bench.run("the first request was sent") { bench.asked.count == 1 }
+        bench.run("the first request was sent") { bench.requested.count == 1 }
         bench.server.isHeld.store(false, ordering: .relaxed)
         _ = try bench.client.sendBlocking(post())
         bench.server.release()
         bench.run { results.count == 1 }
         #expect(try String(buffer: bench.get().body) == "now")
-        #expect(bench.asked.count == 3)
+        #expect(bench.requested.count == 3)
     }
 
     @Test func aResponseBelongsToTheCredentialsOfItsRequest() throws {
@@ -43,12 +43,12 @@ import Testing
 
     @Test func aResponseThatBreaksOffIsNotStored() throws {
         let bench = try Bench { number, _ in
-            var answer = ServerInMemory.Answer(200, CachePostTests.fields, "whole")
-            answer.breaksOff = number == 1
-            return answer
+            var response = ServerInMemory.Response(200, CachePostTests.fields, "whole")
+            response.breaksOff = number == 1
+            return response
         }
         #expect(throws: NightjarError.self) { try bench.client.sendBlocking(post()) }
         #expect(try String(buffer: bench.get().body) == "whole")
-        #expect(bench.asked.count == 2)
+        #expect(bench.requested.count == 2)
     }
 }

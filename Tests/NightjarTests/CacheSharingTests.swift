@@ -26,14 +26,14 @@ import Testing
     private final class Versions: Sendable {
         let count = Atomic<Int>(0)
 
-        func answer(_ asked: ServerInMemory.Asked) -> ServerInMemory.Answer {
-            if asked.method == .put { count.add(1, ordering: .relaxed) }
+        func reply(_ requested: ServerInMemory.Asked) -> ServerInMemory.Response {
+            if requested.method == .put { count.add(1, ordering: .relaxed) }
             return .init(200, CacheSharingTests.fresh, "version \(count.load(ordering: .relaxed))")
         }
     }
 
     private func bench(_ versions: Versions) throws -> Bench {
-        try Bench(settings) { _, asked in versions.answer(asked) }
+        try Bench(settings) { _, requested in versions.reply(requested) }
     }
 
     private func text(_ response: Response) -> String { String(buffer: response.body) }
@@ -48,10 +48,10 @@ import Testing
         _ = try other.client.sendBlocking(Bench.request(.put, "/a"))
         try eventually("the write is seen") { try text(one.get()) == "version 1" }
         #expect(try one.get().source == .cache)
-        let count = one.asked.count
+        let count = one.requested.count
         try other.client.cache?.removeAll()
         try eventually("the removal is seen") { try one.get().source == .network }
-        #expect(one.asked.count == count + 1)
+        #expect(one.requested.count == count + 1)
     }
 
     /// A slow GET that began before another client's write is not stored as fresh.
@@ -64,7 +64,7 @@ import Testing
         slow.server.isHeld.store(true, ordering: .relaxed)
         let results = CacheTests.Results()
         try slow.start(Bench.request(.get, "/a"), results)
-        try eventually("the server has it") { slow.asked.count == 2 }
+        try eventually("the server has it") { slow.requested.count == 2 }
         _ = try writer.client.sendBlocking(Bench.request(.put, "/a"))
         try writer.client.cache?.flush()
         slow.server.release()
@@ -85,7 +85,7 @@ import Testing
         bench.server.isHeld.store(true, ordering: .relaxed)
         let results = CacheTests.Results()
         try bench.start(Bench.request(.get, "/a"), results)
-        try eventually("the server has it") { bench.asked.count == 2 }
+        try eventually("the server has it") { bench.requested.count == 2 }
         #expect(try bench.client.cache?.removeAll() == 1)
         bench.server.release()
         try eventually("it is answered") {
@@ -100,17 +100,17 @@ import Testing
     @Test func changesThatCannotBeWrittenAreReported() throws {
         let versions = Versions()
         let lines = Mutex<[String]>([])
-        let cache = try CacheStorage(settings, grace: 0.1)
+        let cache = try CacheStorage(settings, gracePeriod: 0.1)
         let bench = try Bench(
             .init(),
             {
                 ($0.cache, $0.cacheSettings) = (cache, nil)
                 $0.log = LogSink(level: .warning) { line in lines.withLock { $0.append(line.message) } }
-            }, { _, asked in versions.answer(asked) })
+            }, { _, requested in versions.reply(requested) })
         _ = try bench.get("/a")
         _ = try bench.get("/b")
         try cache.flush()
-        let holder = try Database(existing: folder + "/index.db", patience: 5)
+        let holder = try Database(existing: folder + "/index.db", lockTimeout: 5)
         try holder.execute("BEGIN IMMEDIATE")
         _ = try bench.client.sendBlocking(Bench.request(.put, "/a"))
         for remove in [{ try cache.removeAll() }, { try cache.remove(prefix: "http://api.test/") }] {

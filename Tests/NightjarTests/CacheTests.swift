@@ -9,7 +9,7 @@ import Testing
 
 /// A server in memory. It responds with the result of a closure, at once or when it is released.
 final class ServerInMemory: HTTPTransport, @unchecked Sendable {
-    struct Answer: Sendable {
+    struct Response: Sendable {
         var status = 200
         var headers: [(String, String)] = []
         var body = "content"
@@ -21,10 +21,10 @@ final class ServerInMemory: HTTPTransport, @unchecked Sendable {
             (self.status, self.headers, self.body) = (status, headers, body)
         }
 
-        static func failing(_ kind: ErrorKind) -> Answer {
-            var answer = Answer()
-            answer.failure = NightjarError(kind, "the server has failed")
-            return answer
+        static func failing(_ kind: ErrorKind) -> Response {
+            var reply = Response()
+            reply.failure = NightjarError(kind, "the server has failed")
+            return reply
         }
     }
 
@@ -35,28 +35,28 @@ final class ServerInMemory: HTTPTransport, @unchecked Sendable {
         let headers: Headers
     }
 
-    let asked = Mutex<[Asked]>([])
+    let requested = Mutex<[Asked]>([])
     let cancelled = Atomic<Int>(0)
     let isHeld = Atomic<Bool>(false)
     private let loop: any EventLoop
-    private let answer: @Sendable (_ number: Int, Asked) -> Answer
+    private let reply: @Sendable (_ number: Int, Asked) -> Response
     private var held: [() -> Void] = []
 
-    init(_ loop: any EventLoop, _ answer: @escaping @Sendable (Int, Asked) -> Answer) {
+    init(_ loop: any EventLoop, _ reply: @escaping @Sendable (Int, Asked) -> Response) {
         self.loop = loop
-        self.answer = answer
+        self.reply = reply
     }
 
     func begin(
         _ request: PreparedRequest, connectTimeout: Duration?, receiver: any ExchangeReceiver
     ) -> any Exchange {
-        let asked = Asked(method: request.method, target: request.url.target, headers: request.fields)
-        let number = self.asked.withLock { all in
-            all.append(asked)
+        let requested = Asked(method: request.method, target: request.url.target, headers: request.fields)
+        let number = self.requested.withLock { all in
+            all.append(requested)
             return all.count
         }
         let exchange = Held(self)
-        let reply = answer(number, asked)
+        let reply = reply(number, requested)
         receiver.exchangeStarted(on: nil, isReused: true)
         let give: () -> Void = { [loop] in
             loop.execute {
@@ -131,7 +131,7 @@ extension String {
 
         init(
             _ settings: CacheStorage.Settings = .init(), _ configure: (inout Configuration) -> Void = { _ in },
-            _ answer: @escaping @Sendable (Int, ServerInMemory.Asked) -> ServerInMemory.Answer
+            _ reply: @escaping @Sendable (Int, ServerInMemory.Asked) -> ServerInMemory.Response
         ) throws {
             var configuration = Configuration()
             configuration.baseURL = "http://api.test"
@@ -140,14 +140,14 @@ extension String {
             configure(&configuration)
             let made = Mutex<ServerInMemory?>(nil)
             client = try Client(configuration) { loop in
-                let server = ServerInMemory(loop, answer)
+                let server = ServerInMemory(loop, reply)
                 made.withLock { $0 = server }
                 return server
             }
             server = try #require(made.withLock { $0 })
         }
 
-        var asked: [ServerInMemory.Asked] { server.asked.withLock { $0 } }
+        var requested: [ServerInMemory.Asked] { server.requested.withLock { $0 } }
 
         func get(
             _ target: String = "/a", policy: CachePolicy? = nil, _ headers: [(String, String)] = []
@@ -222,7 +222,7 @@ extension String {
         #expect(second.attempts == 0)
         #expect(second.headers["Age"] == "0")
         #expect(second.headers["Cache-Status"]?.hasPrefix("nightjar; hit; ttl=") == true)
-        #expect(bench.asked.count == 1)
+        #expect(bench.requested.count == 1)
         let statistics = try #require(bench.client.cache).statistics
         #expect(statistics.hits == 1 && statistics.misses == 1 && statistics.bytesSaved == 7)
         #expect(second.decisions.explanation.contains("served from the cache: fresh, 0 s old"))
@@ -236,11 +236,11 @@ extension String {
         _ = try bench.get()
         let second = try bench.get()
         #expect(second.source == .revalidated && second.status == 200 && String(buffer: second.body) == "content")
-        #expect(bench.asked[1].headers["If-None-Match"] == "\"1\"")
+        #expect(bench.requested[1].headers["If-None-Match"] == "\"1\"")
         #expect(second.headers["Cache-Status"]?.contains("fwd=stale; fwd-status=304") == true)
         // The entry is fresh now.
         #expect(try bench.get().source == .cache)
-        #expect(bench.asked.count == 2)
+        #expect(bench.requested.count == 2)
         #expect(bench.client.cache?.statistics.validations == 1)
     }
 
@@ -258,26 +258,26 @@ extension String {
         let bench = try Bench { _, _ in .init(200, [("Cache-Control", "no-store"), ("ETag", "\"1\"")]) }
         _ = try bench.get()
         let second = try bench.get()
-        #expect(second.source == .network && bench.asked.count == 2)
-        #expect(bench.asked[1].headers["If-None-Match"] == nil)
+        #expect(second.source == .network && bench.requested.count == 2)
+        #expect(bench.requested[1].headers["If-None-Match"] == nil)
         #expect(second.decisions.explanation.contains("not stored in the cache: the response says no-store"))
     }
 
     @Test func variantsAreForTheirRequests() throws {
-        let bench = try Bench { _, asked in
-            .init(200, Self.fresh + [("Vary", "Accept-Language")], asked.headers["Accept-Language"] ?? "none")
+        let bench = try Bench { _, requested in
+            .init(200, Self.fresh + [("Vary", "Accept-Language")], requested.headers["Accept-Language"] ?? "none")
         }
         for _ in 0..<2 {
             for language in ["de", "fr"] {
                 #expect(String(buffer: try bench.get("/a", [("Accept-Language", language)]).body) == language)
             }
         }
-        #expect(bench.asked.count == 2)
+        #expect(bench.requested.count == 2)
     }
 
     @Test func oneUsersAnswersAreNotAnothers() throws {
-        let bench = try Bench { _, asked in
-            .init(200, Self.fresh, asked.headers["Authorization"] ?? asked.headers["X-API-Key"] ?? "nobody")
+        let bench = try Bench { _, requested in
+            .init(200, Self.fresh, requested.headers["Authorization"] ?? requested.headers["X-API-Key"] ?? "nobody")
         }
         for _ in 0..<2 {
             for headers in [
@@ -287,33 +287,33 @@ extension String {
                 #expect(body == headers.first?.1 ?? "nobody")
             }
         }
-        #expect(bench.asked.count == 4)
+        #expect(bench.requested.count == 4)
     }
 
     /// Issue 19, item 13: the response that was stored for one user was returned to another.
     @Test(arguments: ["X-JWT", "Api_Key", "Auth", "Access_Key", "X-Passwd", "X-PIN", "X-Otp", "SID", "Key"])
     func oneUsersAnswersAreNotAnothersWhateverTheFieldIsCalled(name: String) throws {
-        let bench = try Bench { _, asked in .init(200, Self.fresh, asked.headers[name] ?? "nobody") }
+        let bench = try Bench { _, requested in .init(200, Self.fresh, requested.headers[name] ?? "nobody") }
         for _ in 0..<2 {
             for user in ["alice", "bob"] {
                 #expect(String(buffer: try bench.get("/me", [(name, user)]).body) == user)
             }
         }
-        #expect(bench.asked.count == 2)
+        #expect(bench.requested.count == 2)
     }
 
     @Test func aValueThatLooksLikeATokenCountsToo() throws {
-        let bench = try Bench { _, asked in .init(200, Self.fresh, asked.headers["X-Whoever"] ?? "nobody") }
+        let bench = try Bench { _, requested in .init(200, Self.fresh, requested.headers["X-Whoever"] ?? "nobody") }
         for user in ["9f86d081884c7d659a2feaa0c55ad015", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl"] {
             #expect(String(buffer: try bench.get("/me", [("X-Whoever", user)]).body) == user)
         }
         for user in ["de", "fr"] { _ = try bench.get("/other", [("X-Whoever", user)]) }
-        #expect(bench.asked.count == 3)
+        #expect(bench.requested.count == 3)
     }
 
     @Test func aWriteInvalidates() throws {
-        let bench = try Bench { _, asked in
-            asked.method == .post
+        let bench = try Bench { _, requested in
+            requested.method == .post
                 ? .init(201, [("Location", "/list")]) : .init(200, Self.fresh)
         }
         for target in ["/a", "/list", "/other"] { _ = try bench.get(target) }
@@ -321,18 +321,18 @@ extension String {
         post.body = .bytes(ByteBuffer(string: "x"))
         _ = try bench.client.sendBlocking(post)
         for target in ["/a", "/list", "/other"] { _ = try bench.get(target) }
-        #expect(bench.asked.map(\.target) == ["/a", "/list", "/other", "/a", "/a", "/list"])
+        #expect(bench.requested.map(\.target) == ["/a", "/list", "/other", "/a", "/a", "/list"])
     }
 
     /// The response may be from before the write.
     @Test func whatWasAskedForBeforeAWriteIsValidated() throws {
-        let bench = try Bench { number, asked in
-            asked.method == .put ? .init(204) : .init(200, Self.fresh, "\(number)")
+        let bench = try Bench { number, requested in
+            requested.method == .put ? .init(204) : .init(200, Self.fresh, "\(number)")
         }
         let results = Results()
         bench.server.isHeld.store(true, ordering: .relaxed)
         try bench.start(Bench.request(.get, "/a"), results, 0)
-        bench.run { bench.asked.count == 1 }
+        bench.run { bench.requested.count == 1 }
         // The PUT gets its response first.
         bench.server.isHeld.store(false, ordering: .relaxed)
         var put = Request(.put, "/a")
@@ -341,7 +341,7 @@ extension String {
         bench.server.release()
         bench.run { results.count == 1 }
         #expect(try bench.get().source != .cache)
-        #expect(bench.asked.last?.headers["If-None-Match"] == "\"1\"")
+        #expect(bench.requested.last?.headers["If-None-Match"] == "\"1\"")
     }
 
     @Test(arguments: [ErrorKind.connect, .timeout, .connectionLost, .dns])
@@ -357,8 +357,8 @@ extension String {
     }
 
     @Test func aServersErrorIsAnsweredWithTheStaleWhereThatIsAllowed() throws {
-        let bench = try Bench { number, asked in
-            let control = asked.target == "/a" ? "max-age=5, stale-if-error=600" : "max-age=5"
+        let bench = try Bench { number, requested in
+            let control = requested.target == "/a" ? "max-age=5, stale-if-error=600" : "max-age=5"
             return number <= 2
                 ? .init(200, [("Cache-Control", control), ("Age", "10"), ("ETag", "\"1\"")]) : .init(503, [], "down")
         }
@@ -389,22 +389,23 @@ extension String {
         #expect(head.source == .cache && head.body.readableBytes == 0)
         let own = try bench.get("/a", [("If-None-Match", "\"1\"")])
         #expect(own.status == 304 && own.source == .cache)
-        #expect(bench.asked.count == 1)
+        #expect(bench.requested.count == 1)
     }
 
     @Test func redirectsAreStoredEachByItself() throws {
-        let bench = try Bench { _, asked in
-            asked.target == "/a"
+        let bench = try Bench { _, requested in
+            requested.target == "/a"
                 ? .init(301, [("Location", "/b"), ("Cache-Control", "max-age=600")], "moved") : .init(200, Self.fresh)
         }
         for _ in 0..<3 { #expect(try bench.get().url == "http://api.test/b") }
-        #expect(bench.asked.map(\.target) == ["/a", "/b"])
+        #expect(bench.requested.map(\.target) == ["/a", "/b"])
     }
 
     // MARK: Responses on the caller's thread
 
     @Test func whatWasWrittenToIsNotAnsweredOnTheCallersThreadEither() throws {
-        let bench = try Bench { number, asked in asked.method == .put ? .init(204) : .init(200, Self.fresh, "\(number)")
+        let bench = try Bench { number, requested in
+            requested.method == .put ? .init(204) : .init(200, Self.fresh, "\(number)")
         }
         for _ in 0..<5 { #expect(String(buffer: try bench.get().body) == "1") }
         var put = Request(.put, "/a")
@@ -420,7 +421,7 @@ extension String {
         let bench = try Bench { _, _ in .init(200, Self.fresh) }
         _ = try bench.get()
         try eventually("its age was told", within: .seconds(5)) { try bench.get().headers["Age"] == "2" }
-        #expect(bench.asked.count == 1)
+        #expect(bench.requested.count == 1)
     }
 
     @Test func eachRequestIsToldAsItWasAndEachQueueHearsOfIt() throws {
@@ -441,7 +442,7 @@ extension String {
 
     /// With a login whose token lasts `lifetime` seconds.
     private func bench(
-        lifetime: Int = 3600, _ answer: @escaping @Sendable (Int, ServerInMemory.Asked) -> ServerInMemory.Answer
+        lifetime: Int = 3600, _ reply: @escaping @Sendable (Int, ServerInMemory.Asked) -> ServerInMemory.Response
     ) throws -> Bench {
         try Bench(
             .init(),
@@ -451,27 +452,27 @@ extension String {
                         {"auth": {"type": "oauth2", "token_url": "/token", "access_token": "a", "refresh_token": "r",
                         "expires_in": \(lifetime)}}
                         """)
-            }, answer)
+            }, reply)
     }
 
     @Test func anotherLoginGetsNothingOfTheOneBefore() throws {
-        let bench = try bench { _, asked in .init(200, Self.fresh, asked.headers["Authorization"] ?? "nobody") }
+        let bench = try bench { _, requested in .init(200, Self.fresh, requested.headers["Authorization"] ?? "nobody") }
         for _ in 0..<3 { #expect(String(buffer: try bench.get().body) == "Bearer a") }
-        #expect(bench.asked.count == 1)
-        try bench.client.signIn(Token(access: "b"))
+        #expect(bench.requested.count == 1)
+        try bench.client.setToken(Token(access: "b"))
         for _ in 0..<3 { #expect(String(buffer: try bench.get().body) == "Bearer b") }
-        #expect(bench.asked.count == 2)
-        try bench.client.signOutBlocking()
+        #expect(bench.requested.count == 2)
+        try bench.client.logOutBlocking()
         try eventually("the client was signed out") { kind { _ = try bench.get() } == .unauthorized }
         #expect(kind { _ = try bench.get(policy: .cacheOnly) } == .unauthorized)
         #expect(bench.client.cache?.statistics.memoryEntries == 1)
     }
 
     @Test func aRenewedTokenIsTheSameLogin() throws {
-        let bench = try bench { _, asked in
-            switch (asked.target, asked.headers["Authorization"]) {
+        let bench = try bench { _, requested in
+            switch (requested.target, requested.headers["Authorization"]) {
             case ("/token", _): .init(200, [], #"{"access_token": "a2", "refresh_token": "r2", "expires_in": 600}"#)
-            case (_, "Bearer a2"), ("/a", _): .init(200, Self.fresh, asked.headers["Authorization"] ?? "")
+            case (_, "Bearer a2"), ("/a", _): .init(200, Self.fresh, requested.headers["Authorization"] ?? "")
             default: .init(401)
             }
         }
@@ -479,7 +480,7 @@ extension String {
         #expect(String(buffer: try bench.get("/b").body) == "Bearer a2")
         // Responses that were received with the old token still belong to this user.
         #expect(String(buffer: try bench.get("/a").body) == "Bearer a")
-        #expect(bench.asked.map(\.target) == ["/a", "/b", "/token", "/b"])
+        #expect(bench.requested.map(\.target) == ["/a", "/b", "/token", "/b"])
     }
 
     /// The token has expired, and the token endpoint is unreachable.
@@ -490,10 +491,10 @@ extension String {
         }
         #expect(String(buffer: try bench.get().body) == "mine")
         isOffline.store(true, ordering: .relaxed)
-        let tokens = bench.asked.count { $0.target == "/token" }
+        let tokens = bench.requested.count { $0.target == "/token" }
         try eventually("the token ran out", within: .seconds(5)) {
             _ = try? bench.get("/b")
-            return bench.asked.count { $0.target == "/token" } > tokens
+            return bench.requested.count { $0.target == "/token" } > tokens
         }
         for policy in [CachePolicy.offlineFirst, .cacheElseLoad, .cacheOnly] {
             #expect(String(buffer: try bench.get(policy: policy).body) == "mine", "\(policy)")
@@ -505,7 +506,7 @@ extension String {
         var post = Request(.post, "/a")
         post.body = .bytes(ByteBuffer(string: "x"))
         #expect(kind { _ = try bench.client.sendBlocking(post) } == .cacheMiss)
-        #expect(bench.asked.isEmpty)
+        #expect(bench.requested.isEmpty)
     }
 
     /// A stored 401 response would be returned after the token refresh.
@@ -520,21 +521,23 @@ extension String {
     @Test func eachPolicyDoesWhatItSays() throws {
         let bench = try Bench { number, _ in .init(200, Self.stale, "\(number)") }
         #expect(kind { _ = try bench.get(policy: .cacheOnly) } == .cacheMiss)
-        #expect(bench.asked.isEmpty)
+        #expect(bench.requested.isEmpty)
         _ = try bench.get()
         // Although it is stale.
         #expect(try bench.get(policy: .cacheElseLoad).source == .stale)
         #expect(try bench.get(policy: .cacheOnly).source == .stale)
-        #expect(bench.asked.count == 1)
+        #expect(bench.requested.count == 1)
         #expect(String(buffer: try bench.get(policy: .reload).body) == "2")
-        #expect(bench.asked[1].headers["If-None-Match"] == nil && bench.asked[1].headers["Cache-Control"] == "no-cache")
+        #expect(
+            bench.requested[1].headers["If-None-Match"] == nil
+                && bench.requested[1].headers["Cache-Control"] == "no-cache")
         #expect(String(buffer: try bench.get(policy: .cacheOnly).body) == "2")
         _ = try bench.get(policy: .revalidate)
-        #expect(bench.asked[2].headers["If-None-Match"] == "\"1\"")
+        #expect(bench.requested[2].headers["If-None-Match"] == "\"1\"")
         var request = try Bench.request(.get, "/a")
         request.usesCache = false
         _ = try bench.client.sendBlocking(request)
-        #expect(bench.asked.count == 4 && bench.asked[3].headers["If-None-Match"] == nil)
+        #expect(bench.requested.count == 4 && bench.requested[3].headers["If-None-Match"] == nil)
     }
 
     @Test func offlineFirstAnswersAtOnceAndTellsOfTheFresh() throws {
@@ -546,14 +549,14 @@ extension String {
         bench.run { results.count == 1 && fresh.withLock { $0 != nil } }
         #expect(try results[0]?.get().source == .stale)
         #expect(try fresh.withLock { try $0?.get() }.map { String(buffer: $0.body) } == "2")
-        #expect(bench.asked.count == 2)
+        #expect(bench.requested.count == 2)
         // A fresh entry is not revalidated.
         fresh.withLock { $0 = nil }
         try bench.start(Bench.request(.get, "/a", .offlineFirst), results, 1) { result in fresh.withLock { $0 = result }
         }
         bench.run { results.count == 2 }
         #expect(try results[1]?.get().source == .cache)
-        #expect(bench.asked.count == 2)
+        #expect(bench.requested.count == 2)
     }
 
     @Test func whatMayBeStaleForAWhileIsRefreshedOnceWithNobodyWaiting() throws {
@@ -564,7 +567,7 @@ extension String {
         for _ in 0..<10 { #expect(String(buffer: try bench.get().body) == "1") }
         bench.server.release()
         try eventually("the refresh was stored") { String(buffer: try bench.get().body) == "2" }
-        #expect(bench.asked.count == 2)
+        #expect(bench.requested.count == 2)
     }
 
     @Test func aRefreshThatFailsIsToldAndLeavesTheStale() throws {
@@ -585,10 +588,10 @@ extension String {
     @Test func concurrentMissesShareOneFetch() throws {
         let bench = try Bench { _, _ in .init(200, Self.fresh) }
         let results = try bench.startHeld(100)
-        bench.run { bench.asked.count == 1 }
+        bench.run { bench.requested.count == 1 }
         bench.server.release()
         bench.run { results.count == 100 }
-        #expect(bench.asked.count == 1)
+        #expect(bench.requested.count == 1)
         #expect(results.responses.count { $0.source == .network } == 1)
         #expect(results.responses.count { $0.source == .coalesced } == 99)
         #expect(results.responses.contains { $0.headers["Cache-Status"]?.contains("collapsed") == true })
@@ -600,23 +603,23 @@ extension String {
         }
         _ = try bench.get()
         let results = try bench.startHeld(50)
-        bench.run { bench.asked.count == 2 }
+        bench.run { bench.requested.count == 2 }
         bench.server.release()
         bench.run { results.count == 50 }
-        #expect(bench.asked.count == 2)
+        #expect(bench.requested.count == 2)
         #expect(results.responses.allSatisfy { String(buffer: $0.body) == "content" })
     }
 
     @Test func whatCannotBeStoredIsFetchedByEachAndWaitedForOnce() throws {
         let bench = try Bench { _, _ in .init(200, [("Cache-Control", "no-store")]) }
         let results = try bench.startHeld(20)
-        bench.run { bench.asked.count == 1 }
+        bench.run { bench.requested.count == 1 }
         bench.server.release()
         bench.run { results.count == 20 }
-        #expect(bench.asked.count == 20)
+        #expect(bench.requested.count == 20)
         bench.server.isHeld.store(true, ordering: .relaxed)
         for index in 20..<40 { try bench.start(Bench.request(.get, "/a"), results, index) }
-        bench.run("nobody waits for another") { bench.asked.count == 40 }
+        bench.run("nobody waits for another") { bench.requested.count == 40 }
         bench.server.release()
         bench.run { results.count == 40 }
     }
@@ -626,23 +629,23 @@ extension String {
         bench.server.isHeld.store(true, ordering: .relaxed)
         let results = Results()
         let tasks = try (0..<5).map { try bench.start(Bench.request(.get, "/a"), results, $0) }
-        bench.run { bench.asked.count == 1 }
+        bench.run { bench.requested.count == 1 }
         tasks[2].cancel()
         tasks[0].cancel()
-        bench.run { bench.asked.count == 2 }
+        bench.run { bench.requested.count == 2 }
         bench.server.release()
         bench.run { results.count == 5 }
-        #expect(bench.asked.count == 2)
+        #expect(bench.requested.count == 2)
         #expect(results.responses.count == 3)
     }
 
     @Test func aFailureIsNotWaitedForOneAfterTheOther() throws {
         let bench = try Bench { _, _ in .failing(.connect) }
         let results = try bench.startHeld(20)
-        bench.run { bench.asked.count == 1 }
+        bench.run { bench.requested.count == 1 }
         bench.server.release()
         bench.run { results.count == 20 }
-        #expect(bench.asked.count == 20)
+        #expect(bench.requested.count == 20)
     }
 
     // MARK: Streams and the disk
@@ -662,7 +665,7 @@ extension String {
         let (second, again) = try stream(bench)
         #expect(second.source == .cache && again == text)
         #expect(try bench.get().body.readableBytes == 160_000)
-        #expect(bench.asked.count == 1)
+        #expect(bench.requested.count == 1)
     }
 
     @Test func whatIsLargeComesFromTheDisk() throws {
@@ -681,7 +684,7 @@ extension String {
         #expect(third.source == .cache && String(buffer: third.body) == large)
         let part = try bench.get("/a", [("Range", "bytes=100-199")])
         #expect(part.status == 206 && String(buffer: part.body) == String(large.dropFirst(100).prefix(100)))
-        #expect(bench.asked.count == 1)
+        #expect(bench.requested.count == 1)
     }
 
     @Test func whatIsOnDiskOutlivesTheClient() throws {
@@ -693,7 +696,7 @@ extension String {
         let second = try Bench(settings) { _, _ in .failing(.connect) }
         let response = try second.get()
         #expect(response.source == .cache && String(buffer: response.body) == "content")
-        #expect(second.asked.isEmpty)
+        #expect(second.requested.isEmpty)
     }
 
     @Test func anEphemeralClientKeepsNothingOnDisk() throws {
@@ -717,7 +720,7 @@ extension String {
         try bench.client.insert(headers: headers, body: ByteBuffer(string: "planted"), for: request)
         #expect(try bench.client.cached(request).map { String(buffer: $0.body) } == "planted")
         #expect(try bench.get().source == .cache)
-        #expect(bench.asked.isEmpty)
+        #expect(bench.requested.isEmpty)
         let cache = try #require(bench.client.cache)
         #expect(try cache.remove(url: RequestURL("http://api.test/a")) == 1)
         #expect(try bench.client.cached(request) == nil)

@@ -48,7 +48,7 @@ private final class StressRound: Sendable {
 
     private let seed: UInt64
     private let api: Client
-    private let transport: ChanceTransport
+    private let transport: RandomTransport
     private let queues = [CompletionQueue(), CompletionQueue(), CompletionQueue()]
     private let ledger = Mutex(Ledger())
     /// The tasks that threads cancel and decide for.
@@ -72,15 +72,15 @@ private final class StressRound: Sendable {
         if random.chance(0.7) { configuration.limits.concurrency = Int.random(in: 1...4, using: &random) }
         if random.chance(0.3) {
             configuration.limits.breaker = CircuitBreaker.Settings()
-            configuration.limits.breaker?.rest = .milliseconds(2)
+            configuration.limits.breaker?.openDuration = .milliseconds(2)
         }
         if random.chance(0.5) { configuration.cacheSettings = CacheStorage.Settings(memory: 1 << 16) }
         closesClient = random.chance(0.3)
         handlerRandom = Mutex(SeededRandom(seed: random.next()))
         let transportSeed = random.next()
-        let made = Mutex<ChanceTransport?>(nil)
+        let made = Mutex<RandomTransport?>(nil)
         api = try Client(configuration) { loop in
-            let transport = ChanceTransport(loop, seed: transportSeed)
+            let transport = RandomTransport(loop, seed: transportSeed)
             made.withLock { $0 = transport }
             return transport
         }
@@ -101,8 +101,8 @@ private final class StressRound: Sendable {
             return ledger.withLock { $0.isBalanced }
         }
         if !closesClient {
-            wait("all slots are free, but \(underWay) exchanges run and \(api.limitStates())") {
-                underWay == 0 && api.limitStates().allSatisfy { $0.inside == 0 && $0.waiting == 0 }
+            wait("all slots are free, but \(inFlight) exchanges run and \(api.limitStates())") {
+                inFlight == 0 && api.limitStates().allSatisfy { $0.inFlight == 0 && $0.queued == 0 }
             }
         }
         for queue in queues { queue.close() }
@@ -113,7 +113,7 @@ private final class StressRound: Sendable {
         batches.withLock { $0 = [] }
     }
 
-    private var underWay: Int { transport.underWay.load(ordering: .acquiring) }
+    private var inFlight: Int { transport.inFlight.load(ordering: .acquiring) }
 
     /// Waits for a condition that a total timeout guarantees.
     private func wait(_ what: @autoclosure () -> String, _ condition: () -> Bool) {
@@ -244,8 +244,8 @@ private final class StressRound: Sendable {
 }
 
 /// A transport without a network that randomly responds, redirects, fails or stays silent, within two milliseconds.
-private final class ChanceTransport: HTTPTransport, @unchecked Sendable {
-    let underWay = Atomic<Int>(0)
+private final class RandomTransport: HTTPTransport, @unchecked Sendable {
+    let inFlight = Atomic<Int>(0)
     private var random: SeededRandom
     private let loop: any EventLoop
 
@@ -257,8 +257,8 @@ private final class ChanceTransport: HTTPTransport, @unchecked Sendable {
     func begin(
         _ request: PreparedRequest, connectTimeout: Duration?, receiver: any ExchangeReceiver
     ) -> any Exchange {
-        underWay.add(1, ordering: .relaxed)
-        let exchange = ChanceExchange(self)
+        inFlight.add(1, ordering: .relaxed)
+        let exchange = RandomExchange(self)
         // The other exchanges wait for a connection until they are played.
         if random.chance(0.8) { receiver.exchangeStarted(on: nil, isReused: false) }
         let outcome = random.next() % 12
@@ -276,7 +276,7 @@ private final class ChanceTransport: HTTPTransport, @unchecked Sendable {
         loop.scheduleTask(in: .microseconds(Int64(random.next() % 2000))) { onLoop.body(()) }
     }
 
-    private func play(_ outcome: UInt64, _ exchange: ChanceExchange, _ receiver: any ExchangeReceiver) {
+    private func play(_ outcome: UInt64, _ exchange: RandomExchange, _ receiver: any ExchangeReceiver) {
         guard !exchange.hasEnded else { return }
         receiver.exchangeStarted(on: nil, isReused: false)
         var isWhole = true
@@ -305,17 +305,17 @@ private final class ChanceTransport: HTTPTransport, @unchecked Sendable {
     func shutDown() {}
 }
 
-private final class ChanceExchange: Exchange {
-    private let transport: ChanceTransport
+private final class RandomExchange: Exchange {
+    private let transport: RandomTransport
     private(set) var hasEnded = false
 
-    init(_ transport: ChanceTransport) { self.transport = transport }
+    init(_ transport: RandomTransport) { self.transport = transport }
 
     /// - Returns: False if it had already ended.
     func end() -> Bool {
         guard !hasEnded else { return false }
         hasEnded = true
-        transport.underWay.subtract(1, ordering: .relaxed)
+        transport.inFlight.subtract(1, ordering: .relaxed)
         return true
     }
 

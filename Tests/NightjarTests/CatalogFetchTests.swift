@@ -16,7 +16,7 @@ import Testing
           "parameters": [{"name": "id", "in": "path", "required": true, "schema": {"type": "integer"}}]}}
         """
 
-    private func answer(_ text: String, _ fields: [(String, String)] = []) -> [ScriptedTransport.Step] {
+    private func respond(_ text: String, _ fields: [(String, String)] = []) -> [ScriptedTransport.Step] {
         [.head(200, [("Content-Type", "application/json")] + fields), .body(text), .end]
     }
 
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test func aDocumentAndWhatItRefersToAreAskedFor() async throws {
-        let transport = ScriptedTransport([answer(Self.main), answer(Self.item)])
+        let transport = ScriptedTransport([respond(Self.main), respond(Self.item)])
         let api = try client(transport)
         let catalog = try await api.loadCatalog(from: "http://api.test/spec/openapi.json")
         #expect(catalog.title == "T")
@@ -35,14 +35,14 @@ import Testing
     }
 
     @Test func aLocationMayBeBehindTheBaseURL() throws {
-        let transport = ScriptedTransport([answer(Self.main), answer(Self.item)])
+        let transport = ScriptedTransport([respond(Self.main), respond(Self.item)])
         let api = try client(transport)
         #expect(try api.loadCatalogBlocking(from: "url:/openapi.json").operations.count == 1)
         #expect(sent(transport).first == "GET /v1/openapi.json HTTP/1.1")
     }
 
     @Test func withoutABaseURLEndpointsNameTheirServer() async throws {
-        let transport = ScriptedTransport([answer(Self.main), answer(Self.item)])
+        let transport = ScriptedTransport([respond(Self.main), respond(Self.item)])
         let api = try client(transport) { $0.baseURL = nil }
         let catalog = try await api.loadCatalog(from: "http://api.test/openapi.json")
         #expect(try catalog.operation("item").request(["id": 4]).target == "http://api.test/v2/items/4")
@@ -51,7 +51,7 @@ import Testing
     @Test func whatHasNotChangedIsNotSentAgain() async throws {
         let fields = [("ETag", "\"1\""), ("Cache-Control", "no-cache")]
         let transport = ScriptedTransport([
-            answer(Self.main, fields), answer(Self.item, fields), [.head(304, fields), .end],
+            respond(Self.main, fields), respond(Self.item, fields), [.head(304, fields), .end],
             [.head(304, fields), .end],
         ])
         let api = try client(transport) { $0.cacheSettings = CacheStorage.Settings() }
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test func whatCannotBeHadIsTold() async throws {
-        let transport = ScriptedTransport([[.head(404), .end], answer("{"), [.fail(.connectionLost)]])
+        let transport = ScriptedTransport([[.head(404), .end], respond("{"), [.fail(.connectionLost)]])
         let api = try client(transport)
         for kind in [ErrorKind.notFound, .decoding, .connectionLost] {
             let error = await #expect(throws: NightjarError.self) {
@@ -79,7 +79,7 @@ import Testing
         let paths = (0..<10).map { "\"/\($0)\": {\"$ref\": \"\($0).json\"}" }.joined(separator: ", ")
         let main = #"{"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {\#(paths)}}"#
         let part = "{" + String(repeating: " ", count: 60 << 20)
-        let transport = ScriptedTransport([answer(main)] + Array(repeating: answer(part), count: 10))
+        let transport = ScriptedTransport([respond(main)] + Array(repeating: respond(part), count: 10))
         let error = #expect(throws: NightjarError.self) {
             try client(transport).loadCatalogBlocking(from: "http://api.test/openapi.json")
         }
@@ -91,7 +91,7 @@ import Testing
     @Test func hooksRunOnTheThreadThatWaits() throws {
         let threads = Mutex<[pthread_t]>([])
         let note = { @Sendable in threads.withLock { $0.append(pthread_self()) } }
-        let transport = ScriptedTransport([answer(Self.main), answer(Self.item), [.head(404), .end]])
+        let transport = ScriptedTransport([respond(Self.main), respond(Self.item), [.head(404), .end]])
         let api = try client(transport) {
             $0.hooks = CallHooks(
                 runOnLoop: false, before: { _ throws(NightjarError) in note() }, after: { _ in note() })
@@ -111,7 +111,7 @@ import Testing
             {"openapi": "3.1.0", "info": {"title": "T", "version": "1"},
              "paths": {"/a": {"$ref": "a.json"}, "/b": {"$ref": "b.json"}, "/c": {"$ref": "c.json"}}}
             """
-        let transport = ScriptedTransport([answer(main), [.fail(.connectionLost)]])
+        let transport = ScriptedTransport([respond(main), [.fail(.connectionLost)]])
         let api = try client(transport) {
             $0.hooks = CallHooks(
                 runOnLoop: false, before: { _ throws(NightjarError) in },

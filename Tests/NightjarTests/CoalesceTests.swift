@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct CoalesceTests {
     /// Responds when it is released.
-    private final class Patient: HTTPTransport, @unchecked Sendable {
+    private final class SlowReader: HTTPTransport, @unchecked Sendable {
         let log = Mutex((began: 0, cancelled: 0))
         private var receivers: [any ExchangeReceiver] = []
         private let loop: any EventLoop
@@ -25,7 +25,7 @@ import Testing
             return Held(self)
         }
 
-        func answer(_ status: Int = 200) {
+        func respond(_ status: Int = 200) {
             loop.execute { [self] in
                 let all = receivers
                 receivers = []
@@ -40,8 +40,8 @@ import Testing
         func shutDown() { receivers = [] }
 
         final class Held: Exchange {
-            private let transport: Patient
-            init(_ transport: Patient) { self.transport = transport }
+            private let transport: SlowReader
+            init(_ transport: SlowReader) { self.transport = transport }
             func cancel() { transport.log.withLock { $0.cancelled += 1 } }
             func pause() {}
             func resume() {}
@@ -52,7 +52,7 @@ import Testing
 
     private struct Bench {
         let api: Client
-        let transport: Patient
+        let transport: SlowReader
         let queue = CompletionQueue()
 
         init(_ configure: (inout Configuration) -> Void = { _ in }) throws {
@@ -61,9 +61,9 @@ import Testing
             configuration.coalesces = true
             configuration.retry.maximumAttempts = 1
             configure(&configuration)
-            let made = Mutex<Patient?>(nil)
+            let made = Mutex<SlowReader?>(nil)
             api = try Client(configuration) { loop in
-                let transport = Patient(loop)
+                let transport = SlowReader(loop)
                 made.withLock { $0 = transport }
                 return transport
             }
@@ -99,14 +99,14 @@ import Testing
         let results = Bench.Results()
         for index in 0..<10_000 { _ = try bench.start(Request(.get, "/a"), index, results) }
         bench.settle(began: 1)
-        bench.transport.answer()
+        bench.transport.respond()
         bench.run(until: 10_000, results)
         #expect(bench.transport.log.withLock { $0.began } == 1)
-        let answers = (0..<10_000).compactMap { try? results[$0]?.get() }
-        #expect(answers.count == 10_000)
-        #expect(answers.allSatisfy { String(buffer: $0.body) == "shared" })
-        #expect(answers.filter { $0.source == .network }.count == 1)
-        #expect(answers[5000].decisions.map(\.what) == [.coalesced(calls: 10_000)])
+        let responses = (0..<10_000).compactMap { try? results[$0]?.get() }
+        #expect(responses.count == 10_000)
+        #expect(responses.allSatisfy { String(buffer: $0.body) == "shared" })
+        #expect(responses.filter { $0.source == .network }.count == 1)
+        #expect(responses[5000].decisions.map(\.what) == [.coalesced(calls: 10_000)])
     }
 
     @Test func theLastToLeaveEndsTheExchange() throws {
@@ -117,7 +117,7 @@ import Testing
         for task in tasks.dropLast() { task.cancel() }
         bench.run(until: 9999, results)
         #expect(bench.transport.log.withLock { $0.cancelled } == 0)
-        bench.transport.answer()
+        bench.transport.respond()
         bench.run(until: 10_000, results)
         #expect(try results[9999]?.get().status == 200)
 
@@ -131,7 +131,7 @@ import Testing
         let late = Bench.Results()
         _ = try bench.start(Request(.get, "/b"), 0, late)
         bench.settle(began: 3)
-        bench.transport.answer()
+        bench.transport.respond()
         bench.run(until: 1, late)
         #expect(try late[0]?.get().status == 200)
     }
@@ -156,7 +156,7 @@ import Testing
         for (index, request) in requests.enumerated() { _ = try bench.start(request, index, results) }
         bench.settle(began: requests.count)
         #expect(bench.transport.log.withLock { $0.began } == requests.count)
-        bench.transport.answer()
+        bench.transport.respond()
         bench.run(until: requests.count, results)
     }
 
@@ -169,7 +169,7 @@ import Testing
         _ = try bench.start(Request(.get, "/a"), 1, results)
         bench.run(until: 1, results)
         #expect(throws: NightjarError.self) { try results[0]?.get() }
-        bench.transport.answer(404)
+        bench.transport.respond(404)
         bench.run(until: 2, results)
         let error = #expect(throws: NightjarError.self) { try results[1]?.get() }
         #expect(error?.kind == .notFound && error?.attempts == 1)
@@ -203,7 +203,7 @@ import Testing
         _ = try bench.start(Request(.get, "/a"), 3, results)
         bench.settle(began: 2)
         #expect(bench.transport.log.withLock { $0.began } == 2)
-        bench.transport.answer()
+        bench.transport.respond()
         bench.run(until: 4, results)
         #expect(try (1...3).allSatisfy { try results[$0]?.get().status == 200 })
     }

@@ -36,7 +36,7 @@ import Testing
 
     private func namesInFile() throws -> [String] {
         var names: [String] = []
-        try Database(existing: path, patience: 5).prepare("SELECT name FROM cookie ORDER BY name").each {
+        try Database(existing: path, lockTimeout: 5).prepare("SELECT name FROM cookie ORDER BY name").each {
             names.append($0.text(0) ?? "?")
             return true
         }
@@ -101,17 +101,17 @@ import Testing
         let storage = try open()
         try set("a=1; Max-Age=100", in: storage)
         try storage.flush()
-        let holder = try Database(existing: path, patience: 0)
+        let holder = try Database(existing: path, lockTimeout: 0)
         try holder.execute("BEGIN IMMEDIATE")
         let url = try RequestURL("https://example.com/")
         let clock = ContinuousClock()
         var longest = Duration.zero
         for number in 0..<200 {
-            let took = try clock.measure {
+            let accept = try clock.measure {
                 try set("n\(number % 50)=\(number); Max-Age=100", in: storage)
                 _ = storage.field(for: url, isSafeMethod: true, firstParty: nil)
             }
-            longest = max(longest, took)
+            longest = max(longest, accept)
             usleep(2000)
         }
         try holder.execute("ROLLBACK")

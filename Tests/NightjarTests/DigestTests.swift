@@ -11,7 +11,7 @@ import Testing
 @Suite struct DigestTests {
     /// Knows a password, which may be wrong.
     private final class Server: HTTPTransport, Sendable {
-        let asked = Mutex<[String?]>([])
+        let requested = Mutex<[String?]>([])
         private let password: String
 
         init(password: String) { self.password = password }
@@ -19,17 +19,17 @@ import Testing
         func begin(
             _ request: PreparedRequest, connectTimeout: Duration?, receiver: any ExchangeReceiver
         ) -> any Exchange {
-            let answer = request.fields["Authorization"]
-            asked.withLock { $0.append(answer) }
+            let response = request.fields["Authorization"]
+            requested.withLock { $0.append(response) }
             receiver.exchangeStarted(on: nil, isReused: true)
             var headers = Headers()
-            if let answer, let sent = Challenge.parse([answer]).first {
+            if let response, let sent = Challenge.parse([response]).first {
                 try? headers.add("Authentication-Info", "qop=auth, rspauth=\"\(proof(of: sent))\"")
             } else {
                 try? headers.add("WWW-Authenticate", "Digest realm=r, nonce=n, qop=\"auth\"")
             }
             receiver.exchangeReceived(
-                head: ResponseHead(status: answer == nil ? 401 : 200, reason: "", headers: headers, contentLength: 0))
+                head: ResponseHead(status: response == nil ? 401 : 200, reason: "", headers: headers, contentLength: 0))
             receiver.exchangeFinished(trailers: Headers())
             return ScriptedExchange(ScriptedTransport([]))
         }
@@ -58,7 +58,7 @@ import Testing
         let server = Server(password: "p")
         let api = try client(server)
         for _ in 0..<3 { #expect(try api.sendBlocking(Request(.get, "/a")).status == 200) }
-        #expect(server.asked.withLock { $0.count } == 4)
+        #expect(server.requested.withLock { $0.count } == 4)
     }
 
     @Test(arguments: [Method.get, .put]) func aServerThatDoesNotKnowThePasswordIsNotBelieved(method: Method) throws {
@@ -71,6 +71,6 @@ import Testing
                 == "the server does not have the password: the proof in its Authentication-Info field (rspauth) is invalid"
         )
         #expect(error?.requestMayHaveBeenProcessed == true)
-        #expect(server.asked.withLock { $0.count } == 2)
+        #expect(server.requested.withLock { $0.count } == 2)
     }
 }

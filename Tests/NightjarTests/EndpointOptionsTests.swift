@@ -26,7 +26,7 @@ import Testing
                "X-Trace": {"in": "header", "required": true, "documentation": "which call", "deprecated": true},
                "fields": {"type": "array", "items": {"type": "string"}, "style": "pipeDelimited"},
                "tags": {"explode": false, "allow_reserved": true, "example": "a"}, "anything": true},
-             "body": {"type": "object", "required": ["title"]}, "answer": "object", "response_validation": "warn",
+             "body": {"type": "object", "required": ["title"]}, "response": "object", "response_validation": "warn",
              "requires_auth": false, "idempotent": true, "cache": "reload", "timeout": 3,
              "pagination": {"style": "cursor", "items": "/results", "next": "/next", "key": "/id", "max_pages": 5},
              "summary": "One article", "documentation": "Gives it.", "deprecated": true, "tags": ["articles"]}
@@ -50,7 +50,7 @@ import Testing
         #expect(article.parameters[5].schema == nil)
         #expect(article.content?.isRequired == true)
         #expect(article.content?.choices.map(\.mediaType) == ["application/json"])
-        #expect(article.answers.count == 1)
+        #expect(article.responses.count == 1)
         #expect(article.responseValidation == .warn)
         #expect(article.requiresAuth == false)
         #expect(article.isIdempotent)

@@ -26,7 +26,7 @@ extension Endpoint where Response == Void {
 }
 
 @Suite struct EndpointTests {
-    private let answer: [ScriptedTransport.Step] = [
+    private let reply: [ScriptedTransport.Step] = [
         .head(200, [("Content-Type", "application/json")]), .body(#"{"id":42,"title":"Hello"}"#), .end,
     ]
 
@@ -35,7 +35,7 @@ extension Endpoint where Response == Void {
     }
 
     @Test func whatRequiresALoginIsNotAskedWithoutOne() throws {
-        let transport = ScriptedTransport([answer, answer])
+        let transport = ScriptedTransport([reply, reply])
         var operation = Operation("me", .get, "/me")
         operation.requiresAuth = true
         let endpoint = Endpoint<Article>(operation)
@@ -55,7 +55,7 @@ extension Endpoint where Response == Void {
     }
 
     @Test func anEndpointKnowsWhatItIsAnswered() async throws {
-        let transport = ScriptedTransport([answer, answer])
+        let transport = ScriptedTransport([reply, reply])
         let api = try client(transport)
         let article = try await api.send(.article(id: 42))
         #expect(article == Article(id: 42, title: "Hello"))
@@ -64,7 +64,7 @@ extension Endpoint where Response == Void {
     }
 
     @Test func aBodyIsWrittenAsJSON() async throws {
-        let transport = ScriptedTransport([answer])
+        let transport = ScriptedTransport([reply])
         let api = try client(transport)
         _ = try await api.send(.create(Article(id: 1, title: "x")))
         let head = transport.log.withLock { $0.heads[0] }
@@ -83,7 +83,7 @@ extension Endpoint where Response == Void {
     }
 
     @Test func anAnswerMayBeNothingBytesOrAllOfIt() async throws {
-        let transport = ScriptedTransport([[.head(204), .end], answer, answer, answer])
+        let transport = ScriptedTransport([[.head(204), .end], reply, reply, reply])
         let api = try client(transport)
         try await api.send(.remove(id: 3))
         let bytes: ByteBuffer = try await api.send(.get("/a"))
@@ -95,7 +95,7 @@ extension Endpoint where Response == Void {
     }
 
     @Test func aCatalogGivesEndpoints() async throws {
-        let transport = ScriptedTransport([answer])
+        let transport = ScriptedTransport([reply])
         let api = try client(transport) { configuration in
             try? configuration.merge(
                 json: #"{"endpoints": {"article": {"path": "/articles/{id}", "parameters": {"id": "integer"}}}}"#)
@@ -114,11 +114,11 @@ extension Endpoint where Response == Void {
     }
 
     @Test func whatTheClientAcceptsStays() async throws {
-        let transport = ScriptedTransport([answer, answer])
+        let transport = ScriptedTransport([reply, reply])
         let api = try client(transport) { configuration in
             try? configuration.headers.set("Accept", "application/vnd.test+json")
             try? configuration.merge(
-                json: #"{"endpoints": {"article": {"path": "/a", "answer": {"type": "object"}}}}"#)
+                json: #"{"endpoints": {"article": {"path": "/a", "response": {"type": "object"}}}}"#)
         }
         let endpoint: Endpoint<NightjarHTTP.Response> = try #require(api.catalog).endpoint("article")
         _ = try await api.send(endpoint)
@@ -129,7 +129,7 @@ extension Endpoint where Response == Void {
     // MARK: Responses that do not match the description
 
     private static let described =
-        #"{"endpoints": {"old": {"path": "/a", "answer": {"type": "object", "required": ["name"]}, "deprecated": true}}}"#
+        #"{"endpoints": {"old": {"path": "/a", "response": {"type": "object", "required": ["name"]}, "deprecated": true}}}"#
 
     private final class Lines: Sendable {
         let all = Mutex<[String]>([])
@@ -148,7 +148,7 @@ extension Endpoint where Response == Void {
 
     @Test func answersAreNotLookedAtUnlessAsked() async throws {
         let lines = Lines()
-        let (api, endpoint) = try described(.off, lines, ScriptedTransport([answer, answer]))
+        let (api, endpoint) = try described(.off, lines, ScriptedTransport([reply, reply]))
         #expect(try await api.send(endpoint).status == 200)
         #expect(try await api.send(endpoint).decisions.isEmpty)
         // Once per client, however often it is called.
@@ -157,7 +157,7 @@ extension Endpoint where Response == Void {
 
     @Test func aWarningIsInTheLogAndAmongTheDecisions() async throws {
         let lines = Lines()
-        let (api, endpoint) = try described(.warn, lines, ScriptedTransport([answer]))
+        let (api, endpoint) = try described(.warn, lines, ScriptedTransport([reply]))
         let response = try await api.send(endpoint)
         let problem =
             #"the response of endpoint "old": the JSON is not as described: at "/name": expected a value, found nothing"#
@@ -167,7 +167,7 @@ extension Endpoint where Response == Void {
     }
 
     @Test func anErrorSaysWhereTheAnswerDeparts() async throws {
-        let (api, endpoint) = try described(.error, Lines(), ScriptedTransport([answer]))
+        let (api, endpoint) = try described(.error, Lines(), ScriptedTransport([reply]))
         let error = await #expect(throws: NightjarError.self) { try await api.send(endpoint) }
         #expect(error?.kind == .decoding)
         #expect(error?.status == 200)
@@ -175,7 +175,7 @@ extension Endpoint where Response == Void {
     }
 
     @Test func anIdempotentPostIsTriedAgain() async throws {
-        let transport = ScriptedTransport([[.fail(.connectionLost)], answer])
+        let transport = ScriptedTransport([[.fail(.connectionLost)], reply])
         let api = try client(transport) { configuration in
             configuration.retry.maximumAttempts = 2
             configuration.retry.base = .milliseconds(1)

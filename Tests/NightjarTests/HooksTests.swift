@@ -9,7 +9,7 @@ import Testing
     /// Returns the result of a call on a queue of this test.
     private func outcome(
         _ client: Client, _ request: Request,
-        _ redirect: (@Sendable (ClientTask, RedirectHop) -> RedirectAnswer)? = nil,
+        _ redirect: (@Sendable (ClientTask, ProposedRedirect) -> RedirectAction)? = nil,
         configure: (inout TaskHandlers) -> Void = { _ in }
     ) throws -> Result<Response, NightjarError> {
         let queue = CompletionQueue()
@@ -100,13 +100,15 @@ import Testing
 
     @Test func aRedirectThatTheCallerAgreesToIsFollowed() throws {
         let transport = ScriptedTransport([HooksTests.redirecting, [.head(200), .end]])
-        let asked = Mutex<[String]>([])
-        let result = try outcome(client(transport), Request(.get, "/here")) { _, hop in
-            asked.withLock { $0.append("\(hop.status) \(hop.method) \(hop.from.path) \(hop.url.path)") }
+        let requested = Mutex<[String]>([])
+        let result = try outcome(client(transport), Request(.get, "/here")) { _, proposed in
+            requested.withLock {
+                $0.append("\(proposed.status) \(proposed.method) \(proposed.from.path) \(proposed.url.path)")
+            }
             return .follow
         }
         #expect(try result.get().url == "http://api.test/there")
-        #expect(asked.withLock { $0 } == ["302 GET /v1/here /there"])
+        #expect(requested.withLock { $0 } == ["302 GET /v1/here /there"])
     }
 
     @Test func theCallerMayLeadElsewhere() throws {

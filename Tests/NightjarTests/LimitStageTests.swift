@@ -10,7 +10,7 @@ import Testing
     private func breaker(_ configuration: inout Configuration) {
         var breaker = CircuitBreaker.Settings()
         breaker.minimumCalls = 1
-        breaker.rest = .zero
+        breaker.openDuration = .zero
         configuration.limits.breaker = breaker
     }
 
@@ -23,7 +23,7 @@ import Testing
         let site = try ManualSite {
             breaker(&$0)
             $0.limits.breaker?.minimumCalls = 2
-            $0.limits.breaker?.rest = .seconds(100)
+            $0.limits.breaker?.openDuration = .seconds(100)
             $0.coalesces = coalesces
             // Long enough for the exchange to begin on a busy machine: without an exchange the server has not failed.
             $0.timeouts.total = .milliseconds(isSanitized ? 1000 : 100)
@@ -91,7 +91,7 @@ import Testing
         try site.start("redirected", Request(.get, "/a"))
         try await site.begun(["/a"])
         try site.start("fetch", Request(.get, "/b"))
-        try await eventually("the fetch waits for a slot") { site.api.limitStates().first?.waiting == 1 }
+        try await eventually("the fetch waits for a slot") { site.api.limitStates().first?.queued == 1 }
         site.transport.respond("/a", 302, [("Location", "/b")], isWhole: false)
         // Earlier than the timeout of a call in the cache's queue.
         try await site.begun(["/a", "/b"], within: .seconds(3))
@@ -99,6 +99,6 @@ import Testing
         #expect(try await site.result("fetch").get().text == "ok")
         #expect(try await site.result("redirected").get().text == "ok")
         #expect(site.transport.log.withLock { $0.begun } == ["/a", "/b"])
-        #expect(site.api.limitStates().allSatisfy { $0.inside + $0.waiting == 0 })
+        #expect(site.api.limitStates().allSatisfy { $0.inFlight + $0.queued == 0 })
     }
 }

@@ -18,7 +18,7 @@ struct MockTests {
     @Test func whatIsMockedIsTriedAgain() throws {
         let mock = try Mock(
             json: """
-                [{"path": "/a", "answers": [{"fault": "connection_lost"}, 503, {"json": {"n": 1}}]}]
+                [{"path": "/a", "responses": [{"fault": "connection_lost"}, 503, {"json": {"n": 1}}]}]
                 """)
         let client = try client(mock)
         let response = try client.sendBlocking(Request(.get, "/a"))
@@ -34,9 +34,9 @@ struct MockTests {
             json: """
                 [{"path": "/token", "form": {"grant_type": "client_credentials"}, "answers":
                     [{"json": {"access_token": "one", "expires_in": 60}}, {"json": {"access_token": "two", "expires_in": 60}}]},
-                 {"path": "/old", "answer": {"status": 302, "headers": {"Location": "/v1/new"}}},
-                 {"path": "/new", "headers": {"Authorization": "Bearer two"}, "answer": {"body": "in"}},
-                 {"path": "/new", "answer": 401}]
+                 {"path": "/old", "response": {"status": 302, "headers": {"Location": "/v1/new"}}},
+                 {"path": "/new", "headers": {"Authorization": "Bearer two"}, "response": {"body": "in"}},
+                 {"path": "/new", "response": 401}]
                 """)
         let client = try client(mock) {
             try $0.merge(
@@ -52,7 +52,7 @@ struct MockTests {
     }
 
     @Test func aCallWithoutARouteDoesNotGoOut() throws {
-        let client = try client(try Mock(json: "[{\"method\": \"GET\", \"path\": \"/articles\", \"answer\": 200}]"))
+        let client = try client(try Mock(json: "[{\"method\": \"GET\", \"path\": \"/articles\", \"response\": 200}]"))
         let error = #expect(throws: NightjarError.self) { try client.sendBlocking(Request(.post, "/articles")) }
         #expect(error?.kind == .invalidRequest)
         #expect(
@@ -70,7 +70,7 @@ struct MockTests {
             ("connect_timeout", .timeout), ("connection_lost", .connectionLost), ("malformed", .protocol),
         ])
     func faults(name: String, kind: ErrorKind) throws {
-        let client = try client(try Mock(json: "[{\"answer\": {\"fault\": \"\(name)\"}}]")) {
+        let client = try client(try Mock(json: "[{\"response\": {\"fault\": \"\(name)\"}}]")) {
             $0.retry.maximumAttempts = 1
         }
         let error = #expect(throws: NightjarError.self) { try client.sendBlocking(Request(.get, "/")) }
@@ -79,7 +79,7 @@ struct MockTests {
     }
 
     @Test func aHangIsEndedByTheCallsLimit() throws {
-        let client = try client(try Mock(json: "[{\"answer\": {\"fault\": \"hang\"}}]")) {
+        let client = try client(try Mock(json: "[{\"response\": {\"fault\": \"hang\"}}]")) {
             $0.retry.maximumAttempts = 1
         }
         var request = Request(.get, "/")
@@ -92,10 +92,11 @@ struct MockTests {
     @Test func theProgramAnswersWhatItWants() throws {
         let mock = try Mock(
             [MockRoute(RequestPattern(.post, try PathPattern("/echo/{id}")), .responder(7))],
-            respond: { question in
-                #expect(question.responder == 7)
-                let text = String(buffer: question.request.body) + " " + (question.parameters.first?.value ?? "")
-                question.answer(Result { () throws(NightjarError) in try MockAnswer.text(text, status: 201) })
+            respond: { tokenRequest in
+                #expect(tokenRequest.responder == 7)
+                let text =
+                    String(buffer: tokenRequest.request.body) + " " + (tokenRequest.parameters.first?.value ?? "")
+                tokenRequest.respond(Result { () throws(NightjarError) in try MockResponse.text(text, status: 201) })
             })
         let client = try client(mock)
         var request = Request(.post, "/echo/9")
@@ -114,7 +115,7 @@ struct MockTests {
     }
 
     @Test func aStreamedBodyIsComparedWhole() throws {
-        let mock = try Mock(json: "[{\"method\": \"POST\", \"json\": {\"a\": 1}, \"answer\": 204}]")
+        let mock = try Mock(json: "[{\"method\": \"POST\", \"json\": {\"a\": 1}, \"response\": 204}]")
         let client = try client(mock)
         var request = Request(.post, "/")
         request.body = .stream(length: nil)
@@ -129,8 +130,8 @@ struct MockTests {
     }
 
     @Test func theSameSeedBreaksTheSameCalls() throws {
-        func course() throws -> [ErrorKind?] {
-            let client = try client(try Mock(json: "[{\"answer\": {\"body\": \"hello\"}}]")) {
+        func plan() throws -> [ErrorKind?] {
+            let client = try client(try Mock(json: "[{\"response\": {\"body\": \"hello\"}}]")) {
                 $0.retry.maximumAttempts = 1
                 $0.network = NetworkProfile(loss: 0.5, seed: 11)
             }
@@ -142,15 +143,15 @@ struct MockTests {
                 } catch { return error.kind }
             }
         }
-        let first = try course()
-        #expect(try course() == first)
+        let first = try plan()
+        #expect(try plan() == first)
         #expect(Set(first.compactMap { $0 }).isSubset(of: [.connect, .connectionLost]))
         #expect((4...16).contains(first.filter { $0 == nil }.count))
     }
 
     @Test func aSlowNetworkTakesItsTime() throws {
         let client = try client(
-            try Mock(json: "[{\"answer\": {\"body\": \"\(String(repeating: "x", count: 4000))\"}}]")
+            try Mock(json: "[{\"response\": {\"body\": \"\(String(repeating: "x", count: 4000))\"}}]")
         ) {
             $0.network = NetworkProfile(latency: .milliseconds(20), down: 100_000)
         }
@@ -163,7 +164,7 @@ struct MockTests {
     }
 
     @Test func offlineIsOffline() throws {
-        let client = try client(try Mock(json: "[{\"answer\": 200}]")) { $0.network = try NetworkProfile("offline") }
+        let client = try client(try Mock(json: "[{\"response\": 200}]")) { $0.network = try NetworkProfile("offline") }
         let error = #expect(throws: NightjarError.self) { try client.sendBlocking(Request(.get, "/")) }
         #expect(error?.kind == .offline)
         client.close()
@@ -173,14 +174,14 @@ struct MockTests {
         "Options that are wrong are named",
         arguments: [
             ("[{\"path\": \"/a\"}]", "option \"mock[1]\" is a route without a response; set answer or answers"),
-            ("[{\"pth\": \"/a\", \"answer\": 200}]", "unknown option \"mock[1].pth\"; did you mean \"path\"?"),
-            ("[{\"answer\": {\"sttus\": 200}}]", "unknown option \"mock[1].answer.sttus\"; did you mean \"status\"?"),
+            ("[{\"pth\": \"/a\", \"response\": 200}]", "unknown option \"mock[1].pth\"; did you mean \"path\"?"),
+            ("[{\"response\": {\"sttus\": 200}}]", "unknown option \"mock[1].answer.sttus\"; did you mean \"status\"?"),
             (
-                "[{\"answer\": {\"fault\": \"conect\"}}]",
+                "[{\"response\": {\"fault\": \"conect\"}}]",
                 "option \"mock[1].answer.fault\" is \"conect\", which is not a known fault; did you mean \"connect\"?"
             ),
-            ("[{\"answer\": {\"function\": 1}}]", "option \"mock[1].answer.function\" is not allowed in JSON"),
-            ("[{\"answer\": 99}]", "option \"mock[1].answer\" must be between 100 and 599, got 99"),
+            ("[{\"response\": {\"function\": 1}}]", "option \"mock[1].answer.function\" is not allowed in JSON"),
+            ("[{\"response\": 99}]", "option \"mock[1].answer\" must be between 100 and 599, got 99"),
             ("7", "option \"mock\" must be a list of routes, found an integer"),
         ])
     func options(json: String, message: String) {

@@ -22,8 +22,8 @@ import Testing
                     case .began(let call): seen.words.append("began \(call.request.method.name)")
                     case .exchanged(let exchange):
                         seen.exchanges.append(exchange)
-                        let answer = exchange.head.map { String($0.status) } ?? "-"
-                        seen.words.append("\(exchange.attempt) \(answer) \(exchange.error?.kind.name ?? "")")
+                        let reply = exchange.head.map { String($0.status) } ?? "-"
+                        seen.words.append("\(exchange.attempt) \(reply) \(exchange.error?.kind.name ?? "")")
                     case .ended(_, .success): seen.words.append("answered")
                     case .ended(_, .failure(let error)): seen.words.append("failed \(error.kind.name)")
                     }

@@ -112,8 +112,8 @@ import Testing
 
     @Test func theCallerDecides() throws {
         var handlers = TaskHandlers { _, _ in }
-        handlers.retry = { _, question in
-            question.error.status == 503 ? .stop : .again(after: .zero)
+        handlers.retry = { _, tokenRequest in
+            tokenRequest.error.status == 503 ? .stop : .again(after: .zero)
         }
         let api = try retrying(ScriptedTransport([[.fail(.protocol)], fine, unavailable, fine]))
         // The policy would decide otherwise both times.
@@ -164,16 +164,16 @@ import Testing
     @Test(arguments: [false, true]) func whatNeverBeginsCostsNothing(isDecided: Bool) async throws {
         let api = try retrying(ScriptedTransport([unavailable, unavailable, fine])) { oneRetry(&$0) }
         var handlers = TaskHandlers { _, _ in }
-        let asked = Latch()
+        let requested = Latch()
         handlers.retry = { _, _ in
-            asked.open()
+            requested.open()
             return isDecided ? .again(after: .seconds(100_000)) : .later
         }
         var request = Request(.get, "/a")
         // On a busy machine this test may wait for minutes until it cancels.
         request.timeouts.total = .seconds(1_000_000)
         let task = try api.start(request, on: nil, handlers)
-        try await eventually("the caller was asked") { asked.isOpen }
+        try await eventually("the caller was asked") { requested.isOpen }
         task.cancel()
         try await eventually("the call ended") { task.isFinished }
         #expect(try await api.send(Request(.get, "/a")).attempts == 2)
@@ -189,8 +189,8 @@ import Testing
         // Uses up the reserve.
         #expect(throws: NightjarError.self) { try api.sendBlocking(Request(.get, "/a")) }
         var handlers = TaskHandlers { _, _ in }
-        handlers.retry = { _, question in
-            #expect(question.verdict == .stop(.budgetSpent))
+        handlers.retry = { _, tokenRequest in
+            #expect(tokenRequest.verdict == .stop(.budgetSpent))
             return .again(after: .zero)
         }
         #expect(try api.sendBlocking(Request(.get, "/a"), handlers: handlers).attempts == 2)

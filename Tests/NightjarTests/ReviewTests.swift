@@ -11,8 +11,8 @@ import Testing
 /// Errors in the interaction of parts that are correct on their own.
 @Suite struct ReviewTests {
     /// Responds depending on the request; nil: never. Records the requests.
-    private final class Answering: HTTPTransport, @unchecked Sendable {
-        enum Answer {
+    private final class Responding: HTTPTransport, @unchecked Sendable {
+        enum Response {
             case status(Int, String = "{}")
             case fails(ErrorKind, mayHaveBeenProcessed: Bool)
         }
@@ -21,10 +21,10 @@ import Testing
             let authorization: String?
             let form: String
         }
-        let asked = Mutex<[Asked]>([])
-        private let answer: @Sendable (_ line: String, _ form: String) -> Answer?
+        let requested = Mutex<[Asked]>([])
+        private let reply: @Sendable (_ line: String, _ form: String) -> Response?
 
-        init(_ answer: @escaping @Sendable (_ line: String, _ form: String) -> Answer?) { self.answer = answer }
+        init(_ reply: @escaping @Sendable (_ line: String, _ form: String) -> Response?) { self.reply = reply }
 
         func begin(
             _ request: PreparedRequest, connectTimeout: Duration?, receiver: any ExchangeReceiver
@@ -32,11 +32,11 @@ import Testing
             var form = ""
             if case .bytes(let bytes) = request.body { form = String(buffer: bytes) }
             let line = "\(request.method) \(request.url.path)"
-            asked.withLock {
+            requested.withLock {
                 $0.append(Asked(line: line, authorization: request.fields["Authorization"], form: form))
             }
             receiver.exchangeStarted(on: nil, isReused: true)
-            switch answer(line, form) {
+            switch reply(line, form) {
             case nil: break
             case .status(let status, let body):
                 receiver.exchangeReceived(head: ResponseHead(status: status))
@@ -49,7 +49,7 @@ import Testing
         }
 
         func shutDown() {}
-        var all: [Asked] { asked.withLock { $0 } }
+        var all: [Asked] { requested.withLock { $0 } }
     }
 
     /// A store that blocks like files do, and fails when it is told to.
@@ -145,7 +145,7 @@ import Testing
 
     /// In any order of ending: a call that ends makes room for one that waits.
     @Test(arguments: [true, false]) func closingBeginsNothing(isShuffled: Bool) throws {
-        let transport = Answering { _, _ in nil }
+        let transport = Responding { _, _ in nil }
         var configuration = Configuration()
         configuration.baseURL = "http://api.test"
         configuration.limits.concurrency = 1
@@ -171,7 +171,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func aHookMayCloseTheClient() throws {
         for before in [true, false] {
-            let transport = Answering { _, _ in .status(200) }
+            let transport = Responding { _, _ in .status(200) }
             let box = Mutex<Client?>(nil)
             let close: @Sendable () -> Void = { box.withLock { $0 }?.close() }
             var configuration = Configuration()
@@ -195,7 +195,7 @@ import Testing
     @Test func aLockThatOthersHoldDoesNotHoldUpTheClose() throws {
         let store = try Disk(StoredLogin(token: old, generation: 1))
         let lock = try store.tryLock()
-        let transport = Answering { _, _ in .status(401) }
+        let transport = Responding { _, _ in .status(401) }
         let api = try client(transport, store: store)
         let queue = CompletionQueue()
         defer { queue.close() }
@@ -212,7 +212,7 @@ import Testing
     @Test func aClosedClientLetsGoOfTheLock() throws {
         let store = try Disk(StoredLogin(token: old, generation: 1))
         store.underLock.withLock { $0 = 300_000 }
-        let transport = Answering { _, _ in .status(401) }
+        let transport = Responding { _, _ in .status(401) }
         let api = try client(transport, store: store)
         let queue = CompletionQueue()
         defer { queue.close() }
@@ -232,7 +232,7 @@ import Testing
     @Test func theLoginHookRunsWhereTheHandlersRun() throws {
         let here = UInt(pthread_self())
         let there = Mutex<UInt>(0)
-        let transport = Answering { line, _ in
+        let transport = Responding { line, _ in
             line == "POST /v1/token" ? .status(400, #"{"error":"invalid_grant"}"#) : .status(401)
         }
         let hook = LoginHook(runsOnLoop: false) { there.withLock { $0 = UInt(pthread_self()) } }
@@ -244,11 +244,11 @@ import Testing
     @Test func aSharedExchangeAsksTheProgramWhereTheHandlersRun() throws {
         let here = UInt(pthread_self())
         let there = Mutex<UInt>(0)
-        let provider = TokenProvider(runsOnLoop: false) { question in
+        let provider = TokenProvider(runsOnLoop: false) { tokenRequest in
             there.withLock { $0 = UInt(pthread_self()) }
-            question.answer(.success(Token(access: "a0")))
+            tokenRequest.respond(.success(Token(access: "a0")))
         }
-        let api = try client(Answering { _, _ in .status(200) }, .provider(provider)) { $0.coalesces = true }
+        let api = try client(Responding { _, _ in .status(200) }, .provider(provider)) { $0.coalesces = true }
         #expect(try api.sendBlocking(Request(.get, "/a")).status == 200)
         #expect(there.withLock { $0 } == here)
     }
@@ -256,12 +256,12 @@ import Testing
     // MARK: Identities
 
     @Test func aLoginIsNotSharedWithTheNext() throws {
-        let transport = Answering { _, _ in nil }
+        let transport = Responding { _, _ in nil }
         let api = try client(transport, .oauth2(OAuth2(tokenURL: "/token")), old) { $0.coalesces = true }
         let queue = CompletionQueue()
         defer { queue.close() }
         _ = try api.start(Request(.get, "/me"), on: queue, TaskHandlers { _, _ in })
-        try api.signIn(Token(access: "b0"))
+        try api.setToken(Token(access: "b0"))
         _ = try api.start(Request(.get, "/me"), on: queue, TaskHandlers { _, _ in })
         for _ in 0..<400 where transport.all.count < 2 { queue.poll(timeout: .milliseconds(5)) }
         #expect(transport.all.map(\.authorization) == ["Bearer a0", "Bearer b0"])
@@ -288,17 +288,17 @@ import Testing
 
     @Test func aLoginBehindItsEndIsKept() throws {
         let store = try Disk(StoredLogin(token: old, generation: 1))
-        let api = try client(Answering { _, _ in .status(200) }, store: store)
+        let api = try client(Responding { _, _ in .status(200) }, store: store)
         #expect(try api.sendBlocking(Request(.get, "/a")).status == 200)
         store.firstLockTakes.withLock { $0 = 100_000 }
-        try api.signOutBlocking()
-        try api.signIn(Token(access: "b0", refresh: "rb"))
+        try api.logOutBlocking()
+        try api.setToken(Token(access: "b0", refresh: "rb"))
         api.close()
         #expect(try store.load()?.token?.access == "b0")
     }
 
     @Test func aRenewalBehindALoginSeesIt() throws {
-        let transport = Answering { line, form in
+        let transport = Responding { line, form in
             guard line == "POST /v1/token" else { return .status(200) }
             return form.contains("refresh_token=rb")
                 ? .status(200, ReviewTests.token1) : .status(400, #"{"error":"invalid_grant"}"#)
@@ -307,13 +307,13 @@ import Testing
         let api = try client(transport, store: store)
         store.firstLockTakes.withLock { $0 = 100_000 }
         let past = Timestamp(secondsSince1970: Int64(1_000_000_000))
-        try api.signIn(Token(access: "b0", refresh: "rb", expiry: past))
+        try api.setToken(Token(access: "b0", refresh: "rb", expiry: past))
         #expect(try api.sendBlocking(Request(.get, "/a")).status == 200)
         #expect(transport.all.last?.authorization == "Bearer a1")
     }
 
     @Test func aTokenThatCouldNotBeSavedIsTheOneThatIsRenewed() throws {
-        let transport = Answering { line, form in
+        let transport = Responding { line, form in
             if line == "GET /v1/refused" { return .status(401) }
             guard line == "POST /v1/token" else { return .status(200) }
             return form.contains("refresh_token=r0")
@@ -333,7 +333,7 @@ import Testing
 
     /// A refreshes and cannot save; B logs in as another user, or only logs out. A's next 401 does not change that.
     @Test(arguments: [true, false]) func aClientWithAnOldLoginLeavesTheNewOne(logsIn: Bool) throws {
-        let transport = Answering { line, form in
+        let transport = Responding { line, form in
             if line == "GET /v1/refused" { return .status(401) }
             guard line == "POST /v1/token" else { return .status(200) }
             return form.contains("refresh_token=r0")
@@ -368,8 +368,8 @@ import Testing
     @Test func aLogoutReachesAStoreWhoseLockIsTaken() throws {
         let store = try Disk(StoredLogin(token: old, lineage: 1, generation: 1))
         let lock = try store.tryLock()
-        let api = try client(Answering { _, _ in .status(200) }, store: store)
-        try api.signOutBlocking()
+        let api = try client(Responding { _, _ in .status(200) }, store: store)
+        try api.logOutBlocking()
         api.close()
         #expect(try store.load() == StoredLogin(.loggedOut, lineage: 1, generation: 2))
         lock?.unlock()
@@ -379,10 +379,10 @@ import Testing
         let store = try Disk(StoredLogin(token: old, lineage: 1, generation: 1))
         store.refusesTokens.withLock { $0 = true }
         let errors = Mutex<[String]>([])
-        let api = try client(Answering { _, _ in .status(200) }, store: store) {
+        let api = try client(Responding { _, _ in .status(200) }, store: store) {
             $0.log = LogSink(level: .error) { line in errors.withLock { $0.append(line.message) } }
         }
-        let error = #expect(throws: NightjarError.self) { try api.signOutBlocking() }
+        let error = #expect(throws: NightjarError.self) { try api.logOutBlocking() }
         #expect(error?.kind == .storage)
         #expect(error?.message.hasPrefix("this client is logged out, but its store still has the login: ") == true)
         // The client stays logged out: the next call tries to save the logout again, and does not send the old token.
@@ -394,7 +394,7 @@ import Testing
 
     /// With both sources of an automatic login: the tokens of the configuration, or the client's own credentials.
     @Test(arguments: [true, false]) func aLogoutFromASharedStoreStands(hasCredentials: Bool) throws {
-        let transport = Answering { line, _ in
+        let transport = Responding { line, _ in
             line == "POST /v1/token" ? .status(200, ReviewTests.token1) : .status(200)
         }
         var server = OAuth2(tokenURL: "/token")
@@ -403,24 +403,25 @@ import Testing
         let token = hasCredentials ? nil : old
         let api = try client(transport, .oauth2(server), token, store: store)
         #expect(try api.sendBlocking(Request(.get, "/a")).status == 200)
-        try api.signOutBlocking()
-        let asked = transport.all.count
+        try api.logOutBlocking()
+        let requested = transport.all.count
         for _ in 0..<2 { #expect(throws: NightjarError.self) { try api.sendBlocking(Request(.get, "/a")) } }
         // For another process, and for the next run.
         let other = try client(transport, .oauth2(server), token, store: store)
         #expect(throws: NightjarError.self) { try other.sendBlocking(Request(.get, "/a")) }
-        #expect(transport.all.count == asked)
+        #expect(transport.all.count == requested)
         #expect(try store.load()?.ending == .loggedOut)
-        try other.signIn(Token(access: "b0"))
+        try other.setToken(Token(access: "b0"))
         #expect(try other.sendBlocking(Request(.get, "/a")).status == 200)
         #expect(transport.all.last?.authorization == "Bearer b0")
     }
 
     @Test func anIntentOfSomebodyWhoIsGoneOutlivesOursThatCameToNothing() throws {
-        for answer in [
-            Answering.Answer.fails(.connect, mayHaveBeenProcessed: false), .status(400, #"{"error":"invalid_client"}"#),
+        for reply in [
+            Responding.Response.fails(.connect, mayHaveBeenProcessed: false),
+            .status(400, #"{"error":"invalid_client"}"#),
         ] {
-            let transport = Answering { line, _ in line == "POST /v1/token" ? answer : .status(401) }
+            let transport = Responding { line, _ in line == "POST /v1/token" ? reply : .status(401) }
             let pending = PendingExchange(key: "key-of-the-dead", began: WallClock.now())
             let store = MemoryTokenStore(StoredLogin(token: old, generation: 1, pending: pending))
             let api = try client(transport, store: store) { $0.retry.maximumAttempts = 1 }
@@ -432,7 +433,7 @@ import Testing
     }
 
     @Test func anErrorOfAGatewaySaysNothingOfTheIntent() throws {
-        let transport = Answering { line, _ in
+        let transport = Responding { line, _ in
             line == "POST /v1/token" ? .status(503, #"{"error":"invalid_grant"}"#) : .status(401)
         }
         let store = MemoryTokenStore(StoredLogin(token: old, generation: 1))
@@ -446,25 +447,25 @@ import Testing
 
     /// Each call that is admitted ends at once and admits the next: in a loop, and not recursively.
     @Test(.timeLimit(.minutes(2))) func aLongLineThatEndsAtOnceNeedsNoDeepStack() throws {
-        let transport = Answering { line, _ in line == "GET /held" ? nil : .status(200) }
+        let transport = Responding { line, _ in line == "GET /held" ? nil : .status(200) }
         var configuration = Configuration()
         configuration.baseURL = "http://api.test"
         configuration.limits.concurrency = 1
-        configuration.limits.maximumWaiting = 30_000
+        configuration.limits.maximumQueued = 30_000
         let client = try Client(configuration) { _ in transport }
         let queue = CompletionQueue()
         let held = try client.start(Request(.get, "/held"), on: queue, TaskHandlers { _, _ in })
-        let answered = Atomic<Int>(0)
+        let responded = Atomic<Int>(0)
         for _ in 0..<30_000 {
             _ = try client.start(
                 Request(.get, "/next"), on: queue,
                 TaskHandlers { _, result in
-                    if case .success = result { answered.add(1, ordering: .relaxed) }
+                    if case .success = result { responded.add(1, ordering: .relaxed) }
                 })
         }
         held.cancel()
-        while answered.load(ordering: .relaxed) < 30_000 { queue.poll(timeout: .seconds(1)) }
-        #expect(client.limitStates().allSatisfy { $0.inside == 0 && $0.waiting == 0 })
+        while responded.load(ordering: .relaxed) < 30_000 { queue.poll(timeout: .seconds(1)) }
+        #expect(client.limitStates().allSatisfy { $0.inFlight == 0 && $0.queued == 0 })
         client.close()
     }
 }

@@ -18,10 +18,10 @@ import Testing
             transport.withLock { $0 = made }
             return made
         }
-        let asked = Mutex(0)
+        let requested = Mutex(0)
         var handlers = TaskHandlers { _, _ in }
         handlers.provideBody = { _, _ in
-            switch asked.withLock({ count in
+            switch requested.withLock({ count in
                 count += 1
                 return count
             }) {
@@ -55,7 +55,7 @@ private final class LosingTransport: HTTPTransport, @unchecked Sendable {
     ) -> any Exchange {
         begun += 1
         receiver.exchangeStarted(on: nil, isReused: false)
-        receiver.exchangeWantsBody(maximum: 1000)
+        receiver.exchangeNeedsBody(maximum: 1000)
         if begun == 1 { receiver.exchangeFailed(NightjarError(.connectionLost, "lost")) }
         return BodyExchange(self, receiver)
     }
@@ -77,7 +77,7 @@ private final class LosingTransport: HTTPTransport, @unchecked Sendable {
 
         func send(_ part: ByteBuffer) {
             transport.sent.withLock { $0.append(String(buffer: part)) }
-            transport.loop.execute { self.receiver.exchangeWantsBody(maximum: 1000) }
+            transport.loop.execute { self.receiver.exchangeNeedsBody(maximum: 1000) }
         }
 
         func endBody() {

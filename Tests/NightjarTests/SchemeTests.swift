@@ -230,7 +230,7 @@ import Testing
 
     @Test func aSchemeMayHaveItsTokensFromTheProgram() throws {
         let transport = transport(3)
-        let provider = TokenProvider { $0.answer(.success(Token(access: "provided"))) }
+        let provider = TokenProvider { $0.respond(.success(Token(access: "provided"))) }
         let api = try make(transport, try all()) { configuration in
             configuration.tokenProviders = ["other": provider, "token": provider]
         }
@@ -272,12 +272,12 @@ import Testing
             let exchange = ScriptedExchange(ScriptedTransport([]))
             guard path.hasSuffix("/token") else {
                 let isRefused = state.withLock { $0.refused.contains(authorization) }
-                answer(receiver, isRefused ? 401 : 200, "{}")
+                respond(receiver, isRefused ? 401 : 200, "{}")
                 return exchange
             }
             if case .bytes(let form) = request.body { state.withLock { $0.forms.append(String(buffer: form)) } }
             if path.hasSuffix("/device/token") {
-                answer(
+                respond(
                     receiver, 200,
                     #"{"device_code":"d","user_code":"u","verification_uri":"http://a/","expires_in":60,"interval":0.01}"#
                 )
@@ -288,14 +288,14 @@ import Testing
                 state.issued[name, default: 0] += 1
                 return state.issued[name] ?? 0
             }
-            answer(
+            respond(
                 receiver, 200,
                 #"{"access_token":"\#(name)\#(number)","refresh_token":"r\#(number)","token_type":"Bearer","expires_in":3600}"#
             )
             return exchange
         }
 
-        private func answer(_ receiver: any ExchangeReceiver, _ status: Int, _ body: String) {
+        private func respond(_ receiver: any ExchangeReceiver, _ status: Int, _ body: String) {
             receiver.exchangeReceived(
                 head: ResponseHead(status: status, reason: "", headers: Headers(), contentLength: body.utf8.count))
             receiver.exchangeReceived(body: ByteBuffer(string: body))
@@ -378,14 +378,14 @@ import Testing
         let server = Server()
         let api = try make(server, ["a": oauth("one"), "b": oauth("two"), "k": .bearer("t")])
         #expect(
-            message { try api.signOutBlocking() }
+            message { try api.logOutBlocking() }
                 == #"the client has several logins: "a", "b"; choose one with "scheme""#)
         #expect(
-            message { try api.signOutBlocking(scheme: "k") }
+            message { try api.logOutBlocking(scheme: "k") }
                 == #"the client has no login for the scheme "k"; did you mean "a"?"#)
-        try api.signIn(Token(access: "mine"), scheme: "b")
+        try api.setToken(Token(access: "mine"), scheme: "b")
         try send(api, [SecurityRequirement("b")])
-        try api.signOutBlocking(scheme: "a")
+        try api.logOutBlocking(scheme: "a")
         try send(api, [SecurityRequirement("b")])
         #expect(server.state.withLock { $0.lines } == ["/a Bearer mine", "/a Bearer mine"])
         try api.logInBlocking(scheme: "a") { _ in }
@@ -395,16 +395,16 @@ import Testing
 
     @Test func aHookOfTheClientHearsOfEachLogin() throws {
         let server = Server()
-        let told = Mutex(0)
+        let reported = Mutex(0)
         var configuration = Configuration()
         configuration.baseURL = "http://api.test"
         configuration.auth = .schemes([
             "a": .login(TokenLogin(.oauth2(OAuth2(tokenURL: "/one/token")))), "k": .bearer("t"),
         ])
-        configuration.onLoginRequired = LoginHook { told.withLock { $0 += 1 } }
+        configuration.onLoginRequired = LoginHook { reported.withLock { $0 += 1 } }
         let api = try Client(configuration) { _ in server }
         #expect(message { try send(api, [SecurityRequirement("a")]) } != "sent")
-        #expect(told.withLock { $0 } == 1)
+        #expect(reported.withLock { $0 } == 1)
     }
 
     @Test func twoLoginsAreNotKeptInOnePlace() throws {
@@ -419,11 +419,11 @@ import Testing
     }
 
     @Test func credentialsInTheHeadersBesideThemAreTwoLogins() throws {
-        let told = "credentials are set twice: in auth, and in the headers or the base URL; remove one of them"
+        let reported = "credentials are set twice: in auth, and in the headers or the base URL; remove one of them"
         #expect(
             message {
                 _ = try make(transport(0), ["a": .bearer("t")]) { try $0.headers.set("Authorization", "Bearer x") }
-            } == told)
+            } == reported)
         #expect(
             message { _ = try make(transport(0), ["a": .bearer("t")]) { $0.baseURL = nil } }.hasPrefix(
                 "credentials without"))

@@ -17,7 +17,7 @@ struct SessionRecordingTests {
         }
     }
 
-    private func answer(_ body: String) -> [Step] { [.head(200), .body(body), .end] }
+    private func respond(_ body: String) -> [Step] { [.head(200), .body(body), .end] }
 
     private func saved(
         _ recording: SessionRecording, _ steps: Set<Int>, _ literals: [String] = []
@@ -32,7 +32,7 @@ struct SessionRecordingTests {
     @Test func stepsThatAreNotAskedForAreLeftOut() throws {
         let recording = SessionRecording()
         recording.begin(step: 1)
-        let one = try client(recording, [answer("a"), answer("b"), answer("c")])
+        let one = try client(recording, [respond("a"), respond("b"), respond("c")])
         for (step, path) in [(2, "/a"), (3, "/b"), (4, "/c")] {
             recording.begin(step: step)
             _ = try one.sendBlocking(Request(.get, path))
@@ -48,7 +48,7 @@ struct SessionRecordingTests {
         var clients: [Client] = []
         for step in 1...3 {
             recording.begin(step: step)
-            clients.append(try client(recording, [answer("\(step)")]))
+            clients.append(try client(recording, [respond("\(step)")]))
         }
         recording.begin(step: 4)
         for client in clients.reversed() { _ = try client.sendBlocking(Request(.get, "/")) }
@@ -60,7 +60,7 @@ struct SessionRecordingTests {
         let recording = SessionRecording()
         recording.begin(step: 1)
         let one = try client(
-            recording, [answer("{\"access_token\":\"T-1234567\",\"by\":\"moonlight\"}"), answer("T-1234567")])
+            recording, [respond("{\"access_token\":\"T-1234567\",\"by\":\"moonlight\"}"), respond("T-1234567")])
         _ = try one.sendBlocking(Request(.get, "/"))
         _ = try one.sendBlocking(Request(.get, "/"))
         let saved = saved(recording, [1], ["moonlight", "abc"])
@@ -75,7 +75,7 @@ struct SessionRecordingTests {
     @Test func aStepWithAShortSecretInItsAnswerIsLost() throws {
         let recording = SessionRecording()
         recording.begin(step: 1)
-        let one = try client(recording, [answer("the key is k3yz."), answer("nk3yz")])
+        let one = try client(recording, [respond("the key is k3yz."), respond("nk3yz")])
         recording.begin(step: 2)
         _ = try one.sendBlocking(Request(.get, "/"))
         recording.begin(step: 3)
@@ -91,7 +91,7 @@ struct SessionRecordingTests {
         let recording = SessionRecording()
         recording.begin(step: 1)
         let large = String(repeating: "x", count: SessionRecording.largestBody + 1)
-        let one = try client(recording, [answer(large), answer("a")])
+        let one = try client(recording, [respond(large), respond("a")])
         recording.begin(step: 2)
         _ = try one.sendBlocking(Request(.get, "/"))
         recording.begin(step: 3)
@@ -106,7 +106,7 @@ struct SessionRecordingTests {
     @Test func stepsThatHaveAskedAServerAreTold() throws {
         let recording = SessionRecording()
         recording.begin(step: 1)
-        let one = try client(recording, [answer("a"), answer("b")])
+        let one = try client(recording, [respond("a"), respond("b")])
         recording.begin(step: 2)
         _ = try one.sendBlocking(Request(.get, "/"))
         recording.begin(step: 3)
@@ -119,7 +119,7 @@ struct SessionRecordingTests {
         let recording = SessionRecording()
         recording.begin(step: 1)
         let part = String(repeating: "x", count: SessionRecording.largestBody)
-        let one = try client(recording, Array(repeating: answer(part), count: 9) + [answer("a")])
+        let one = try client(recording, Array(repeating: respond(part), count: 9) + [respond("a")])
         for step in 1...10 {
             recording.begin(step: step)
             _ = try one.sendBlocking(Request(.get, "/"))
@@ -149,7 +149,7 @@ struct SessionRecordingTests {
     @Test func anEphemeralClientLeavesNothing() throws {
         let recording = SessionRecording()
         recording.begin(step: 1)
-        let one = try client(recording, [answer("a")]) { $0.isEphemeral = true }
+        let one = try client(recording, [respond("a")]) { $0.isEphemeral = true }
         _ = try one.sendBlocking(Request(.get, "/"))
         let saved = saved(recording, [1])
         #expect(saved.losses.map(\.reason) == ["it uses an ephemeral client, which writes nothing to disk"])

@@ -40,7 +40,7 @@ import Testing
     }
 
     private func expectNoSlotsInUse(_ bench: Bench) {
-        bench.run("the slots are free") { bench.client.limitStates().allSatisfy { $0.inside + $0.waiting == 0 } }
+        bench.run("the slots are free") { bench.client.limitStates().allSatisfy { $0.inFlight + $0.queued == 0 } }
     }
 
     @Test(arguments: [false, true]) func aCoalescedCallGetsItAndTheOthersWaitOn(_ isOnDisk: Bool) throws {
@@ -57,7 +57,7 @@ import Testing
         bench.server.release()
         bench.run { results.count == 3 }
         #expect(String(buffer: try #require(try results[2]?.get()).body) == "new")
-        #expect(bench.asked.count == 2)
+        #expect(bench.requested.count == 2)
     }
 
     @Test(arguments: [false, true]) func theLastCoalescedCallGetsItAndEndsTheExchange(_ isOnDisk: Bool) throws {
@@ -77,7 +77,7 @@ import Testing
             var breaker = CircuitBreaker.Settings()
             breaker.minimumCalls = 1
             breaker.failureRate = 0.4
-            breaker.rest = .seconds(100)
+            breaker.openDuration = .seconds(100)
             $0.limits.breaker = breaker
         }
         let results = Results()
@@ -96,7 +96,7 @@ import Testing
         }
         let results = Results()
         try bench.start(request("/b", total: .seconds(20)), results, 0)
-        bench.run("the slot is taken") { bench.asked.count == 2 }
+        bench.run("the slot is taken") { bench.requested.count == 2 }
         try bench.start(request("/a"), results, 1)
         bench.run { results.count == 1 }
         try expectStale(results[1])
@@ -104,7 +104,7 @@ import Testing
         bench.run { results.count == 2 }
         #expect(String(buffer: try #require(try results[0]?.get()).body) == "new")
         // The call that has left the queue was not sent.
-        #expect(bench.asked.map(\.target) == ["/a", "/b"])
+        #expect(bench.requested.map(\.target) == ["/a", "/b"])
         expectNoSlotsInUse(bench)
     }
 
@@ -117,7 +117,7 @@ import Testing
         try bench.start(request("/a"), results)
         bench.run { results.count == 1 }
         try expectStale(results[0])
-        #expect(bench.asked.count == 1)
+        #expect(bench.requested.count == 1)
         expectNoSlotsInUse(bench)
     }
 }

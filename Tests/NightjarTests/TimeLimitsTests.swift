@@ -113,6 +113,6 @@ import Testing
         try await site.begun(["/first", "/second"])
         try await expectTotalTimeout(result, attempts: 1)
         second.cancel()
-        try await eventually("no slot is in use") { site.api.limitStates().allSatisfy { $0.inside + $0.waiting == 0 } }
+        try await eventually("no slot is in use") { site.api.limitStates().allSatisfy { $0.inFlight + $0.queued == 0 } }
     }
 }

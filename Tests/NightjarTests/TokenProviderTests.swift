@@ -10,13 +10,13 @@ import Testing
     private static let rounds = 400
 
     private func client(
-        _ answers: Int, coalesces: Bool = false, _ provide: @escaping @Sendable (TokenQuestion) -> Void
+        _ responses: Int, coalesces: Bool = false, _ provide: @escaping @Sendable (TokenRequest) -> Void
     ) throws -> Client {
         var configuration = Configuration()
         configuration.baseURL = "http://api.test/v1"
         configuration.coalesces = coalesces
         configuration.auth = .login(TokenLogin(.provider(TokenProvider(runsOnLoop: false, provide))))
-        let transport = ScriptedTransport(Array(repeating: [.head(200), .end], count: answers))
+        let transport = ScriptedTransport(Array(repeating: [.head(200), .end], count: responses))
         return try Client(configuration) { _ in transport }
     }
 
@@ -27,10 +27,10 @@ import Testing
     /// Whether the calls share an exchange or not, and whichever of their queues is not polled.
     @Test(arguments: [true, false], [true, false])
     func whoeverPollsIsAsked(coalesces: Bool, firstIsIdle: Bool) throws {
-        let asked = Mutex(0)
-        let api = try client(2, coalesces: coalesces) { question in
-            asked.withLock { $0 += 1 }
-            question.answer(.success(Token(access: "t")))
+        let requested = Mutex(0)
+        let api = try client(2, coalesces: coalesces) { tokenRequest in
+            requested.withLock { $0 += 1 }
+            tokenRequest.respond(.success(Token(access: "t")))
         }
         let queues = [CompletionQueue(), CompletionQueue()]
         let ended = Mutex<[Int]>([])
@@ -46,14 +46,14 @@ import Testing
         // The pending event there no longer calls the provider.
         poll(queues[idle]) { ended.withLock { $0.count > 1 } }
         #expect(ended.withLock { $0 } == [200 + busy, 200 + idle])
-        #expect(asked.withLock { $0 } == 1)
+        #expect(requested.withLock { $0 } == 1)
     }
 
     @Test func whoLeavesTakesNoQuestionAlong() throws {
-        let asked = Mutex(0)
-        let api = try client(2) { question in
-            asked.withLock { $0 += 1 }
-            question.answer(.success(Token(access: "t")))
+        let requested = Mutex(0)
+        let api = try client(2) { tokenRequest in
+            requested.withLock { $0 += 1 }
+            tokenRequest.respond(.success(Token(access: "t")))
         }
         let ended = Mutex<[Int]>([])
         let handlers = TaskHandlers { _, result in ended.withLock { $0.append((try? result.get())?.status ?? 0) } }
@@ -64,20 +64,20 @@ import Testing
         _ = try api.start(Request(.get, "/comments"), on: second, handlers)
         poll(second) { ended.withLock { !$0.isEmpty } }
         #expect(ended.withLock { $0 } == [200])
-        #expect(asked.withLock { $0 } == 1)
+        #expect(requested.withLock { $0 } == 1)
         first.close()
         #expect(ended.withLock { $0 } == [200, 0])
-        #expect(asked.withLock { $0 } == 1)
+        #expect(requested.withLock { $0 } == 1)
     }
 
     @Test func aClosedClientAsksNobody() throws {
-        let asked = Mutex(0)
-        let api = try client(1) { _ in asked.withLock { $0 += 1 } }
+        let requested = Mutex(0)
+        let api = try client(1) { _ in requested.withLock { $0 += 1 } }
         let queue = CompletionQueue()
         let ended = Mutex(0)
         _ = try api.start(Request(.get, "/articles"), on: queue, TaskHandlers { _, _ in ended.withLock { $0 += 1 } })
         api.close()
         poll(queue) { ended.withLock { $0 > 0 } }
-        #expect(ended.withLock { $0 } == 1 && asked.withLock { $0 } == 0)
+        #expect(ended.withLock { $0 } == 1 && requested.withLock { $0 } == 0)
     }
 }

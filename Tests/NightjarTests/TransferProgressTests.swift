@@ -8,7 +8,7 @@ import Testing
 
 @Suite("How far a call has come")
 struct TransferProgressTests {
-    private final class Told: Sendable {
+    private final class Notifications: Sendable {
         let all = Mutex<[TransferProgress]>([])
         let isOver = Mutex(false)
 
@@ -26,36 +26,36 @@ struct TransferProgressTests {
         }
     }
 
-    private func told(_ steps: [ScriptedTransport.Step], _ request: Request) throws -> [TransferProgress] {
+    private func reported(_ steps: [ScriptedTransport.Step], _ request: Request) throws -> [TransferProgress] {
         let one = try client(ScriptedTransport([steps]))
         let queue = CompletionQueue()
-        let told = Told()
-        try one.start(request, on: queue, told.handlers())
-        told.wait(on: queue)
+        let reported = Notifications()
+        try one.start(request, on: queue, reported.handlers())
+        reported.wait(on: queue)
         one.close()
-        return told.all.withLock { $0 }
+        return reported.all.withLock { $0 }
     }
 
     @Test func aCallThatIsOverAtOnceIsToldOnce() throws {
         var request = Request(.post, "/")
         request.body = .bytes(ByteBuffer(string: "12345"))
-        let told = try told([.head(200), .body("abc"), .body("defg"), .end], request)
+        let reported = try reported([.head(200), .body("abc"), .body("defg"), .end], request)
         var whole = TransferProgress()
         (whole.sent, whole.sentTotal, whole.received, whole.receivedTotal) = (5, 5, 7, 7)
-        #expect(told == [whole])
+        #expect(reported == [whole])
     }
 
     @Test func aCallThatFailsIsNotToldAsComplete() throws {
-        #expect(try told([.head(200), .body("abc"), .fail(.connectionLost)], Request(.get, "/")).isEmpty)
-        #expect(try told([.head(404), .body("abc"), .end], Request(.get, "/")).isEmpty)
+        #expect(try reported([.head(200), .body("abc"), .fail(.connectionLost)], Request(.get, "/")).isEmpty)
+        #expect(try reported([.head(404), .body("abc"), .end], Request(.get, "/")).isEmpty)
     }
 
     @Test func anAnswerWithoutABodyMovesNothing() throws {
         // Except the totals, which are known at the end.
-        let told = try told([.head(204), .end], Request(.get, "/"))
+        let reported = try reported([.head(204), .end], Request(.get, "/"))
         var none = TransferProgress()
         (none.sentTotal, none.receivedTotal) = (0, 0)
-        #expect(told == [none])
+        #expect(reported == [none])
     }
 
     private func last(_ scripts: [[ScriptedTransport.Step]], _ request: Request) throws -> TransferProgress? {
@@ -64,11 +64,11 @@ struct TransferProgressTests {
             $0.retry.base = .zero
         }
         let queue = CompletionQueue()
-        let told = Told()
-        try one.start(request, on: queue, told.handlers())
-        told.wait(on: queue)
+        let reported = Notifications()
+        try one.start(request, on: queue, reported.handlers())
+        reported.wait(on: queue)
         one.close()
-        return told.all.withLock { $0.last }
+        return reported.all.withLock { $0.last }
     }
 
     /// The last report is about the attempt that succeeded, not about one that failed before.
@@ -87,14 +87,14 @@ struct TransferProgressTests {
     /// Each coalesced call reports the body that all of them received.
     @Test func coalescedCallsAreToldOfTheirSharedBody() async throws {
         let site = try ManualSite { $0.coalesces = true }
-        let all = [Told(), Told()]
-        for told in all { try site.api.start(Request(.get, "/a"), on: nil, told.handlers()) }
+        let all = [Notifications(), Notifications()]
+        for reported in all { try site.api.start(Request(.get, "/a"), on: nil, reported.handlers()) }
         #expect(site.api.limitStates().isEmpty)  // runs after both on the loop
         site.transport.respond("/a", body: "seven b")
         try await eventually("both ended") { all.allSatisfy { $0.isOver.withLock { $0 } } }
         #expect(site.transport.log.withLock { $0.begun.count } == 1)
-        for told in all {
-            let last = told.all.withLock { $0.last }
+        for reported in all {
+            let last = reported.all.withLock { $0.last }
             #expect(last?.received == 7 && last?.receivedTotal == 7)
         }
     }

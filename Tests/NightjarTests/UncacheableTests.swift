@@ -18,7 +18,7 @@ import Testing
             #expect(response.source == .network)
             #expect(response.decisions.explanation.contains("not stored in the cache: the response says no-store"))
         }
-        #expect(bench.asked.count == 3)
+        #expect(bench.requested.count == 3)
         let statistics = try #require(bench.client.cache).statistics
         #expect(statistics.misses == 3 && statistics.hits == 0)
     }
@@ -29,7 +29,7 @@ import Testing
         let third = try bench.get()
         #expect(third.headers["Cache-Status"] == "nightjar; fwd=uri-miss; stored")
         #expect(try bench.get().source == .cache)
-        #expect(bench.asked.count == 3)
+        #expect(bench.requested.count == 3)
     }
 
     @Test(arguments: ["no-store, must-understand", "private", "max-age=0"])
@@ -51,7 +51,7 @@ import Testing
         bench.server.isHeld.store(true, ordering: .relaxed)
         let results = CacheTests.Results()
         try bench.start(CacheTests.Bench.request(.get, "/a"), results)
-        bench.run("the request is sent") { bench.asked.count == 2 }
+        bench.run("the request is sent") { bench.requested.count == 2 }
         _ = try #require(bench.client.cache).remove(url: RequestURL("http://api.test/a"))
         bench.server.release()
         bench.run { results.count == 1 }
@@ -68,7 +68,7 @@ import Testing
         // Another client of the same cache stores a response.
         _ = try other.get()
         #expect(try bench.get().source == .cache)
-        #expect(bench.asked.count == 1)
+        #expect(bench.requested.count == 1)
     }
 
     @Test func aConditionalRequestTakesTheLongWay() throws {

@@ -32,12 +32,12 @@ import Testing
 
     @Test func aSourceIsAskedOnceForEachPart() throws {
         var (outgoing, _) = body(.stream(length: 5))
-        guard case .ask(maximum: 5) = outgoing.next(), case .wait = outgoing.next() else {
+        guard case .requestPart(maximum: 5) = outgoing.next(), case .wait = outgoing.next() else {
             Issue.record("asked for the whole length, then waited")
             return
         }
         try outgoing.receive(ByteBuffer(string: "abc"))
-        guard case .write = outgoing.next(), case .ask(maximum: 2) = outgoing.next() else {
+        guard case .write = outgoing.next(), case .requestPart(maximum: 2) = outgoing.next() else {
             Issue.record("writes, then asks for the rest")
             return
         }
@@ -74,7 +74,7 @@ import Testing
             step = outgoing.next()
         }
         #expect(chunk == "3\r\nabc\r\n")
-        guard case .ask = step else {
+        guard case .requestPart = step else {
             Issue.record("asks for the next part")
             return
         }
@@ -90,7 +90,7 @@ import Testing
         var (outgoing, _) = body(.stream(length: nil))
         _ = outgoing.next()
         try outgoing.receive(ByteBuffer())
-        guard case .ask = outgoing.next() else {
+        guard case .requestPart = outgoing.next() else {
             Issue.record("asks again")
             return
         }

@@ -17,20 +17,21 @@ final class PeerPerformance: @unchecked Sendable {
     private let tls: TLSConfiguration?
     private let connection: Int
     private let log: PeerLog
-    private let patience: Duration
+    private let maximumWait: Duration
     private let interruption: Latch
     /// Bytes that were read from the socket and not yet consumed by a step.
     private var pending: [UInt8] = []
 
     init(
-        socket: Socket, tls: TLSConfiguration?, connection: Int, log: PeerLog, patience: Duration, interruption: Latch
+        socket: Socket, tls: TLSConfiguration?, connection: Int, log: PeerLog, maximumWait: Duration,
+        interruption: Latch
     ) {
         self.socket = socket
         self.tls = tls
         stream = socket
         self.connection = connection
         self.log = log
-        self.patience = patience
+        self.maximumWait = maximumWait
         self.interruption = interruption
     }
 
@@ -60,7 +61,7 @@ final class PeerPerformance: @unchecked Sendable {
         guard let tls else { return true }
         let secured = try TLSStream(socket, tls)
         stream = secured
-        let handshake = try secured.handshake(within: patience)
+        let handshake = try secured.handshake(within: maximumWait)
         log.received(handshake, on: connection)
         return handshake.failure == nil
     }
@@ -80,18 +81,18 @@ final class PeerPerformance: @unchecked Sendable {
         case .expectHead: try expectRequest(withBody: false)
         case .expectBytes(let count): _ = try take(count)
         case .expectClose: try expectClose()
-        case .send(let bytes): try stream.send(bytes, within: patience)
+        case .send(let bytes): try stream.send(bytes, within: maximumWait)
         case .sendSlowly(let bytes, let interval):
             for byte in bytes.array {
-                try stream.send([byte], within: patience)
+                try stream.send([byte], within: maximumWait)
                 try interruption.pause(interval)
             }
         case .closeAfter(let count, let bytes):
-            try stream.send(Bytes(bytes.array.prefix(count)), within: patience)
+            try stream.send(Bytes(bytes.array.prefix(count)), within: maximumWait)
             stream.close()
         case .garbage(let seed, let count):
             var random = SeededRandom(seed: seed)
-            try stream.send(Bytes(random.bytes(count)), within: patience)
+            try stream.send(Bytes(random.bytes(count)), within: maximumWait)
         case .stall: try stall()
         case .wait(let duration): try interruption.pause(duration)
         case .waitFor(let latch): try wait(for: latch)
@@ -122,7 +123,7 @@ final class PeerPerformance: @unchecked Sendable {
 
     private func take(_ count: Int) throws -> [UInt8] {
         while pending.count < count {
-            guard try fill(within: patience) else {
+            guard try fill(within: maximumWait) else {
                 throw Halt.failure("the client closed after \(pending.count) of \(count) expected bytes")
             }
         }
@@ -137,7 +138,7 @@ final class PeerPerformance: @unchecked Sendable {
             if let end = pending.firstEnd(of: mark, from: start) { return try take(end) }
             searched = pending.count
             guard searched <= limit else { throw Halt.failure("no line end within \(limit) bytes") }
-            guard try fill(within: patience) else {
+            guard try fill(within: maximumWait) else {
                 throw pending.isEmpty
                     ? Halt.clientClosed : Halt.failure("the client closed inside a request: \(Bytes(pending).text)")
             }
@@ -187,7 +188,7 @@ final class PeerPerformance: @unchecked Sendable {
 
     private func expectClose() throws {
         do {
-            while try fill(within: patience) {}
+            while try fill(within: maximumWait) {}
         } catch let error as SocketError where error.code == ECONNRESET {
             // A reset counts as a close.
         }
@@ -198,7 +199,7 @@ final class PeerPerformance: @unchecked Sendable {
         guard pending.isEmpty else { return false }
         do {
             try socket.wait(for: POLLIN, within: nil)
-            return try !fill(within: patience)
+            return try !fill(within: maximumWait)
         } catch let error as SocketError where error.code == ECONNRESET {
             return true
         }
@@ -210,20 +211,20 @@ final class PeerPerformance: @unchecked Sendable {
     private func relay(to port: Int) throws {
         let far = try Socket(connectingTo: port)
         defer { far.close() }
-        if !pending.isEmpty { try far.send(Bytes(pending), within: patience) }
+        if !pending.isEmpty { try far.send(Bytes(pending), within: maximumWait) }
         pending = []
         while true {
             do {
                 let bytes = try stream.receive(within: .milliseconds(1))
                 if bytes.isEmpty { return }
                 log.received(bytes, on: connection)
-                try far.send(Bytes(bytes), within: patience)
+                try far.send(Bytes(bytes), within: maximumWait)
             } catch Socket.WaitError.timedOut {
                 // Continue with the other side.
             }
             while let bytes = try far.received(atMost: 64 * 1024) {
                 if bytes.isEmpty { return }
-                try stream.send(Bytes(bytes), within: patience)
+                try stream.send(Bytes(bytes), within: maximumWait)
             }
         }
     }
@@ -236,7 +237,7 @@ final class PeerPerformance: @unchecked Sendable {
     }
 
     private func wait(for latch: Latch) throws {
-        let end = ContinuousClock.now + patience
+        let end = ContinuousClock.now + maximumWait
         while !latch.isOpen {
             guard ContinuousClock.now < end else { throw Halt.failure("the test did not open the latch") }
             try interruption.pause(.milliseconds(2))

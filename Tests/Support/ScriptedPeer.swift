@@ -71,7 +71,7 @@ public final class ScriptedPeer: Sendable {
     ///   - patience: The timeout of an expectation.
     public init(
         _ connections: [[Step]], repeatsLast: Bool = false, at path: String? = nil, tls: PeerTLS? = nil,
-        patience: Duration = .seconds(10)
+        maximumWait: Duration = .seconds(10)
     ) throws {
         let tls = try tls?.configuration()
         // The threads retain these objects and not the peer, so that releasing the peer ends them.
@@ -96,7 +96,7 @@ public final class ScriptedPeer: Sendable {
                     continue
                 }
                 let performance = PeerPerformance(
-                    socket: socket, tls: tls, connection: index, log: log, patience: patience,
+                    socket: socket, tls: tls, connection: index, log: log, maximumWait: maximumWait,
                     interruption: interruption)
                 log.threadStarted()
                 Thread.detachNewThread {

@@ -9,9 +9,11 @@ public struct ThreadFailure: Error, CustomStringConvertible {
 /// ended.
 ///
 /// - Parameter stack: In bytes. Code with a sanitizer uses more stack and gets more.
-public func onThread<Answer: Sendable>(stack: Int, _ body: @escaping @Sendable () throws -> Answer) throws -> Answer {
-    let answer = Answered<Answer>()
-    let work = ThreadWork { answer.result.withLock { $0 = Result(catching: body) } }
+public func onThread<Response: Sendable>(stack: Int, _ body: @escaping @Sendable () throws -> Response) throws
+    -> Response
+{
+    let response = Responder<Response>()
+    let work = ThreadWork { response.result.withLock { $0 = Result(catching: body) } }
     var attributes = pthread_attr_t()
     pthread_attr_init(&attributes)
     defer { pthread_attr_destroy(&attributes) }
@@ -29,7 +31,7 @@ public func onThread<Answer: Sendable>(stack: Int, _ body: @escaping @Sendable (
         throw ThreadFailure(description: "creating a thread failed: \(String(cString: strerror(status)))")
     }
     pthread_join(thread, nil)
-    guard let result = answer.result.withLock({ $0 }) else {
+    guard let result = response.result.withLock({ $0 }) else {
         throw ThreadFailure(description: "the thread ended without a result")
     }
     return try result.get()
@@ -38,8 +40,8 @@ public func onThread<Answer: Sendable>(stack: Int, _ body: @escaping @Sendable (
 /// Whether this program is built with AddressSanitizer or ThreadSanitizer, whose runtime is then linked.
 public let isSanitized = dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil
 
-private final class Answered<Answer: Sendable>: Sendable {
-    let result = Mutex<Result<Answer, any Error>?>(nil)
+private final class Responder<Response: Sendable>: Sendable {
+    let result = Mutex<Result<Response, any Error>?>(nil)
 }
 
 private final class ThreadWork: Sendable {

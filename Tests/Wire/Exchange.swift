@@ -16,7 +16,7 @@ import Testing
 struct Exchange: CustomTestStringConvertible {
     struct Turn {
         var sent: String
-        var answer: String
+        var response: String
     }
 
     var name: String
@@ -37,10 +37,10 @@ struct Exchange: CustomTestStringConvertible {
             switch section {
             case "": break
             case "lua": lua = text
-            case "sent": connections[connections.count - 1].append(Turn(sent: text, answer: ""))
+            case "sent": connections[connections.count - 1].append(Turn(sent: text, response: ""))
             case "answer":
                 let turn = connections[connections.count - 1].count - 1
-                connections[connections.count - 1][turn].answer = text
+                connections[connections.count - 1][turn].response = text
             case "closes": connections.append([])
             case "result": result = text
             case "curl": curl = lines.filter { !$0.isEmpty }

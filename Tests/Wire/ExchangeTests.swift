@@ -58,13 +58,13 @@ import Testing
         try #require(received.count == turns.count)
         for (request, turn) in zip(received, turns) {
             let ours = Comparable(exchange.wire(turn.sent, port: peer.port))
-            var theirs = Comparable("")
-            theirs.line = "\(request.method) \(request.target) HTTP/1.1"
-            theirs.fields = Set(request.headers.map { Comparable.field($0.name, $0.value) }.compactMap { $0 })
-            theirs.body = String(decoding: request.body, as: UTF8.self)
-            #expect(theirs.line == ours.line)
-            #expect(theirs.fields == ours.fields)
-            #expect(theirs.body == ours.body)
+            var external = Comparable("")
+            external.line = "\(request.method) \(request.target) HTTP/1.1"
+            external.fields = Set(request.headers.map { Comparable.field($0.name, $0.value) }.compactMap { $0 })
+            external.body = String(decoding: request.body, as: UTF8.self)
+            #expect(external.line == ours.line)
+            #expect(external.fields == ours.fields)
+            #expect(external.body == ours.body)
         }
     }
 
@@ -125,7 +125,7 @@ extension Exchange {
     var steps: [[ScriptedPeer.Step]] {
         connections.map { turns in
             turns.flatMap { turn -> [ScriptedPeer.Step] in
-                [.expectRequest, .send(Bytes(Array(turn.answer.replacingOccurrences(of: "\n", with: "\r\n").utf8)))]
+                [.expectRequest, .send(Bytes(Array(turn.response.replacingOccurrences(of: "\n", with: "\r\n").utf8)))]
             }
         }
     }

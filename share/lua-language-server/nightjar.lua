@@ -385,14 +385,14 @@ function mock:verify() end
 ---@field json? any Members that the JSON of the body must have. Default: any.
 ---@field form? table Items that the form must have. Default: any.
 ---@field body? string The body. Default: any.
----@field answer? integer|nightjar.mock_answer|fun(request: table): integer|nightjar.mock_answer A status, a response, or a function that returns one and may wait. Default: required, or answers.
----@field answers? nightjar.mock_answer[]|integer[] Responses in order. Default: none.
----@field used_up? "last"|"first"|"error" After the last of answers: repeats it, starts again, or fails the call. Default: "last".
+---@field response? integer|nightjar.mock_response|fun(request: table): integer|nightjar.mock_response A status, a response, or a function that returns one and may wait. Default: required, or answers.
+---@field responses? nightjar.mock_response[]|integer[] Responses in order. Default: none.
+---@field when_exhausted? "last"|"first"|"error" After the last of answers: repeats it, starts again, or fails the call. Default: "last".
 ---@field times? integer How often the route responds, 1 to 1,000,000. Default: no limit.
 ---@field optional? boolean Whether mock:verify accepts that it was not used. Default: false.
 
 ---A response of a mock.
----@class nightjar.mock_answer
+---@class nightjar.mock_response
 ---@field status? integer The status, 100 to 599. Default: 200.
 ---@field headers? table<string, string> The headers. Default: none.
 ---@field json? any The body as JSON. Default: empty.
@@ -401,7 +401,7 @@ function mock:verify() end
 ---@field file? string The path of a file with the body. Default: none.
 ---@field delay? number Seconds until the head is sent. Default: 0.
 ---@field rate? integer Bytes of the body per second. Default: unlimited.
----@field pieces? integer Bytes of each piece of the body. Default: one piece.
+---@field chunk_size? integer Bytes of each piece of the body. Default: one piece.
 ---@field fault? string|table offline, dns, connect, tls, connect_timeout, timeout, hang, connection_lost or malformed; or { kind =, after = bytes of the body }. Default: none.
 
 ---Options of nightjar.map and api:batch.
@@ -470,11 +470,11 @@ function client:paginate(path, options) end
 
 ---Uses a token that the caller has, and stores it.
 ---@param token nightjar.token
-function client:sign_in(token) end
+function client:set_token(token) end
 
 ---Removes the token, also from the store, and the cached responses to its login. All clients of the store stay logged out until the next login. Raises an error of the kind storage if the store or the cache could not be changed; this client is logged out even then.
 ---@param options? { scheme?: string }
-function client:sign_out(options) end
+function client:log_out(options) end
 
 ---Logs in, interactively if the grant is device_code or authorization_code, and waits for the end, at most 900 seconds. Without prompt, prints the page, and opens it in a browser if there is no code to enter.
 ---@param options? { prompt?: fun(info: table), scheme?: string }
@@ -513,7 +513,7 @@ function client:close() end
 ---@field rate_limit? boolean|nightjar.rate_options How many requests may begin in a period. true: adapts to the RateLimit fields of responses. Default: false.
 ---@field concurrency? integer Requests in flight to one origin, 1 to 1,000,000. Default: unlimited.
 ---@field circuit_breaker? boolean|nightjar.breaker_options Rejects calls to a server that fails. true: with the defaults. Default: false.
----@field max_waiting? integer Calls of one origin or group that may wait for limits, 0 to 10,000,000. Default: 1000.
+---@field max_queued? integer Calls of one origin or group that may wait for limits, 0 to 10,000,000. Default: 1000.
 ---@field limit_groups? table<string, table> Groups of calls with limits of their own, by name. Default: none.
 ---@field endpoints? table<string, nightjar.endpoint_options> Endpoints, by name. Default: none.
 ---@field openapi? string The path of an OpenAPI document. Default: none.
@@ -581,13 +581,13 @@ function client:close() end
 ---@field decompress? boolean Whether the response may be compressed. Default: that of the client.
 ---@field expect_continue? boolean Whether the request waits for 100 (Continue) before the body. Default: from 1 MiB, or if the length is unknown.
 ---@field max_body? integer Maximum size of the response body in bytes. Default: that of the client.
----@field body_on_get? boolean Whether a GET or HEAD request may have a body. Default: false.
+---@field allow_body_on_get? boolean Whether a GET or HEAD request may have a body. Default: false.
 ---@field schema? table A JSON Schema that the response must match. Default: none.
 ---@field method? string api:request: the method. Default: "GET".
 ---@field path? string api:request: the path or URL. Default: required, or endpoint.
 ---@field endpoint? string api:request: the name of an endpoint, instead of method and path. Default: none.
 ---@field arguments? table api:request: the parameters of the endpoint. Default: none.
----@field on_redirect? fun(hop: table): boolean|string|nil Called before each redirect with status, from, url and method. Returns false to stop, a URL to go elsewhere. Default: none.
+---@field on_redirect? fun(redirect: table): boolean|string|nil Called before each redirect with status, from, url and method. Returns false to stop, a URL to go elsewhere. Default: none.
 ---@field on_retry? fun(attempt: table): boolean|number|nil Called after each failed attempt with error, attempt, again and after. Returns true or seconds to retry, false to stop, nil for the client's decision. Default: none.
 ---@field on_refresh? fun(response?: nightjar.response, err?: nightjar.error) Receives the result of a revalidation in the background. Default: none.
 ---@field on_progress? fun(progress: { sent: integer, sent_total?: integer, received: integer, received_total?: integer }) Receives the numbers of bytes about ten times a second, and at the end of a call that succeeds; unknown totals are nil. An error that it raises ends the call. Default: none.
@@ -629,7 +629,7 @@ function client:close() end
 ---@field cookie? string api_key: the name of a cookie. Default: none.
 ---@field query? string api_key: the name of a query item. Default: none.
 ---@field prefix? string api_key: the text before the key in the header. Default: empty.
----@field provider fun(info: { refused: boolean }): string?, number? bearer: returns a token and its lifetime in seconds. refused: the server has rejected the last token. Without a token the login ends. Default: none.
+---@field provider fun(info: { rejected: boolean }): string?, number? bearer: returns a token and its lifetime in seconds. refused: the server has rejected the last token. Without a token the login ends. Default: none.
 ---@field on_login_required? function Called once when the login has ended. Default: none.
 ---@field token_url? string oauth2: the token endpoint. Default: required.
 ---@field client_id? string oauth2: the client. Default: none.
@@ -644,8 +644,8 @@ function client:close() end
 ---@field method? string login: its method. Default: "POST".
 ---@field json? table login: its body as JSON. Default: required, or form.
 ---@field form? table login: its body as a form. Default: none.
----@field access? string login: JSON Pointer to the access token. Default: "/access_token".
----@field renewal? string login: JSON Pointer to the refresh token. Default: "/refresh_token".
+---@field access_token_pointer? string login: JSON Pointer to the access token. Default: "/access_token".
+---@field refresh_token_pointer? string login: JSON Pointer to the refresh token. Default: "/refresh_token".
 ---@field lifetime? string login: JSON Pointer to the seconds until the token expires. Default: "/expires_in".
 ---@field expiry? string login: JSON Pointer to the moment when the token expires. Default: none.
 ---@field token_type? string login: JSON Pointer to the type of the token. Default: "/token_type".
@@ -707,7 +707,7 @@ function client:close() end
 ---@field failure_rate? number The share of failed calls at which the circuit opens: above 0, to 1. Default: 0.5.
 ---@field minimum_calls? integer Calls in the window before the circuit can open, 1 to 1,000,000. Default: 20.
 ---@field window? number Seconds in which calls are counted, above 0. Default: 10.
----@field rest? number Seconds that the circuit is open. Default: 5.
+---@field open_duration? number Seconds that the circuit is open. Default: 5.
 
 ---The description of an endpoint.
 ---@class nightjar.endpoint_options
@@ -715,7 +715,7 @@ function client:close() end
 ---@field method? string The method. Default: "GET".
 ---@field parameters? table By name: a type, or a table of JSON Schema keywords and in, required, default, style, explode. Default: none.
 ---@field body? table The JSON Schema of the body, or { schema =, content_type =, required = }. Default: none.
----@field answer? table The JSON Schema of a 2xx response. Default: none.
+---@field response? table The JSON Schema of a 2xx response. Default: none.
 ---@field summary? string One sentence. Default: none.
 ---@field documentation? string More text. Default: none.
 ---@field tags? string[] Names of groups. Default: none.
@@ -729,7 +729,7 @@ function client:close() end
 ---@field pagination? nightjar.page_options Pagination of its list. Default: detected.
 ---@field response_validation? "off"|"warn"|"error" The handling of responses that do not match. Default: that of the client.
 
----A token for api:sign_in.
+---A token for api:set_token.
 ---@class nightjar.token
 ---@field access_token? string The token. Default: required.
 ---@field refresh_token? string The refresh token. Default: none.

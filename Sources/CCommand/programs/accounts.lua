@@ -71,6 +71,6 @@ local function changing(specification, change, done)
 end
 
 accounts.login = changing(commands.login, "log_in", "logged in")
-accounts.logout = changing(commands.logout, "sign_out", "logged out")
+accounts.logout = changing(commands.logout, "log_out", "logged out")
 
 return accounts

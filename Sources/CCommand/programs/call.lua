@@ -262,7 +262,7 @@ local function masked(res)
   return setmetatable({ body = body, text = body }, { __index = function(_, name) return res[name] end })
 end
 
-local function write_answer(res, err, verb, options)
+local function write_response(res, err, verb, options)
   local has_request, has_head, has_body = parts_of(verb, options)
   if has_request then io.stdout:write(output.request(err or res) or "") end
   if not res then return true end
@@ -349,15 +349,15 @@ local function paginate(api, request, options)
   local left, is_found, count = options.max_items or math.huge, {}, 0
   local list = api:paginate(path, list_options)
   -- Reports the detected pagination style, because a wrong guess can end a list early.
-  local is_told = false
-  local function tell_guess()
-    if is_told or not list.explanation then return end
-    is_told = true
+  local is_reported = false
+  local function report_guess()
+    if is_reported or not list.explanation then return end
+    is_reported = true
     io.stderr:write("nightjar: ", text.safe(list.explanation), "\n")
   end
   local ok, err = pcall(function()
     for page in list:pages() do
-      tell_guess()
+      report_guess()
       for _, item in ipairs(page.items) do
         if left <= 0 then return end
         left, count = left - 1, count + 1
@@ -375,7 +375,7 @@ local function paginate(api, request, options)
   end)
   finish()
   if not ok then
-    pcall(tell_guess)
+    pcall(report_guess)
     complain(err)
   end
   for _, pointer in ipairs(ok and count > 0 and options.pick or {}) do
@@ -404,9 +404,9 @@ local function send(verb, options)
   local res, err = nightjar.try(api.request, api, request)
   if not res then
     -- With --no-follow, an unfollowed redirect is a success.
-    local answer = type(err) == "userdata" and err.response or nil
-    local is_wanted = answer and options.no_follow and answer.status >= 300 and answer.status < 400
-    if type(err) == "userdata" then write_answer(answer, err, verb, options) end
+    local response = type(err) == "userdata" and err.response or nil
+    local is_wanted = response and options.no_follow and response.status >= 300 and response.status < 400
+    if type(err) == "userdata" then write_response(response, err, verb, options) end
     if is_wanted then return 0 end
     complain(err)
     return 1
@@ -417,7 +417,7 @@ local function send(verb, options)
     if not streamed then complain(failure) end
     return streamed and 0 or 1
   end
-  return write_answer(res, nil, verb, options) and 0 or 1
+  return write_response(res, nil, verb, options) and 0 or 1
 end
 
 -- @param verb in lower case

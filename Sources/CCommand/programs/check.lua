@@ -34,14 +34,14 @@ end
 -- Converts an error of load to a finding. The error has a line and a text. Its column is the first occurrence of the
 -- text in the line up to which the script fails with the same message.
 local function syntax_finding(source, message, name)
-  local told = message:sub(#name + 2)
-  local line = math.tointeger(tonumber(told:match "^%d+")) or 1
-  told = told:gsub("^%d+: ", "")
+  local reported = message:sub(#name + 2)
+  local line = math.tointeger(tonumber(reported:match "^%d+")) or 1
+  reported = reported:gsub("^%d+: ", "")
   local start = 1
   for _ = 2, line do start = (source:find("\n", start, true) or #source) + 1 end
   local stop = source:find("\n", start, true) or #source + 1
-  local named = told:match "near '(.*)'$"
-  local column = told:find "near <eof>$" and stop - start + 1 or 1
+  local named = reported:match "near '(.*)'$"
+  local column = reported:find "near <eof>$" and stop - start + 1 or 1
   local at = named and named ~= "" and start
   for _ = 1, most_places do
     local first, last = source:find(named or "", at or stop, true)
@@ -51,7 +51,7 @@ local function syntax_finding(source, message, name)
     if why == message then break end
     at = first + 1
   end
-  return { line = line, column = column, text = told }
+  return { line = line, column = column, text = reported }
 end
 
 -- --- Fields ---
@@ -160,7 +160,7 @@ function check.findings(source)
   local script = syntax.read(source)
   if not script or script.globals._ENV then return {} end
   local found = {}
-  local function report(position, told) found[#found + 1] = { position = position, text = told } end
+  local function report(position, reported) found[#found + 1] = { position = position, text = reported } end
   for _, node in ipairs(script.nodes) do
     if rules[node.tag] then rules[node.tag](report, node, script) end
   end

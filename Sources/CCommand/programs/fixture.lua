@@ -24,11 +24,11 @@ local function statement_of(chunk, replaced)
 end
 
 -- Returns the lines of the test function with the parameter `t`, and adds notes to `told`.
-local function body_of(chunks, replaced, told, t)
+local function body_of(chunks, replaced, reported, t)
   local lines = {}
   for _, chunk in ipairs(chunks) do
     lines[#lines + 1] = indented(statement_of(chunk, replaced))
-    if chunk.file then told[#told + 1] = ("the test runs %s and requires the same environment"):format(chunk.file) end
+    if chunk.file then reported[#reported + 1] = ("the test runs %s and requires the same environment"):format(chunk.file) end
     for _, expected in ipairs(chunk.expected or {}) do
       local path, value, sign = expected[1], scrub.literal(expected[2], replaced), expected[3] or ""
       if value and (not chunk.depends or path ~= "") and not chunk.is_nil and (path ~= "" or not statements.is_unlike(chunk.text)) then
@@ -100,7 +100,7 @@ local function add_reasons(chunks, saved, replaced, reasons)
 end
 
 -- Returns the chunks that can be replayed, and the cassettes. Adds the reasons for excluded chunks to `told`.
-local function record(chunks, told)
+local function record(chunks, reported)
   local reasons, kept = {}, {}
   local texts, names = scrub.typed(chunks)
   local function cassettes(of)
@@ -119,7 +119,7 @@ local function record(chunks, told)
   for _, chunk in ipairs(chunks) do
     local reason = reasons[chunk.step]
     if reason and not chunk.failed then
-      told[#told + 1] = ("excluded: %s (%s)"):format(short(scrub.statement(chunk.text, replaced)), scrub.without(reason, replaced))
+      reported[#reported + 1] = ("excluded: %s (%s)"):format(short(scrub.statement(chunk.text, replaced)), scrub.without(reason, replaced))
     elseif not chunk.failed then
       kept[#kept + 1] = chunk
     end
@@ -140,14 +140,14 @@ end
 -- @param force whether to overwrite a file that .save did not write
 function fixture.save(path, force)
   if not path:find "[^/]%.lua$" then return nil, "the file name must have the form NAME_test.lua, as in .save test api_test.lua" end
-  local all, told = keep.chunks(), {}
-  local chunks, cassettes, replaced = record(all, told)
+  local all, reported = keep.chunks(), {}
+  local chunks, cassettes, replaced = record(all, reported)
   if #chunks == 0 then
-    return nil, #told == 0 and "no statement has succeeded yet" or "no statement can be replayed\n" .. table.concat(told, "\n")
+    return nil, #reported == 0 and "no statement has succeeded yet" or "no statement can be replayed\n" .. table.concat(reported, "\n")
   end
   local files = cassette_paths(path, #cassettes)
   local t = statements.free_name(chunks)
-  local text = text_of(path, files, body_of(chunks, replaced, told, t), t)
+  local text = text_of(path, files, body_of(chunks, replaced, reported, t), t)
   local chunk, problem = load(text, "=" .. path, "t")
   if not chunk then return nil, "the statements do not form a valid test: " .. problem end
   local exchanges, overwritten = 0, nightjar.fs.exists(path)
@@ -168,12 +168,12 @@ function fixture.save(path, force)
   if not ok then return nil, message end
   local head = ("%s in %s"):format(count_of(#chunks, "line"), path)
   if #files > 0 then head = ("%s, %s in %s"):format(head, count_of(exchanges, "exchange"), table.concat(files, ", ")) end
-  table.insert(told, 1, head .. (overwritten and ", overwriting the previous file" or ""))
+  table.insert(reported, 1, head .. (overwritten and ", overwriting the previous file" or ""))
   if session.background() > 0 then
-    told[#told + 1] = "background tasks are still running; the test fails unless it ends them"
+    reported[#reported + 1] = "background tasks are still running; the test fails unless it ends them"
   end
-  told[#told + 1] = "run it with nightjar test " .. path
-  return told
+  reported[#reported + 1] = "run it with nightjar test " .. path
+  return reported
 end
 
 return fixture

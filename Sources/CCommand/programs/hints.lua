@@ -16,7 +16,7 @@ local by_kind = {
   protocol = "the server's response is not HTTP: check that it is a web server, and whether it expects http or https",
   too_large = "raise max_body of the client, or read the body in parts: stream = true and res:chunks()",
   no_memory = "read the body in parts (stream = true and res:chunks()), or give the process more memory",
-  unauthorized = "log in: auth = { type = ... } of the client, api:sign_in{ ... } or api:log_in()",
+  unauthorized = "log in: auth = { type = ... } of the client, api:set_token{ ... } or api:log_in()",
   forbidden = "the login is valid but lacks a permission: ask for it, or use another login",
   not_found = "check the path; api.endpoints lists those of the API description",
   rate_limited = "wait for err.retry_after seconds, or set rate_limit = true of the client",

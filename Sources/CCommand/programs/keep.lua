@@ -91,10 +91,10 @@ function keep.save(path, force)
   local overwritten = nightjar.fs.exists(path)
   local ok, message = terminal.write_private(path, script, false)
   if not ok then return nil, message end
-  local told = ("%d line%s in %s"):format(count, count == 1 and "" or "s", path)
-  if overwritten then told = told .. ", overwriting the previous file" end
-  if #variables > 0 then told = told .. "; set " .. table.concat(variables, ", ") .. " to run it" end
-  return told
+  local reported = ("%d line%s in %s"):format(count, count == 1 and "" or "s", path)
+  if overwritten then reported = reported .. ", overwriting the previous file" end
+  if #variables > 0 then reported = reported .. "; set " .. table.concat(variables, ", ") .. " to run it" end
+  return reported
 end
 
 return keep

@@ -162,11 +162,11 @@ end
 
 -- The header is determined by the first items. Later fields are omitted, which is reported once.
 function streams.csv()
-  local ahead, write, known, has_told = {}, nil, nil, false
+  local ahead, write, known, has_reported = {}, nil, nil, false
   local function put(record)
     for _, name in ipairs(record.names) do
-      if not known[name] and not has_told then
-        has_told = true
+      if not known[name] and not has_reported then
+        has_reported = true
         io.stderr:write(("nightjar: items have a field \"%s\", which the first %d do not have; such fields are omitted\n"):format(
           text.safe(name), most_ahead))
       end

@@ -7,7 +7,7 @@ local session = require "nightjar.command.session"
 local progress = {}
 
 -- Seconds before a bar is drawn, and between updates.
-local patience, pace = 0.5, 0.1
+local show_delay, pace = 0.5, 0.1
 -- Columns that stay free: the terminal writes ^C there, and a wrapped line would not be overwritten.
 local margin = 4
 
@@ -16,11 +16,11 @@ local margin = 4
 function progress.line(done, total, seconds, unit, width, note)
   local amount = unit == "bytes" and text.bytes or function(count) return tostring(count) end
   local rate = seconds > 0 and done / seconds or 0
-  local told = unit == "bytes" and amount(math.floor(rate)) .. "/s" or ("%.1f %s/s"):format(rate, unit)
+  local reported = unit == "bytes" and amount(math.floor(rate)) .. "/s" or ("%.1f %s/s"):format(rate, unit)
   note = note and "  " .. note or ""
-  if not total or total <= 0 then return text.cut(("%s  %s%s"):format(amount(done), told, note), width - margin) end
+  if not total or total <= 0 then return text.cut(("%s  %s%s"):format(amount(done), reported, note), width - margin) end
   local left = rate > 0 and ("%s left"):format(text.seconds((total - done) / rate)) or ""
-  local numbers = ("%s of %s  %s  %s%s"):format(amount(done), amount(total), told, left, note)
+  local numbers = ("%s of %s  %s  %s%s"):format(amount(done), amount(total), reported, left, note)
   local room = math.min(width - text.columns(numbers) - 9 - margin, 40)
   local part = math.min(done / total, 1)
   local bar = ""
@@ -40,7 +40,7 @@ bar.__index = bar
 function bar:add(count)
   self.done = self.done + count
   local now = terminal.now()
-  if now - self.began < patience or now - self.drawn < pace then return end
+  if now - self.began < show_delay or now - self.drawn < pace then return end
   self.drawn = now
   self.is_there = true
   terminal.draw("\r" .. progress.line(self.done, self.total, now - self.began, self.unit, terminal.width()) .. "\27[K")
@@ -99,7 +99,7 @@ end
 
 -- The line of the calls in flight: the time of the last update, the time of the first response byte, and the number of
 -- calls.
-local is_shown, drawn, answered, under_way = false, 0, nil, 0
+local is_shown, drawn, answered, in_flight = false, 0, nil, 0
 
 local function hide()
   if is_shown then terminal.draw "\r\27[K" end
@@ -109,20 +109,20 @@ end
 -- Removes the line.
 function progress.clear()
   hide()
-  answered, under_way = nil, 0
+  answered, in_flight = nil, 0
 end
 
 local function show_calls(state)
   if state.calls == 0 or open > 0 then return progress.clear() end
   local now = terminal.now()
-  local has_ended = state.calls < under_way
-  under_way = state.calls
+  local has_ended = state.calls < in_flight
+  in_flight = state.calls
   if has_ended then -- The code that waited may print something.
     drawn = now
     return hide()
   end
   if state.received > 0 and not answered then answered = now - 0.1 end
-  if state.seconds < patience or now - drawn < pace then return end
+  if state.seconds < show_delay or now - drawn < pace then return end
   local notes = {}
   local done, total, seconds = state.received, state.received_total, answered and now - answered or 0
   if done == 0 then

@@ -74,11 +74,11 @@ local function print_error(err)
   io.stderr:write(ok and shown or tostring(err), "\n")
 end
 
-local function tell(message) io.stderr:write(message, "\n") end
+local function report(message) io.stderr:write(message, "\n") end
 
 local function print_failures()
   for _, failure in ipairs(session.failures()) do
-    tell "a background task failed:"
+    report "a background task failed:"
     print_error(failure.error)
   end
 end
@@ -95,24 +95,24 @@ end
 function commands.quit() return true end
 
 function commands.trace(argument)
-  if argument ~= "on" and argument ~= "off" then return tell "usage: .trace on|off" end
+  if argument ~= "on" and argument ~= "off" then return report "usage: .trace on|off" end
   terminal.trace(argument == "on")
 end
 
 function commands.save(argument, force)
   local test = argument:match "^test%s+(.+)$"
-  if argument == "" or argument == "test" then return tell "usage: .save script.lua, or .save test api_test.lua" end
+  if argument == "" or argument == "test" then return report "usage: .save script.lua, or .save test api_test.lua" end
   if not test then
-    local told, message = require("nightjar.command.keep").save(argument, force)
-    return tell(told or ".save: " .. message)
+    local reported, message = require("nightjar.command.keep").save(argument, force)
+    return report(reported or ".save: " .. message)
   end
-  local ok, told, message = pcall(require("nightjar.command.fixture").save, test, force)
-  if not ok then return print_error(told) end
-  tell(told and table.concat(told, "\n") or ".save: " .. message)
+  local ok, reported, message = pcall(require("nightjar.command.fixture").save, test, force)
+  if not ok then return print_error(reported) end
+  report(reported and table.concat(reported, "\n") or ".save: " .. message)
 end
 
 function commands.load(argument)
-  if argument == "" then return tell "usage: .load script.lua" end
+  if argument == "" then return report "usage: .load script.lua" end
   local chunk, message = loadfile(argument)
   if not chunk then return print_error(message) end
   local ok, err = evaluate(chunk)
@@ -127,7 +127,7 @@ local function run_command(line)
   local names = {}
   for known in pairs(commands) do names[#names + 1] = known end
   local near = require("nightjar.command.hints").nearest(name, names)
-  tell(("unknown command .%s; %s"):format(name, near and "did you mean ." .. near .. "?" or ".help lists the commands"))
+  report(("unknown command .%s; %s"):format(name, near and "did you mean ." .. near .. "?" or ".help lists the commands"))
 end
 
 -- --- Reading ---
@@ -190,7 +190,7 @@ local function open_editor()
     local ok, message = require("nightjar.command.history").add(source)
     if not ok then
       is_writable = false
-      tell("the history cannot be saved: " .. message)
+      report("the history cannot be saved: " .. message)
     end
   end
 end

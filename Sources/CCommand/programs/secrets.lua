@@ -3,7 +3,7 @@
 --   - a string literal that is the value of a name that the library classifies as a credential (password, X-JWT,
 --     apiKey, pw and so on): password = "x", local password <const> = "x", password = ("x"), password = a .. "x",
 --     ["X-Api-Token"] = "x"; also a string literal that is compared with such a name;
---   - each string literal within the value of auth and in the arguments of sign_in, except for methods and locations:
+--   - each string literal within the value of auth and in the arguments of set_token, except for methods and locations:
 --     type, header, query, grant, scope, store, url, access, renewal and so on;
 --   - user and password in a URL such as http://user:password@host;
 --   - a string literal that looks like a token: at least 24 letters, digits and signs without a space or slash, with
@@ -20,7 +20,7 @@ local session = require "nightjar.command.session"
 local secrets = {}
 
 local harmless = {}
-for name in ([[type grant scope issuer store url method token_url device_url authorize_url header query prefix access renewal
+for name in ([[type grant scope issuer store url method token_url device_url authorize_url header query prefix access_token_pointer refresh_token_pointer
   lifetime expiry token_type refresh client_auth client_id user]]):gmatch "[%w_]+" do harmless[name] = true end
 
 local known = {}
@@ -138,7 +138,7 @@ local function scan(source)
     elseif token.kind == "sign" and (text == "}" or text == ")") then
       depth = depth - 1
       if guarded and depth <= guarded then guarded = nil end
-    elseif token.kind == "name" and (text == "auth" or text == "sign_in") and not guarded then
+    elseif token.kind == "name" and (text == "auth" or text == "set_token") and not guarded then
       local after = tokens[index + 1] and lexer.text(source, tokens[index + 1])
       if after == "=" or after == "{" or after == "(" then guarded = depth end
     elseif token.kind == "number" then
@@ -203,7 +203,7 @@ function secrets.replace(source)
   for _, secret in ipairs(secrets.find(source)) do
     local name = "NIGHTJAR_" .. (secret.name or "secret"):upper():gsub("[^%w]+", "_")
     pieces[#pieces + 1] = source:sub(position, secret.first - 1)
-    -- In parentheses, so that a call without them, such as sign_in "x", remains a call.
+    -- In parentheses, so that a call without them, such as set_token "x", remains a call.
     pieces[#pieces + 1] = ('(os.getenv "%s")'):format(name)
     names[#names + 1] = name
     position = secret.last + 1

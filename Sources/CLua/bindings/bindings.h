@@ -15,7 +15,7 @@ njl_client *njl_check_client(lua_State *L) NJL_RAISES;
 lua_Integer njl_number(lua_State *L, njl_host *host, int index) NJL_RAISES;
 /* returns false and pushes nothing if the userdata was collected */
 bool njl_push_numbered(lua_State *L, lua_Integer number);
-int njl_answered(lua_State *L, int status, lua_KContext context) NJL_YIELDS; /* the continuation of a call whose wait is over */
+int njl_responded(lua_State *L, int status, lua_KContext context) NJL_YIELDS; /* the continuation of a call whose wait is over */
 /* Starts the request with the client at index 1 and waits with the reply at index 2, then continues in `then`. The
  * rest of the stack belongs to the request. The options are at index `options`. */
 int njl_send(lua_State *L, const njl_request *request, int options, lua_KFunction then) NJL_YIELDS;
@@ -29,9 +29,9 @@ void njl_open_client(lua_State *L) NJL_RAISES;
  * any, replaces that table by a copy that can be encoded as JSON. */
 void njl_read_login(lua_State *L, int options, int client, njl_listener *listener) NJL_RAISES;
 /* Starts a task for each decision request that has arrived. */
-void njl_ask_logins(lua_State *L, njl_host *host);
-int njl_sign_in(lua_State *L) NJL_RAISES;
-int njl_sign_out(lua_State *L) NJL_YIELDS;
+void njl_handle_login_callbacks(lua_State *L, njl_host *host);
+int njl_set_token(lua_State *L) NJL_RAISES;
+int njl_log_out(lua_State *L) NJL_YIELDS;
 int njl_log_in(lua_State *L) NJL_YIELDS;
 
 /* mock.c */
@@ -40,10 +40,10 @@ void njl_mock_push(lua_State *L, njl_host *host, int index) NJL_YIELDS;
 const njl_mock *njl_mock_at(lua_State *L, int index); /* returns NULL if the value is not a mock */
 int njl_mock_open(lua_State *L) NJL_YIELDS;
 /* Replaces the question of a mock on top of the stack by the function that answers it, and pushes its arguments. */
-int njl_mock_push_call(lua_State *L, njl_question *question) NJL_RAISES;
+int njl_mock_push_call(lua_State *L, njl_callback *callback) NJL_RAISES;
 void njl_open_mock(lua_State *L) NJL_RAISES;
 
-/* errand.c */
+/* subrequest.c */
 /* Pushes a caller, which makes calls through the hooks of the client at index 1, and returns its number. If the
  * client has no hooks, pushes nil and returns 0. Each call uses the options at `options`; 0: none. */
 lua_Integer njl_caller_push(lua_State *L, njl_host *host, int options) NJL_RAISES;
@@ -53,8 +53,8 @@ bool njl_caller_is_running(lua_State *L, int caller, const njl_host *host);
 /* Raises the error on top of the stack. If a hook of one of the calls of the caller at `caller` has raised an error,
  * raises that one instead. */
 int njl_caller_raise(lua_State *L, int caller) NJL_RAISES;
-/* Starts a task for each errand that has arrived, and cancels the tasks of calls that are no longer needed. */
-void njl_run_errands(lua_State *L, njl_host *host);
+/* Starts a task for each subrequest that has arrived, and cancels the tasks of calls that are no longer needed. */
+void njl_run_subrequests(lua_State *L, njl_host *host);
 
 /* limits.c */
 int njl_limits(lua_State *L) NJL_RAISES;
@@ -84,7 +84,7 @@ void njl_open_cache(lua_State *L) NJL_RAISES;
 int njl_refreshed(lua_State *L) NJL_YIELDS;
 /* For a finished reply at `index`: starts a task that waits for the revalidated response and calls the reply's
  * on_refresh function. */
-void njl_hear_of_refresh(lua_State *L, int index) NJL_RAISES;
+void njl_watch_refresh(lua_State *L, int index) NJL_RAISES;
 
 /* paginate.c */
 int njl_paginate(lua_State *L) NJL_YIELDS;
@@ -92,7 +92,7 @@ int njl_paginate(lua_State *L) NJL_YIELDS;
 /* list.c */
 void njl_list_push(lua_State *L, njl_host *host) NJL_RAISES; /* a list of the client at index 1, in the closed state */
 void njl_list_decide_by(lua_State *L, int index) NJL_RAISES; /* pops the `next` function, which decides how the list continues */
-void njl_list_call_by(lua_State *L, int index);                /* pops its caller (errand.c), or nil */
+void njl_list_call_by(lua_State *L, int index);                /* pops its caller (subrequest.c), or nil */
 void njl_list_open(lua_State *L, int index, njl_pages *pages); /* gives the list its pages and their ownership */
 void njl_open_list(lua_State *L) NJL_RAISES;
 
@@ -121,7 +121,7 @@ void njl_open_response(lua_State *L) NJL_RAISES;
 
 /* explain.c */
 int njl_explain(lua_State *L) NJL_RAISES;
-int njl_push_earlier(lua_State *L, const njl_outcome *outcome) NJL_RAISES; /* pushes a list of error objects */
+int njl_push_earlier(lua_State *L, const njl_future *future) NJL_RAISES; /* pushes a list of error objects */
 int njl_new_idempotency_key(lua_State *L) NJL_RAISES;
 void njl_open_explain(lua_State *L) NJL_RAISES;
 
@@ -162,10 +162,10 @@ void njl_push_request(lua_State *L, int options) NJL_RAISES;
 /* Calls `request` between the hooks of the client. The stack contains only the client at index 1 and the request at
  * index 2. */
 int njl_call_hooked(lua_State *L, lua_CFunction request) NJL_YIELDS;
-int njl_ask_redirect(lua_State *L, njl_reply *reply) NJL_YIELDS; /* calls the function and continues to wait */
+int njl_decide_redirect(lua_State *L, njl_reply *reply) NJL_YIELDS; /* calls the function and continues to wait */
 /* Calls the call's progress function. */
-int njl_tell_progress(lua_State *L, njl_reply *reply, const njl_progress *progress) NJL_YIELDS;
-int njl_ask_retry(lua_State *L, njl_reply *reply) NJL_YIELDS;    /* the same for a failed attempt */
+int njl_report_progress(lua_State *L, njl_reply *reply, const njl_progress *progress) NJL_YIELDS;
+int njl_decide_retry(lua_State *L, njl_reply *reply) NJL_YIELDS;    /* the same for a failed attempt */
 void njl_push_copy(lua_State *L, int table) NJL_RAISES;
 
 /* function.c */

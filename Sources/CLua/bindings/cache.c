@@ -66,7 +66,7 @@ static int looked_up(lua_State *L, int status, lua_KContext context) {
   (void)status;
   njl_wait *wait = (njl_wait *)context;
   njl_failure failure;
-  if (njl_outcome_is_response(wait->call) || njl_outcome_failure(wait->call, &failure)) return njl_reply_finish(L, 2);
+  if (njl_future_is_response(wait->call) || njl_future_failure(wait->call, &failure)) return njl_reply_finish(L, 2);
   lua_pushnil(L);
   return 1;
 }
@@ -78,7 +78,7 @@ static int get(lua_State *L) {
   become_client(L);
   njl_request request;
   read_request(L, "get", 3, &request);
-  request.is_look_up = true;
+  request.is_cache_lookup = true;
   return njl_send(L, &request, 3, looked_up);
 }
 
@@ -86,7 +86,7 @@ static int was_put(lua_State *L, int status, lua_KContext context) {
   (void)status;
   njl_wait *wait = (njl_wait *)context;
   njl_failure failure;
-  return njl_outcome_failure(wait->call, &failure) ? njl_reply_finish(L, 2) : 0;
+  return njl_future_failure(wait->call, &failure) ? njl_reply_finish(L, 2) : 0;
 }
 
 /* cache:put(path, { status =, headers =, body = | json = }, options) stores a response as if a server had sent it. */
@@ -95,7 +95,7 @@ static int put(lua_State *L) {
   check_cache(L);
   lua_settop(L, 4);
   become_client(L);
-  njl_request request, answer = {0};
+  njl_request request, entry = {0};
   read_request(L, "put", 4, &request);
   check_names(L, 3, "put", "response", known);
   lua_pushliteral(L, "body");
@@ -105,22 +105,22 @@ static int put(lua_State *L) {
   }
   njl_push_copy(L, 3);
   int copy = lua_gettop(L);
-  njl_planted planted = {.status = 200};
+  njl_cache_insertion insertion = {.status = 200};
   lua_pushliteral(L, "status");
   if (lua_rawget(L, copy) != LUA_TNIL) {
     lua_Integer status = lua_isinteger(L, -1) ? lua_tointeger(L, -1) : 0;
     if (status < 100 || status > 999) return luaL_error(L, "put: status must be a number from 100 to 999");
-    planted.status = (int)status;
+    insertion.status = (int)status;
     lua_pushliteral(L, "status");
     lua_pushnil(L);
     lua_rawset(L, copy);
   }
-  njl_read_options(L, copy, "put", false, &answer);
-  planted.headers = answer.headers;
-  planted.header_count = answer.header_count;
-  planted.body = answer.body;
-  planted.is_json = answer.implied_type == NJL_TYPE_JSON;
-  request.planted = &planted;
+  njl_read_options(L, copy, "put", false, &entry);
+  insertion.headers = entry.headers;
+  insertion.header_count = entry.header_count;
+  insertion.body = entry.body;
+  insertion.is_json = entry.implied_type == NJL_TYPE_JSON;
+  request.insertion = &insertion;
   return njl_send(L, &request, 4, was_put);
 }
 

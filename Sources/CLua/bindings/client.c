@@ -46,7 +46,7 @@ lua_Integer njl_number(lua_State *L, njl_host *host, int index) {
   lua_pushvalue(L, index);
   lua_rawseti(L, -2, (lua_Integer)host->listeners + 1);
   lua_pop(L, 1);
-  host->ask_logins = njl_ask_logins;
+  host->ask_logins = njl_handle_login_callbacks;
   host->write_log = njl_write_log;
   return (lua_Integer)++host->listeners;
 }
@@ -173,7 +173,7 @@ int njl_client_open(lua_State *L) {
     njl_read_login(L, 1, 2, &listener);
   }
   bool has_mock = take_mock(L, host, &listener);
-  if (listener.level > 0 || listener.provided_count > 0 || listener.hears_of_logins) {
+  if (listener.level > 0 || listener.provided_count > 0 || listener.reports_logins) {
     listener.number = njl_number(L, host, 2);
   }
   if (listener.level > 0 || self->has_hooks || has_mock) {
@@ -195,18 +195,18 @@ int njl_client_open(lua_State *L) {
   return 1;
 }
 
-int njl_answered(lua_State *L, int status, lua_KContext context) {
+int njl_responded(lua_State *L, int status, lua_KContext context) {
   (void)status;
   njl_wait *wait = (njl_wait *)context;
-  if (njl_call_wants_body(wait->call)) return njl_pull_body(L, wait);
+  if (njl_call_needs_body(wait->call)) return njl_pull_body(L, wait);
   njl_reply *reply = (njl_reply *)wait;
-  if (reply->asks_redirects && njl_call_hop(wait->call) != 0) return njl_ask_redirect(L, reply);
-  if (reply->asks_retries && njl_call_attempt(wait->call, NULL)) return njl_ask_retry(L, reply);
-  if (reply->hears_of_progress) {
+  if (reply->decides_redirects && njl_call_redirect_status(wait->call) != 0) return njl_decide_redirect(L, reply);
+  if (reply->decides_retries && njl_call_attempt(wait->call, NULL)) return njl_decide_retry(L, reply);
+  if (reply->reports_progress) {
     njl_progress progress;
-    if (njl_call_progress(wait->call, &progress)) return njl_tell_progress(L, reply, &progress);
+    if (njl_call_progress(wait->call, &progress)) return njl_report_progress(L, reply, &progress);
   }
-  if (reply->hears_of_refresh) njl_hear_of_refresh(L, 2);
+  if (reply->reports_refresh) njl_watch_refresh(L, 2);
   return njl_reply_finish(L, 2);
 }
 
@@ -221,24 +221,24 @@ int njl_send(lua_State *L, const njl_request *request, int options, lua_KFunctio
     lua_pushvalue(L, 1);
     lua_setiuservalue(L, reply, NJL_REPLY_CLIENT);
   }
-  ((njl_reply *)wait)->top = request->pulls_body ? NJL_BODY_TOP : 2;
-  if (request->asks_redirects) {
-    ((njl_reply *)wait)->asks_redirects = true;
+  ((njl_reply *)wait)->top = request->streams_body ? NJL_BODY_TOP : 2;
+  if (request->decides_redirects) {
+    ((njl_reply *)wait)->decides_redirects = true;
     lua_getfield(L, options, "on_redirect");
     lua_setiuservalue(L, reply, NJL_REPLY_REDIRECT);
   }
-  if (request->asks_retries) {
-    ((njl_reply *)wait)->asks_retries = true;
+  if (request->decides_retries) {
+    ((njl_reply *)wait)->decides_retries = true;
     lua_getfield(L, options, "on_retry");
     lua_setiuservalue(L, reply, NJL_REPLY_RETRY);
   }
-  if (request->hears_of_refresh) {
-    ((njl_reply *)wait)->hears_of_refresh = true;
+  if (request->reports_refresh) {
+    ((njl_reply *)wait)->reports_refresh = true;
     lua_getfield(L, options, "on_refresh");
     lua_setiuservalue(L, reply, NJL_REPLY_REFRESH);
   }
-  if (request->hears_of_progress) {
-    ((njl_reply *)wait)->hears_of_progress = true;
+  if (request->reports_progress) {
+    ((njl_reply *)wait)->reports_progress = true;
     lua_getfield(L, options, "on_progress");
     lua_setiuservalue(L, reply, NJL_REPLY_PROGRESS);
   }
@@ -249,7 +249,7 @@ int njl_send(lua_State *L, const njl_request *request, int options, lua_KFunctio
     followed.is_bare = false;
     request = &followed;
   }
-  njl_outcome *refusal = NULL;
+  njl_future *refusal = NULL;
   wait->call = njl_call_start(host->engine, self->handle, request, wait, &refusal);
   if (wait->call == NULL) {
     wait->call = refusal;
@@ -257,7 +257,7 @@ int njl_send(lua_State *L, const njl_request *request, int options, lua_KFunctio
     return njl_reply_finish(L, reply);
   }
   host->calls++;
-  if (request->pulls_body) {
+  if (request->streams_body) {
     lua_getfield(L, options, "body");
     int body = lua_gettop(L);
     lua_pushvalue(L, reply);
@@ -285,7 +285,7 @@ static int plain_request(lua_State *L) {
   njl_read_options(L, 2, "request", !self->host->is_sandboxed, &request);
   if (request.endpoint.data != NULL) request.catalog = njl_endpoints_of(L);
   else if (request.target.data == NULL) return luaL_error(L, "request: path is missing");
-  return njl_send(L, &request, 2, njl_answered);
+  return njl_send(L, &request, 2, njl_responded);
 }
 
 /* The same for a client with hooks, which receive the request in the form of api:request. */
@@ -326,7 +326,7 @@ static int verb(lua_State *L) {
     return luaL_error(L, "%s: the method is %s; use request for others", name, method.data);
   }
   if (request.target.data != target.data) return luaL_error(L, "%s: path must be the first argument, not an option", name);
-  return njl_send(L, &request, 3, njl_answered);
+  return njl_send(L, &request, 3, njl_responded);
 }
 
 int njl_send_request(lua_State *L) {
@@ -390,7 +390,7 @@ static int push_cache(lua_State *L) {
 /* api.name. The upvalue is the table of methods. */
 static int field(lua_State *L) {
   static const char *const names[] = {"get",     "post",    "put",      "patch",  "delete", "head", "request",
-                                      "batch",   "paginate", "sign_in", "sign_out", "log_in", "limits", "close",
+                                      "batch",   "paginate", "set_token", "log_out", "log_in", "limits", "close",
                                       "cookies", "cache",    "endpoints", "load_openapi", NULL};
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
@@ -410,8 +410,8 @@ void njl_open_client(lua_State *L) {
                                      {"batch", njl_batch},
                                      {"paginate", njl_paginate},
                                      {"close", close},
-                                     {"sign_in", njl_sign_in},
-                                     {"sign_out", njl_sign_out},
+                                     {"set_token", njl_set_token},
+                                     {"log_out", njl_log_out},
                                      {"log_in", njl_log_in},
                                      {"limits", njl_limits},
                                      {"load_openapi", njl_load_openapi},

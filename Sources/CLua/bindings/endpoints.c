@@ -253,7 +253,7 @@ static int loaded(lua_State *L, int status, lua_KContext context) {
   (void)status;
   njl_reply *reply = (njl_reply *)context;
   njl_failure failure;
-  if (njl_outcome_failure(reply->wait.call, &failure)) {
+  if (njl_future_failure(reply->wait.call, &failure)) {
     luaL_checkstack(L, LUA_MINSTACK, NULL);
     lua_settop(L, CALLER);
     njl_reply *error = njl_error_push(L);
@@ -263,7 +263,7 @@ static int loaded(lua_State *L, int status, lua_KContext context) {
   }
   const njl_catalog *former = njl_endpoints_of(L);
   endpoints *self = push_endpoints(L);
-  self->handle = njl_outcome_catalog(reply->wait.call, former);
+  self->handle = njl_future_catalog(reply->wait.call, former);
   return keep_endpoints(L, self);
 }
 
@@ -281,7 +281,7 @@ int njl_load_openapi(lua_State *L) {
   luaL_checkstack(L, LUA_MINSTACK, NULL);
   lua_Integer caller = njl_caller_push(L, host, 0);
   njl_reply *reply = (njl_reply *)njl_reply_push(L, host);
-  njl_outcome *refusal = NULL;
+  njl_future *refusal = NULL;
   reply->wait.call = njl_catalog_start(host->engine, njl_check_client(L), bytes_at(L, LOADING), caller, &reply->wait,
                                        &refusal);
   reply->wait.needs_tasks = caller != 0;

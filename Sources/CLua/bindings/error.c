@@ -5,15 +5,15 @@
 /* The user values of a reply that is an error: fields that were computed on their first use. */
 enum { CACHED_RESPONSE = 1, CACHED_DETAILS, CACHED_EARLIER };
 
-static int push_text(lua_State *L, njl_outcome *outcome, njl_field field) {
+static int push_text(lua_State *L, njl_future *future, njl_field field) {
   size_t length = 0;
-  const char *text = njl_outcome_text(outcome, field, &length);
+  const char *text = njl_future_text(future, field, &length);
   if (text == NULL) lua_pushnil(L);
   else lua_pushlstring(L, text, length);
   return 1;
 }
 
-static int push_response(lua_State *L, njl_outcome *outcome, bool is_there) {
+static int push_response(lua_State *L, njl_future *future, bool is_there) {
   if (!is_there) {
     lua_pushnil(L);
     return 1;
@@ -22,7 +22,7 @@ static int push_response(lua_State *L, njl_outcome *outcome, bool is_there) {
   lua_pop(L, 1);
   njl_wait *wait = njl_reply_push(L, NULL);
   wait->state = NJL_DONE;
-  wait->call = njl_outcome_error_response(outcome);
+  wait->call = njl_future_error_response(future);
   njl_set_type(L, NJL_RESPONSE);
   lua_pushvalue(L, -1);
   lua_setiuservalue(L, 1, CACHED_RESPONSE);
@@ -30,11 +30,11 @@ static int push_response(lua_State *L, njl_outcome *outcome, bool is_there) {
 }
 
 /* { title =, message =, detail =, code =, type =, fields = {{ name =, message = }, ...} } */
-static int push_details(lua_State *L, njl_outcome *outcome) {
+static int push_details(lua_State *L, njl_future *future) {
   if (lua_getiuservalue(L, 1, CACHED_DETAILS) != LUA_TNIL) return 1;
   lua_pop(L, 1);
   size_t length = 0;
-  const char *json = njl_outcome_text(outcome, NJL_DETAILS, &length);
+  const char *json = njl_future_text(future, NJL_DETAILS, &length);
   if (json == NULL) {
     lua_pushnil(L);
     return 1;
@@ -45,9 +45,9 @@ static int push_details(lua_State *L, njl_outcome *outcome) {
   return 1;
 }
 
-static int push_earlier(lua_State *L, njl_outcome *outcome) {
+static int push_earlier(lua_State *L, njl_future *future) {
   if (lua_getiuservalue(L, 1, CACHED_EARLIER) != LUA_TNIL) return 1;
-  njl_push_earlier(L, outcome);
+  njl_push_earlier(L, future);
   lua_pushvalue(L, -1);
   lua_setiuservalue(L, 1, CACHED_EARLIER);
   return 1;
@@ -81,26 +81,26 @@ enum {
 /* Unknown fields are nil, so that error handlers can read any field of any caught error. */
 static int error_index(lua_State *L) {
   njl_reply *reply = njl_check(L, 1, NJL_ERROR);
-  njl_outcome *outcome = reply->wait.call;
+  njl_future *future = reply->wait.call;
   njl_failure failure = {0};
-  njl_outcome_failure(outcome, &failure);
+  njl_future_failure(future, &failure);
   lua_settop(L, 2);
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(1)) == LUA_TNIL) return 1;
   switch (lua_tointeger(L, -1)) {
-  case KIND: return push_text(L, outcome, NJL_KIND);
-  case PHASE: return push_text(L, outcome, NJL_PHASE);
-  case MESSAGE: return push_text(L, outcome, NJL_MESSAGE);
-  case USER_MESSAGE: return push_text(L, outcome, NJL_USER_MESSAGE);
-  case URL: return push_text(L, outcome, NJL_URL);
+  case KIND: return push_text(L, future, NJL_KIND);
+  case PHASE: return push_text(L, future, NJL_PHASE);
+  case MESSAGE: return push_text(L, future, NJL_MESSAGE);
+  case USER_MESSAGE: return push_text(L, future, NJL_USER_MESSAGE);
+  case URL: return push_text(L, future, NJL_URL);
   case RETRYABLE: lua_pushboolean(L, failure.is_retryable); return 1;
   case ATTEMPTS: lua_pushinteger(L, failure.attempts); return 1;
-  case DETAILS: return push_details(L, outcome);
-  case RESPONSE: return push_response(L, outcome, failure.has_response);
+  case DETAILS: return push_details(L, future);
+  case RESPONSE: return push_response(L, future, failure.has_response);
   case CURL: lua_pushcfunction(L, njl_curl); return 1;
   case EXPLAIN: lua_pushcfunction(L, njl_explain); return 1;
-  case EARLIER: return push_earlier(L, outcome);
-  case IDEMPOTENCY_KEY: return push_text(L, outcome, NJL_IDEMPOTENCY_KEY);
+  case EARLIER: return push_earlier(L, future);
+  case IDEMPOTENCY_KEY: return push_text(L, future, NJL_IDEMPOTENCY_KEY);
   case MAY_HAVE_BEEN_PROCESSED: lua_pushboolean(L, failure.may_have_been_processed); return 1;
   case INDEX:
     if (reply->place == 0) lua_pushnil(L);

@@ -8,7 +8,7 @@ int njl_explain(lua_State *L) {
   njl_reply *reply = njl_test(L, 1, NJL_RESPONSE);
   if (reply == NULL) reply = njl_check(L, 1, NJL_ERROR);
   size_t length = 0;
-  const char *json = njl_outcome_text(reply->wait.call, NJL_DECISIONS, &length);
+  const char *json = njl_future_text(reply->wait.call, NJL_DECISIONS, &length);
   if (json == NULL) lua_newtable(L);
   else njl_json_decode(L, "the decisions", json, length);
   njl_set_type(L, NJL_DECISION_LIST);
@@ -39,11 +39,11 @@ static int describe(lua_State *L) {
   return 1;
 }
 
-int njl_push_earlier(lua_State *L, const njl_outcome *outcome) {
+int njl_push_earlier(lua_State *L, const njl_future *future) {
   lua_newtable(L);
   for (size_t index = 0;; index++) {
     njl_reply *error = njl_error_push(L);
-    error->wait.call = njl_outcome_earlier(outcome, index);
+    error->wait.call = njl_future_earlier(future, index);
     if (error->wait.call == NULL) break;
     lua_rawseti(L, -2, (lua_Integer)index + 1);
   }

@@ -51,12 +51,12 @@ static int over(lua_State *L, int status, lua_KContext succeeded) {
   return succeeded ? 1 : lua_error(L);
 }
 
-static int answered(lua_State *L, int status, lua_KContext context) {
+static int responded(lua_State *L, int status, lua_KContext context) {
   (void)context;
   lua_KContext succeeded = status == LUA_OK || status == LUA_YIELD;
   /* An argument error is not the outcome of a call. */
-  bool is_outcome = njl_test(L, OUTCOME, succeeded ? NJL_RESPONSE : NJL_ERROR) != NULL;
-  if (!is_outcome || lua_getiuservalue(L, 1, NJL_CLIENT_AFTER) == LUA_TNIL) return over(L, LUA_OK, succeeded);
+  bool is_future = njl_test(L, OUTCOME, succeeded ? NJL_RESPONSE : NJL_ERROR) != NULL;
+  if (!is_future || lua_getiuservalue(L, 1, NJL_CLIENT_AFTER) == LUA_TNIL) return over(L, LUA_OK, succeeded);
   lua_pushvalue(L, OUTCOME);
   lua_pushvalue(L, REQUEST);
   lua_callk(L, 2, 0, succeeded, over);
@@ -69,7 +69,7 @@ static int prepared(lua_State *L, int status, lua_KContext context) {
   lua_pushcfunction(L, (lua_CFunction)context);
   lua_pushvalue(L, 1);
   lua_pushvalue(L, REQUEST);
-  return answered(L, lua_pcallk(L, 2, 1, 0, 0, answered), 0);
+  return responded(L, lua_pcallk(L, 2, 1, 0, 0, responded), 0);
 }
 
 int njl_call_hooked(lua_State *L, lua_CFunction request) {
@@ -83,25 +83,25 @@ int njl_call_hooked(lua_State *L, lua_CFunction request) {
 
 /* --- Redirects --- */
 
-static void set_text(lua_State *L, njl_outcome *call, njl_field field, const char *name) {
+static void set_text(lua_State *L, njl_future *call, njl_field field, const char *name) {
   size_t length = 0;
-  const char *text = njl_outcome_text(call, field, &length);
+  const char *text = njl_future_text(call, field, &length);
   lua_pushlstring(L, text == NULL ? "" : text, length);
   lua_setfield(L, -2, name);
 }
 
 /* Continues to wait for the call, whose decision request was answered. */
-static int go_on(lua_State *L, njl_reply *reply) {
+static int set_next(lua_State *L, njl_reply *reply) {
   lua_settop(L, reply->top);
   njl_call_await(reply->wait.host->engine, reply->wait.call, &reply->wait);
   reply->wait.state = NJL_PENDING;
   reply->wait.host->calls++;
-  return njl_await(L, &reply->wait, njl_answered);
+  return njl_await(L, &reply->wait, njl_responded);
 }
 
 static int decided(lua_State *L, int status, lua_KContext context) {
   njl_reply *reply = (njl_reply *)context;
-  njl_outcome *call = reply->wait.call;
+  njl_future *call = reply->wait.call;
   bool failed = status != LUA_OK && status != LUA_YIELD, follows = true;
   njl_bytes url = {0};
   if (!failed) {
@@ -119,31 +119,31 @@ static int decided(lua_State *L, int status, lua_KContext context) {
     return lua_error(L);
   }
   njl_call_redirect(call, follows, url);
-  return go_on(L, reply);
+  return set_next(L, reply);
 }
 
-int njl_ask_redirect(lua_State *L, njl_reply *reply) {
-  njl_outcome *call = reply->wait.call;
+int njl_decide_redirect(lua_State *L, njl_reply *reply) {
+  njl_future *call = reply->wait.call;
   lua_settop(L, reply->top);
   lua_getiuservalue(L, 2, NJL_REPLY_REDIRECT);
   lua_createtable(L, 0, 4);
-  lua_pushinteger(L, njl_call_hop(call));
+  lua_pushinteger(L, njl_call_redirect_status(call));
   lua_setfield(L, -2, "status");
-  set_text(L, call, NJL_HOP_URL, "url");
-  set_text(L, call, NJL_HOP_FROM, "from");
-  set_text(L, call, NJL_HOP_METHOD, "method");
+  set_text(L, call, NJL_REDIRECT_URL, "url");
+  set_text(L, call, NJL_REDIRECT_SOURCE_URL, "from");
+  set_text(L, call, NJL_REDIRECT_METHOD, "method");
   return decided(L, lua_pcallk(L, 1, 1, 0, (lua_KContext)reply, decided), (lua_KContext)reply);
 }
 
 /* --- Progress --- */
 
-static int told(lua_State *L, int status, lua_KContext context) {
+static int reported(lua_State *L, int status, lua_KContext context) {
   njl_reply *reply = (njl_reply *)context;
   if (status != LUA_OK && status != LUA_YIELD) { /* The response is no longer wanted. */
     njl_call_cancel(reply->wait.call);
     return lua_error(L);
   }
-  return go_on(L, reply);
+  return set_next(L, reply);
 }
 
 static void set_count(lua_State *L, int64_t count, const char *name) {
@@ -152,7 +152,7 @@ static void set_count(lua_State *L, int64_t count, const char *name) {
   lua_setfield(L, -2, name);
 }
 
-int njl_tell_progress(lua_State *L, njl_reply *reply, const njl_progress *progress) {
+int njl_report_progress(lua_State *L, njl_reply *reply, const njl_progress *progress) {
   lua_settop(L, reply->top);
   lua_getiuservalue(L, 2, NJL_REPLY_PROGRESS);
   lua_createtable(L, 0, 4);
@@ -160,16 +160,16 @@ int njl_tell_progress(lua_State *L, njl_reply *reply, const njl_progress *progre
   set_count(L, progress->sent_total, "sent_total");
   set_count(L, progress->received, "received");
   set_count(L, progress->received_total, "received_total");
-  return told(L, lua_pcallk(L, 1, 0, 0, (lua_KContext)reply, told), (lua_KContext)reply);
+  return reported(L, lua_pcallk(L, 1, 0, 0, (lua_KContext)reply, reported), (lua_KContext)reply);
 }
 
 /* --- Failed attempts --- */
 
 static int judged(lua_State *L, int status, lua_KContext context) {
   njl_reply *reply = (njl_reply *)context;
-  njl_outcome *call = reply->wait.call;
+  njl_future *call = reply->wait.call;
   bool failed = status != LUA_OK && status != LUA_YIELD;
-  njl_retry retry = NJL_RETRY_AS_DECIDED;
+  njl_retry retry = NJL_RETRY_DEFAULT;
   double after = 0;
   if (!failed) {
     switch (lua_type(L, -1)) {
@@ -192,10 +192,10 @@ static int judged(lua_State *L, int status, lua_KContext context) {
     return lua_error(L);
   }
   njl_call_retry(call, retry, after);
-  return go_on(L, reply);
+  return set_next(L, reply);
 }
 
-int njl_ask_retry(lua_State *L, njl_reply *reply) {
+int njl_decide_retry(lua_State *L, njl_reply *reply) {
   njl_attempt attempt = {0};
   njl_call_attempt(reply->wait.call, &attempt);
   lua_settop(L, reply->top);

@@ -166,7 +166,7 @@ static void push_table(lua_State *L, list *self, size_t first) {
   njl_set_type(L, NJL_RESPONSE);
   lua_setfield(L, -2, "response");
   njl_response response;
-  if (njl_outcome_response(wait->call, &response)) njl_account(L, response.body.length);
+  if (njl_future_response(wait->call, &response)) njl_account(L, response.body.length);
   box->readers--;
   lua_remove(L, place);
 }
@@ -275,45 +275,45 @@ static int await_decision(lua_State *L, list *self, taking taking) {
   return njl_await(L, &mine->wait, came);
 }
 
-static int cannot_decide(lua_State *L, int answer) {
-  return luaL_error(L, "paginate: next must return nil, a URL or { query = {...} }, got %s", luaL_typename(L, answer));
+static int cannot_decide(lua_State *L, int decision_index) {
+  return luaL_error(L, "paginate: next must return nil, a URL or { query = {...} }, got %s", luaL_typename(L, decision_index));
 }
 
-/* Reads { query = {...} } at `answer`. */
-static void read_query(lua_State *L, int answer, njl_request *request) {
+/* Reads { query = {...} } at `decision_index`. */
+static void read_query(lua_State *L, int decision_index, njl_request *request) {
   static const char *const known[] = {"query", NULL};
-  for (lua_pushnil(L); lua_next(L, answer) != 0; lua_pop(L, 1)) {
-    if (lua_type(L, -2) != LUA_TSTRING) cannot_decide(L, answer);
+  for (lua_pushnil(L); lua_next(L, decision_index) != 0; lua_pop(L, 1)) {
+    if (lua_type(L, -2) != LUA_TSTRING) cannot_decide(L, decision_index);
     if (njl_find_name(L, -2, known) < 0) njl_unknown_option(L, "paginate: next", "", lua_tostring(L, -2), known);
   }
-  njl_read_options(L, answer, "paginate: next", false, request);
+  njl_read_options(L, decision_index, "paginate: next", false, request);
 }
 
 /* Reads the result of the function on top of the stack. Ignores it if the list has left the page meanwhile. */
 static void take_decision(lua_State *L) {
   list *self = check_list(L);
   decision *mine = lua_touserdata(L, TURN);
-  int answer = lua_gettop(L);
+  int decision_index = lua_gettop(L);
   if (self->deciding == mine) {
     njl_request request = {0};
-    njl_decision decision = NJL_GO_ON_END;
+    njl_decision decision = NJL_NEXT_NONE;
     njl_bytes url = {0};
-    switch (lua_type(L, answer)) {
+    switch (lua_type(L, decision_index)) {
     case LUA_TNIL: break;
     case LUA_TSTRING:
-      decision = NJL_GO_ON_URL;
-      url.data = lua_tolstring(L, answer, &url.length);
+      decision = NJL_NEXT_URL;
+      url.data = lua_tolstring(L, decision_index, &url.length);
       break;
     case LUA_TTABLE:
-      decision = NJL_GO_ON_QUERY;
-      read_query(L, answer, &request);
+      decision = NJL_NEXT_QUERY;
+      read_query(L, decision_index, &request);
       break;
-    default: cannot_decide(L, answer);
+    default: cannot_decide(L, decision_index);
     }
     njl_reply *error = njl_error_push(L);
     if (self->deciding == mine) { /* Finalizers have run. */
-      bool goes_on = njl_pages_go_on(self->handle, decision, request.query, request.query_count, url, &error->wait.call);
-      if (!goes_on) lua_error(L);
+      bool continues = njl_pages_set_next(self->handle, decision, request.query, request.query_count, url, &error->wait.call);
+      if (!continues) lua_error(L);
       self->is_decided = true;
     }
   }

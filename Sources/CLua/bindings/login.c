@@ -1,4 +1,4 @@
-/* login.c - a client's tokens: token functions and login_required functions of the script, sign_in, sign_out and
+/* login.c - a client's tokens: token functions and login_required functions of the script, set_token, log_out and
  * log_in. Also runs the functions of mocks.
  *
  * Each function call runs in a task without a parent, because all waiting calls share the token: cancelling one of
@@ -100,8 +100,8 @@ void njl_read_login(lua_State *L, int options, int client, njl_listener *listene
   if (lua_rawget(L, options) != LUA_TTABLE) return lua_settop(L, top);
   njl_push_copy(L, -1);
   int auth = lua_gettop(L);
-  listener->hears_of_logins = take_function(L, auth, "auth.", "on_login_required");
-  if (listener->hears_of_logins) lua_setiuservalue(L, client, NJL_CLIENT_LOGIN_REQUIRED);
+  listener->reports_logins = take_function(L, auth, "auth.", "on_login_required");
+  if (listener->reports_logins) lua_setiuservalue(L, client, NJL_CLIENT_LOGIN_REQUIRED);
   lua_newtable(L);
   int providers = lua_gettop(L);
   lua_pushliteral(L, "schemes");
@@ -125,7 +125,7 @@ void njl_read_login(lua_State *L, int options, int client, njl_listener *listene
   }
   lua_pushvalue(L, providers);
   lua_setiuservalue(L, client, NJL_CLIENT_PROVIDERS);
-  if (listener->provided_count > 0 || listener->hears_of_logins) {
+  if (listener->provided_count > 0 || listener->reports_logins) {
     njl_push_copy(L, options);
     lua_pushliteral(L, "auth");
     lua_pushvalue(L, auth);
@@ -137,42 +137,42 @@ void njl_read_login(lua_State *L, int options, int client, njl_listener *listene
 
 /* --- Questions --- */
 
-static void fail(lua_State *L, njl_question *question) {
+static void fail(lua_State *L, njl_callback *callback) {
   njl_bytes message;
   message.data = lua_tolstring(L, -1, &message.length);
-  njl_question_fail(question, message);
+  njl_callback_fail(callback, message);
 }
 
 /* Handles the two results of the function, or its error. The task owns the question, which fails when the task ends
  * without an answer. */
 static int provided(lua_State *L, int status, lua_KContext context) {
-  njl_question *question = ((njl_task *)context)->question;
+  njl_callback *callback = ((njl_task *)context)->callback;
   if (status != LUA_OK && status != LUA_YIELD) {
     /* Only the message: the URL of an error object belongs to another call. */
     if (njl_test(L, -1, NJL_ERROR) != NULL) lua_getfield(L, -1, "message");
     else luaL_tolstring(L, -1, NULL);
-    fail(L, question);
+    fail(L, callback);
     return 0;
   }
   if (lua_isnil(L, 1)) {
-    njl_question_end_login(question);
+    njl_callback_end_login(callback);
     return 0;
   }
   if (lua_type(L, 1) != LUA_TSTRING) {
     lua_pushfstring(L, "auth.provider must return a string or nil, got %s", luaL_typename(L, 1));
-    fail(L, question);
+    fail(L, callback);
     return 0;
   }
   bool is_forever = lua_isnil(L, 2);
   lua_Number lifetime = lua_type(L, 2) == LUA_TNUMBER ? lua_tonumber(L, 2) : -1;
   if (!is_forever && !(lifetime >= 0)) {
     lua_pushliteral(L, "auth.provider must return a non-negative number of seconds as its second value");
-    fail(L, question);
+    fail(L, callback);
     return 0;
   }
   njl_bytes token;
   token.data = lua_tolstring(L, 1, &token.length);
-  njl_question_provide(question, token, lifetime);
+  njl_callback_provide(callback, token, lifetime);
   return 0;
 }
 
@@ -183,50 +183,50 @@ static int provide(lua_State *L) {
 }
 
 /* A question, passed to begin(). */
-typedef struct errand {
-  njl_question *handle; /* NULL: the task owns it */
+typedef struct subrequest {
+  njl_callback *handle; /* NULL: the task owns it */
   int64_t client;
-  njl_question_kind kind;
+  njl_callback_kind kind;
   njl_task *task; /* the task that was spawned for it */
-} errand;
+} subrequest;
 
-/* Spawns the task for the errand at index 1. */
+/* Spawns the task for the subrequest at index 1. */
 static int begin(lua_State *L) {
-  errand *errand = lua_touserdata(L, 1);
-  if (!njl_push_numbered(L, errand->client)) return 0; /* The client or mock was collected, so the question fails. */
-  if (errand->kind == NJL_MOCK_ASKED) {
-    errand->task = njl_task_spawn(L, njl_host_open(L), njl_mock_push_call(L, errand->handle));
-    errand->task->is_observed = true;
-    errand->task->question = errand->handle;
-    errand->handle = NULL;
+  subrequest *subrequest = lua_touserdata(L, 1);
+  if (!njl_push_numbered(L, subrequest->client)) return 0; /* The client or mock was collected, so the question fails. */
+  if (subrequest->kind == NJL_MOCK_REQUEST) {
+    subrequest->task = njl_task_spawn(L, njl_host_open(L), njl_mock_push_call(L, subrequest->handle));
+    subrequest->task->is_observed = true;
+    subrequest->task->callback = subrequest->handle;
+    subrequest->handle = NULL;
     return 0;
   }
-  bool asks = errand->kind != NJL_LOGIN_REQUIRED;
+  bool asks = subrequest->kind != NJL_LOGIN_REQUIRED;
   if (asks) lua_pushcfunction(L, provide);
   lua_getiuservalue(L, 2, asks ? NJL_CLIENT_PROVIDERS : NJL_CLIENT_LOGIN_REQUIRED);
   if (asks) {
-    lua_rawgeti(L, -1, njl_question_function(errand->handle));
+    lua_rawgeti(L, -1, njl_callback_function(subrequest->handle));
     lua_replace(L, -2);
     lua_createtable(L, 0, 1);
-    lua_pushboolean(L, errand->kind == NJL_TOKEN_REFUSED);
-    lua_setfield(L, -2, "refused");
+    lua_pushboolean(L, subrequest->kind == NJL_TOKEN_REJECTED);
+    lua_setfield(L, -2, "rejected");
   }
-  errand->task = njl_task_spawn(L, njl_host_open(L), asks ? 2 : 0);
-  errand->task->is_observed = asks;
-  errand->task->question = errand->handle;
-  errand->handle = NULL;
+  subrequest->task = njl_task_spawn(L, njl_host_open(L), asks ? 2 : 0);
+  subrequest->task->is_observed = asks;
+  subrequest->task->callback = subrequest->handle;
+  subrequest->handle = NULL;
   return 0;
 }
 
-void njl_ask_logins(lua_State *L, njl_host *host) {
+void njl_handle_login_callbacks(lua_State *L, njl_host *host) {
   while (host->engine != NULL && lua_checkstack(L, LUA_MINSTACK)) {
-    errand errand = {0};
-    errand.handle = njl_engine_next_question(host->engine, &errand.client, &errand.kind);
-    if (errand.handle == NULL) return;
-    njl_task_begin(L, host, begin, &errand);
+    subrequest subrequest = {0};
+    subrequest.handle = njl_engine_next_callback(host->engine, &subrequest.client, &subrequest.kind);
+    if (subrequest.handle == NULL) return;
+    njl_task_begin(L, host, begin, &subrequest);
     /* Runs the task before the tasks that wait for its result. */
-    if (errand.task != NULL) njl_make_first(errand.task);
-    njl_question_release(errand.handle);
+    if (subrequest.task != NULL) njl_make_first(subrequest.task);
+    njl_callback_release(subrequest.handle);
   }
 }
 
@@ -252,28 +252,28 @@ static void check_login(lua_State *L, const char *function) {
   }
 }
 
-/* api:sign_in{ access_token =, refresh_token =, expires_in =, scheme = } */
-int njl_sign_in(lua_State *L) {
+/* api:set_token{ access_token =, refresh_token =, expires_in =, scheme = } */
+int njl_set_token(lua_State *L) {
   static const char *const known[] = {"access_token", "refresh_token", "expires_in", "scheme", NULL};
-  check_login(L, "sign_in");
-  if (!lua_istable(L, 2)) return luaL_error(L, "sign_in: a table expected, got %s", luaL_typename(L, 2));
+  check_login(L, "set_token");
+  if (!lua_istable(L, 2)) return luaL_error(L, "set_token: a table expected, got %s", luaL_typename(L, 2));
   lua_settop(L, 2);
   for (lua_pushnil(L); lua_next(L, 2) != 0; lua_pop(L, 1)) {
     const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
-    if (njl_find_name(L, -2, known) < 0) return njl_unknown_option(L, "sign_in", "", name, known);
+    if (njl_find_name(L, -2, known) < 0) return njl_unknown_option(L, "set_token", "", name, known);
   }
-  njl_token token = {.access = read_text(L, "sign_in", "access_token", true),
-                     .refresh = read_text(L, "sign_in", "refresh_token", false),
-                     .scheme = read_text(L, "sign_in", "scheme", false)};
+  njl_token token = {.access = read_text(L, "set_token", "access_token", true),
+                     .refresh = read_text(L, "set_token", "refresh_token", false),
+                     .scheme = read_text(L, "set_token", "scheme", false)};
   token.lifetime = -1;
   lua_pushliteral(L, "expires_in");
   if (lua_rawget(L, 2) != LUA_TNIL) {
     token.lifetime = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : -1;
-    if (!(token.lifetime >= 0)) return luaL_error(L, "sign_in: expires_in must be a non-negative number of seconds");
+    if (!(token.lifetime >= 0)) return luaL_error(L, "set_token: expires_in must be a non-negative number of seconds");
   }
   njl_reply *error = njl_error_push(L);
   /* Finalizers may have closed the client. */
-  if (!njl_client_sign_in(njl_check_client(L), &token, &error->wait.call)) return lua_error(L);
+  if (!njl_client_set_token(njl_check_client(L), &token, &error->wait.call)) return lua_error(L);
   return 0;
 }
 
@@ -301,9 +301,9 @@ static int prompted(lua_State *L, int status, lua_KContext context) {
   return await_login(L, reply);
 }
 
-static void set_prompt(lua_State *L, njl_outcome *login, njl_field field, const char *name) {
+static void set_prompt(lua_State *L, njl_future *login, njl_field field, const char *name) {
   size_t length = 0;
-  const char *text = njl_outcome_text(login, field, &length);
+  const char *text = njl_future_text(login, field, &length);
   if (text == NULL) return;
   lua_pushlstring(L, text, length);
   lua_setfield(L, -2, name);
@@ -342,7 +342,7 @@ static int write_prompt(lua_State *L) {
 static int logged_in(lua_State *L, int status, lua_KContext context) {
   (void)status;
   njl_reply *reply = (njl_reply *)context;
-  njl_outcome *login = reply->wait.call;
+  njl_future *login = reply->wait.call;
   if (!njl_login_prompts(login)) return njl_login_has_failed(login) ? njl_reply_finish(L, LOGIN) : 0;
   lua_settop(L, PROMPT);
   if (lua_isnil(L, PROMPT)) lua_pushcfunction(L, write_prompt);
@@ -356,7 +356,7 @@ static int logged_in(lua_State *L, int status, lua_KContext context) {
 }
 
 /* Waits for a login or a logout. Its reply is on top of the stack. */
-static int await_start(lua_State *L, njl_reply *reply, njl_outcome *started, njl_outcome *refusal) {
+static int await_start(lua_State *L, njl_reply *reply, njl_future *started, njl_future *refusal) {
   lua_replace(L, LOGIN);
   reply->wait.call = started;
   if (started == NULL) {
@@ -368,26 +368,26 @@ static int await_start(lua_State *L, njl_reply *reply, njl_outcome *started, njl
   return njl_await(L, &reply->wait, logged_in);
 }
 
-/* api:sign_out{ scheme = } raises an error of the kind storage if the credential store or the cache could not be
+/* api:log_out{ scheme = } raises an error of the kind storage if the credential store or the cache could not be
  * changed. */
-int njl_sign_out(lua_State *L) {
+int njl_log_out(lua_State *L) {
   static const char *const known[] = {"scheme", NULL};
-  check_login(L, "sign_out");
+  check_login(L, "log_out");
   lua_settop(L, 2);
   njl_bytes scheme = {0};
   if (!lua_isnil(L, 2)) {
-    if (!lua_istable(L, 2)) return luaL_error(L, "sign_out: options must be a table, got %s", luaL_typename(L, 2));
+    if (!lua_istable(L, 2)) return luaL_error(L, "log_out: options must be a table, got %s", luaL_typename(L, 2));
     for (lua_pushnil(L); lua_next(L, 2) != 0; lua_pop(L, 1)) {
       const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
-      if (njl_find_name(L, -2, known) < 0) return njl_unknown_option(L, "sign_out", "", name, known);
+      if (njl_find_name(L, -2, known) < 0) return njl_unknown_option(L, "log_out", "", name, known);
     }
-    scheme = read_text(L, "sign_out", "scheme", false);
+    scheme = read_text(L, "log_out", "scheme", false);
   }
   njl_host *host = njl_host_open(L);
   luaL_checkstack(L, LUA_MINSTACK, NULL);
   njl_reply *reply = (njl_reply *)njl_reply_push(L, host);
   njl_client *client = njl_check_client(L);
-  njl_outcome *refusal = NULL;
+  njl_future *refusal = NULL;
   return await_start(L, reply, njl_logout_start(host->engine, client, &reply->wait, scheme, &refusal), refusal);
 }
 
@@ -417,6 +417,6 @@ int njl_log_in(lua_State *L) {
   luaL_checkstack(L, LUA_MINSTACK, NULL);
   njl_reply *reply = (njl_reply *)njl_reply_push(L, host);
   njl_client *client = njl_check_client(L);
-  njl_outcome *refusal = NULL;
+  njl_future *refusal = NULL;
   return await_start(L, reply, njl_login_start(host->engine, client, &reply->wait, scheme, &refusal), refusal);
 }

@@ -97,8 +97,8 @@ const njl_mock *njl_mock_at(lua_State *L, int index) {
 
 /* Answers the question at index 2 with the response at index 1. */
 static int deliver(lua_State *L) {
-  njl_question *question = lua_touserdata(L, 2);
-  njl_bytes answer = {0}, body = {0};
+  njl_callback *callback = lua_touserdata(L, 2);
+  njl_bytes response = {0}, body = {0};
   lua_settop(L, 2);
   switch (lua_type(L, 1)) {
   case LUA_TNUMBER: break;
@@ -118,53 +118,53 @@ static int deliver(lua_State *L) {
   default: return luaL_error(L, "a mock's function must return a response or a status, got %s", luaL_typename(L, 1));
   }
   njl_json_encode(L, 1, "answer");
-  answer.data = lua_tolstring(L, -1, &answer.length);
-  njl_question_answer(question, answer, body);
+  response.data = lua_tolstring(L, -1, &response.length);
+  njl_callback_respond(callback, response, body);
   return 0;
 }
 
-static void fail(lua_State *L, njl_question *question) {
+static void fail(lua_State *L, njl_callback *callback) {
   if (njl_test(L, -1, NJL_ERROR) != NULL) lua_getfield(L, -1, "message");
   else luaL_tolstring(L, -1, NULL);
   njl_bytes message;
   message.data = lua_tolstring(L, -1, &message.length);
-  njl_question_fail(question, message);
+  njl_callback_fail(callback, message);
 }
 
-static int answered(lua_State *L, int status, lua_KContext context) {
-  njl_question *question = ((njl_task *)context)->question;
+static int responded(lua_State *L, int status, lua_KContext context) {
+  njl_callback *callback = ((njl_task *)context)->callback;
   if (status != LUA_OK && status != LUA_YIELD) {
-    fail(L, question);
+    fail(L, callback);
     return 0;
   }
   lua_settop(L, 1);
   lua_pushcfunction(L, deliver);
   lua_insert(L, 1);
-  lua_pushlightuserdata(L, question);
-  if (lua_pcall(L, 2, 0, 0) != LUA_OK) fail(L, question);
+  lua_pushlightuserdata(L, callback);
+  if (lua_pcall(L, 2, 0, 0) != LUA_OK) fail(L, callback);
   return 0;
 }
 
 /* The task's function. Its arguments are the mock's function and its argument. */
-static int answer(lua_State *L) {
+static int response(lua_State *L) {
   lua_KContext task = (lua_KContext)njl_host_open(L)->current;
-  return answered(L, lua_pcallk(L, 1, 1, 0, task, answered), task);
+  return responded(L, lua_pcallk(L, 1, 1, 0, task, responded), task);
 }
 
-int njl_mock_push_call(lua_State *L, njl_question *question) {
+int njl_mock_push_call(lua_State *L, njl_callback *callback) {
   lua_getiuservalue(L, -1, FUNCTIONS);
   lua_remove(L, -2);
-  lua_rawgeti(L, -1, njl_question_function(question));
+  lua_rawgeti(L, -1, njl_callback_function(callback));
   lua_remove(L, -2);
-  lua_pushcfunction(L, answer);
+  lua_pushcfunction(L, response);
   lua_insert(L, -2);
   njl_loan *loan = njl_loan_push(L);
-  loan->text = njl_question_request(question);
+  loan->text = njl_callback_request(callback);
   njl_bytes json = njl_text_bytes(loan->text);
   njl_json_decode(L, "the request", json.data, json.length);
   lua_replace(L, -2);
   loan = njl_loan_push(L);
-  loan->text = njl_question_body(question);
+  loan->text = njl_callback_body(callback);
   njl_bytes body = njl_text_bytes(loan->text);
   lua_pushlstring(L, body.data == NULL ? "" : body.data, body.length);
   lua_setfield(L, -3, "body");

@@ -13,7 +13,7 @@ enum { NEXT = 2, RESUME = 16, TOTAL_TIMEOUT };
 /* The options of a call that are useful for a list: those that apply to each request and to complete responses. */
 static const char *const call_options[] = {
     "query",  "headers", "params",      "method",     "json",    "form",     "timeout", "expect",     "redirect", "cookies",
-    "auth",   "retry",   "idempotency_key", "decompress", "max_body", "compress", "schema",  "coalesce", "body_on_get",
+    "auth",   "retry",   "idempotency_key", "decompress", "max_body", "compress", "schema",  "coalesce", "allow_body_on_get",
     "cache",  "limit_group", "endpoint",    "arguments", NULL};
 
 /* The start of a list and its limits. */

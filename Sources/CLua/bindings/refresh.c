@@ -7,16 +7,16 @@
 static int push_fresh(lua_State *L, int index) {
   njl_reply *reply = lua_touserdata(L, index);
   njl_failure failure;
-  if (njl_outcome_is_response(reply->wait.call)) return njl_reply_finish(L, index);
+  if (njl_future_is_response(reply->wait.call)) return njl_reply_finish(L, index);
   lua_pushnil(L);
-  if (!njl_outcome_failure(reply->wait.call, &failure)) return 1;
+  if (!njl_future_failure(reply->wait.call, &failure)) return 1;
   lua_pushvalue(L, index);
   njl_set_type(L, NJL_ERROR);
   return 2;
 }
 
 /* Pushes a reply that waits for the call's revalidation. Returns false and pushes nothing if there is none. */
-static bool push_wait(lua_State *L, njl_host *host, njl_outcome *call) {
+static bool push_wait(lua_State *L, njl_host *host, njl_future *call) {
   njl_wait *wait = njl_reply_push(L, host);
   wait->state = NJL_DONE; /* No task waits yet. */
   wait->call = njl_call_refresh(host->engine, call);
@@ -50,31 +50,31 @@ int njl_refreshed(lua_State *L) {
 
 /* --- on_refresh --- */
 
-static int told(lua_State *L, int status, lua_KContext context) {
+static int reported(lua_State *L, int status, lua_KContext context) {
   (void)L, (void)status, (void)context;
   return 0;
 }
 
 /* The task's function. The stack: the on_refresh function, and the reply to wait for. */
-static int tell(lua_State *L, int status, lua_KContext context) {
+static int report(lua_State *L, int status, lua_KContext context) {
   (void)status, (void)context;
   lua_pushvalue(L, 1);
   int count = push_fresh(L, 2);
   if (count == 1 && lua_isnil(L, -1)) return 0;
-  lua_callk(L, count, 0, 0, told);
+  lua_callk(L, count, 0, 0, reported);
   return 0;
 }
 
-static int hear(lua_State *L) { return await_fresh(L, lua_touserdata(L, 2), tell); }
+static int watch(lua_State *L) { return await_fresh(L, lua_touserdata(L, 2), report); }
 
 /* The task belongs to the script as a whole: a task that waits for the task that made the call must not have to wait
  * for the revalidation, too. */
-void njl_hear_of_refresh(lua_State *L, int index) {
+void njl_watch_refresh(lua_State *L, int index) {
   njl_reply *reply = lua_touserdata(L, index);
   njl_host *host = reply->wait.host;
-  if (!njl_outcome_is_response(reply->wait.call)) return;
+  if (!njl_future_is_response(reply->wait.call)) return;
   luaL_checkstack(L, LUA_MINSTACK, NULL);
-  lua_pushcfunction(L, hear);
+  lua_pushcfunction(L, watch);
   lua_getiuservalue(L, index, NJL_REPLY_REFRESH);
   if (!push_wait(L, host, reply->wait.call)) return lua_pop(L, 2);
   njl_task_leave_to_script(njl_task_spawn(L, host, 2));

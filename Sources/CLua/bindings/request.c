@@ -37,7 +37,7 @@ static const char *const names[] = {
     "stream",   "method",     "path",        "params",      "multipart",  "file",            "on_redirect",
     "on_retry", "on_refresh", "on_progress", "endpoint",    "arguments",  "redirect",        "cookies",
     "decompress", "max_body", "compress",
-    "expect_continue", "schema", "retry",    "body_on_get", "coalesce",   "auth",            "idempotency_key",
+    "expect_continue", "schema", "retry",    "allow_body_on_get", "coalesce",   "auth",            "idempotency_key",
     "limit_group", "cache",   "respect_retry_after", NULL};
 
 /* Tables are copied before their values are processed: each new string or buffer may run finalizers, which may
@@ -80,7 +80,7 @@ static void keep_copy(reading *r, int index) {
   lua_replace(r->L, index);
 }
 
-static int misfit(reading *r, const char *wanted, int value) {
+static int mismatch(reading *r, const char *wanted, int value) {
   return luaL_error(r->L, "%s: %s must be %s, got %s", r->function, r->option, wanted, luaL_typename(r->L, value));
 }
 
@@ -107,8 +107,8 @@ static void read_list(reading *r, int table, pairs *list) {
   lua_State *L = r->L;
   lua_Integer count = (lua_Integer)lua_rawlen(L, table);
   for (lua_Integer index = 1; index <= count; index++) {
-    if (lua_rawgeti(L, table, index) != LUA_TTABLE) misfit(r, "a list of {name, value} pairs", -1);
-    if (lua_rawgeti(L, -1, 1) != LUA_TSTRING) misfit(r, "a list of {name, value} pairs whose names are strings", -1);
+    if (lua_rawgeti(L, table, index) != LUA_TTABLE) mismatch(r, "a list of {name, value} pairs", -1);
+    if (lua_rawgeti(L, -1, 1) != LUA_TSTRING) mismatch(r, "a list of {name, value} pairs whose names are strings", -1);
     njl_bytes name = take_text(r, "");
     lua_rawgeti(L, -1, 2);
     njl_bytes value = take_text(r, name.data);
@@ -127,7 +127,7 @@ static int by_bytes(const void *left, const void *right) {
 static void read_names(reading *r, int table, pairs *keys) {
   lua_State *L = r->L;
   for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) {
-    if (lua_type(L, -2) != LUA_TSTRING) misfit(r, "a table whose names are strings", -2);
+    if (lua_type(L, -2) != LUA_TSTRING) mismatch(r, "a table whose names are strings", -2);
     njl_bytes name;
     name.data = lua_tolstring(L, -2, &name.length);
     add(r, keys, name, (njl_bytes){0});
@@ -160,7 +160,7 @@ static void read_table(reading *r, int table, pairs *list) {
 }
 
 static void read_pairs(reading *r, int table, pairs *list) {
-  if (!lua_istable(r->L, table)) misfit(r, "a table", table);
+  if (!lua_istable(r->L, table)) mismatch(r, "a table", table);
   if (lua_rawlen(r->L, table) > 0) read_list(r, table, list);
   else read_table(r, table, list);
 }
@@ -227,7 +227,7 @@ static void read_expected(reading *r, int value, njl_request *request) {
 /* Reads the path on top of the stack. Sandboxed scripts cannot send files. */
 static njl_bytes read_path(reading *r) {
   if (!r->reads_files) luaL_error(r->L, "%s: files are not available in a sandbox", r->function);
-  if (lua_type(r->L, -1) != LUA_TSTRING) misfit(r, "a file path", -1);
+  if (lua_type(r->L, -1) != LUA_TSTRING) mismatch(r, "a file path", -1);
   njl_bytes path;
   path.data = lua_tolstring(r->L, -1, &path.length);
   keep(r);
@@ -271,7 +271,7 @@ static void read_part(reading *r, njl_form_part *part) {
 /* { {name=, value=|bytes=|file=, filename=, content_type=}, ... }, or { name = text, other = {file=} } */
 static void read_form(reading *r, int table, njl_request *request) {
   lua_State *L = r->L;
-  if (!lua_istable(L, table)) misfit(r, "a table", table);
+  if (!lua_istable(L, table)) mismatch(r, "a table", table);
   pairs names = {0};
   size_t count = lua_rawlen(L, table);
   if (count == 0) {
@@ -284,7 +284,7 @@ static void read_form(reading *r, int table, njl_request *request) {
   for (size_t index = 0; index < count; index++) {
     parts[index] = (njl_form_part){0};
     if (names.count == 0) {
-      if (lua_rawgeti(L, table, (lua_Integer)index + 1) != LUA_TTABLE) misfit(r, "a list of tables", -1);
+      if (lua_rawgeti(L, table, (lua_Integer)index + 1) != LUA_TTABLE) mismatch(r, "a list of tables", -1);
     } else {
       parts[index].name = names.items[index].name;
       lua_pushlstring(L, parts[index].name.data, parts[index].name.length);
@@ -363,7 +363,7 @@ static bool push_option(reading *r, int options, uint64_t present, int option) {
 }
 
 static njl_bytes read_string(reading *r) {
-  if (lua_type(r->L, -1) != LUA_TSTRING) misfit(r, "a string", -1);
+  if (lua_type(r->L, -1) != LUA_TSTRING) mismatch(r, "a string", -1);
   njl_bytes text;
   text.data = lua_tolstring(r->L, -1, &text.length);
   keep(r);
@@ -425,12 +425,12 @@ static void read_body(reading *r, int options, uint64_t present, njl_request *re
     request->file = read_path(r);
   } else if (push_option(r, options, present, BODY)) {
     if (lua_isfunction(L, -1) || lua_istable(L, -1)) {
-      request->pulls_body = true;
+      request->streams_body = true;
       if (lua_istable(L, -1)) read_factory(r, lua_gettop(L), request);
       lua_pop(L, 1);
       return;
     }
-    if (lua_type(L, -1) != LUA_TSTRING) misfit(r, "a string, a function or { each = FUNCTION }", -1);
+    if (lua_type(L, -1) != LUA_TSTRING) mismatch(r, "a string, a function or { each = FUNCTION }", -1);
     request->body = read_string(r);
     request->has_body = true;
   }
@@ -453,7 +453,7 @@ static void read_rare(reading *r, int options, uint64_t present, njl_request *re
 /* Reads the name of an endpoint and its arguments, which determine method and target. */
 static void read_endpoint(reading *r, int options, uint64_t present, njl_request *request) {
   static const int known_by_it[] = {METHOD, PATH, PARAMS};
-  size_t count = request->errand == NULL ? sizeof known_by_it / sizeof *known_by_it : 0;
+  size_t count = request->subrequest == NULL ? sizeof known_by_it / sizeof *known_by_it : 0;
   lua_State *L = r->L;
   for (size_t index = 0; index < count; index++) {
     if ((present & UINT64_C(1) << known_by_it[index]) == 0) continue;
@@ -461,7 +461,7 @@ static void read_endpoint(reading *r, int options, uint64_t present, njl_request
   }
   request->endpoint = read_string(r);
   if (!push_option(r, options, present, ARGUMENTS)) return;
-  if (!lua_istable(L, -1)) misfit(r, "a table", -1);
+  if (!lua_istable(L, -1)) mismatch(r, "a table", -1);
   njl_json_encode(L, -1, "arguments");
   request->arguments.data = lua_tolstring(L, -1, &request->arguments.length);
   keep(r);
@@ -506,27 +506,27 @@ void njl_read_options(lua_State *L, int options, const char *function, bool read
     lua_pop(L, 1);
   }
   if (push_option(&r, options, present, ON_REDIRECT)) {
-    if (!njl_is_callable(L, -1)) misfit(&r, "a function", -1);
-    request->asks_redirects = true;
+    if (!njl_is_callable(L, -1)) mismatch(&r, "a function", -1);
+    request->decides_redirects = true;
     lua_pop(L, 1);
   }
   if (push_option(&r, options, present, ON_RETRY)) {
-    if (!njl_is_callable(L, -1)) misfit(&r, "a function", -1);
-    request->asks_retries = true;
+    if (!njl_is_callable(L, -1)) mismatch(&r, "a function", -1);
+    request->decides_retries = true;
     lua_pop(L, 1);
   }
   if (push_option(&r, options, present, ON_REFRESH)) {
-    if (!njl_is_callable(L, -1)) misfit(&r, "a function", -1);
-    request->hears_of_refresh = true;
+    if (!njl_is_callable(L, -1)) mismatch(&r, "a function", -1);
+    request->reports_refresh = true;
     lua_pop(L, 1);
   }
   if (push_option(&r, options, present, ON_PROGRESS)) {
-    if (!njl_is_callable(L, -1)) misfit(&r, "a function", -1);
-    request->hears_of_progress = true;
+    if (!njl_is_callable(L, -1)) mismatch(&r, "a function", -1);
+    request->reports_progress = true;
     lua_pop(L, 1);
   }
   if (push_option(&r, options, present, STREAM)) {
-    if (!lua_isboolean(L, -1)) misfit(&r, "a boolean", -1);
+    if (!lua_isboolean(L, -1)) mismatch(&r, "a boolean", -1);
     request->is_streamed = lua_toboolean(L, -1);
     lua_pop(L, 1);
   }

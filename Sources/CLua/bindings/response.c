@@ -11,9 +11,9 @@ enum { CACHED_JSON = 1, CACHED_HEADERS, CACHED_BODY };
 /* The only user value of a headers object. */
 enum { OWNER = 1 };
 
-static njl_outcome *check_response(lua_State *L, int index, njl_response *response) {
+static njl_future *check_response(lua_State *L, int index, njl_response *response) {
   njl_reply *reply = njl_check(L, index, NJL_RESPONSE);
-  if (!njl_outcome_response(reply->wait.call, response)) luaL_argerror(L, index, "the call has no response");
+  if (!njl_future_response(reply->wait.call, response)) luaL_argerror(L, index, "the call has no response");
   return reply->wait.call;
 }
 
@@ -24,9 +24,9 @@ static bool push_cached(lua_State *L, int slot) {
   return false;
 }
 
-static int push_text(lua_State *L, njl_outcome *outcome, njl_field field) {
+static int push_text(lua_State *L, njl_future *future, njl_field field) {
   size_t length = 0;
-  const char *text = njl_outcome_text(outcome, field, &length);
+  const char *text = njl_future_text(future, field, &length);
   if (text == NULL) lua_pushnil(L);
   else lua_pushlstring(L, text, length);
   return 1;
@@ -89,9 +89,9 @@ int njl_curl(lua_State *L) {
   return push_text(L, reply->wait.call, shows_secrets ? NJL_CURL_WITH_SECRETS : NJL_CURL);
 }
 
-static int push_timing(lua_State *L, const njl_outcome *outcome) {
+static int push_timing(lua_State *L, const njl_future *future) {
   njl_timing timing = {0};
-  njl_outcome_timing(outcome, &timing);
+  njl_future_timing(future, &timing);
   lua_createtable(L, 0, 8);
   set_seconds(L, "sent", timing.sent);
   set_seconds(L, "first_byte", timing.first_byte);
@@ -105,12 +105,12 @@ static int push_timing(lua_State *L, const njl_outcome *outcome) {
 }
 
 /* Pushes the redirects that led to this response, first to last: a list of {status =, url =}. */
-static int push_redirects(lua_State *L, njl_outcome *outcome) {
+static int push_redirects(lua_State *L, njl_future *future) {
   lua_newtable(L);
   int status;
   size_t length;
   const char *url;
-  for (size_t index = 0; (url = njl_outcome_redirect(outcome, index, &status, &length)) != NULL; index++) {
+  for (size_t index = 0; (url = njl_future_redirect(future, index, &status, &length)) != NULL; index++) {
     lua_createtable(L, 0, 2);
     lua_pushinteger(L, status);
     lua_setfield(L, -2, "status");
@@ -131,7 +131,7 @@ enum {
 
 static int response_index(lua_State *L) {
   njl_response response;
-  njl_outcome *outcome = check_response(L, 1, &response);
+  njl_future *future = check_response(L, 1, &response);
   lua_settop(L, 2);
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(1)) == LUA_TNIL) {
@@ -146,28 +146,28 @@ static int response_index(lua_State *L) {
   case HEADERS: return push_headers(L);
   case BODY: return push_body(L, &response);
   case JSON: return push_json(L, &response);
-  case TEXT: return push_text(L, outcome, NJL_TEXT);
-  case URL: return push_text(L, outcome, NJL_URL);
-  case SOURCE: return push_text(L, outcome, NJL_SOURCE);
+  case TEXT: return push_text(L, future, NJL_TEXT);
+  case URL: return push_text(L, future, NJL_URL);
+  case SOURCE: return push_text(L, future, NJL_SOURCE);
   case ATTEMPTS: lua_pushinteger(L, response.attempts); return 1;
-  case TIMING: return push_timing(L, outcome);
+  case TIMING: return push_timing(L, future);
   case CHUNKS: lua_pushcfunction(L, njl_chunks); return 1;
   case CLOSE: lua_pushcfunction(L, njl_close_response); return 1;
   case CURL: lua_pushcfunction(L, njl_curl); return 1;
-  case PEER: return push_text(L, outcome, NJL_PEER);
+  case PEER: return push_text(L, future, NJL_PEER);
   case EXPLAIN: lua_pushcfunction(L, njl_explain); return 1;
-  case IDEMPOTENCY_KEY: return push_text(L, outcome, NJL_IDEMPOTENCY_KEY);
+  case IDEMPOTENCY_KEY: return push_text(L, future, NJL_IDEMPOTENCY_KEY);
   case REFRESHED: lua_pushcfunction(L, njl_refreshed); return 1;
-  case REDIRECTS: return push_redirects(L, outcome);
+  case REDIRECTS: return push_redirects(L, future);
   default: lua_pushboolean(L, response.status >= 200 && response.status < 300); return 1;
   }
 }
 
 static int response_describe(lua_State *L) {
   njl_response response;
-  njl_outcome *outcome = check_response(L, 1, &response);
+  njl_future *future = check_response(L, 1, &response);
   lua_pushfstring(L, "response: %d, %I bytes from ", response.status, (LUAI_UACINT)response.body.length);
-  push_text(L, outcome, NJL_URL);
+  push_text(L, future, NJL_URL);
   lua_concat(L, 2);
   return 1;
 }
@@ -179,12 +179,12 @@ static int response_gc(lua_State *L) {
 
 /* --- Headers --- */
 
-static njl_outcome *check_headers(lua_State *L, njl_response *response) {
+static njl_future *check_headers(lua_State *L, njl_response *response) {
   njl_check(L, 1, NJL_HEADERS);
   lua_getiuservalue(L, 1, OWNER);
-  njl_outcome *outcome = check_response(L, -1, response);
+  njl_future *future = check_response(L, -1, response);
   lua_pop(L, 1);
-  return outcome;
+  return future;
 }
 
 /* Compares names case-insensitively; `_` matches `-`, so that res.headers.content_type works. */
@@ -202,14 +202,14 @@ static bool is_named(const njl_bytes *name, const char *wanted, size_t length) {
  * line is returned. pairs() returns each line. */
 static int headers_index(lua_State *L) {
   njl_response response;
-  njl_outcome *outcome = check_headers(L, &response);
+  njl_future *future = check_headers(L, &response);
   if (lua_type(L, 2) != LUA_TSTRING) return 0;
   size_t length;
   const char *name = lua_tolstring(L, 2, &length);
   int found = 0;
   njl_pair field;
   bool is_sandboxed = njl_host_open(L)->is_sandboxed;
-  for (size_t index = 0; njl_outcome_header(outcome, is_sandboxed, index, &field); index++) {
+  for (size_t index = 0; njl_future_header(future, is_sandboxed, index, &field); index++) {
     if (!is_named(&field.name, name, length)) continue;
     if (found > 0 && is_named(&field.name, "set-cookie", 10)) break;
     if (found > 0) lua_pushliteral(L, ", ");
@@ -222,10 +222,10 @@ static int headers_index(lua_State *L) {
 
 static int headers_next(lua_State *L) {
   njl_response response;
-  njl_outcome *outcome = check_headers(L, &response);
+  njl_future *future = check_headers(L, &response);
   lua_Integer index = lua_tointeger(L, lua_upvalueindex(1));
   njl_pair field;
-  if (!njl_outcome_header(outcome, njl_host_open(L)->is_sandboxed, (size_t)index, &field)) return 0;
+  if (!njl_future_header(future, njl_host_open(L)->is_sandboxed, (size_t)index, &field)) return 0;
   lua_pushinteger(L, index + 1);
   lua_replace(L, lua_upvalueindex(1));
   luaL_Buffer name;
@@ -247,8 +247,8 @@ static int headers_pairs(lua_State *L) {
 
 static int headers_length(lua_State *L) {
   njl_response response;
-  njl_outcome *outcome = check_headers(L, &response);
-  lua_pushinteger(L, (lua_Integer)njl_outcome_header_count(outcome, njl_host_open(L)->is_sandboxed));
+  njl_future *future = check_headers(L, &response);
+  lua_pushinteger(L, (lua_Integer)njl_future_header_count(future, njl_host_open(L)->is_sandboxed));
   return 1;
 }
 

@@ -23,22 +23,22 @@ static int await_chunk(lua_State *L, njl_wait *wait) {
 /* The iterator: returns the next part, or nil at the end. The upvalues are the response, and its wait or nil. */
 static int next_chunk(lua_State *L) {
   njl_reply *reply = lua_touserdata(L, lua_upvalueindex(1));
-  njl_outcome *outcome = reply->wait.call;
+  njl_future *future = reply->wait.call;
   lua_settop(L, 0);
   njl_wait *wait = lua_touserdata(L, lua_upvalueindex(2));
   if (wait != NULL && wait->state == NJL_PENDING) return luaL_error(L, "another task already reads this response");
   if (wait == NULL) {
     wait = njl_wait_push(L, reply->wait.host);
     wait->state = NJL_DONE;
-    njl_outcome_retain(outcome);
-    wait->call = outcome;
+    njl_future_retain(future);
+    wait->call = future;
     lua_replace(L, lua_upvalueindex(2));
   }
   njl_bytes part;
-  switch (njl_stream_next(outcome, wait, &part, NULL)) {
+  switch (njl_stream_next(future, wait, &part, NULL)) {
   case NJL_PART_READY:
     lua_pushlstring(L, part.data, part.length);
-    njl_stream_took(outcome);
+    njl_stream_release(future);
     return 1;
   case NJL_PART_LATER: return await_chunk(L, wait);
   case NJL_PART_BUSY: return luaL_error(L, "another task already reads this response");
@@ -46,7 +46,7 @@ static int next_chunk(lua_State *L) {
   case NJL_PART_FAILED: break;
   }
   njl_reply *error = njl_error_push(L);
-  njl_stream_next(outcome, wait, &part, &error->wait.call);
+  njl_stream_next(future, wait, &part, &error->wait.call);
   return lua_error(L);
 }
 
@@ -63,7 +63,7 @@ int njl_chunks(lua_State *L) {
   njl_reply *reply = check_response(L, 1);
   njl_response response;
   lua_settop(L, 1);
-  if (njl_outcome_response(reply->wait.call, &response) && !response.is_streamed) {
+  if (njl_future_response(reply->wait.call, &response) && !response.is_streamed) {
     if (response.body.length == 0) lua_pushnil(L);
     else lua_getfield(L, 1, "body");
     lua_pushcclosure(L, whole_body, 1);
@@ -79,7 +79,7 @@ int njl_chunks(lua_State *L) {
 int njl_close_response(lua_State *L) {
   njl_reply *reply = check_response(L, 1);
   njl_response response;
-  bool is_there = reply->wait.call != NULL && njl_outcome_response(reply->wait.call, &response);
+  bool is_there = reply->wait.call != NULL && njl_future_response(reply->wait.call, &response);
   if (is_there && response.is_streamed) njl_call_cancel(reply->wait.call);
   return 0;
 }
@@ -93,7 +93,7 @@ enum { REPLY = 2, GUARD, SOURCE, PARTS };
 /* Cancels the call if it is left early, so that the server does not wait for the rest of the body. */
 static int close_guard(lua_State *L) {
   njl_wait *wait = *(njl_wait **)lua_touserdata(L, 1);
-  if (!njl_outcome_is_response(wait->call)) njl_call_cancel(wait->call);
+  if (!njl_future_is_response(wait->call)) njl_call_cancel(wait->call);
   return 0;
 }
 
@@ -122,7 +122,7 @@ static int await_more(lua_State *L, njl_wait *wait) {
   njl_call_await(wait->host->engine, wait->call, wait);
   wait->state = NJL_PENDING;
   wait->host->calls++;
-  return njl_await(L, wait, njl_answered);
+  return njl_await(L, wait, njl_responded);
 }
 
 static int pulled(lua_State *L, int status, lua_KContext context) {
@@ -156,7 +156,7 @@ static int begun(lua_State *L, int status, lua_KContext context) {
 
 int njl_pull_body(lua_State *L, njl_wait *wait) {
   lua_settop(L, PARTS);
-  if (!njl_call_begins_body(wait->call)) return pull(L, wait);
+  if (!njl_call_restarts_body(wait->call)) return pull(L, wait);
   lua_pushvalue(L, SOURCE);
   lua_callk(L, 0, 1, (lua_KContext)wait, begun);
   return begun(L, LUA_OK, (lua_KContext)wait);

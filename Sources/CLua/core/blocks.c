@@ -23,7 +23,7 @@ struct njl_block {
 #endif
 
 /* The number of pool misses between two sweeps, which free the classes unused since the last sweep. */
-enum { PATIENCE = 256 };
+enum { SWEEP_INTERVAL = 256 };
 
 /* The class of a size. The sizes are 24, 40, 56 and so on, in steps of 16 up to 264, then in steps of 32 up to 520,
  * and so on. malloc's chunks have 8 bytes of overhead. */
@@ -59,7 +59,7 @@ static void *take(njl_blocks *blocks, size_t size) {
   size_t class = class_of(size);
   njl_block *block = blocks->kept[class];
   if (block == NULL) {
-    if (blocks->bytes > blocks->most / 2 && ++blocks->misses >= PATIENCE) drop_idle(blocks);
+    if (blocks->bytes > blocks->most / 2 && ++blocks->misses >= SWEEP_INTERVAL) drop_idle(blocks);
     return malloc(size_of(class));
   }
   blocks->kept[class] = block->next;

@@ -37,8 +37,8 @@
  *   cache.c         direct access to a client's cache
  *   endpoints.c     a client's endpoints, called by name
  *   refresh.c       background revalidation of cached responses: refreshed, on_refresh
- *   errand.c        runs the calls of paginated lists and document loads through the hooks of their client
- *   login.c         a client's tokens: token functions, sign_in, sign_out, log_in
+ *   subrequest.c        runs the calls of paginated lists and document loads through the hooks of their client
+ *   login.c         a client's tokens: token functions, set_token, log_out, log_in
  *   limits.c        the state of a client's limits
  *   request.c       the options of a call
  *   response.c      response objects
@@ -126,11 +126,11 @@ struct njl_wait {
   njl_state_of_wait state;
   njl_moment deadline;                         /* NJL_NEVER: no timer */
   njl_wait *heap_child, *heap_next, *heap_previous; /* timers.c */
-  njl_outcome *call;                           /* owned; in flight while pending */
+  njl_future *call;                           /* owned; in flight while pending */
   njl_task *target;                            /* the wait ends when this task ends */
   njl_wait *next_joiner;                       /* of the same target */
   bool needs_tasks;                            /* the wait cannot end before some task has run */
-  lua_Integer caller;                          /* the caller (errand.c) whose calls this call depends on; 0: none */
+  lua_Integer caller;                          /* the caller (subrequest.c) whose calls this call depends on; 0: none */
   lua_Integer waiter;                          /* the number of the waiting task; only this task may continue */
 };
 
@@ -156,8 +156,8 @@ struct njl_task {
   njl_wait *joiners; /* waits for the end of this task */
   njl_wait *group;   /* notified when the task ends, see group.c */
   lua_Integer place; /* index in the group */
-  njl_question *question; /* the decision request that it answers (login.c); released when the task ends */
-  njl_errand *errand;     /* the errand whose call it makes (errand.c); released when the task ends */
+  njl_callback *callback; /* the decision request that it answers (login.c); released when the task ends */
+  njl_subrequest *subrequest;     /* the subrequest whose call it makes (subrequest.c); released when the task ends */
   njl_state_of_task state;
   int status;    /* LUA_OK, the error that ended it, or NJL_WAS_CANCELLED */
   int results;   /* before the first resume, the number of arguments on the thread; after the end, of results */
@@ -191,15 +191,15 @@ struct njl_host {
   njl_wait *timers;         /* root of the heap */
   njl_clock *clock;         /* the virtual clock of the timers; NULL: real time */
   size_t calls;             /* in flight */
-  size_t listeners;         /* number of clients and errand.c callers numbered so far */
-  size_t errands;           /* number of tasks that make calls for errand.c */
+  size_t listeners;         /* number of clients and subrequest.c callers numbered so far */
+  size_t subrequests;           /* number of tasks that make calls for subrequest.c */
   /* Work that each turn of the loop does. The code that needs it sets the function, which is NULL before. */
   void (*ask_logins)(lua_State *L, njl_host *host);    /* login.c; set with the first listener */
   void (*write_log)(lua_State *L, njl_host *host);     /* log.c; likewise */
-  void (*run_errands)(lua_State *L, njl_host *host);   /* errand.c */
+  void (*run_subrequests)(lua_State *L, njl_host *host);   /* subrequest.c */
   void (*show_progress)(lua_State *L, njl_host *host); /* session.c; called while `follows` is set */
   uint64_t searches;        /* number of searches of circle.c so far */
-  char circle[256];         /* the result of the last search */
+  char cycle[256];         /* the result of the last search */
   int nested;               /* nesting depth of runs, blocking waits and closers on the C stack */
   uintptr_t base;           /* where the outermost of them began on the C stack */
   bool is_logging;          /* a log function is running; later log lines wait for it */
@@ -253,9 +253,9 @@ void njl_charge(njl_host *host, uint64_t instructions);
 #define NJL_START_CHARGE 100
 /* Passes the error on top of the stack, raised in the task at `index`, to another task. If the error ends that task
  * too, both tracebacks are shown. */
-void njl_remember_told(lua_State *L, int index) NJL_RAISES;
+void njl_remember_reported(lua_State *L, int index) NJL_RAISES;
 /* Returns whether all tasks wait and some of them wait for the virtual clock, which nothing advances. */
-bool njl_stands_still(const njl_host *host);
+bool njl_is_deadlocked(const njl_host *host);
 int njl_raise_deadlock(lua_State *L, bool stands_still) NJL_RAISES;
 void njl_anchor(lua_State *L, njl_task *task, int index) NJL_RAISES;   /* keeps the task alive until it has ended; may raise */
 void njl_release_anchor(lua_State *L, njl_task *task) NJL_RAISES;
@@ -299,8 +299,8 @@ void njl_push_token(lua_State *L);
 /* circle.c */
 /* Called when no task is ready: ends one wait that could never end and makes its task ready. Returns false if there
  * is no such wait. */
-bool njl_break_circle(njl_host *host);
-int njl_raise_circle(lua_State *L, const njl_host *host) NJL_RAISES; /* raises the error of that wait */
+bool njl_break_cycle(njl_host *host);
+int njl_raise_cycle(lua_State *L, const njl_host *host) NJL_RAISES; /* raises the error of that wait */
 
 /* task.c */
 /* Creates a child of the current task from the function and the arguments on top of the stack and replaces them by
@@ -313,8 +313,8 @@ void njl_task_cancel(njl_task *task);                    /* the task and all its
 void njl_task_leave(njl_task *task);                     /* removes it from its parent's list */
 /* detaches it from its parent as well: it then belongs to the script as a whole */
 void njl_task_leave_to_script(njl_task *task);
-/* releases the decision request and the errand, which fail unless they were answered */
-void njl_task_drop_errands(njl_task *task);
+/* releases the decision request and the subrequest, which fail unless they were answered */
+void njl_task_drop_subrequests(njl_task *task);
 /* In both functions, `index` is the stack index of the task's userdata. */
 /* returns the number of results; the task must have ended without an error */
 int njl_task_push_results(lua_State *L, int index) NJL_RAISES;
@@ -398,7 +398,7 @@ void njl_push_field_numbers(lua_State *L, const char *const names[]) NJL_RAISES;
 /* failure.c */
 typedef struct njl_reply {
   njl_wait wait; /* its call is the outcome */
-  bool asks_redirects, asks_retries, hears_of_refresh, hears_of_progress;
+  bool decides_redirects, decides_retries, reports_refresh, reports_progress;
   int top; /* stack height of the function that waits for the call */
   lua_Integer place; /* for an error: the index of its request in a batch; 0: not part of a batch */
 } njl_reply;

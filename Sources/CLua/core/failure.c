@@ -7,7 +7,7 @@
 njl_wait *njl_reply_push(lua_State *L, njl_host *host) {
   njl_reply *reply = lua_newuserdatauv(L, sizeof *reply, NJL_REPLY_VALUES);
   njl_wait_init(&reply->wait, host);
-  reply->asks_redirects = reply->asks_retries = reply->hears_of_refresh = reply->hears_of_progress = false;
+  reply->decides_redirects = reply->decides_retries = reply->reports_refresh = reply->reports_progress = false;
   reply->place = 0;
   njl_set_type(L, NJL_REPLY);
   njl_own(L);
@@ -33,7 +33,7 @@ int njl_reply_finish(lua_State *L, int index) {
   njl_reply *reply = lua_touserdata(L, index);
   lua_pushvalue(L, index);
   njl_response response;
-  if (njl_outcome_response(reply->wait.call, &response)) {
+  if (njl_future_response(reply->wait.call, &response)) {
     njl_set_type(L, NJL_RESPONSE);
     njl_account(L, response.is_streamed ? STREAM_COST : response.body.length);
     return 1;
@@ -51,7 +51,7 @@ njl_reply *njl_error_push(lua_State *L) {
 
 void njl_push_failure(lua_State *L, njl_kind kind, int phase, const char *message) {
   njl_reply *reply = njl_error_push(L);
-  reply->wait.call = njl_outcome_failed(kind, phase, (njl_bytes){message, strlen(message)});
+  reply->wait.call = njl_future_failed(kind, phase, (njl_bytes){message, strlen(message)});
 }
 
 int njl_raise(lua_State *L, njl_kind kind, int phase, const char *format, ...) {

@@ -9,8 +9,8 @@ static char host_key;
 
 /* User values of the host: the tasks that have not ended, by address; the objects created by finalizers; and the
  * error last passed to another task (a weak reference), with its traceback. */
-enum { ANCHORS = 1, LATE, TOLD, VALUES = TOLD };
-enum { TOLD_ERROR = 1, TOLD_TRACEBACK };
+enum { ANCHORS = 1, LATE, REPORTED, VALUES = REPORTED };
+enum { REPORTED_ERROR = 1, REPORTED_TRACEBACK };
 
 /* While a finalizer runs, lua_gc returns -1. */
 bool njl_is_finalizing(lua_State *L) { return lua_gc(L, LUA_GCCOUNT) < 0; }
@@ -57,8 +57,8 @@ bool njl_host_is_open(lua_State *L) {
   return is_open;
 }
 
-static void push_told(lua_State *L) {
-  lua_createtable(L, TOLD_TRACEBACK, 0);
+static void push_reported(lua_State *L) {
+  lua_createtable(L, REPORTED_TRACEBACK, 0);
   lua_createtable(L, 0, 1);
   lua_pushliteral(L, "v");
   lua_setfield(L, -2, "__mode");
@@ -79,8 +79,8 @@ njl_host *njl_host_open(lua_State *L) {
   host->current = &host->root;
   lua_newtable(L);
   lua_setiuservalue(L, -2, ANCHORS);
-  push_told(L);
-  lua_setiuservalue(L, -2, TOLD);
+  push_reported(L);
+  lua_setiuservalue(L, -2, REPORTED);
   lua_newtable(L);
   lua_createtable(L, 0, 1);
   lua_pushliteral(L, "k");
@@ -179,7 +179,7 @@ static njl_task *take_ready(njl_host *host) {
 
 /* Leaves a failed task, whose error was not observed, to the script. Its userdata, which holds the error, can then
  * be found through its dead thread, which refers to it. */
-static void leave_unasked(lua_State *L, njl_task *task) {
+static void skip_undecided(lua_State *L, njl_task *task) {
   bool is_dead = task->results > 0; /* Otherwise the script could even resume the thread. */
   if (is_dead && lua_checkstack(task->thread, 1) && njl_push_anchored(L, task)) lua_xmove(L, task->thread, 1);
   njl_release_anchor(L, task);
@@ -236,7 +236,7 @@ static void end(lua_State *L, njl_task *task) {
     adopt_failure(L, task);
     forget_children(L, task);
     task->state = NJL_ENDED;
-    njl_task_drop_errands(task);
+    njl_task_drop_subrequests(task);
     while (task->joiners != NULL) njl_wait_end(task->joiners, NJL_DONE);
     if (task->group != NULL) njl_group_child_ended(task->group, task);
     njl_task *parent = task->parent;
@@ -251,7 +251,7 @@ static void end(lua_State *L, njl_task *task) {
     } else if (parent->failed == NULL) {
       parent->failed = task;
     } else {
-      leave_unasked(L, task);
+      skip_undecided(L, task);
     }
     task = parent;
   }
@@ -346,19 +346,19 @@ static void push_traceback(lua_State *L, const njl_task *task) {
   luaL_traceback(L, task->thread, NULL, 0);
   size_t length;
   const char *own = lua_tostring(L, -1);
-  push_value(L, TOLD);
-  lua_rawgeti(L, -1, TOLD_ERROR);
+  push_value(L, REPORTED);
+  lua_rawgeti(L, -1, REPORTED_ERROR);
   if (lua_gettop(task->thread) == 0) {
     lua_pop(L, 2);
     return;
   }
   lua_pushvalue(task->thread, -1);
   lua_xmove(task->thread, L, 1);
-  bool is_told = !lua_isnil(L, -1) && lua_rawequal(L, -1, -2);
-  lua_rawgeti(L, -3, TOLD_TRACEBACK);
-  const char *told = lua_tolstring(L, -1, &length);
-  if (is_told && told != NULL && length < LONGEST_TRACEBACK && strncmp(own, title, sizeof title - 1) == 0) {
-    lua_pushfstring(L, "%s\nawaited by:%s", told, own + sizeof title - 1);
+  bool is_reported = !lua_isnil(L, -1) && lua_rawequal(L, -1, -2);
+  lua_rawgeti(L, -3, REPORTED_TRACEBACK);
+  const char *reported = lua_tolstring(L, -1, &length);
+  if (is_reported && reported != NULL && length < LONGEST_TRACEBACK && strncmp(own, title, sizeof title - 1) == 0) {
+    lua_pushfstring(L, "%s\nawaited by:%s", reported, own + sizeof title - 1);
     lua_replace(L, -6);
   }
   lua_pop(L, 4);
@@ -375,13 +375,13 @@ static int make_traceback(lua_State *L) {
 }
 
 /* Both slots exist, so nothing is allocated. */
-void njl_remember_told(lua_State *L, int index) {
+void njl_remember_reported(lua_State *L, int index) {
   index = lua_absindex(L, index);
-  push_value(L, TOLD);
+  push_value(L, REPORTED);
   lua_pushvalue(L, -2);
-  lua_rawseti(L, -2, TOLD_ERROR);
+  lua_rawseti(L, -2, REPORTED_ERROR);
   lua_getiuservalue(L, index, NJL_TASK_TRACEBACK);
-  lua_rawseti(L, -2, TOLD_TRACEBACK);
+  lua_rawseti(L, -2, REPORTED_TRACEBACK);
   lua_pop(L, 1);
 }
 
@@ -499,7 +499,7 @@ bool njl_turn(lua_State *L, njl_host *host, size_t most) {
       expire_timers(host);
     }
   }
-  if (is_idle && host->errands > 0 && njl_break_circle(host)) is_idle = false;
+  if (is_idle && host->subrequests > 0 && njl_break_cycle(host)) is_idle = false;
   if (is_idle || host->calls > 0) poll(host, is_idle);
   if (is_idle) expire_timers(host);
   if (host->listeners > 0) {
@@ -507,7 +507,7 @@ bool njl_turn(lua_State *L, njl_host *host, size_t most) {
     if (most > 0) host->write_log(L, host);
   }
   if (host->follows && most > 0) host->show_progress(L, host);
-  if (host->run_errands != NULL) host->run_errands(L, host);
+  if (host->run_subrequests != NULL) host->run_subrequests(L, host);
   /* Runs the tasks that are ready now. Tasks that become ready meanwhile run after the next poll. */
   for (size_t left = host->ready < most ? host->ready : most; left > 0; left--) {
     njl_task *task = take_ready(host);
@@ -540,7 +540,7 @@ void njl_run(lua_State *L, njl_host *host, njl_task *task) {
   while (task->state != NJL_ENDED) {
     if (atomic_load(&host->is_stopped)) njl_task_cancel(task);
     if (!njl_turn(L, host, SIZE_MAX)) {
-      if (!is_deadlock) stands_still = njl_stands_still(host);
+      if (!is_deadlock) stands_still = njl_is_deadlocked(host);
       is_deadlock = true;
       njl_task_cancel(task);
     }
@@ -548,7 +548,7 @@ void njl_run(lua_State *L, njl_host *host, njl_task *task) {
   if (is_deadlock) njl_raise_deadlock(L, stands_still);
 }
 
-bool njl_stands_still(const njl_host *host) { return host->clock != NULL && host->timers != NULL; }
+bool njl_is_deadlocked(const njl_host *host) { return host->clock != NULL && host->timers != NULL; }
 
 int njl_raise_deadlock(lua_State *L, bool stands_still) {
   if (!stands_still) return luaL_error(L, "deadlock: all tasks wait for each other");

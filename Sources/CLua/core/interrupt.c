@@ -28,7 +28,7 @@ static void interrupt(njl_task *task) {
 }
 
 /* Ends the program's wait for a line. */
-static void tell(njl_host *host) {
+static void report(njl_host *host) {
   njl_task *program = host->script;
   if (host->attends && program != NULL && program->wait != NULL) njl_wait_end(program->wait, NJL_EXPIRED);
 }
@@ -43,13 +43,13 @@ bool njl_take_interrupt(njl_host *host, bool computes) {
     interrupt(host->current);
   } else if (foreground == NULL) {
     host->was_interrupted = true;
-    tell(host);
+    report(host);
   }
   return true;
 }
 
 void njl_session_task_failed(njl_host *host, const njl_task *parent) {
-  if (host->is_session && parent == host->script) tell(host);
+  if (host->is_session && parent == host->script) report(host);
 }
 
 bool njl_is_followed(const njl_host *host) { return host->foreground != NULL && is_below(host->current, host->foreground); }

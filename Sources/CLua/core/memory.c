@@ -85,7 +85,7 @@ static bool has_reserve(const njl_script *script, size_t bytes) {
 static void note(njl_script *script, size_t bytes, bool failed) {
   script->unseen += failed ? LARGE_BLOCK : bytes;
   if (bytes < LARGE_BLOCK && !failed && script->unseen < 4 * LARGE_BLOCK) return;
-  njl_look_soon(script, script->unseen / BYTES_PER_STEP);
+  njl_poll_soon(script, script->unseen / BYTES_PER_STEP);
   script->unseen = 0;
 }
 

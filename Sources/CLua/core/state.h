@@ -40,6 +40,6 @@ size_t njl_most_kept(size_t limit);
 /* stopping.c */
 void njl_watch(njl_script *script, lua_State *L); /* calls the hook every HOOK_STEP instructions */
 /* Counts `steps` and makes the next instruction check the limits. Never raises, so that the allocator can call it. */
-void njl_look_soon(njl_script *script, uint64_t steps);
+void njl_poll_soon(njl_script *script, uint64_t steps);
 
 #endif

@@ -50,7 +50,7 @@ void njl_watch(njl_script *script, lua_State *L) {
 }
 
 /* Setting the hook resets its count, so the instructions since the last check are counted as HOOK_STEP. */
-void njl_look_soon(njl_script *script, uint64_t steps) {
+void njl_poll_soon(njl_script *script, uint64_t steps) {
   njl_host *host = script->host;
   if (!script->options.is_sandboxed || !script->options.is_interruptible || host == NULL || host->running == NULL) return;
   if (lua_gethook(host->running) != hook) return;

@@ -32,15 +32,15 @@ void njl_task_leave_to_script(njl_task *task) {
   task->is_cancelled = owner->is_cancelled && !owner->is_closing;
 }
 
-void njl_task_drop_errands(njl_task *task) {
-  njl_question *question = task->question;
-  njl_errand *errand = task->errand;
-  task->question = NULL;
-  task->errand = NULL;
-  njl_question_release(question);
-  if (errand == NULL) return;
-  task->host->errands--;
-  njl_errand_end(errand);
+void njl_task_drop_subrequests(njl_task *task) {
+  njl_callback *callback = task->callback;
+  njl_subrequest *subrequest = task->subrequest;
+  task->callback = NULL;
+  task->subrequest = NULL;
+  njl_callback_release(callback);
+  if (subrequest == NULL) return;
+  task->host->subrequests--;
+  njl_subrequest_end(subrequest);
 }
 
 /* Not recursive: a script may nest tasks deeper than the C stack allows. No code runs here that could change the
@@ -129,7 +129,7 @@ void njl_task_push_error(lua_State *L, int index) {
     lua_pushliteral(L, "the coroutine of the task was closed or resumed by other code");
   } else {
     lua_getiuservalue(L, index, NJL_TASK_RESULT);
-    njl_remember_told(L, index);
+    njl_remember_reported(L, index);
   }
 }
 
@@ -210,7 +210,7 @@ static int describe(lua_State *L) {
 static int collect(lua_State *L) {
   njl_task *task = njl_check(L, 1, NJL_TASK);
   njl_task_leave(task);
-  njl_task_drop_errands(task);
+  njl_task_drop_subrequests(task);
   if (task->state != NJL_ENDED || task->status <= LUA_OK || task->is_observed) return 0;
   task->is_observed = true;
   njl_task_push_error(L, 1); /* Converts a number to a string here, on a stack that may raise. */

@@ -61,7 +61,7 @@ void njl_wait_end(njl_wait *wait, njl_state_of_wait state) {
 
 void njl_wait_drop(njl_wait *wait) {
   njl_wait_end(wait, NJL_CANCELLED);
-  njl_outcome_release(wait->call);
+  njl_future_release(wait->call);
   wait->call = NULL;
 }
 
@@ -81,14 +81,14 @@ static int refuse_resumed(lua_State *L, njl_wait *wait) {
 }
 
 /* Called too early, or in another task, only if the script saved coroutine.resume before nightjar was loaded. */
-static int go_on(lua_State *L, int status, lua_KContext context) {
+static int set_next(lua_State *L, int status, lua_KContext context) {
   njl_wait *wait = (njl_wait *)context;
   if (wait->host->current->number != wait->waiter) return refuse_resumed(L, wait);
   switch (wait->state) {
   case NJL_DONE:
   case NJL_EXPIRED: return wait->then(L, status, context);
   case NJL_PENDING: return refuse_resumed(L, wait);
-  case NJL_STUCK: return njl_raise_circle(L, wait->host);
+  case NJL_STUCK: return njl_raise_cycle(L, wait->host);
   case NJL_CANCELLED: break;
   }
   if (atomic_load(&wait->host->is_stopped)) return refuse_stopped(L, wait);
@@ -110,9 +110,9 @@ int njl_await(lua_State *L, njl_wait *wait, lua_KFunction k) {
     /* Yields, so that the loop closes the coroutine. The script could catch an error and wait again, forever. */
     njl_wait_end(wait, NJL_CANCELLED);
     njl_push_token(L);
-    return lua_yieldk(L, 1, (lua_KContext)wait, go_on);
+    return lua_yieldk(L, 1, (lua_KContext)wait, set_next);
   }
-  if (wait->state != NJL_PENDING) return go_on(L, LUA_OK, (lua_KContext)wait);
+  if (wait->state != NJL_PENDING) return set_next(L, LUA_OK, (lua_KContext)wait);
   bool is_deep = !yields && njl_is_deeper(host, NJL_DEEP);
   if (is_deep && wait->needs_tasks) {
     njl_wait_end(wait, NJL_CANCELLED);
@@ -128,7 +128,7 @@ int njl_await(lua_State *L, njl_wait *wait, lua_KFunction k) {
   wait->task = task;
   if (yields) {
     njl_push_token(L);
-    return lua_yieldk(L, 1, (lua_KContext)wait, go_on);
+    return lua_yieldk(L, 1, (lua_KContext)wait, set_next);
   }
   /* A nested blocking wait runs one task per turn, because the awaited event may have occurred while that task ran. */
   size_t most = is_deep ? 0 : host->nested > 0 ? 1 : SIZE_MAX;
@@ -140,13 +140,13 @@ int njl_await(lua_State *L, njl_wait *wait, lua_KFunction k) {
   }
   njl_leave(host);
   if (is_deadlock) {
-    bool stands_still = njl_stands_still(host);
+    bool stands_still = njl_is_deadlocked(host);
     njl_wait_end(wait, NJL_CANCELLED);
     return njl_raise_deadlock(L, stands_still);
   }
   if (wait->state == NJL_PENDING && is_cancelled(task)) return refuse_cancelled(L, wait);
   if (wait->state == NJL_PENDING) return refuse_stopped(L, wait);
-  return go_on(L, LUA_OK, (lua_KContext)wait);
+  return set_next(L, LUA_OK, (lua_KContext)wait);
 }
 
 njl_wait *njl_descriptor_wait_push(lua_State *L, njl_host *host, int descriptor, bool writes) {
@@ -168,7 +168,7 @@ int njl_await_descriptor(lua_State *L, njl_host *host, int descriptor, bool writ
 }
 
 void njl_check_work(lua_State *L, njl_wait *wait) {
-  if (!njl_outcome_failure(wait->call, NULL)) return;
+  if (!njl_future_failure(wait->call, NULL)) return;
   njl_reply *error = njl_error_push(L);
   error->wait.call = wait->call;
   wait->call = NULL;

@@ -19,11 +19,11 @@ typedef struct njl_engine njl_engine;
 typedef struct njl_client njl_client;
 /* One call and, after it has ended, its response or error. Also a response or an error that does not come from a
  * call. */
-typedef struct njl_outcome njl_outcome;
+typedef struct njl_future njl_future;
 /* A wait of a coroutine. Opaque to Swift, which only passes the pointer back. */
 typedef struct njl_wait njl_wait;
 /* A call that a paginated list or a document load needs and that is to run through the hooks of its client. */
-typedef struct njl_errand njl_errand;
+typedef struct njl_subrequest njl_subrequest;
 /* A coroutine of the host. Opaque to Swift, which only passes the pointer back. */
 typedef struct njl_task njl_task;
 
@@ -48,13 +48,13 @@ typedef struct njl_form_part {
 } njl_form_part;
 
 /* A response to store in a cache as if a server had sent it. */
-typedef struct njl_planted {
+typedef struct njl_cache_insertion {
   int status;
   const njl_pair *headers;
   size_t header_count;
   njl_bytes body;
   bool is_json; /* Content-Type is application/json, unless the headers contain one */
-} njl_planted;
+} njl_cache_insertion;
 
 /* The Content-Type implied by a body that was given as a value. The headers of the request and of the client
  * override it. */
@@ -80,23 +80,23 @@ typedef struct njl_request {
   const int *expected; /* statuses that count as success; none: the client's rule */
   size_t expected_count;
   double connect, idle, total; /* seconds; 0: no limit; negative: the client's limit */
-  bool pulls_body;             /* in place of `body`: the body is pulled, see njl_call_wants_body */
-  bool restarts_body;          /* the pulled body can be produced again from its start, see njl_call_begins_body */
+  bool streams_body;             /* in place of `body`: the body is pulled, see njl_call_needs_body */
+  bool restarts_body;          /* the pulled body can be produced again from its start, see njl_call_restarts_body */
   int64_t body_length;         /* length of the pulled body in bytes; negative: unknown */
   bool is_streamed;            /* the response body arrives in parts, see njl_stream_next */
-  bool asks_redirects;         /* see njl_call_hop */
-  bool asks_retries;           /* see njl_call_attempt */
-  bool hears_of_refresh;       /* see njl_call_refresh */
-  bool hears_of_progress;      /* see njl_call_progress */
+  bool decides_redirects;         /* see njl_call_redirect_status */
+  bool decides_retries;           /* see njl_call_attempt */
+  bool reports_refresh;       /* see njl_call_refresh */
+  bool reports_progress;      /* see njl_call_progress */
   bool is_followed;            /* njl_session_progress includes the call */
-  bool is_look_up; /* return the cache entry only; the call ends with neither response nor error if there is none */
-  const njl_planted *planted;  /* store this response instead of sending the request; NULL: send it */
+  bool is_cache_lookup; /* return the cache entry only; the call ends with neither response nor error if there is none */
+  const njl_cache_insertion *insertion;  /* store this response instead of sending the request; NULL: send it */
   njl_bytes endpoint;          /* the name of the endpoint to call, in place of method and target; `data` NULL: none */
   njl_bytes arguments;         /* the endpoint's arguments, a JSON object; empty: none */
   njl_bytes value; /* in place of `body`: JSON that is encoded as the endpoint requires; `data` NULL: none */
   const struct njl_catalog *catalog; /* the catalog that contains the endpoint */
-  /* the errand that the request is made for; its URL is used unless path, params or query set another */
-  njl_errand *errand;
+  /* the subrequest that the request is made for; its URL is used unless path, params or query set another */
+  njl_subrequest *subrequest;
   njl_bytes rare;              /* further options, a JSON object of the schema of nj_request_merge_json; empty: none */
 } njl_request;
 
@@ -120,9 +120,9 @@ typedef enum njl_field {
   NJL_PROMPT_CODE, /* or the code to type */
   NJL_PROMPT_PAGE, /* at this page, */
   NJL_PROMPT_COMPLETE_PAGE, /* or a page that already contains the code */
-  NJL_HOP_URL, /* pending redirect decision: the target, */
-  NJL_HOP_FROM, /* the URL that sent the redirect, */
-  NJL_HOP_METHOD, /* and the method of the next request */
+  NJL_REDIRECT_URL, /* pending redirect decision: the target, */
+  NJL_REDIRECT_SOURCE_URL, /* the URL that sent the redirect, */
+  NJL_REDIRECT_METHOD, /* and the method of the next request */
 } njl_field;
 
 /* A response. Valid as long as its outcome. */
@@ -185,16 +185,16 @@ typedef struct njl_text njl_text; /* a text lent by Swift; release it with njl_t
 typedef struct njl_listener {
   int64_t number;
   int level;             /* receives log lines up to this level; 0: none */
-  /* The names of the security schemes whose tokens come from a function (see njl_engine_next_question). `data` is
+  /* The names of the security schemes whose tokens come from a function (see njl_engine_next_callback). `data` is
    * NULL for the client's only scheme. `options` only describes these schemes. */
   const njl_bytes *provided;
   size_t provided_count;
-  bool hears_of_logins;  /* receives a question when an interactive login is required */
+  bool reports_logins;  /* receives a question when an interactive login is required */
   const njl_mock *mock; /* used in place of the network; NULL: none, or the one in the options */
 } njl_listener;
 
 /* `options` is a JSON object of the schema of nj_config_merge_json. Returns NULL and sets `*error` on failure. */
-njl_client *njl_client_new(njl_bytes options, njl_engine *engine, const njl_listener *listener, njl_outcome **error);
+njl_client *njl_client_new(njl_bytes options, njl_engine *engine, const njl_listener *listener, njl_future **error);
 void njl_client_retain(njl_client *client);
 void njl_client_release(njl_client *client);
 /* Cancels the calls in flight and returns when all activity of the client has stopped. */
@@ -217,59 +217,59 @@ typedef struct njl_session_state {
 /* Returns false if nothing has changed since the last call. */
 bool njl_session_progress(njl_engine *engine, njl_session_state *state);
 /* Stops following the calls that are followed now. */
-void njl_session_rest(njl_engine *engine);
-/* Returns the exchanges of some steps as cassettes without secrets. `asked` is a JSON object: {"steps": [1, 2],
+void njl_session_pause_tracking(njl_engine *engine);
+/* Returns the exchanges of some steps as cassettes without secrets. `requested` is a JSON object: {"steps": [1, 2],
  * "secrets": ["moonlight"], "names": ["tenant"]}. The result is a JSON object, owned by the caller:
  * - "cassettes": [{"text", "exchanges"}]
  * - "names": [[secret, its replacement, whether it is searched for everywhere]]
  * - "active": the steps that sent requests
  * - "losses": [[step, the reason why it cannot be replayed]]
  * Returns NULL and sets `*error` on failure. */
-njl_text *njl_session_cassettes(njl_engine *engine, njl_bytes asked, njl_outcome **error);
+njl_text *njl_session_cassettes(njl_engine *engine, njl_bytes requested, njl_future **error);
 
 /* --- Logins and limits --- */
 
 /* A decision request of a client to its script: for a token or a mock's response. Also the notification that a login
  * is required. */
-typedef struct njl_question njl_question;
-typedef enum njl_question_kind {
-  NJL_TOKEN_WANTED,
-  NJL_TOKEN_REFUSED, /* a new token is wanted because the server rejected the last one */
+typedef struct njl_callback njl_callback;
+typedef enum njl_callback_kind {
+  NJL_TOKEN_NEEDED,
+  NJL_TOKEN_REJECTED, /* a new token is wanted because the server rejected the last one */
   NJL_LOGIN_REQUIRED, /* a notification; not to be answered */
-  NJL_MOCK_ASKED, /* asks a mock's function for a response; `*client` is then the number of the mock */
-} njl_question_kind;
+  NJL_MOCK_REQUEST, /* asks a mock's function for a response; `*client` is then the number of the mock */
+} njl_callback_kind;
 
 /* Returns the oldest question that has arrived, owned by the caller. Releasing a question that was not answered
  * makes it fail. Returns NULL if there is none. */
-njl_question *njl_engine_next_question(njl_engine *engine, int64_t *client, njl_question_kind *kind);
+njl_callback *njl_engine_next_callback(njl_engine *engine, int64_t *client, njl_callback_kind *kind);
 /* Answers with a token that is valid for `lifetime` seconds; negative: unknown. The question fails if the token is
  * invalid. */
-void njl_question_provide(njl_question *question, njl_bytes token, double lifetime);
-void njl_question_end_login(njl_question *question);
+void njl_callback_provide(njl_callback *callback, njl_bytes token, double lifetime);
+void njl_callback_end_login(njl_callback *callback);
 /* Makes the waiting calls fail with the message. The login is kept. */
-void njl_question_fail(njl_question *question, njl_bytes message);
-void njl_question_release(njl_question *question);
+void njl_callback_fail(njl_callback *callback, njl_bytes message);
+void njl_callback_release(njl_callback *callback);
 
 /* --- Mocks --- */
 
 /* Creates a mock. `routes` is a JSON object of the schema of nj_config_set_mock, in which the response of a route
  * may also be {"function": NUMBER}. `number` is the number under which the questions for such functions arrive.
  * Returns NULL and sets `*error` on failure. */
-njl_mock *njl_mock_new(njl_bytes routes, njl_engine *engine, int64_t number, njl_outcome **error);
+njl_mock *njl_mock_new(njl_bytes routes, njl_engine *engine, int64_t number, njl_future **error);
 void njl_mock_release(njl_mock *mock);
 void njl_mock_reset(njl_mock *mock);
-bool njl_mock_verify(njl_mock *mock, njl_outcome **error);
+bool njl_mock_verify(njl_mock *mock, njl_future **error);
 /* Returns the number of calls of a route, or of all routes if `route.data` is NULL; -1 if there is no such route. */
 int64_t njl_mock_uses(const njl_mock *mock, njl_bytes route);
 njl_text *njl_mock_calls(const njl_mock *mock); /* a JSON array */
 /* Returns which function is asked for, counted from 1: a function of a mock, or one of the client's token functions. */
-int64_t njl_question_function(const njl_question *question);
-/* For a question of kind NJL_MOCK_ASKED. */
-njl_text *njl_question_request(const njl_question *question); /* a JSON object */
-njl_text *njl_question_body(const njl_question *question);
+int64_t njl_callback_function(const njl_callback *callback);
+/* For a question of kind NJL_MOCK_REQUEST. */
+njl_text *njl_callback_request(const njl_callback *callback); /* a JSON object */
+njl_text *njl_callback_body(const njl_callback *callback);
 /* Answers with the response `answer`, a JSON object. `body` is its body unless its data is NULL. The question fails
  * if the object does not match the schema. */
-void njl_question_answer(njl_question *question, njl_bytes answer, njl_bytes body);
+void njl_callback_respond(njl_callback *callback, njl_bytes answer, njl_bytes body);
 
 /* A token that the caller has. `data` of `refresh` is NULL if there is no refresh token. `data` of `scheme` is NULL
  * if the client has only one scheme. A negative `lifetime` is unknown. */
@@ -278,19 +278,19 @@ typedef struct njl_token {
   double lifetime; /* seconds */
 } njl_token;
 /* Returns false and sets `*error` on failure. */
-bool njl_client_sign_in(njl_client *client, const njl_token *token, njl_outcome **error);
+bool njl_client_set_token(njl_client *client, const njl_token *token, njl_future **error);
 
 /* Starts a login. It is awaited, cancelled and abandoned like a call. A poll reports `wait` when the user has to act
  * (njl_login_prompts) and when the login has ended. Returns NULL and sets `*error` if it could not start. */
-njl_outcome *njl_login_start(njl_engine *engine, njl_client *client, njl_wait *wait, njl_bytes scheme,
-                             njl_outcome **error);
+njl_future *njl_login_start(njl_engine *engine, njl_client *client, njl_wait *wait, njl_bytes scheme,
+                             njl_future **error);
 /* Starts a logout. It is awaited, cancelled and abandoned like a call. Returns NULL and sets `*error` if it could
  * not start. */
-njl_outcome *njl_logout_start(njl_engine *engine, njl_client *client, njl_wait *wait, njl_bytes scheme,
-                              njl_outcome **error);
+njl_future *njl_logout_start(njl_engine *engine, njl_client *client, njl_wait *wait, njl_bytes scheme,
+                              njl_future **error);
 /* Returns true once for each prompt: NJL_PROMPT_URL and the fields after it are to be shown to the user. */
-bool njl_login_prompts(njl_outcome *login);
-bool njl_login_has_failed(const njl_outcome *login);
+bool njl_login_prompts(njl_future *login);
+bool njl_login_has_failed(const njl_future *login);
 
 /* Returns the state of the limits of the client's origins and groups, a JSON array of objects, owned by the caller. */
 njl_text *njl_client_limits(const njl_client *client);
@@ -316,14 +316,14 @@ bool njl_cookie_list_at(const njl_cookie_list *list, size_t index, njl_cookie *c
 void njl_cookie_list_release(njl_cookie_list *list);
 
 /* The functions below that return false set `*error`. */
-bool njl_cookies_set(njl_cookies *cookies, njl_bytes url, njl_bytes set_cookie, njl_outcome **error);
-bool njl_cookies_flush(njl_cookies *cookies, njl_outcome **error);
-bool njl_cookies_export(const njl_cookies *cookies, njl_bytes path, njl_outcome **error);
+bool njl_cookies_set(njl_cookies *cookies, njl_bytes url, njl_bytes set_cookie, njl_future **error);
+bool njl_cookies_flush(njl_cookies *cookies, njl_future **error);
+bool njl_cookies_export(const njl_cookies *cookies, njl_bytes path, njl_future **error);
 
 typedef struct njl_import {
   size_t stored, skipped;
 } njl_import;
-bool njl_cookies_import(njl_cookies *cookies, njl_bytes path, njl_import *counts, njl_outcome **error);
+bool njl_cookies_import(njl_cookies *cookies, njl_bytes path, njl_import *counts, njl_future **error);
 void njl_cookies_load_text(njl_cookies *cookies, njl_bytes text, njl_import *counts);
 
 /* A text owned by Swift. The caller releases it. */
@@ -349,12 +349,12 @@ void njl_cache_release(njl_cache *cache);
 /* Removes the cache entries of the request's URL, or with `is_prefix` of all URLs that begin with it. Sets `*count`
  * to their number. Returns false and sets `*error` on failure. */
 bool njl_client_remove_cached(njl_client *client, const njl_request *request, bool is_prefix, size_t *count,
-                              njl_outcome **error);
+                              njl_future **error);
 /* Removes all cache entries. Returns false and sets `*error` if entries on disk could not be removed. */
-bool njl_cache_clear(njl_cache *cache, size_t *count, njl_outcome **error);
+bool njl_cache_clear(njl_cache *cache, size_t *count, njl_future **error);
 /* Waits until all pending changes are written to disk. Returns false and sets `*error` if a change could not be
  * written. */
-bool njl_cache_flush(njl_cache *cache, njl_outcome **error);
+bool njl_cache_flush(njl_cache *cache, njl_future **error);
 
 typedef struct njl_cache_statistics {
   int64_t hits, stale, misses, validations, bytes_saved;
@@ -374,15 +374,15 @@ njl_text *njl_catalog_name(const njl_catalog *catalog, size_t index);
 njl_text *njl_catalog_help(const njl_catalog *catalog, njl_bytes name);     /* for display */
 njl_text *njl_catalog_endpoint(const njl_catalog *catalog, njl_bytes name); /* a JSON object */
 /* Returns whether there is an endpoint of that name. If not, `*error` suggests similar names. */
-bool njl_catalog_check(const njl_catalog *catalog, njl_bytes name, njl_outcome **error);
+bool njl_catalog_check(const njl_catalog *catalog, njl_bytes name, njl_future **error);
 bool njl_catalog_has_parameter(const njl_catalog *catalog, njl_bytes name, njl_bytes parameter);
 /* Starts loading an OpenAPI document. The load is awaited, cancelled and abandoned like a call. `caller` is the
- * number under which its errands arrive; 0: the client sends its requests itself. Returns NULL and sets `*error` if
+ * number under which its subrequests arrive; 0: the client sends its requests itself. Returns NULL and sets `*error` if
  * it could not start. */
-njl_outcome *njl_catalog_start(njl_engine *engine, njl_client *client, njl_bytes location, int64_t caller, njl_wait *wait,
-                               njl_outcome **error);
+njl_future *njl_catalog_start(njl_engine *engine, njl_client *client, njl_bytes location, int64_t caller, njl_wait *wait,
+                               njl_future **error);
 /* Returns the loaded catalog merged into `former`, or NULL if nothing was loaded. */
-njl_catalog *njl_outcome_catalog(const njl_outcome *outcome, const njl_catalog *former);
+njl_catalog *njl_future_catalog(const njl_future *future, const njl_catalog *former);
 
 /* --- Calls --- */
 
@@ -390,21 +390,21 @@ njl_catalog *njl_outcome_catalog(const njl_outcome *outcome, const njl_catalog *
  * body is wanted and when the head of a streamed response has arrived; after each such report, njl_call_await makes
  * a later poll report `wait` again, immediately if an event has arrived in the meantime. Returns NULL and sets
  * `*error` if the call could not start. */
-njl_outcome *njl_call_start(njl_engine *engine, njl_client *client, const njl_request *request, njl_wait *wait,
-                            njl_outcome **error);
-void njl_call_await(njl_engine *engine, njl_outcome *call, njl_wait *wait);
+njl_future *njl_call_start(njl_engine *engine, njl_client *client, const njl_request *request, njl_wait *wait,
+                            njl_future **error);
+void njl_call_await(njl_engine *engine, njl_future *call, njl_wait *wait);
 /* Returns whether a part of the request's body is wanted. Answer with njl_call_provide, with a part of any length,
  * or with njl_call_end_body at the end. */
-bool njl_call_wants_body(const njl_outcome *call);
-void njl_call_provide(njl_outcome *call, njl_bytes part);
-void njl_call_end_body(njl_outcome *call);
+bool njl_call_needs_body(const njl_future *call);
+void njl_call_provide(njl_future *call, njl_bytes part);
+void njl_call_end_body(njl_future *call);
 /* Returns the status of the redirect that awaits a decision, or 0 if there is none. Answer with njl_call_redirect;
  * an empty `url` follows the redirect to its own target. A poll reports the wait when a decision is wanted. */
-int njl_call_hop(const njl_outcome *call);
-void njl_call_redirect(njl_outcome *call, bool follows, njl_bytes url);
+int njl_call_redirect_status(const njl_future *call);
+void njl_call_redirect(njl_future *call, bool follows, njl_bytes url);
 /* Returns true once for each attempt: its body is wanted from the start. Parts provided for an earlier attempt are
  * then discarded. Only for bodies that can be produced again. */
-bool njl_call_begins_body(njl_outcome *call);
+bool njl_call_restarts_body(njl_future *call);
 
 /* A failed attempt and the client's decision about it. */
 typedef struct njl_attempt {
@@ -414,33 +414,33 @@ typedef struct njl_attempt {
 } njl_attempt;
 /* Returns the failed attempt that awaits a decision; false if there is none. Answer with njl_call_retry. A poll
  * reports the wait when a decision is wanted. */
-bool njl_call_attempt(const njl_outcome *call, njl_attempt *attempt);
+bool njl_call_attempt(const njl_future *call, njl_attempt *attempt);
 /* Returns the error of that attempt, owned by the caller. */
-njl_outcome *njl_call_attempt_error(const njl_outcome *call);
+njl_future *njl_call_attempt_error(const njl_future *call);
 /* Bytes; negative: unknown. */
 typedef struct njl_progress {
   int64_t sent, sent_total, received, received_total;
 } njl_progress;
 /* Returns progress of the call that was not reported yet; false if there is none. A poll reports the wait when there
  * is some. */
-bool njl_call_progress(njl_outcome *call, njl_progress *progress);
+bool njl_call_progress(njl_future *call, njl_progress *progress);
 typedef enum njl_retry {
-  NJL_RETRY_AS_DECIDED,
+  NJL_RETRY_DEFAULT,
   NJL_RETRY_AGAIN,
   NJL_RETRY_STOP,
 } njl_retry;
 /* `after` is the delay in seconds before the next attempt. */
-void njl_call_retry(njl_outcome *call, njl_retry retry, double after);
+void njl_call_retry(njl_future *call, njl_retry retry, double after);
 /* Returns the background revalidation of the stale response that this call returned: a new outcome, owned by the
  * caller, that njl_call_await waits for. It may end with neither response nor error. Returns NULL if nothing is
  * revalidated. */
-njl_outcome *njl_call_refresh(njl_engine *engine, njl_outcome *call);
+njl_future *njl_call_refresh(njl_engine *engine, njl_future *call);
 /* Cancels the call unless it has ended. No poll reports its wait any more. */
-void njl_call_abandon(njl_outcome *call);
+void njl_call_abandon(njl_future *call);
 /* Cancels the call unless it has ended. A poll still reports its wait. Reading of a streamed response stops. */
-void njl_call_cancel(njl_outcome *call);
+void njl_call_cancel(njl_future *call);
 /* Returns whether the call has ended with a response; false for errors and calls in flight. */
-bool njl_outcome_is_response(const njl_outcome *outcome);
+bool njl_future_is_response(const njl_future *future);
 
 typedef enum njl_part {
   NJL_PART_READY,
@@ -450,10 +450,10 @@ typedef enum njl_part {
   NJL_PART_FAILED, /* `*error` is set; NULL: out of memory */
 } njl_part;
 
-/* Returns the next part of a streamed response, borrowed until njl_stream_took. Reading from the network pauses
+/* Returns the next part of a streamed response, borrowed until njl_stream_release. Reading from the network pauses
  * while too many parts are unread. */
-njl_part njl_stream_next(njl_outcome *outcome, njl_wait *wait, njl_bytes *part, njl_outcome **error);
-void njl_stream_took(njl_outcome *outcome);
+njl_part njl_stream_next(njl_future *future, njl_wait *wait, njl_bytes *part, njl_future **error);
+void njl_stream_release(njl_future *future);
 
 /* Kinds of the errors that the Lua host raises itself. The numbers equal those of ErrorKind. */
 typedef enum njl_kind {
@@ -468,31 +468,31 @@ typedef enum njl_kind {
 } njl_kind;
 
 /* Creates an error. `phase` is a number of ErrorPhase, or 0. */
-njl_outcome *njl_outcome_failed(njl_kind kind, int phase, njl_bytes message);
+njl_future *njl_future_failed(njl_kind kind, int phase, njl_bytes message);
 #define NJL_PHASE_TOTAL 7
 /* Adds an owner. */
-void njl_outcome_retain(njl_outcome *outcome);
-void njl_outcome_release(njl_outcome *outcome);
+void njl_future_retain(njl_future *future);
+void njl_future_release(njl_future *future);
 
 /* Returns false if the outcome is not a response. */
-bool njl_outcome_response(const njl_outcome *outcome, njl_response *response);
-bool njl_outcome_timing(const njl_outcome *outcome, njl_timing *timing);
+bool njl_future_response(const njl_future *future, njl_response *response);
+bool njl_future_timing(const njl_future *future, njl_timing *timing);
 /* Returns false if the outcome is not an error. */
-bool njl_outcome_failure(const njl_outcome *outcome, njl_failure *failure);
+bool njl_future_failure(const njl_future *future, njl_failure *failure);
 /* Returns the response of an error as an outcome of its own, or NULL if there was none. */
-njl_outcome *njl_outcome_error_response(const njl_outcome *outcome);
+njl_future *njl_future_error_response(const njl_future *future);
 /* Returns the error of the attempt at `index` that preceded the final error of an outcome, owned by the caller.
  * Returns NULL if `index` is too large. */
-njl_outcome *njl_outcome_earlier(const njl_outcome *outcome, size_t index);
+njl_future *njl_future_earlier(const njl_future *future, size_t index);
 /* Returns NULL if the outcome has no such field. The text is valid as long as the outcome. */
-const char *njl_outcome_text(njl_outcome *outcome, njl_field field, size_t *length);
+const char *njl_future_text(njl_future *future, njl_field field, size_t *length);
 /* The number of header fields. If `is_sandboxed`, fields that carry credentials are not counted. */
-size_t njl_outcome_header_count(const njl_outcome *outcome, bool is_sandboxed);
+size_t njl_future_header_count(const njl_future *future, bool is_sandboxed);
 /* The header field at `index`, in the order of the response. False: `index` is too large. */
-bool njl_outcome_header(const njl_outcome *outcome, bool is_sandboxed, size_t index, njl_pair *field);
+bool njl_future_header(const njl_future *future, bool is_sandboxed, size_t index, njl_pair *field);
 
 /* Returns the URL of the redirect at `index`, valid as long as the outcome, or NULL if `index` is too large. */
-const char *njl_outcome_redirect(njl_outcome *outcome, size_t index, int *status, size_t *length);
+const char *njl_future_redirect(njl_future *future, size_t index, int *status, size_t *length);
 
 /* Fills `text` with a new idempotency key, without a terminating NUL. */
 #define NJL_KEY_LENGTH 36
@@ -504,7 +504,7 @@ void njl_idempotency_key(char text[NJL_KEY_LENGTH]);
  * descriptor that does not support polling, such as a regular file, is always ready. The descriptor is neither
  * changed nor owned: end the wait before closing it. Returns an outcome, owned by the caller and abandoned like a
  * call, or NULL with `*error`. */
-njl_outcome *njl_descriptor_await(njl_engine *engine, int descriptor, bool writes, njl_wait *wait, njl_outcome **error);
+njl_future *njl_descriptor_await(njl_engine *engine, int descriptor, bool writes, njl_wait *wait, njl_future **error);
 
 /* An open file, or a temporary file or folder that is removed on release. Owned by the caller. */
 typedef struct njl_resource njl_resource;
@@ -533,18 +533,18 @@ typedef struct njl_value {
 /* Starts the work `name` (see Files.swift) on another thread. The work is awaited, cancelled and abandoned like a
  * call; work that has begun is always completed. The arguments are copied. Returns NULL and sets `*error` if it
  * could not start. */
-njl_outcome *njl_work_start(njl_engine *engine, njl_bytes name, const njl_value *arguments, size_t count, njl_wait *wait,
-                            njl_outcome **error);
+njl_future *njl_work_start(njl_engine *engine, njl_bytes name, const njl_value *arguments, size_t count, njl_wait *wait,
+                            njl_future **error);
 /* The same for reading the next bytes of an open file, at most `most`. The result is nil at the end of the file. */
-njl_outcome *njl_resource_read(njl_engine *engine, njl_resource *resource, int64_t most, njl_wait *wait,
-                               njl_outcome **error);
+njl_future *njl_resource_read(njl_engine *engine, njl_resource *resource, int64_t most, njl_wait *wait,
+                               njl_future **error);
 /* The results of the work: a list, or one value; borrowed from the outcome. njl_work_value returns false if `index`
  * is too large. */
-bool njl_work_is_list(const njl_outcome *outcome);
-size_t njl_work_count(const njl_outcome *outcome);
-bool njl_work_value(const njl_outcome *outcome, size_t index, njl_value *value);
-bool njl_work_has_resource(const njl_outcome *outcome);
-njl_resource *njl_work_take_resource(njl_outcome *outcome); /* owned by the caller */
+bool njl_work_is_list(const njl_future *future);
+size_t njl_work_count(const njl_future *future);
+bool njl_work_value(const njl_future *future, size_t index, njl_value *value);
+bool njl_work_has_resource(const njl_future *future);
+njl_resource *njl_work_take_resource(njl_future *future); /* owned by the caller */
 
 /* --- Lists in pages --- */
 
@@ -555,10 +555,10 @@ typedef struct njl_page njl_page;
 
 /* `options` is a JSON object of the schema of nj_pagination_merge_json. `state` is the position at which to
  * continue; without `data`, the list starts at the beginning. `seconds` limits the whole list; negative: only each
- * call has a limit. `caller` is the number under which errands arrive; 0: the client sends its requests itself.
+ * call has a limit. `caller` is the number under which subrequests arrive; 0: the client sends its requests itself.
  * Returns NULL and sets `*error` on failure. */
 njl_pages *njl_pages_new(njl_engine *engine, njl_client *client, const njl_request *request, njl_bytes options,
-                         njl_bytes state, double seconds, int64_t caller, njl_outcome **error);
+                         njl_bytes state, double seconds, int64_t caller, njl_future **error);
 void njl_pages_release(njl_pages *pages);
 /* Cancels the requests of the list. It produces no further pages. */
 void njl_pages_close(njl_pages *pages);
@@ -570,23 +570,23 @@ typedef enum njl_page_step {
   NJL_PAGE_FAILED, /* `*error` is set; if `error` is NULL, the error is reported again by the next call */
 } njl_page_step;
 /* Takes the next page into `*page`. After a failure, the same page is loaded again. */
-njl_page_step njl_pages_take(njl_pages *pages, njl_page **page, njl_outcome **error);
+njl_page_step njl_pages_take(njl_pages *pages, njl_page **page, njl_future **error);
 /* Returns an outcome without response or error, owned by the caller. A poll reports `wait` when there is something
  * to take. */
-njl_outcome *njl_pages_await(njl_pages *pages, njl_wait *wait);
+njl_future *njl_pages_await(njl_pages *pages, njl_wait *wait);
 
 /* How a list continues after the page taken last, if its caller decides. */
 typedef enum njl_decision {
-  NJL_GO_ON_END,
-  NJL_GO_ON_QUERY, /* replaces the query items of the same names */
-  NJL_GO_ON_URL,
+  NJL_NEXT_NONE,
+  NJL_NEXT_QUERY, /* replaces the query items of the same names */
+  NJL_NEXT_URL,
 } njl_decision;
 /* Returns false and sets `*error` on failure. */
-bool njl_pages_go_on(njl_pages *pages, njl_decision decision, const njl_pair *query, size_t count, njl_bytes url,
-                     njl_outcome **error);
+bool njl_pages_set_next(njl_pages *pages, njl_decision decision, const njl_pair *query, size_t count, njl_bytes url,
+                     njl_future **error);
 /* Continues at `state`; without `data`, starts at the beginning again. On failure returns false, sets `*error` and
  * changes nothing. */
-bool njl_pages_begin(njl_pages *pages, njl_bytes state, njl_outcome **error);
+bool njl_pages_begin(njl_pages *pages, njl_bytes state, njl_future **error);
 /* Returns the position after `consumed` items of the page taken last, or the start of the list if no page was taken.
  * Owned by the caller. */
 njl_text *njl_pages_state(const njl_pages *pages, size_t consumed);
@@ -596,29 +596,29 @@ njl_text *njl_pages_explanation(const njl_pages *pages);
 int64_t njl_page_number(const njl_page *page);
 size_t njl_page_count(const njl_page *page);
 njl_bytes njl_page_item(const njl_page *page, size_t index); /* JSON, borrowed from the page */
-njl_outcome *njl_page_response(const njl_page *page);        /* a new outcome, owned by the caller */
+njl_future *njl_page_response(const njl_page *page);        /* a new outcome, owned by the caller */
 void njl_page_release(njl_page *page);
 
-/* --- Errands --- */
+/* --- Subrequests --- */
 
-/* Returns the oldest errand that was not begun, and the number of its caller. The receiver owns it until
- * njl_errand_end. Returns NULL if there is none. */
-njl_errand *njl_engine_next_errand(njl_engine *engine, int64_t *caller);
+/* Returns the oldest subrequest that was not begun, and the number of its caller. The receiver owns it until
+ * njl_subrequest_end. Returns NULL if there is none. */
+njl_subrequest *njl_engine_next_subrequest(njl_engine *engine, int64_t *caller);
 /* Returns a task whose call is no longer needed, once for each task. Returns NULL if there is none. */
 njl_task *njl_engine_next_cancelled(njl_engine *engine);
-/* Returns the errand's part of the request in the form of api:request: a JSON object with method, path, headers and
+/* Returns the subrequest's part of the request in the form of api:request: a JSON object with method, path, headers and
  * optionally max_body. Owned by the caller. Returns NULL if out of memory. */
-njl_text *njl_errand_request(const njl_errand *errand);
-int64_t njl_errand_caller(const njl_errand *errand);
-/* Records `task` as the one that makes the call, until njl_errand_end. */
-void njl_errand_begin(njl_errand *errand, njl_task *task);
-/* Finishes the errand with the outcome of its call. Returns false if `outcome` does not belong to a call made for
+njl_text *njl_subrequest_request(const njl_subrequest *subrequest);
+int64_t njl_subrequest_caller(const njl_subrequest *subrequest);
+/* Records `task` as the one that makes the call, until njl_subrequest_end. */
+void njl_subrequest_begin(njl_subrequest *subrequest, njl_task *task);
+/* Finishes the subrequest with the outcome of its call. Returns false if `future` does not belong to a call made for
  * it. */
-bool njl_errand_finish(njl_errand *errand, const njl_outcome *outcome);
-/* Makes the errand fail with kind `script`. `number` becomes the code of the error. */
-void njl_errand_fail(njl_errand *errand, njl_bytes message, int32_t number);
-/* Releases the errand. It fails if it was not finished. */
-void njl_errand_end(njl_errand *errand);
+bool njl_subrequest_finish(njl_subrequest *subrequest, const njl_future *future);
+/* Makes the subrequest fail with kind `script`. `number` becomes the code of the error. */
+void njl_subrequest_fail(njl_subrequest *subrequest, njl_bytes message, int32_t number);
+/* Releases the subrequest. It fails if it was not finished. */
+void njl_subrequest_end(njl_subrequest *subrequest);
 
 /* --- Standard modules --- */
 
@@ -660,7 +660,7 @@ int njl_client_log_level(const njl_client *client);
 void njl_client_log(njl_client *client, int level, njl_bytes line);
 /* Returns an http or https URL as it is sent, or with secrets masked for display. Owned by the caller. Returns NULL
  * and sets `*error` if the URL is invalid. */
-njl_text *njl_url_canonical(njl_bytes url, bool shows_secrets, njl_outcome **error);
+njl_text *njl_url_canonical(njl_bytes url, bool shows_secrets, njl_future **error);
 
 /* --- Functions of the host program --- */
 

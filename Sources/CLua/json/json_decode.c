@@ -65,7 +65,7 @@ static void charge(lua_State *L, owner *self, size_t length) {
   self->charged = needed;
 }
 
-static void give_back(lua_State *L, int index, owner *self) {
+static void return_parser(lua_State *L, int index, owner *self) {
   enum { KEPT = 2 << 20, KEPT_IN_LIMITS = 4 << 10 };
   if (njs_parser_trim(self->parser, njl_limits_memory(L) ? KEPT_IN_LIMITS : KEPT)) {
     njl_discharge_memory(L, self->charged);
@@ -208,7 +208,7 @@ void njl_json_decode(lua_State *L, const char *what, const char *bytes, size_t l
   njs_failure failure;
   njs_status status = njs_parse(self->parser, bytes, length, &document, &failure);
   if (status != NJS_OK) {
-    give_back(L, index, self);
+    return_parser(L, index, self);
     if (status == NJS_NO_MEMORY) luaL_error(L, "not enough memory");
     njl_raise(L, NJL_KIND_DECODING, 0, "%s is not JSON: %s at line %I column %I", what, failure.problem,
               (LUAI_UACINT)failure.line, (LUAI_UACINT)failure.column);
@@ -217,7 +217,7 @@ void njl_json_decode(lua_State *L, const char *what, const char *bytes, size_t l
   njl_json_push_array_mark(L);
   if (length >= LARGE && lua_gc(L, LUA_GCISRUNNING) == 1) build_in_one_go(L, &document, length, index + 1, index + 2);
   else push_value(L, &document, index + 1, index + 2, &(names){0});
-  give_back(L, index, self);
+  return_parser(L, index, self);
   lua_replace(L, index);
   lua_settop(L, index);
 }

@@ -157,14 +157,14 @@ static void add_path(writer *w, sentence *path) {
 }
 
 __attribute__((format(printf, 2, 3))) static void refuse(writer *w, const char *format, ...) {
-  sentence told = {.length = 0};
+  sentence reported = {.length = 0};
   char why[160];
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(why, sizeof why, format, arguments);
   va_end(arguments);
-  add_path(w, &told);
-  njl_raise(w->L, NJL_KIND_INVALID_ARGUMENT, 0, "%s: %s", told.bytes, why);
+  add_path(w, &reported);
+  njl_raise(w->L, NJL_KIND_INVALID_ARGUMENT, 0, "%s: %s", reported.bytes, why);
 }
 
 /* --- Scalars --- */

@@ -30,7 +30,7 @@ static void push_result(lua_State *L, const njl_wait *wait, size_t index) {
 
 /* Releases the outcome, whose results Lua now has. */
 static int forget_work(njl_wait *wait) {
-  njl_outcome_release(wait->call);
+  njl_future_release(wait->call);
   wait->call = NULL;
   return 1;
 }
@@ -61,7 +61,7 @@ static int finished(lua_State *L, int status, lua_KContext context) {
 }
 
 /* The stack: `wait`, and an error object above it. */
-static int await_work(lua_State *L, njl_wait *wait, njl_outcome *call) {
+static int await_work(lua_State *L, njl_wait *wait, njl_future *call) {
   wait->call = call;
   if (call == NULL) return lua_error(L);
   wait->host->calls++;

@@ -20,7 +20,7 @@ static int begin(lua_State *L) {
 /* session.foreground(task) sets the foreground task; session.foreground() clears it. */
 static int set_foreground(lua_State *L) {
   njl_host *host = njl_host_of(L);
-  njl_session_rest(host->engine);
+  njl_session_pause_tracking(host->engine);
   host->foreground = lua_isnoneornil(L, 1) ? NULL : njl_check(L, 1, NJL_TASK);
   lua_settop(L, 1);
   lua_setfield(L, LUA_REGISTRYINDEX, "nightjar.foreground"); /* The registry keeps it alive. */
@@ -133,15 +133,15 @@ static int cassettes(lua_State *L) {
   njl_host *host = njl_host_of(L);
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
-  njl_json_encode(L, 1, "asked");
-  njl_bytes asked;
-  asked.data = lua_tolstring(L, 2, &asked.length);
+  njl_json_encode(L, 1, "selection");
+  njl_bytes requested;
+  requested.data = lua_tolstring(L, 2, &requested.length);
   njl_loan *loan = njl_loan_push(L);
   njl_reply *error = njl_error_push(L);
-  loan->text = njl_session_cassettes(host->engine, asked, &error->wait.call);
+  loan->text = njl_session_cassettes(host->engine, requested, &error->wait.call);
   if (loan->text == NULL) return lua_error(L);
-  njl_bytes told = njl_text_bytes(loan->text);
-  njl_json_decode(L, "the cassettes", told.data, told.length);
+  njl_bytes reported = njl_text_bytes(loan->text);
+  njl_json_decode(L, "the cassettes", reported.data, reported.length);
   return 1;
 }
 

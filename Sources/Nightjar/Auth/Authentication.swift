@@ -99,37 +99,37 @@ public struct OAuth2: Sendable, CustomStringConvertible, CustomReflectable {
 
 /// A callback that provides tokens.
 public final class TokenProvider: Sendable {
-    let provide: @Sendable (TokenQuestion) -> Void
+    let provide: @Sendable (TokenRequest) -> Void
     let runsOnLoop: Bool
 
     /// - Parameters:
     ///   - runsOnLoop: If true, the callback runs on the client's loop thread and must not block. If false, it runs on
     ///     the first polled queue of the calls that wait for the token.
     ///   - provide: Answers the question, at once or later.
-    public init(runsOnLoop: Bool = true, _ provide: @escaping @Sendable (TokenQuestion) -> Void) {
+    public init(runsOnLoop: Bool = true, _ provide: @escaping @Sendable (TokenRequest) -> Void) {
         self.runsOnLoop = runsOnLoop
         self.provide = provide
     }
 }
 
 /// A decision request for one token.
-public final class TokenQuestion: Sendable {
+public final class TokenRequest: Sendable {
     /// Whether the server rejected the last token. False if the token expired.
-    public let wasRefused: Bool
+    public let wasRejected: Bool
     private let submit: @Sendable (Result<Token, NightjarError>) -> Void
     let number: UInt64
-    private let birth = Fork.generation
+    private let forkGeneration = Fork.generation
     private let wasTaken = Atomic<Bool>(false)
 
     /// Whether the client belongs to the parent of this forked process. The client then ignores the answer.
-    public var isOfParentProcess: Bool { Fork.hasHappened(since: birth) }
+    public var isOfParentProcess: Bool { Fork.hasForked(since: forkGeneration) }
 
     /// - Parameter submit: Submits the program's token to the client's loop.
     init(
-        _ number: UInt64, wasRefused: Bool, submit: @escaping @Sendable (Result<Token, NightjarError>) -> Void
+        _ number: UInt64, wasRejected: Bool, submit: @escaping @Sendable (Result<Token, NightjarError>) -> Void
     ) {
         self.number = number
-        self.wasRefused = wasRefused
+        self.wasRejected = wasRejected
         self.submit = submit
     }
 
@@ -140,7 +140,7 @@ public final class TokenQuestion: Sendable {
 
     /// Answers the question. Any thread may call this method; calls after the first have no effect. A failure of kind
     /// `unauthorized` ends the login. Any other failure keeps it.
-    public func answer(_ token: Result<Token, NightjarError>) { submit(token) }
+    public func respond(_ token: Result<Token, NightjarError>) { submit(token) }
 }
 
 /// A callback for the end of a login.

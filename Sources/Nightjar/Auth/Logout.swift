@@ -3,10 +3,10 @@ import NightjarHTTP
 /// Logs a client out. The client is logged out when the operation begins. The operation ends when the credential store
 /// and the cache on disk have been changed, or when a change has failed.
 final class Logout: ClientOperation, @unchecked Sendable {
-    private let session: TokenKeeper?
+    private let session: TokenManager?
 
     init(
-        _ session: TokenKeeper?, on loop: ClientLoop, queue: CompletionQueue?, timeout: Duration,
+        _ session: TokenManager?, on loop: ClientLoop, queue: CompletionQueue?, timeout: Duration,
         finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void
     ) {
         self.session = session
@@ -15,6 +15,6 @@ final class Logout: ClientOperation, @unchecked Sendable {
 
     override func begin() {
         guard let session else { return end(.success(())) }
-        session.signOut { [weak self] error in self?.end(error.map(Result.failure) ?? .success(())) }
+        session.logOut { [weak self] error in self?.end(error.map(Result.failure) ?? .success(())) }
     }
 }

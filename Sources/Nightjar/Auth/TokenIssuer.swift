@@ -30,20 +30,20 @@ struct TokenIssuer: Sendable {
         let request: PreparedRequest
         /// Whether the request redeems a token that can be used only once.
         let spendsToken: Bool
-        let answer: TokenAnswer
+        let format: TokenResponseFormat
     }
 
     /// How a token can be obtained without user interaction.
-    var abilities: LoginRenewal.Abilities {
+    var capabilities: LoginUpdate.Capabilities {
         switch source {
         case .oauth2(let server):
-            LoginRenewal.Abilities(refreshes: true, logsInByItself: server.grant == .clientCredentials)
-        case .call(_, let refresh): LoginRenewal.Abilities(refreshes: refresh != nil, logsInByItself: true)
+            LoginUpdate.Capabilities(refreshes: true, logsInByItself: server.grant == .clientCredentials)
+        case .call(_, let refresh): LoginUpdate.Capabilities(refreshes: refresh != nil, logsInByItself: true)
         }
     }
 
     /// Whether a token can be refreshed without user interaction. Nil means no token.
-    func canRenew(_ token: Token?) -> Bool {
+    func canRefreshLogin(_ token: Token?) -> Bool {
         switch source {
         case .oauth2(let server): token?.refresh != nil || server.grant == .clientCredentials
         case .call: true
@@ -57,19 +57,19 @@ struct TokenIssuer: Sendable {
         case .oauth2(let server):
             if let refresh = token?.refresh {
                 let request = OAuthRequest.refresh(refresh, client: server.client)
-                return Exchange(request: try prepared(request, key: key), spendsToken: true, answer: .oauth2)
+                return Exchange(request: try prepared(request, key: key), spendsToken: true, format: .oauth2)
             }
             guard server.grant == .clientCredentials else { return nil }
             let request = OAuthRequest.clientCredentials(scope: server.scope, client: server.client)
-            return Exchange(request: try prepared(request, key: nil), spendsToken: false, answer: .oauth2)
+            return Exchange(request: try prepared(request, key: nil), spendsToken: false, format: .oauth2)
         case .call(let login, let refreshCall):
             if let refresh = token?.refresh, let refreshCall {
                 let request = try refreshCall.request(refreshToken: refresh)
                 return Exchange(
-                    request: try prepared(request, key: key), spendsToken: true, answer: .places(refreshCall.places))
+                    request: try prepared(request, key: key), spendsToken: true, format: .places(refreshCall.places))
             }
             return Exchange(
-                request: try prepared(login.request(), key: nil), spendsToken: false, answer: .places(login.places))
+                request: try prepared(login.request(), key: nil), spendsToken: false, format: .places(login.places))
         }
     }
 
@@ -103,10 +103,10 @@ struct TokenIssuer: Sendable {
 }
 
 /// How a token is read from a response.
-enum TokenAnswer {
+enum TokenResponseFormat {
     /// RFC 6749 section 5.
     case oauth2
-    case places(TokenPlaces)
+    case places(TokenPointers)
 
     /// Reads a token response.
     ///
@@ -118,8 +118,8 @@ enum TokenAnswer {
     func read(
         _ response: Response, replacing old: Token?, sent: Timestamp, for loop: ClientLoop?
     ) throws(NightjarError) -> TokenResponse {
-        let answer = try read(response, replacing: old, sent: sent)
-        guard case .token(var token) = answer, let expiry = token.expiry, expiry <= sent else { return answer }
+        let result = try read(response, replacing: old, sent: sent)
+        guard case .token(var token) = result, let expiry = token.expiry, expiry <= sent else { return result }
         token.expiry = nil
         loop?.note(
             .warning,

@@ -48,11 +48,11 @@ public final class Batch: Cancellable {
     /// Starts as many calls as the concurrency allows. Runs at the beginning and after each call.
     ///
     /// - Parameter delivers: Whether callbacks may run on this thread now. Otherwise they are posted to the queue.
-    func goOn(delivers: Bool) {
+    func proceed(delivers: Bool) {
         while true {
             switch state.withLock({ $0.schedule.next() }) {
             case .wait: return
-            case .finish: return tell(delivers) { $0.finish() }
+            case .finish: return notify(delivers) { $0.finish() }
             case .start(let index):
                 do throws(NightjarError) {
                     note(try start(index), index)
@@ -62,16 +62,16 @@ public final class Batch: Cancellable {
                         continue
                     }
                     // The call counts as in progress until the queue has delivered its failure.
-                    tell(false) {
+                    notify(false) {
                         $0.end(index, nil, .failure(error))
-                        $0.goOn(delivers: true)
+                        $0.proceed(delivers: true)
                     }
                 }
             }
         }
     }
 
-    private func tell(_ delivers: Bool, _ body: @escaping @Sendable (Batch) -> Void) {
+    private func notify(_ delivers: Bool, _ body: @escaping @Sendable (Batch) -> Void) {
         guard !delivers, let queue else { return body(self) }
         // A closed queue accepts the event, because the batch is registered with the queue until it has finished.
         var events = [QueueEvent.run { body(self) }]
@@ -84,7 +84,7 @@ public final class Batch: Cancellable {
         handlers.finished = { task, result in
             finished(task, result)
             self.end(index, task, result)
-            self.goOn(delivers: true)
+            self.proceed(delivers: true)
         }
         return try client.start(try calls[index].request.get(), on: queue, handlers)
     }

@@ -12,9 +12,9 @@ extension Client {
     public func batch(
         _ requests: [Request], concurrency: Int = BatchSchedule.usualConcurrency
     ) async throws(NightjarError) -> [Response] {
-        let (end, answers) = try await run(requests, concurrency: concurrency, collectsErrors: false)
+        let (end, collected) = try await run(requests, concurrency: concurrency, collectsErrors: false)
         try end.get()
-        return try answers.responses()
+        return try collected.responses()
     }
 
     /// Sends requests with bounded concurrency and returns one result for each request. A failure does not affect other
@@ -24,23 +24,23 @@ extension Client {
     public func collect(
         _ requests: [Request], concurrency: Int = BatchSchedule.usualConcurrency
     ) async throws(NightjarError) -> [Result<Response, NightjarError>] {
-        try await run(requests, concurrency: concurrency, collectsErrors: true).answers.results()
+        try await run(requests, concurrency: concurrency, collectsErrors: true).collected.results()
     }
 
     /// Like ``batch(_:concurrency:)``, but blocks the thread. The calls' callbacks run on this thread meanwhile.
     public func batchBlocking(
         _ calls: [BatchCall], concurrency: Int = BatchSchedule.usualConcurrency
     ) throws(NightjarError) -> [Response] {
-        let (end, answers) = try runBlocking(calls, concurrency: concurrency, collectsErrors: false)
+        let (end, collected) = try runBlocking(calls, concurrency: concurrency, collectsErrors: false)
         try end.get()
-        return try answers.responses()
+        return try collected.responses()
     }
 
     /// Like ``collect(_:concurrency:)``, but blocks the thread. The calls' callbacks run on this thread meanwhile.
     public func collectBlocking(
         _ calls: [BatchCall], concurrency: Int = BatchSchedule.usualConcurrency
     ) throws(NightjarError) -> [Result<Response, NightjarError>] {
-        try runBlocking(calls, concurrency: concurrency, collectsErrors: true).answers.results()
+        try runBlocking(calls, concurrency: concurrency, collectsErrors: true).collected.results()
     }
 
     /// Starts a batch without blocking.
@@ -58,10 +58,10 @@ extension Client {
         batch calls: [BatchCall], concurrency: Int = BatchSchedule.usualConcurrency, collectsErrors: Bool = false,
         on queue: CompletionQueue?, _ handlers: BatchHandlers
     ) throws(NightjarError) -> Batch {
-        guard !Fork.hasHappened(since: birth) else { throw Client.forked }
+        guard !Fork.hasForked(since: forkGeneration) else { throw Client.forked }
         let batch = try makeBatch(calls, concurrency, collectsErrors, on: queue, handlers)
         if let queue, !queue.register(batch) { throw NightjarError(.closed, "the queue is closed") }
-        batch.goOn(delivers: queue == nil)
+        batch.proceed(delivers: queue == nil)
         return batch
     }
 
@@ -76,19 +76,19 @@ extension Client {
 
     private func run(
         _ requests: [Request], concurrency: Int, collectsErrors: Bool
-    ) async throws(NightjarError) -> (end: Result<Void, NightjarError>, answers: BatchAnswers) {
-        let answers = BatchAnswers(requests.count)
+    ) async throws(NightjarError) -> (end: Result<Void, NightjarError>, collected: BatchResults) {
+        let collected = BatchResults(requests.count)
         let pending = Pending<Batch>()
         let calls = requests.map { BatchCall($0) }
         let end: Result<Result<Void, NightjarError>, NightjarError> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let handlers = BatchHandlers(ended: { answers.keep($3, at: $1) }) {
+                let handlers = BatchHandlers(ended: { collected.keep($3, at: $1) }) {
                     continuation.resume(returning: .success($1))
                 }
                 do throws(NightjarError) {
                     let batch = try makeBatch(calls, concurrency, collectsErrors, on: nil, handlers)
                     pending.set(batch)
-                    batch.goOn(delivers: true)
+                    batch.proceed(delivers: true)
                 } catch {
                     continuation.resume(returning: .failure(error))
                 }
@@ -96,37 +96,38 @@ extension Client {
         } onCancel: {
             pending.cancel()
         }
-        return (try end.get(), answers)
+        return (try end.get(), collected)
     }
 
     private func runBlocking(
         _ calls: [BatchCall], concurrency: Int, collectsErrors: Bool
-    ) throws(NightjarError) -> (end: Result<Void, NightjarError>, answers: BatchAnswers) {
+    ) throws(NightjarError) -> (end: Result<Void, NightjarError>, collected: BatchResults) {
         try checkMayWait()
         let queue = takeQueue()
-        let answers = BatchAnswers(calls.count)
+        let collected = BatchResults(calls.count)
         let end = Mutex<Result<Void, NightjarError>?>(nil)
-        let handlers = BatchHandlers(ended: { answers.keep($3, at: $1) }) { _, result in end.withLock { $0 = result } }
+        let handlers = BatchHandlers(ended: { collected.keep($3, at: $1) }) { _, result in end.withLock { $0 = result }
+        }
         let batch = try makeBatch(calls, concurrency, collectsErrors, on: queue, handlers)
-        batch.goOn(delivers: true)
-        let told = try wait(on: queue) { end.withLock { $0 } }
+        batch.proceed(delivers: true)
+        let endResult = try wait(on: queue) { end.withLock { $0 } }
         keep(queue)
-        return (told, answers)
+        return (endResult, collected)
     }
 }
 
 /// The results of a batch's calls, in the order of the requests.
-private final class BatchAnswers: Sendable {
-    private let kept: Mutex<[Result<Response, NightjarError>?]>
+private final class BatchResults: Sendable {
+    private let recorded: Mutex<[Result<Response, NightjarError>?]>
 
-    init(_ count: Int) { kept = Mutex(Array(repeating: nil, count: count)) }
+    init(_ count: Int) { recorded = Mutex(Array(repeating: nil, count: count)) }
 
     func keep(_ result: Result<Response, NightjarError>, at index: Int) {
-        kept.withLock { $0[index] = result }
+        recorded.withLock { $0[index] = result }
     }
 
     /// Every result is present after the batch has finished.
-    func results() -> [Result<Response, NightjarError>] { kept.withLock { $0.compactMap(\.self) } }
+    func results() -> [Result<Response, NightjarError>] { recorded.withLock { $0.compactMap(\.self) } }
 
     func responses() throws(NightjarError) -> [Response] {
         var responses: [Response] = []

@@ -1,7 +1,7 @@
 import NightjarHTTP
 import NightjarStorage
 
-// Responses to requests whose cookies were set by a stored response: see ``CookieSuccession``.
+// Responses to requests whose cookies were set by a stored response: see ``CookieChange``.
 
 extension Cache {
     /// Lets a request with the cookies that a reusable response sets use the cache entries of the request's previous
@@ -11,14 +11,14 @@ extension Cache {
         else { return }
         let before = progress.plain.fields["Cookie"]
         let origin = progress.plain.url.origin
-        switch CookieSuccession(of: before, by: head.headers, at: progress.received) {
+        switch CookieChange(of: before, by: head.headers, at: progress.received) {
         case .none: break
         case .replaced(let field):
             guard let next = partition(field, progress) else { return }
-            storage.heirs.add(next, of: progress.key.partition, origin)
+            storage.successors.add(next, of: progress.key.partition, origin)
         case .added(let field):
             guard let next = partition(field, progress) else { return }
-            storage.heirs.add(next, of: progress.key.partition, origin, url: progress.key.url)
+            storage.successors.add(next, of: progress.key.partition, origin, url: progress.key.url)
         }
     }
 
@@ -29,14 +29,14 @@ extension Cache {
     }
 
     /// Returns the response that set this request's cookies, if it needs no revalidation.
-    func giveOrigin(of progress: Progress, _ call: Call) -> Verdict? {
-        guard let key = storage.heirs.origin(of: progress.key, call.request.url.origin), storage.isCurrent else {
+    func serveByOrigin(of progress: Progress, _ call: Call) -> Verdict? {
+        guard let key = storage.successors.origin(of: progress.key, call.request.url.origin), storage.isCurrent else {
             return nil
         }
         let entries = storage.memory.find(key).map { CachedEntry.memory($0) }
-        guard case .answer(let answer) = progress.asked.decide(among: entries.map(\.response), at: WallClock.now())
+        guard case .hit(let hit) = progress.cacheRequest.decide(among: entries.map(\.response), at: WallClock.now())
         else { return nil }
         progress.entries = entries
-        return give(answer, progress, call)
+        return serve(hit, progress, call)
     }
 }

@@ -12,18 +12,18 @@ extension Cache {
         for member in released {
             guard let call = members.removeValue(forKey: member), let waiter = call.states[states],
                 waiter.member == member,
-                waiter.isInLine
+                waiter.isQueued
             else { continue }
-            waiter.isInLine = false
+            waiter.isQueued = false
             waiter.hasWaited = true
             guard looking else {
-                call.goOn(send(waiter, call))
+                call.resume(send(waiter, call))
                 continue
             }
             // Otherwise the disk is searched, which also applies the changes of other processes.
             waiter.entries = storage.isCurrent ? storage.memory.find(waiter.key).map { .memory($0) } : []
-            waiter.hasAskedDisk = false
-            call.goOn(look(waiter, call))
+            waiter.hasQueriedDisk = false
+            call.resume(look(waiter, call))
         }
     }
 
@@ -34,22 +34,22 @@ extension Cache {
         guard let progress = call.states[states].take() else { return }
         if progress.isRefresh { refreshing.remove(progress.key) }
         progress.fill?.discard()
-        if progress.isInLine || progress.leads { stepOut(progress) }
+        if progress.isQueued || progress.leads { leaveQueue(progress) }
     }
 
-    func stepOut(_ progress: Progress) {
-        progress.isInLine = false
+    func leaveQueue(_ progress: Progress) {
+        progress.isQueued = false
         progress.leads = false
         progress.hasWaited = true
         members[progress.member] = nil
         guard let next = fetches.left(progress.key, progress.member), let call = members[next],
-            let heir = call.states[states]
+            let successor = call.states[states]
         else { return }
-        heir.isInLine = false
-        heir.leads = true
-        call.goOn(send(heir, call))
+        successor.isQueued = false
+        successor.leads = true
+        call.resume(send(successor, call))
     }
 
     /// How long a call waits for another call's response. A slow server or a slow reader delays only one call.
-    static let patience = Duration.seconds(5)
+    static let gracePeriod = Duration.seconds(5)
 }

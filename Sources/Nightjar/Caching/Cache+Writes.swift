@@ -25,7 +25,7 @@ extension Cache {
         let noted = OnLoop { [weak self, weak call] (_: Void) in
             guard let self, let call, call.states[posts] === post else { return }
             post.began = storage.moment
-            call.goOn(.proceed)
+            call.resume(.proceed)
         }
         let isRun = disk.run(
             { [storage] in _ = storage.catchUp($0) }, on: call.loop.gate, then: { noted.body($0) })
@@ -52,14 +52,14 @@ extension Cache {
             head.headers.firstIndex(of: "Content-Location") != nil
         else { return nil }
         let facts = call.request.cacheFacts(loginCookies)
-        let key = storage.heirs.resolve(facts.key(login: call.loginPartition), call.request.url.origin)
+        let key = storage.successors.resolve(facts.key(login: call.loginPartition), call.request.url.origin)
         guard storage.writes.verdict(key.url, since: began) == .asIs else { return nil }
         let progress = Progress(
-            facts.asked(policy, wantsDecoded: call.options.decompresses), key, login: call.loginPartition,
+            facts.cacheRequest(policy, acceptsDecoded: call.options.decompresses), key, login: call.loginPartition,
             newMember(), call.request, began: began, entries: [], in: storage)
         progress.note(call)
         guard
-            case .store(let stored) = progress.asked.storability(
+            case .store(let stored) = progress.cacheRequest.storability(
                 ofPosted: head, to: call.request.url, isDecoded: call.decoding != nil, requested: progress.requested,
                 received: progress.received)
         else { return nil }

@@ -10,12 +10,12 @@ import NightjarStorage
 ///
 /// Of concurrent calls with the same key, one sends a request. The others wait for the entry that it stores.
 final class Cache: Stage, @unchecked Sendable {
-    override var hooks: StageHooks { [.outgoing, .incoming, .streamed, .answered, .failed, .expired, .ended] }
+    override var hooks: StageHooks { [.outgoing, .incoming, .streamed, .responded, .failed, .expired, .ended] }
     let states = CallStateKey<Progress>()
     private let unstorable = CallStateKey<Unstorable>()
     let storage: CacheStorage
     /// Nil if outer stages may change the response.
-    let fresh: FreshAnswers?
+    let fresh: FreshResponses?
     var fetches = SharedFetches()
     /// Calls that wait for another call, or for which others wait.
     var members: [SharedFetches.Member: Call] = [:]
@@ -35,7 +35,7 @@ final class Cache: Stage, @unchecked Sendable {
         init(_ began: CacheMoment) { self.began = began }
     }
 
-    init(_ storage: CacheStorage, _ fresh: FreshAnswers?, _ loginCookies: LoginCookies) {
+    init(_ storage: CacheStorage, _ fresh: FreshResponses?, _ loginCookies: LoginCookies) {
         self.storage = storage
         self.fresh = fresh
         self.loginCookies = loginCookies
@@ -60,20 +60,20 @@ final class Cache: Stage, @unchecked Sendable {
             return noteWrite(call)
         }
         let facts = call.request.cacheFacts(loginCookies)
-        let asked = facts.asked(policy, wantsDecoded: call.options.decompresses)
-        guard asked.concernsCache else {
+        let cacheRequest = facts.cacheRequest(policy, acceptsDecoded: call.options.decompresses)
+        guard cacheRequest.concernsCache else {
             // A response that the program supplies never needs a request.
-            guard call.options.planted == nil else { return refuse(.request) }
+            guard call.options.insertion == nil else { return refuse(.request) }
             return .proceed
         }
-        let key = storage.heirs.resolve(facts.key(login: call.loginPartition), call.request.url.origin)
-        if expectsNothing(key, asked, call) {
+        let key = storage.successors.resolve(facts.key(login: call.loginPartition), call.request.url.origin)
+        if expectsNothing(key, cacheRequest, call) {
             call.states[unstorable] = Unstorable(storage.moment)
             return .proceed
         }
         let isCurrent = storage.isCurrent
         let progress = Progress(
-            asked, key, login: call.loginPartition, newMember(), call.request, began: storage.moment,
+            cacheRequest, key, login: call.loginPartition, newMember(), call.request, began: storage.moment,
             entries: isCurrent ? storage.memory.find(key).map { .memory($0) } : [], in: storage)
         call.states[states] = progress
         // The lookup on disk reads the changes of other processes.
@@ -83,13 +83,14 @@ final class Cache: Stage, @unchecked Sendable {
 
     /// Whether nothing is stored for the request and its last response could not be stored. If so, the cache only
     /// checks the head of the response, which costs a fifth of a lookup.
-    private func expectsNothing(_ key: CacheKey, _ asked: CacheRequest, _ call: Call) -> Bool {
-        fetches.isKnownNotStorable(key) && asked.isPlainLookup && !storage.isPersistent && call.options.planted == nil
-            && storage.memory.find(key).isEmpty && storage.heirs.origin(of: key, call.request.url.origin) == nil
+    private func expectsNothing(_ key: CacheKey, _ cacheRequest: CacheRequest, _ call: Call) -> Bool {
+        fetches.isKnownNotStorable(key) && cacheRequest.isPlainLookup && !storage.isPersistent
+            && call.options.insertion == nil
+            && storage.memory.find(key).isEmpty && storage.successors.origin(of: key, call.request.url.origin) == nil
     }
 
     private func begin(_ progress: Progress, _ call: Call) -> Verdict {
-        if let planted = call.options.planted { return plant(planted, progress, call) }
+        if let insertion = call.options.insertion { return insertResponse(insertion, progress, call) }
         return look(progress, call)
     }
 
@@ -99,18 +100,20 @@ final class Cache: Stage, @unchecked Sendable {
     }
 
     func look(_ progress: Progress, _ call: Call) -> Verdict {
-        let decision = progress.asked.decide(among: progress.entries.map(\.response), at: WallClock.now())
-        if progress.entries.isEmpty, let verdict = giveOrigin(of: progress, call) { return verdict }
+        let decision = progress.cacheRequest.decide(among: progress.entries.map(\.response), at: WallClock.now())
+        if progress.entries.isEmpty, let verdict = serveByOrigin(of: progress, call) { return verdict }
         switch decision {
-        case .answer(let answer): return give(answer, progress, call)
-        case .answerAndRefresh(let answer, let fetch):
-            refresh(fetch, progress.entries[answer.index].response, progress, call)
-            return give(answer, progress, call)
+        case .hit(let hit): return serve(hit, progress, call)
+        case .hitAndRevalidate(let hit, let fetch):
+            refresh(fetch, progress.entries[hit.index].response, progress, call)
+            return serve(hit, progress, call)
         case .validate, .fetch, .refuse: break
         }
-        if !progress.hasAskedDisk, progress.asked.policy != .reload, lookOnDisk(progress, call) { return .wait }
+        if !progress.hasQueriedDisk, progress.cacheRequest.policy != .reload, lookOnDisk(progress, call) {
+            return .wait
+        }
         switch decision {
-        case .answer, .answerAndRefresh: return .proceed
+        case .hit, .hitAndRevalidate: return .proceed
         case .validate(let fetch), .fetch(let fetch): return forward(fetch, progress, call)
         case .refuse(let refusal):
             return .fail(
@@ -125,46 +128,49 @@ final class Cache: Stage, @unchecked Sendable {
     /// - Returns: False if there is no disk cache.
     private func lookOnDisk(_ progress: Progress, _ call: Call) -> Bool {
         guard storage.isPersistent else { return false }
-        progress.hasAskedDisk = true
-        let asking = OnLoop { [weak self, weak call] (found: (entries: [CachedEntry], isCurrent: Bool)) in
+        progress.hasQueriedDisk = true
+        let continuation = OnLoop { [weak self, weak call] (found: (entries: [CachedEntry], isCurrent: Bool)) in
             guard let self, let call, call.states[states] === progress else { return }
             progress.began = storage.moment
             let inMemory = found.isCurrent ? storage.memory.find(progress.key).map { CachedEntry.memory($0) } : []
             progress.entries = found.entries.joined(by: inMemory)
-            call.goOn(begin(progress, call))
+            call.resume(begin(progress, call))
         }
-        return storage.findOnDisk(progress.key, on: call.loop.gate) { asking.body(($0, $1)) }
+        return storage.findOnDisk(progress.key, on: call.loop.gate) { continuation.body(($0, $1)) }
     }
 
     private func forward(_ fetch: CacheFetch, _ progress: Progress, _ call: Call) -> Verdict {
         progress.fetch = fetch
         // A plain miss is reported later, together with whether its response was stored.
         if fetch.validating != nil || fetch.because != .uriMiss {
-            call.decide(.cache(.asked(fetch.because, isConditional: fetch.validating != nil), key: call.request.url))
+            call.decide(
+                .cache(.forwarded(fetch.because, isConditional: fetch.validating != nil), key: call.request.url))
         }
         guard isShareable(fetch, progress), !progress.hasWaited else { return send(progress, call) }
-        switch fetches.wants(progress.key, progress.member) {
-        case .isAlone: return send(progress, call)
+        switch fetches.join(progress.key, progress.member) {
+        case .isIndependent: return send(progress, call)
         case .leads:
             progress.leads = true
             members[progress.member] = call
             return send(progress, call)
         case .waits:
-            progress.isInLine = true
+            progress.isQueued = true
             members[progress.member] = call
             let leaving = OnLoop { [weak self, weak call] (_: Void) in
-                guard let self, let call, call.states[states] === progress, progress.isInLine else { return }
-                stepOut(progress)
-                call.goOn(send(progress, call))
+                guard let self, let call, call.states[states] === progress, progress.isQueued else { return }
+                leaveQueue(progress)
+                call.resume(send(progress, call))
             }
-            call.loop.after(Cache.patience) { leaving.body(()) }
+            call.loop.after(Cache.gracePeriod) { leaving.body(()) }
             return .wait
         }
     }
 
     /// Whether two calls can share one response: a whole response, with the age that a cache entry may have.
     private func isShareable(_ fetch: CacheFetch, _ progress: Progress) -> Bool {
-        guard progress.asked.mayBeStored, !progress.asked.wantsPart, progress.asked.policy != .reload else {
+        guard progress.cacheRequest.mayBeStored, !progress.cacheRequest.requestsRange,
+            progress.cacheRequest.policy != .reload
+        else {
             return false
         }
         switch fetch.because {
@@ -216,10 +222,10 @@ final class Cache: Stage, @unchecked Sendable {
         }
         storage.counts.missed()
         if call.request.method == .head {
-            learn(from: head, progress)
+            observe(from: head, progress)
             return .proceed
         }
-        switch progress.asked.storability(
+        switch progress.cacheRequest.storability(
             of: head, isDecoded: call.decoding != nil, requested: progress.requested, received: progress.received)
         {
         case .store where !mayReplace(head, progress):
@@ -227,7 +233,7 @@ final class Cache: Stage, @unchecked Sendable {
         case .store(let stored):
             noteCookies(head, stored.freshness, progress)
             if progress.fetch?.because == .uriMiss {
-                call.decide(.cache(.asked(.uriMiss, isConditional: false), key: call.request.url))
+                call.decide(.cache(.forwarded(.uriMiss, isConditional: false), key: call.request.url))
             }
             progress.announced = call.decoding == nil ? head.contentLength : nil
             willStore(stored, &head, progress)
@@ -251,20 +257,20 @@ final class Cache: Stage, @unchecked Sendable {
     private func resume(_ call: Call, _ began: CacheMoment) {
         guard let policy = call.options.cache else { return }
         let facts = call.request.cacheFacts(loginCookies)
-        let key = storage.heirs.resolve(facts.key(login: call.loginPartition), call.request.url.origin)
+        let key = storage.successors.resolve(facts.key(login: call.loginPartition), call.request.url.origin)
         let progress = Progress(
-            facts.asked(policy, wantsDecoded: call.options.decompresses), key, login: call.loginPartition,
+            facts.cacheRequest(policy, acceptsDecoded: call.options.decompresses), key, login: call.loginPartition,
             newMember(), call.request, began: began, entries: [], in: storage)
         progress.fetch = CacheFetch(because: .uriMiss)
         call.states[states] = progress
     }
 
     private func mayReplace(_ head: ResponseHead, _ progress: Progress) -> Bool {
-        guard progress.hasAskedDisk || !storage.isPersistent else {
+        guard progress.hasQueriedDisk || !storage.isPersistent else {
             return CacheRequest.mayReplaceUnknown(with: head)
         }
         guard !progress.entries.isEmpty else { return true }
-        return progress.asked.mayReplace(
+        return progress.cacheRequest.mayReplace(
             progress.entries.map(\.response), with: head, received: progress.received)
     }
 
@@ -273,9 +279,11 @@ final class Cache: Stage, @unchecked Sendable {
         progress.reading = .nothing
         call.decide(.cache(.notStored(refusal), key: call.request.url))
         // A reload has not searched the disk, so there may be entries that it does not know.
-        let mayBeStored = !progress.entries.isEmpty || storage.isPersistent && !progress.hasAskedDisk
-        if mayBeStored, progress.asked.isSuperseding(head) {
-            storage.remove(progress.key) { [asked = progress.asked] in asked.isSuperseded($0, by: head) }
+        let mayBeStored = !progress.entries.isEmpty || storage.isPersistent && !progress.hasQueriedDisk
+        if mayBeStored, progress.cacheRequest.isSuperseding(head) {
+            storage.remove(progress.key) { [cacheRequest = progress.cacheRequest] in
+                cacheRequest.isSuperseded($0, by: head)
+            }
         }
         // Calls that waited for this response are sent.
         if progress.leads {
@@ -284,7 +292,7 @@ final class Cache: Stage, @unchecked Sendable {
     }
 
     private func notModified(_ head: ResponseHead, _ validating: Int, _ progress: Progress, _ call: Call) -> Verdict {
-        switch progress.asked.meaning(
+        switch progress.cacheRequest.meaning(
             ofNotModified: head, among: progress.entries.map(\.response), validating: validating)
         {
         case .stored(let index):
@@ -295,14 +303,14 @@ final class Cache: Stage, @unchecked Sendable {
             progress.reading = .nothing
             return .proceed
         case .none:
-            return fetchAnew(progress, call)
+            return refetch(progress, call)
         }
     }
 
     /// A response to HEAD updates or invalidates the entries for GET. RFC 9111 section 4.3.5.
-    private func learn(from head: ResponseHead, _ progress: Progress) {
+    private func observe(from head: ResponseHead, _ progress: Progress) {
         for entry in progress.entries {
-            switch progress.asked.meaning(
+            switch progress.cacheRequest.meaning(
                 ofHead: head, for: entry.response, requested: progress.requested, received: progress.received)
             {
             case .unaffected: break
@@ -312,7 +320,7 @@ final class Cache: Stage, @unchecked Sendable {
         }
     }
 
-    override func answered(_ response: Response, _ call: Call) -> Verdict {
+    override func responded(_ response: Response, _ call: Call) -> Verdict {
         guard let progress = call.states[states] else { return .proceed }
         if case .nothing = progress.reading { return .proceed }
         let reading = progress.reading
@@ -323,17 +331,17 @@ final class Cache: Stage, @unchecked Sendable {
             store(stored, response, progress, call)
             return .proceed
         case .notModified(let index, let head):
-            let update = progress.asked.updated(
+            let update = progress.cacheRequest.updated(
                 progress.entries[index].response, byNotModified: head, requested: progress.requested,
                 received: progress.received)
             progress.entries[index] = storage.update(
                 progress.entries[index], progress.key, update, since: progress.began)
             noteCookies(head, update.response.freshness, progress)
             release(progress, fetches.stored(progress.key, by: progress.member), looking: true)
-            let answer = progress.asked.answer(
+            let hit = progress.cacheRequest.hit(
                 with: update.response, index: index, at: WallClock.now(), because: .validated)
-            return give(answer, progress, call, updated: update.response)
-        case .failure(let index): return giveInstead(index, progress, call)
+            return serve(hit, progress, call, updated: update.response)
+        case .failure(let index): return serveStale(index, progress, call)
         }
     }
 
@@ -354,26 +362,26 @@ final class Cache: Stage, @unchecked Sendable {
 
     override func failed(_ error: NightjarError, _ call: Call) -> Verdict {
         if call.states[unstorable].take() != nil {
-            call.decide(.cache(.asked(.uriMiss, isConditional: false), key: call.request.url))
+            call.decide(.cache(.forwarded(.uriMiss, isConditional: false), key: call.request.url))
         }
         guard let progress = call.states[states] else { return .proceed }
         call.request = progress.plain
         if case .replay = progress.reading {
             call.note(.warning, "reading a cached response failed: \(error.message)")
-            return call.answerIsGone ? .proceed : fetchAnew(progress, call)
+            return call.responseWasDelivered ? .proceed : refetch(progress, call)
         }
         progress.fill?.discard()
-        if case .failure(let index) = progress.reading, !call.answerIsGone, error.kind != .cancelled {
+        if case .failure(let index) = progress.reading, !call.responseWasDelivered, error.kind != .cancelled {
             // The body of the failure response could not be read either.
             progress.reading = .nothing
-            return giveInstead(index, progress, call)
+            return serveStale(index, progress, call)
         }
         progress.reading = .nothing
-        if error.isOfServer, !call.answerIsGone, let index = progress.fallback {
-            return giveInstead(index, progress, call)
+        if error.isOfServer, !call.responseWasDelivered, let index = progress.fallback {
+            return serveStale(index, progress, call)
         }
         if progress.fetch?.because == .uriMiss {
-            call.decide(.cache(.asked(.uriMiss, isConditional: false), key: call.request.url))
+            call.decide(.cache(.forwarded(.uriMiss, isConditional: false), key: call.request.url))
         }
         release(progress, fetches.failed(progress.key, by: progress.member), looking: false)
         return .proceed
@@ -381,24 +389,26 @@ final class Cache: Stage, @unchecked Sendable {
 
     /// Handles a timeout. A server that does not respond in time has failed: RFC 5861 section 4.
     override func expired(_ error: NightjarError, _ call: Call) -> Verdict {
-        guard let progress = call.states[states] ?? takeOver(call) else { return .proceed }
+        guard let progress = call.states[states] ?? resumeShared(call) else { return .proceed }
         if case .replay = progress.reading { return .proceed }
         guard let index = progress.fallback, index < progress.entries.count else { return .proceed }
         // While the call waits for an outer stage, that stage may still return its verdict.
-        guard progress.isTakenOver || progress.isInLine || call.isExchanging(below: call.asked) else { return .proceed }
-        if progress.isInLine { stepOut(progress) }
+        guard progress.isPromoted || progress.isQueued || call.isExchanging(below: call.reachedStage) else {
+            return .proceed
+        }
+        if progress.isQueued { leaveQueue(progress) }
         call.request = progress.plain
         progress.fill?.discard()
         progress.reading = .nothing
-        return giveInstead(index, progress, call)
+        return serveStale(index, progress, call)
     }
 
     /// Copies the cache entries found by the exchange that the call shares. The exchange continues for the other calls.
     ///
     /// - Returns: Nil if the call shares no exchange, or if the exchange does not wait for the server.
-    private func takeOver(_ call: Call) -> Progress? {
+    private func resumeShared(_ call: Call) -> Progress? {
         guard let exchange = call.sharedExchange, let progress = exchange.states[states],
-            exchange.isExchanging(below: call.asked) || progress.isInLine
+            exchange.isExchanging(below: call.reachedStage) || progress.isQueued
         else { return nil }
         call.adopt(exchange)
         let copy = progress.copy
@@ -407,11 +417,11 @@ final class Cache: Stage, @unchecked Sendable {
     }
 
     /// Responds with a stale entry instead of a failure. RFC 5861 section 4.
-    private func giveInstead(_ index: Int, _ progress: Progress, _ call: Call) -> Verdict {
+    private func serveStale(_ index: Int, _ progress: Progress, _ call: Call) -> Verdict {
         release(progress, fetches.failed(progress.key, by: progress.member), looking: false)
-        let answer = progress.asked.answer(
+        let hit = progress.cacheRequest.hit(
             with: progress.entries[index].response, index: index, at: WallClock.now(), because: .staleIfError)
-        return give(answer, progress, call)
+        return serve(hit, progress, call)
     }
 
     override func ended(_ result: Result<Response, NightjarError>, _ call: Call) {

@@ -12,26 +12,26 @@ import Synchronization
 final class CacheDisk: Sendable {
     private let disk: DiskCache
     private let thread = ThreadPool(1, name: "nightjar-cache")
-    private let birth = Fork.generation
+    private let forkGeneration = Fork.generation
     /// False if the system had no thread for the last work. The failure is logged once.
     private let hasThread = Atomic<Bool>(true)
     /// Whether a job that writes pending changes is queued.
-    private let isSettling = Atomic<Bool>(false)
+    private let isFlushing = Atomic<Bool>(false)
     /// Bytes queued for writing.
     private let backlog = Atomic<Int>(0)
     private let listeners = Mutex<[Int: @Sendable (LogLevel, String) -> Void]>([:])
 
     /// Seconds that a removal, a flush and closing a client wait for other processes.
-    private let grace: Double
+    private let gracePeriod: Double
 
     /// Does not access the disk yet.
-    init(folder: String, maximumBytes: Int, grace: Double) {
-        self.grace = grace
+    init(folder: String, maximumBytes: Int, gracePeriod: Double) {
+        self.gracePeriod = gracePeriod
         disk = DiskCache(folder: folder, maximumBytes: maximumBytes)
     }
 
     /// The child of a fork does not have the thread.
-    deinit { if !Fork.hasHappened(since: birth) { thread.close() } }
+    deinit { if !Fork.hasForked(since: forkGeneration) { thread.close() } }
 
     // MARK: Work
 
@@ -41,14 +41,14 @@ final class CacheDisk: Sendable {
     /// - Returns: False in the child of a fork, which must not use its parent's files, and if the system has no thread.
     @discardableResult
     func run(mustRun: Bool = false, _ work: @escaping @Sendable (DiskCache) -> Void) -> Bool {
-        guard !Fork.hasHappened(since: birth) else { return false }
+        guard !Fork.hasForked(since: forkGeneration) else { return false }
         do throws(ThreadFailure) {
             try submit(mustRun: mustRun, work)
             hasThread.store(true, ordering: .relaxed)
             return true
         } catch {
             if hasThread.exchange(false, ordering: .relaxed) {
-                tell(error.error(.storage, "using the cache on disk").message)
+                log(error.error(.storage, "using the cache on disk").message)
             }
             return false
         }
@@ -59,20 +59,20 @@ final class CacheDisk: Sendable {
     ) throws(ThreadFailure) {
         try thread.submit(mustRun: mustRun) { [self] in
             work(disk)
-            for note in disk.takeNotes() { tell(note) }
-            settleSoon()
+            for note in disk.takeNotes() { log(note) }
+            scheduleFlush()
         }
     }
 
     /// Repeats changes that another process has blocked, after other work, until they are written.
-    private func settleSoon() {
-        guard disk.hasPendingChanges, !isSettling.exchange(true, ordering: .relaxed) else { return }
+    private func scheduleFlush() {
+        guard disk.hasPendingChanges, !isFlushing.exchange(true, ordering: .relaxed) else { return }
         // This code runs on the pool's thread, so no thread has to start. Pending repeats do not retain this object.
         try? thread.submit { [weak self] in
             guard let self else { return }
             let result = disk.settle(within: 0.1)
-            isSettling.store(false, ordering: .relaxed)
-            if case .failure(let error) = result, error.cause == .busy { settleSoon() }
+            isFlushing.store(false, ordering: .relaxed)
+            if case .failure(let error) = result, error.cause == .busy { scheduleFlush() }
         }
     }
 
@@ -91,7 +91,7 @@ final class CacheDisk: Sendable {
     ///
     /// - Throws: `storage` if a change is still pending.
     func flush() throws(NightjarError) {
-        switch try wait(for: { [grace] disk in disk.settle(within: grace) }) {
+        switch try wait(for: { [gracePeriod] disk in disk.settle(within: gracePeriod) }) {
         case .success, nil: return
         case .failure(let error): throw CacheDisk.failure("invalidating cached responses", error)
         }
@@ -103,7 +103,9 @@ final class CacheDisk: Sendable {
     /// - Returns: The number of removed entries; 0 in the child of a fork.
     /// - Throws: `storage` if the removal is still pending.
     func remove(_ remove: @escaping @Sendable (DiskCache) -> Int?) throws(NightjarError) -> Int {
-        let result = try wait { [grace] disk in remove(disk).map { .success($0) } ?? disk.settle(within: grace) }
+        let result = try wait { [gracePeriod] disk in
+            remove(disk).map { .success($0) } ?? disk.settle(within: gracePeriod)
+        }
         switch result {
         case .success(let count): return count
         case nil: return 0
@@ -119,14 +121,14 @@ final class CacheDisk: Sendable {
             code: error.code)
     }
 
-    static let grace = 5.0
+    static let gracePeriod = 5.0
 
     /// Runs `work` on the thread and waits for it.
     ///
     /// - Returns: Nil in the child of a fork.
     /// - Throws: `storage` if the system has no thread.
     func wait<Value: Sendable>(for work: @escaping @Sendable (DiskCache) -> Value) throws(NightjarError) -> Value? {
-        guard !Fork.hasHappened(since: birth) else { return nil }
+        guard !Fork.hasForked(since: forkGeneration) else { return nil }
         let isDone = OneShotEvent()
         let result = Mutex<Value?>(nil)
         do throws(ThreadFailure) {
@@ -142,18 +144,18 @@ final class CacheDisk: Sendable {
         return result.withLock { $0 }
     }
 
-    /// Reserves room for `count` bytes in the write queue. If true, the caller calls ``landed(_:)`` after the write.
+    /// Reserves room for `count` bytes in the write queue. If true, the caller calls ``connected(_:)`` after the write.
     func hasRoom(for count: Int) -> Bool {
         let waiting = backlog.add(count, ordering: .relaxed).newValue
         // A large body that arrives in one piece is in memory anyway.
         guard waiting <= CacheDisk.largestBacklog || waiting == count else {
-            landed(count)
+            connected(count)
             return false
         }
         return true
     }
 
-    func landed(_ count: Int) { backlog.subtract(count, ordering: .relaxed) }
+    func connected(_ count: Int) { backlog.subtract(count, ordering: .relaxed) }
 
     /// Bytes of bodies that may be queued for writing. Bodies that arrive faster than the disk writes are not stored.
     private static let largestBacklog = 32 << 20
@@ -171,7 +173,7 @@ final class CacheDisk: Sendable {
 
     func unlisten(_ number: Int) { listeners.withLock { $0[number] = nil } }
 
-    private func tell(_ note: String) {
+    private func log(_ note: String) {
         for listener in listeners.withLock({ Array($0.values) }) { listener(.warning, note) }
     }
 }

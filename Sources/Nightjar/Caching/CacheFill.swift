@@ -12,7 +12,7 @@ final class CacheFill {
     private var kept: ByteBuffer? = ByteBuffer()
     private(set) var count = 0
     /// Whether neither memory nor disk can store the body.
-    private(set) var isGivenUp = false
+    private(set) var isAbandoned = false
 
     /// The disk writer, used only on the disk's thread.
     private final class Writing: @unchecked Sendable {
@@ -33,19 +33,19 @@ final class CacheFill {
     }
 
     func append(_ bytes: ByteBuffer) {
-        guard !isGivenUp else { return }
+        guard !isAbandoned else { return }
         count += bytes.readableBytes
         if kept != nil, count > storage.memory.maximumBody { kept = nil }
         if (try? kept?.append(bytes, for: "a cached body")) == nil { kept = nil }
         guard let writing else {
-            isGivenUp = kept == nil
+            isAbandoned = kept == nil
             return
         }
         let size = bytes.readableBytes
         guard writing.disk.hasRoom(for: size) else { return discard() }
         writing.disk.run { _ in
             if let writer = writing.writer, !writer.write(bytes) { writing.writer = nil }
-            writing.disk.landed(size)
+            writing.disk.connected(size)
         }
     }
 
@@ -53,18 +53,18 @@ final class CacheFill {
     ///
     /// - Parameter moment: When the request was sent.
     func complete(_ key: CacheKey, _ response: StoredResponse, shown: String, since moment: CacheMoment) {
-        guard !isGivenUp else { return }
+        guard !isAbandoned else { return }
         if let kept { storage.storeInMemory(key, response, kept, since: moment) }
         writing?.disk.run { [writing] cache in
             writing?.writer?.commit(key, response, displayURL: shown, since: moment)
             writing?.writer = nil
             cache.evict(now: WallClock.now())
         }
-        isGivenUp = true
+        isAbandoned = true
     }
 
     func discard() {
-        isGivenUp = true
+        isAbandoned = true
         kept = nil
         writing?.disk.run { [writing] _ in
             writing?.writer?.discard()

@@ -5,7 +5,7 @@ import NightjarStorage
 extension Cache {
     /// The cache state of one exchange of a call.
     final class Progress: CallState {
-        let asked: CacheRequest
+        let cacheRequest: CacheRequest
         let key: CacheKey
         /// The partition of the login whose token the request carries, or nil.
         let login: CachePartition?
@@ -16,10 +16,10 @@ extension Cache {
         var began: CacheMoment
         /// The entries found so far.
         var entries: [CachedEntry]
-        var hasAskedDisk = false
+        var hasQueriedDisk = false
         /// The request to the server, if one is needed.
         var fetch: CacheFetch?
-        var isInLine = false
+        var isQueued = false
         var leads = false
         /// Whether the call has waited for another call. It does not wait again.
         var hasWaited = false
@@ -28,7 +28,7 @@ extension Cache {
         var reading = Reading.nothing
         var isRefresh = false
         /// Whether the call's timeout expired while the call shared an exchange with others.
-        private(set) var isTakenOver = false
+        private(set) var isPromoted = false
         var forwardedStatus: Int?
         var requested = Timestamp.epoch
         var received = Timestamp.epoch
@@ -41,10 +41,10 @@ extension Cache {
         var source = ResponseSource.network
 
         init(
-            _ asked: CacheRequest, _ key: CacheKey, login: CachePartition?, _ member: SharedFetches.Member,
+            _ cacheRequest: CacheRequest, _ key: CacheKey, login: CachePartition?, _ member: SharedFetches.Member,
             _ plain: PreparedRequest, began: CacheMoment, entries: [CachedEntry], in storage: CacheStorage
         ) {
-            self.asked = asked
+            self.cacheRequest = cacheRequest
             self.key = key
             self.login = login
             self.member = member
@@ -58,11 +58,11 @@ extension Cache {
         /// them.
         var copy: Progress {
             // Member 0 is in no wait queue.
-            let copy = Progress(asked, key, login: login, 0, plain, began: began, entries: entries, in: storage)
-            copy.hasAskedDisk = hasAskedDisk
+            let copy = Progress(cacheRequest, key, login: login, 0, plain, began: began, entries: entries, in: storage)
+            copy.hasQueriedDisk = hasQueriedDisk
             copy.fetch = fetch
             copy.hasWaited = true
-            copy.isTakenOver = true
+            copy.isPromoted = true
             if case .replay = reading { copy.reading = .replay }
             return copy
         }

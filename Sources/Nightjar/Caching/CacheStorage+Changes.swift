@@ -24,7 +24,7 @@ extension CacheStorage {
         let shown = shown()
         disk.run { cache in
             cache.store(key, response, displayURL: shown, body: body, since: moment)
-            disk.landed(body.readableBytes)
+            disk.connected(body.readableBytes)
             cache.evict(now: WallClock.now())
         }
     }
@@ -81,7 +81,7 @@ extension CacheStorage {
     {
         let before = entry.response
         guard update.isKept else {
-            remove(key) { $0.isSameAnswer(as: before) }
+            remove(key) { $0.isSameResponse(as: before) }
             return entry
         }
         var updated = entry
@@ -92,7 +92,7 @@ extension CacheStorage {
             if !response.isInvalidated, writes.verdict(key.url, since: moment) != .asIs { memory.invalidate(key) }
         }
         disk?.run { cache in
-            for entry in cache.find(key) where entry.response.isSameAnswer(as: before) {
+            for entry in cache.find(key) where entry.response.isSameResponse(as: before) {
                 cache.update(entry, update.response, since: moment)
             }
             cache.evict(now: WallClock.now())
@@ -109,16 +109,16 @@ extension CacheStorage {
     }
 
     /// Removes the cache entries of a key that meet a condition.
-    func remove(_ key: CacheKey, where isGone: @escaping @Sendable (StoredResponse) -> Bool) {
+    func remove(_ key: CacheKey, where isRemoved: @escaping @Sendable (StoredResponse) -> Bool) {
         let ticket = note(.removes, key.url)
-        for entry in memory.find(key) where isGone(entry.response) { memory.remove(entry) }
+        for entry in memory.find(key) where isRemoved(entry.response) { memory.remove(entry) }
         write(ticket) { cache in
             let entries = cache.find(key)
             // Also if the index cannot be read now: the removal of a key is pending and is done before the next lookup.
-            guard entries.contains(where: { !isGone($0.response) }) else { return cache.remove(key, ticket: ticket) }
-            let gone = entries.filter { isGone($0.response) }
-            guard !gone.isEmpty else { return 0 }
-            for entry in gone { cache.remove(entry) }
+            guard entries.contains(where: { !isRemoved($0.response) }) else { return cache.remove(key, ticket: ticket) }
+            let obsolete = entries.filter { isRemoved($0.response) }
+            guard !obsolete.isEmpty else { return 0 }
+            for entry in obsolete { cache.remove(entry) }
             // The log has no change for a single variant. Other processes revalidate all in-memory entries of the key.
             return cache.invalidate(key, ticket: ticket)
         }

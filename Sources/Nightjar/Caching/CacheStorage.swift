@@ -37,11 +37,11 @@ public final class CacheStorage: Sendable {
     let checked = Atomic<Int64>(-(1 << 62))
     let isChecking = Atomic<Bool>(false)
     let urlNames = Mutex(URLNames())
-    let heirs = PartitionHeirs()
-    private let birth = Fork.generation
+    let successors = PartitionSuccessors()
+    private let forkGeneration = Fork.generation
 
     /// Whether this process is a forked child. The locks may then be held by threads that do not exist.
-    public var isOfParent: Bool { Fork.hasHappened(since: birth) }
+    public var isOfParent: Bool { Fork.hasForked(since: forkGeneration) }
 
     static let forked = NightjarError(
         .forked, "this cache belongs to the parent process; create a new one after fork")
@@ -50,11 +50,11 @@ public final class CacheStorage: Sendable {
     ///
     /// - Throws: `invalid_argument` if a folder is needed and none is known.
     public convenience init(_ settings: Settings = Settings()) throws(NightjarError) {
-        try self.init(settings, grace: CacheDisk.grace)
+        try self.init(settings, gracePeriod: CacheDisk.gracePeriod)
     }
 
     /// - Parameter grace: Seconds that a removal, a flush and closing a client wait for other processes.
-    init(_ settings: Settings, grace: Double) throws(NightjarError) {
+    init(_ settings: Settings, gracePeriod: Double) throws(NightjarError) {
         memory = MemoryCache(maximumBytes: settings.memory)
         guard let size = settings.disk else {
             guard settings.folder == nil else {
@@ -68,7 +68,7 @@ public final class CacheStorage: Sendable {
                 .invalidArgument, "no cache folder is known: XDG_CACHE_HOME and HOME are not set; set the option path"
             )
         }
-        disk = CacheDisk(folder: folder, maximumBytes: size, grace: grace)
+        disk = CacheDisk(folder: folder, maximumBytes: size, gracePeriod: gracePeriod)
     }
 
     /// Whether entries are stored on disk.

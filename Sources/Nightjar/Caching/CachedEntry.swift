@@ -48,9 +48,9 @@ extension CacheStorage {
 
 extension StoredResponse {
     /// Whether both describe the same stored response. False after the response was replaced or invalidated.
-    func isSameAnswer(as other: StoredResponse) -> Bool {
+    func isSameResponse(as other: StoredResponse) -> Bool {
         requested == other.requested && received == other.received && status == other.status
             && contentLength == other.contentLength && isInvalidated == other.isInvalidated
-            && headers == other.headers && Set(selecting) == Set(other.selecting)
+            && headers == other.headers && Set(variantFields) == Set(other.variantFields)
     }
 }

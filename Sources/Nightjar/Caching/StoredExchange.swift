@@ -58,12 +58,12 @@ final class StoredExchange: ReplayedExchange, @unchecked Sendable {
             isReading = true
             let count = min(remaining, StoredExchange.part)
             workers.run("reading the cached body", { () throws(NightjarError) in try body.read(upTo: count) }) {
-                [self] in took($0)
+                [self] in accept($0)
             }
         }
     }
 
-    private func took(_ result: Result<ByteBuffer?, NightjarError>) {
+    private func accept(_ result: Result<ByteBuffer?, NightjarError>) {
         isReading = false
         guard let receiver else { return }
         switch result {

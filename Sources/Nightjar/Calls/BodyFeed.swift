@@ -16,7 +16,7 @@ final class BodyFeed: @unchecked Sendable {
     private unowned let call: Call
     private var turn = Turn.nobody
     /// The maximum size of the next part in bytes, as the connection requested it.
-    private var wanted = 0
+    private var requestedBytes = 0
     /// The body of this attempt, if it is read from files or compressed.
     private var upload: Upload?
     /// Whether the caller has provided part of the body. A second attempt must then rewind it.
@@ -30,11 +30,11 @@ final class BodyFeed: @unchecked Sendable {
     var isAwaited: Bool { turn != .nobody }
 
     /// Whether the body can be sent again from its start.
-    var canBeginAnew: Bool { !isTaken || call.task.handlers.rewindBody != nil }
+    var canRestart: Bool { !isTaken || call.task.handlers.rewindBody != nil }
 
     func attemptStarted() {
         turn = .nobody
-        upload = call.request.body.isPulled ? Upload(call.request) : nil
+        upload = call.request.body.isStreamedFromCaller ? Upload(call.request) : nil
         isAtStart = true
     }
 
@@ -45,34 +45,34 @@ final class BodyFeed: @unchecked Sendable {
 
     // MARK: Events of the connection
 
-    func wants(_ maximum: Int) {
-        wanted = maximum
-        ask()
+    func requestPart(_ maximum: Int) {
+        requestedBytes = maximum
+        requestPart()
     }
 
-    private func ask() {
+    private func requestPart() {
         if let upload, upload.hasEnded { return forward(.end) }
         guard let upload, upload.readsFiles else {
-            let isAnew = isAtStart && isTaken
+            let isRestart = isAtStart && isTaken
             (isAtStart, isTaken) = (false, true)
-            guard isAnew else { return askCaller() }
+            guard isRestart else { return requestPartFromCaller() }
             turn = .rewinding
             return call.loop.post(.rewindBody(call.task), to: call.task.queue)
         }
-        let maximum = wanted
+        let maximum = requestedBytes
         work(upload) { () throws(NightjarError) in try upload.next(maximum: maximum).map(BodyPart.bytes) ?? .end }
     }
 
-    private func askCaller() {
+    private func requestPartFromCaller() {
         turn = .caller
-        call.loop.post(.provideBody(call.task, maximum: wanted), to: call.task.queue)
+        call.loop.post(.provideBody(call.task, maximum: requestedBytes), to: call.task.queue)
     }
 
     // MARK: Events of the caller
 
     /// The caller has rewound the body: the following parts belong to this attempt.
     func rewound() {
-        if turn == .rewinding { askCaller() }
+        if turn == .rewinding { requestPartFromCaller() }
     }
 
     func send(_ part: BodyPart) {
@@ -96,7 +96,7 @@ final class BodyFeed: @unchecked Sendable {
             // The attempt that the part was produced for may have ended.
             guard let self, self.upload === upload, turn == .worker else { return }
             switch result {
-            case .success(.bytes(let bytes)) where bytes.readableBytes == 0: ask()
+            case .success(.bytes(let bytes)) where bytes.readableBytes == 0: requestPart()
             case .success(let part): forward(part)
             case .failure(let error): call.sendingFailed(error)
             }

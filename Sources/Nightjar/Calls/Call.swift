@@ -31,7 +31,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     /// The position of the stage above the first stage that this call passes. -1: the call passes all stages.
     private let above: Int
     /// Receives the result of an internal call. Nil for a caller's call, whose queue receives the result.
-    private let conclude: ((Result<Response, NightjarError>) -> Void)?
+    private let completion: ((Result<Response, NightjarError>) -> Void)?
     let started: NIODeadline
     /// The request to send. Stages may change it.
     var request: PreparedRequest
@@ -42,7 +42,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     /// The states that the stages keep for this call.
     var states = CallStates()
     /// The redirects so far, in order.
-    var redirects: [RedirectPolicy.Visit] = []
+    var redirects: [RedirectPolicy.VisitedURL] = []
     /// The errors of the attempts that were followed by another attempt.
     var failures: [NightjarError] = []
     /// The cache partition of the login whose token the request carries. Nil if it carries none, or if the token has no
@@ -69,11 +69,11 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     /// The response of the last exchange, and how many decisions it already contains.
     private var completed: (response: Response, decisions: Int)?
     /// The stage that the call waits for, and the response or error on its way through it. Nil if no stage is waiting.
-    private var question: (stage: Int, isAnswering: Response?, isFailing: NightjarError?)?
+    private var suspension: (stage: Int, responding: Response?, failing: NightjarError?)?
     /// The decision that the call waits for from its caller, or nil.
     private var pendingDecision: DecisionRequest?
     /// The position of the stage that is running.
-    private(set) var asked = -1
+    private(set) var reachedStage = -1
     /// A verdict that arrived before its stage returned `wait`.
     private var early: Verdict?
     /// The index of this call in the loop's list.
@@ -84,17 +84,17 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     private var state = State.preparing {
         didSet {
             guard (state == .sent) != (oldValue == .sent) else { return }
-            if state == .sent { loop.moderation.began() } else { loop.moderation.ended() }
+            if state == .sent { loop.eventCoalescer.began() } else { loop.eventCoalescer.ended() }
         }
     }
     /// Whether an earlier attempt was sent on a connection. The server may then have processed the request, whatever
     /// happens to this attempt.
     private var wasSentBefore = false
     /// Whether it is known that the server did not process the current attempt.
-    var wasTurnedAway = false
+    var wasRejectedByLimit = false
     private var exchange: (any Exchange)?
     /// The position where the current exchange begins: that of the stage that replays a stored response, or the bottom.
-    private var spring: Int
+    private var entryStage: Int
     /// The source that the response reports.
     private var source = ResponseSource.network
     private var head: ResponseHead?
@@ -110,7 +110,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     /// Whether the body is collected for the response. Otherwise it is delivered as it arrives.
     var collectsBody: Bool
     /// Whether part of the response has been delivered to the caller.
-    private(set) var answerIsGone = false
+    private(set) var responseWasDelivered = false
     /// Whether the total timeout has expired and the stages have been asked for a response instead.
     private var hasExpired = false
 
@@ -119,19 +119,19 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     var isReceiving: Bool { state == .receiving }
     /// Whether an exchange is in progress, or waits for its connection or for a stage below `stage`.
     func isExchanging(below stage: Int) -> Bool {
-        question.map { $0.stage > stage } ?? (state != .preparing && state != .finished)
+        suspension.map { $0.stage > stage } ?? (state != .preparing && state != .finished)
     }
     /// Nanoseconds from sending the request to the last progress.
     var delay: Int64 { (limits.lastProgress - sentAt).nanoseconds }
     /// Whether the response in progress comes from the cache.
-    var isReplaying: Bool { spring < chain.bottom }
+    var isReplaying: Bool { entryStage < chain.bottom }
     /// Whether this is an internal call of the client.
-    var isInner: Bool { conclude != nil }
+    var isInner: Bool { completion != nil }
     /// The queue for callbacks of the program that this call needs, or nil for the loop. For a shared exchange, the
     /// queue of its first waiting call.
-    var audience: CompletionQueue? { (waiters?().first ?? self).task.queue }
+    var eventQueue: CompletionQueue? { (waiters?().first ?? self).task.queue }
     /// The queues of all calls that wait for this one.
-    var audiences: [CompletionQueue?] { waiters.map { $0().map(\.task.queue) } ?? [task.queue] }
+    var eventQueues: [CompletionQueue?] { waiters.map { $0().map(\.task.queue) } ?? [task.queue] }
 
     /// - Parameters:
     ///   - chain: The chain, or nil for the chain in the task's options, or else the client's.
@@ -139,15 +139,15 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     ///   - conclude: Receives the result of an internal call.
     init(
         _ task: ClientTask, on loop: ClientLoop, chain: Chain? = nil, below above: Int = -1,
-        conclude: ((Result<Response, NightjarError>) -> Void)? = nil
+        completion: ((Result<Response, NightjarError>) -> Void)? = nil
     ) {
         self.task = task
         self.loop = loop
         started = loop.clock.now
         self.chain = chain ?? task.options.chain ?? loop.chain
         self.above = above
-        self.conclude = conclude
-        spring = self.chain.bottom
+        self.completion = completion
+        entryStage = self.chain.bottom
         request = task.request
         collectsBody = task.handlers.body == nil
         limits = TimeLimits(started: started)
@@ -168,10 +168,10 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         early = nil
         if let refusal = options.confinement?.refusal(of: request.url) { return ascend(refusal, from: first) }
         for link in chain.outgoing where link.position >= first {
-            asked = link.position
-            switch link.ask({ $0.outgoing(self) }) {
+            reachedStage = link.position
+            switch link.withStage({ $0.outgoing(self) }) {
             case .proceed: continue
-            case let verdict: return carryOut(verdict, from: link.position)
+            case let verdict: return perform(verdict, from: link.position)
             }
         }
         attempts += 1
@@ -179,7 +179,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
             timing = Timing()
             receivedBytes = 0
         }
-        spring = chain.bottom
+        entryStage = chain.bottom
         source = .network
         beginExchange {
             loop.transport.begin(request, connectTimeout: options.timeouts.connect, receiver: self)
@@ -190,11 +190,11 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         state = .waiting
         exchanges &+= 1
         let number = exchanges
-        let begun = begin()
+        let didStart = begin()
         // The call may already have ended or started another attempt, or the reader may have fallen behind.
-        guard exchanges == number, state == .waiting || isOnConnection else { return begun.cancel() }
-        exchange = begun
-        if isPaused { begun.pause() }
+        guard exchanges == number, state == .waiting || isOnConnection else { return didStart.cancel() }
+        exchange = didStart
+        if isPaused { didStart.pause() }
     }
 
     /// Delivers a stored response as if it came from a server.
@@ -206,7 +206,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         collectsBody = task.handlers.body == nil
         decoding = nil
         receivedBytes = 0
-        spring = stage
+        entryStage = stage
         source = stored.source
         beginExchange {
             stored.begin(for: self)
@@ -214,35 +214,35 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         }
     }
 
-    private func carryOut(_ verdict: Verdict, from stage: Int) {
+    private func perform(_ verdict: Verdict, from stage: Int) {
         switch verdict {
         case .proceed: break
-        case .answer(let response): ascend(response, from: stage)
+        case .respond(let response): ascend(response, from: stage)
         case .fail(let error): ascend(error, from: stage)
         case .again(let delay): startOver(at: stage, after: delay)
         case .replay(let stored): replay(stored, from: stage)
         case .wait:
             endAttempt()
-            question = (stage, question?.isAnswering, question?.isFailing)
-            if let verdict = early.take() { goOn(verdict) }
+            suspension = (stage, suspension?.responding, suspension?.failing)
+            if let verdict = early.take() { resume(verdict) }
         }
     }
 
     /// Resumes the call with the verdict of the waiting stage. ``Verdict/proceed`` passes on what was on its way
     /// through the stage. The verdict may arrive before the stage has returned `wait`.
-    func goOn(_ verdict: Verdict) {
-        guard let asked = question else {
+    func resume(_ verdict: Verdict) {
+        guard let suspended = suspension else {
             if state != .finished { early = verdict }
             return
         }
-        question = nil
-        guard case .proceed = verdict else { return carryOut(verdict, from: asked.stage) }
-        if let response = asked.isAnswering {
-            ascend(response, from: asked.stage)
-        } else if let error = asked.isFailing {
-            ascend(error, from: asked.stage)
+        suspension = nil
+        guard case .proceed = verdict else { return perform(verdict, from: suspended.stage) }
+        if let response = suspended.responding {
+            ascend(response, from: suspended.stage)
+        } else if let error = suspended.failing {
+            ascend(error, from: suspended.stage)
         } else {
-            descend(from: asked.stage + 1)
+            descend(from: suspended.stage + 1)
         }
     }
 
@@ -263,12 +263,12 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     /// Ends the current attempt because another attempt or a wait follows.
     private func endAttempt() {
         let wasOnConnection = isOnConnection
-        if wasOnConnection, !wasTurnedAway { wasSentBefore = true }
-        wasTurnedAway = false
+        if wasOnConnection, !wasRejectedByLimit { wasSentBefore = true }
+        wasRejectedByLimit = false
         dropExchange()
         state = .preparing
         guard wasOnConnection else { return }
-        for link in chain.abandoned where link.position > above { link.ask { $0.abandoned(self) } }
+        for link in chain.abandoned where link.position > above { link.withStage { $0.abandoned(self) } }
     }
 
     private func dropExchange() {
@@ -282,13 +282,13 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     private func ascend(_ response: Response, from below: Int) {
         early = nil
-        for link in chain.answered where link.position < below && link.position > above {
-            switch link.ask({ $0.answered(response, self) }) {
+        for link in chain.responded where link.position < below && link.position > above {
+            switch link.withStage({ $0.responded(response, self) }) {
             case .proceed: continue
             case .wait:
-                question = (link.position, response, nil)
-                return carryOut(.wait, from: link.position)
-            case let verdict: return carryOut(verdict, from: link.position)
+                suspension = (link.position, response, nil)
+                return perform(.wait, from: link.position)
+            case let verdict: return perform(verdict, from: link.position)
             }
         }
         finish(.success(response))
@@ -297,12 +297,12 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     private func ascend(_ error: NightjarError, from below: Int) {
         early = nil
         for link in chain.failed where link.position < below && link.position > above {
-            switch link.ask({ $0.failed(error, self) }) {
+            switch link.withStage({ $0.failed(error, self) }) {
             case .proceed: continue
             case .wait:
-                question = (link.position, nil, error)
-                return carryOut(.wait, from: link.position)
-            case let verdict: return carryOut(verdict, from: link.position)
+                suspension = (link.position, nil, error)
+                return perform(.wait, from: link.position)
+            case let verdict: return perform(verdict, from: link.position)
             }
         }
         finish(.failure(error))
@@ -310,11 +310,11 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     /// Creates an internal call that performs the rest of this call, from below the current stage. It has no total
     /// timeout; the calls that wait for it end it. The caller must begin it.
-    func branch(conclude: @escaping (Result<Response, NightjarError>) -> Void) -> Call {
+    func branch(completion: @escaping (Result<Response, NightjarError>) -> Void) -> Call {
         let task = ClientTask(
             request, options.ofSharedExchange, handlers: TaskHandlers { _, _ in }, queue: nil, client: loop,
             hold: task.hold)
-        let call = Call(task, on: loop, chain: chain, below: asked, conclude: conclude)
+        let call = Call(task, on: loop, chain: chain, below: reachedStage, completion: completion)
         call.branchedFrom = self
         call.limits.idle = limits.idle
         loop.take(call)
@@ -326,24 +326,24 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         if let progressWatch = progressWatch.take(), case .success = result { progressWatch.finish() }
         dropExchange()
         state = .finished
-        question = nil
+        suspension = nil
         pendingDecision = nil
         early = nil
-        let told = explained(result)
-        for link in chain.ended where link.position > above { link.ask { $0.ended(told, self) } }
+        let finalResult = explained(result)
+        for link in chain.ended where link.position > above { link.withStage { $0.ended(finalResult, self) } }
         loop.forget(self)
         branchedFrom = nil
         waiters = nil
         task.call = nil
         task.markFinished()
-        if let conclude { return conclude(told) }
+        if let completion { return completion(finalResult) }
         if let call = refreshes.take(), call.state != .finished {
             let (loop, task) = (loop, task)
-            call.afterwards = { loop.post(.finished(task, told), to: task.queue) }
+            call.afterwards = { loop.post(.finished(task, finalResult), to: task.queue) }
             return
         }
-        if case .failure = told { task.isRefreshing = false }
-        loop.post(.finished(task, told), to: task.queue)
+        if case .failure = finalResult { task.isRefreshing = false }
+        loop.post(.finished(task, finalResult), to: task.queue)
         afterwards.take()?()
     }
 
@@ -361,7 +361,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     }
 
     /// Records a decision and its reason.
-    func decide(_ what: Decision.What) {
+    func decide(_ what: Decision.Kind) {
         decisions.append(
             Decision(what, attempt: attempts, moment: .nanoseconds((loop.clock.now - started).nanoseconds)))
     }
@@ -396,7 +396,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     }
 
     /// The request body cannot be completed. The server may act on the part that it has received.
-    func sendingFailed(_ error: NightjarError) { ascend(error.mayHaveBeenProcessed, from: spring) }
+    func sendingFailed(_ error: NightjarError) { ascend(error.mayHaveBeenProcessed, from: entryStage) }
 
     /// Adapts a response that was collected before it was known which call receives it. Adds the call's redirects and
     /// streams the body if the caller wants it streamed, unless the response becomes an error.
@@ -405,7 +405,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         guard task.handlers.body != nil, options.expectedStatuses.expects(response.status) else {
             return response
         }
-        answerIsGone = true
+        responseWasDelivered = true
         if task.handlers.head != nil { loop.post(.head(task, response.head), to: task.queue) }
         if response.body.readableBytes > 0 {
             _ = task.holdsBack(afterAdding: response.body.readableBytes)
@@ -431,7 +431,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         case .running(let next): return next
         case .totalExpired: return expire(now)
         case .idleExpired:
-            ascend(timeoutError(.idle), from: spring)
+            ascend(timeoutError(.idle), from: entryStage)
             // If the attempt is retried, the call and its total timeout continue.
             return state == .finished ? nil : limits.next(waitsForPeer: waitsForPeer)
         }
@@ -440,20 +440,20 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     /// The total timeout has expired. A stage may respond with a stored response, and gets a second to deliver it.
     private func expire(_ now: NIODeadline) -> NIODeadline? {
         let error = timeoutError(.total)
-        if !hasExpired, !answerIsGone {
+        if !hasExpired, !responseWasDelivered {
             hasExpired = true
             var response: (verdict: Verdict, stage: Int)?
             for link in chain.expired where link.position > above {
-                asked = link.position
-                let verdict = link.ask { $0.expired(error, self) }
+                reachedStage = link.position
+                let verdict = link.withStage { $0.expired(error, self) }
                 if response == nil, !verdict.isProceed { response = (verdict, link.position) }
             }
             if let (verdict, stage) = response {
                 limits.total = now + Call.momentAfterExpiry
                 endAttempt()
-                question = nil
+                suspension = nil
                 pendingDecision = nil
-                carryOut(verdict, from: stage)
+                perform(verdict, from: stage)
                 return state == .finished ? nil : limits.total
             }
         }
@@ -487,7 +487,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
 
     func exchangeStarted(on connection: ConnectionRecord?, isReused: Bool) {
         state = .sent
-        if request.body.isPulled, feed == nil { feed = BodyFeed(self) }
+        if request.body.isStreamedFromCaller, feed == nil { feed = BodyFeed(self) }
         feed?.attemptStarted()
         sentAt = loop.clock.now
         limits.attemptStarted(sentAt)
@@ -508,20 +508,20 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         state = .receiving
         progressWatch?.note(sent: exchange?.sentBytes ?? 0)
         timing.firstByte = elapsed(until: limits.lastProgress)
-        for link in chain.incoming where link.position > above && link.position < spring {
-            switch link.ask({ $0.incoming(&head, self) }) {
+        for link in chain.incoming where link.position > above && link.position < entryStage {
+            switch link.withStage({ $0.incoming(&head, self) }) {
             case .proceed: continue
-            case let verdict: return carryOut(verdict, from: link.position)
+            case let verdict: return perform(verdict, from: link.position)
             }
         }
         if collectsBody {
             do throws(NightjarError) {
                 try reserve(head)
             } catch {
-                return ascend(error.mayHaveBeenProcessed, from: spring)
+                return ascend(error.mayHaveBeenProcessed, from: entryStage)
             }
         } else if task.handlers.head != nil {
-            answerIsGone = true
+            responseWasDelivered = true
             loop.post(.head(task, head), to: task.queue)
         }
         self.head = head
@@ -533,7 +533,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         do throws(NightjarError) {
             try decoding.append(body)
         } catch {
-            return ascend(error.mayHaveBeenProcessed, from: spring)
+            return ascend(error.mayHaveBeenProcessed, from: entryStage)
         }
         decode(decoding)
     }
@@ -551,7 +551,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
                 return complete(trailers)
             }
         } catch {
-            ascend(error.mayHaveBeenProcessed, from: spring)
+            ascend(error.mayHaveBeenProcessed, from: entryStage)
         }
     }
 
@@ -560,14 +560,14 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
         guard state == .receiving else { return }
         guard collectsBody else { return stream(body) }
         guard content.readableBytes + body.readableBytes <= options.maximumBody else {
-            return ascend(.tooLarge(options.maximumBody), from: spring)
+            return ascend(.tooLarge(options.maximumBody), from: entryStage)
         }
-        if let hold = task.hold, !hold.add(body.readableBytes) { return ascend(.noRoom, from: spring) }
+        if let hold = task.hold, !hold.add(body.readableBytes) { return ascend(.noRoom, from: entryStage) }
         do throws(NightjarError) {
             try content.append(body, for: Call.contentPurpose)
         } catch {
             task.hold?.remove(body.readableBytes)
-            ascend(error.mayHaveBeenProcessed, from: spring)
+            ascend(error.mayHaveBeenProcessed, from: entryStage)
         }
     }
 
@@ -577,8 +577,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     }
 
     private func stream(_ body: ByteBuffer) {
-        answerIsGone = true
-        for link in chain.streamed where link.position > above { link.ask { $0.streamed(body, self) } }
+        responseWasDelivered = true
+        for link in chain.streamed where link.position > above { link.withStage { $0.streamed(body, self) } }
         loop.post(.body(task, body), to: task.queue)
         if task.holdsBack(afterAdding: body.readableBytes) {
             isPaused = true
@@ -604,17 +604,17 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
             head: head, body: consume body, trailers: trailers, url: request.url, attempts: attempts, timing: timing,
             source: source, redirects: redirects, decisions: decisions, sent: request, hold: task.hold)
         completed = (response, decisions.count)
-        ascend(response, from: spring)
+        ascend(response, from: entryStage)
     }
 
     func exchangeFailed(_ error: NightjarError) {
         exchange = nil
         feed?.attemptEnded()
         // The stage that replays a stored response is asked too, because it can send a request instead.
-        ascend(error, from: spring + 1)
+        ascend(error, from: entryStage + 1)
     }
 
-    func exchangeWantsBody(maximum: Int) { feed?.wants(maximum) }
+    func exchangeNeedsBody(maximum: Int) { feed?.requestPart(maximum) }
 
     // MARK: State
 
@@ -634,7 +634,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     }
 
     /// Whether another attempt can send the same body.
-    var bodyIsReplayable: Bool { request.body.isReplayable || feed?.canBeginAnew ?? true }
+    var bodyIsReplayable: Bool { request.body.isReplayable || feed?.canRestart ?? true }
 
     /// Whether the cookie jar applies to this call. It does not if the caller sets the Cookie field.
     private(set) lazy var usesCookies =
@@ -651,7 +651,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     func decided(_ decision: any Sendable) {
         guard let request = pendingDecision, let verdict = request.verdict(for: decision, self) else { return }
         pendingDecision = nil
-        goOn(verdict)
+        resume(verdict)
     }
 
     /// Writes a log line about this call.
@@ -664,7 +664,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     private func reserve(_ head: ResponseHead) throws(NightjarError) {
         guard let announced = head.contentLength, announced > 0 else { return }
         let size = min(announced, options.maximumBody, Call.largestReserve) + 1
-        content = loop.spareBodies.take(size)
+        content = loop.bodyBuffers.take(size)
         try content.reserve(size, for: Call.contentPurpose)
     }
 

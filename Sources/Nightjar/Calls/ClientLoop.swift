@@ -5,16 +5,16 @@ import NightjarTransport
 import Synchronization
 
 /// State that lives on a client's loop and may have work that must finish before the loop ends.
-protocol LoopResident: AnyObject {
+protocol LoopComponent: AnyObject {
     /// Called when the client is closed. Abandons work that can be lost. Returns whether other work is in progress.
-    func mustNotBeCut() -> Bool
+    func mustFinish() -> Bool
     /// Called once, when the loop ends.
     func shutDown()
 }
 
 /// The event loop of one client. Callers submit messages, the loop carries them out and posts events.
 ///
-/// Members other than `submit`, `giveBack` and `stop` are used on the loop only.
+/// Members other than `submit`, `recycle` and `stop` are used on the loop only.
 final class ClientLoop: @unchecked Sendable {
     enum Message {
         case start(ClientTask)
@@ -35,15 +35,15 @@ final class ClientLoop: @unchecked Sendable {
     }
 
     private let thread: LoopThread
-    private let birth = Fork.generation
+    private let forkGeneration = Fork.generation
     /// Whether the loop belongs to the parent of this forked process.
-    var isOfParent: Bool { Fork.hasHappened(since: birth) }
+    var isOfParent: Bool { Fork.hasForked(since: forkGeneration) }
     private let monitor = Monitor()
     /// The number of threads that are about to wake the loop. The loop must not stop before they have.
-    private let wakers = Atomic<Int>(0)
+    private let wakingThreads = Atomic<Int>(0)
     // Under the monitor's lock:
-    private var mail: [Message] = []
-    private var spent = SpentResponses()
+    private var inbox: [Message] = []
+    private var recycledResponses = ResponseRecycler()
     private var isScheduled = false
     private var isClosed = false
     private var isShutDown = false
@@ -54,7 +54,7 @@ final class ClientLoop: @unchecked Sendable {
     private let innerChain: Chain
     private let innerTimeouts: Timeouts
     /// Set before the first call.
-    var residents: [any LoopResident] = []
+    var components: [any LoopComponent] = []
     private(set) var isClosing = false
     private var hasShutDown = false
     /// Whether the client was closed on the loop. The loop then ends its thread itself.
@@ -65,16 +65,16 @@ final class ClientLoop: @unchecked Sendable {
     let workers: WorkerThreads
     /// Threads for processor-intensive work, so that files do not wait for it.
     let checkers: WorkerThreads
-    private var spareMail: [Message] = []
-    private var spentBefore: [Response] = []
-    var spareBodies = SpareBodies()
+    private var spareInbox: [Message] = []
+    private var previouslyRecycled: [Response] = []
+    var bodyBuffers = BodyBufferPool()
     private var calls: [Call] = []
     /// Callbacks of waiting work that is no call. Called when the client is closed.
     private var listeners: [ObjectIdentifier: () -> Void] = [:]
     private var outbox: [QueueEvent] = []
     /// The queue that ``outbox`` is for.
-    private var addressee: CompletionQueue?
-    var moderation = Moderation()
+    private var outboxQueue: CompletionQueue?
+    var eventCoalescer = EventCoalescer()
     private var alarm = Alarm()
     /// The client's timers, by number. They are cancelled when the client is closed, because the loop outlives it.
     private var timers: [Int: Scheduled<Void>] = [:]
@@ -109,33 +109,33 @@ final class ClientLoop: @unchecked Sendable {
     /// - Returns: False if the client is closed or belongs to the parent process.
     @discardableResult
     func submit(_ message: consuming Message) -> Bool {
-        guard !Fork.hasHappened(since: birth) else { return false }
+        guard !Fork.hasForked(since: forkGeneration) else { return false }
         monitor.lock()
         if isClosed {
             monitor.unlock()
             return false
         }
         if case .close = message { isClosed = true }
-        mail.append(message)
+        inbox.append(message)
         let wakes = !isScheduled
         isScheduled = true
-        if wakes { wakers.add(1, ordering: .relaxed) }
+        if wakes { wakingThreads.add(1, ordering: .relaxed) }
         monitor.unlock()
         // After unlocking, because the loop takes the same lock at once.
         if wakes {
-            thread.loop.execute { self.readMail() }
-            wakers.subtract(1, ordering: .releasing)
+            thread.loop.execute { self.drainInbox() }
+            wakingThreads.subtract(1, ordering: .releasing)
         }
         return true
     }
 
     /// Returns a response that nobody holds any more, so that the loop can free or reuse it.
-    func giveBack(_ response: Response) { monitor.withLock { spent.take(response) } }
+    func recycle(_ response: Response) { monitor.withLock { recycledResponses.take(response) } }
 
     /// Whether a resident has work in progress that must not be lost.
-    private var mustNotBeCut: Bool {
+    private var mustFinish: Bool {
         var mustNot = false
-        for resident in residents where resident.mustNotBeCut() { mustNot = true }
+        for component in components where component.mustFinish() { mustNot = true }
         return mustNot
     }
 
@@ -153,34 +153,34 @@ final class ClientLoop: @unchecked Sendable {
 
     private func endThread() {
         // A thread that submitted an earlier message may not have woken the loop yet.
-        while wakers.load(ordering: .acquiring) > 0 { sched_yield() }
+        while wakingThreads.load(ordering: .acquiring) > 0 { sched_yield() }
         thread.stop()
     }
 
     // MARK: Messages, on the loop
 
-    private func readMail() {
+    private func drainInbox() {
         var batch: [Message] = []
-        swap(&batch, &spareMail)  // Otherwise both variables share storage, and the next append copies it.
+        swap(&batch, &spareInbox)  // Otherwise both variables share storage, and the next append copies it.
         monitor.withLock {
-            swap(&batch, &mail)
+            swap(&batch, &inbox)
             isScheduled = false
-            spent.handOut(&spentBefore)
+            recycledResponses.handOut(&previouslyRecycled)
         }
-        for response in spentBefore { spareBodies.keep(response.body) }
-        spentBefore.removeAll(keepingCapacity: true)
+        for response in previouslyRecycled { bodyBuffers.keep(response.body) }
+        previouslyRecycled.removeAll(keepingCapacity: true)
         for index in batch.indices {
             // The cached time becomes stale while a long batch is processed.
             if index % ClientLoop.messagesAMoment == 0 { clock.release() }
             clock.hold()
-            carryOut(exchange(&batch[index], with: .nothing))
+            perform(exchange(&batch[index], with: .nothing))
         }
         clock.release()
         batch.removeAll(keepingCapacity: batch.count <= ClientLoop.largestSpare)
-        spareMail = batch
+        spareInbox = batch
     }
 
-    private func carryOut(_ message: consuming Message) {
+    private func perform(_ message: consuming Message) {
         switch consume message {
         case .start(let task):
             let call = Call(task, on: self)
@@ -203,14 +203,14 @@ final class ClientLoop: @unchecked Sendable {
         endCalls { !$0.isInner }
         let waiting = listeners
         listeners = [:]
-        for tell in waiting.values { tell() }
-        guard mustNotBeCut else { return shutDown() }
-        after(ClientLoop.farewell) { self.shutDown() }
+        for notify in waiting.values { notify() }
+        guard mustFinish else { return shutDown() }
+        after(ClientLoop.closeGracePeriod) { self.shutDown() }
     }
 
     /// Work of a resident has ended.
-    func residentProgressed() {
-        if isClosing, !mustNotBeCut { shutDown() }
+    func componentProgressed() {
+        if isClosing, !mustFinish { shutDown() }
     }
 
     private func shutDown() {
@@ -221,7 +221,7 @@ final class ClientLoop: @unchecked Sendable {
         transport.shutDown()
         workers.shutDown()
         checkers.shutDown()
-        for resident in residents { resident.shutDown() }
+        for component in components { component.shutDown() }
         for timer in timers.values { timer.cancel() }
         timers = [:]
         gate.close()
@@ -258,7 +258,7 @@ final class ClientLoop: @unchecked Sendable {
     /// - Parameter limit: The total timeout.
     func send(
         _ request: PreparedRequest, within limit: Duration,
-        conclude: @escaping (Result<Response, NightjarError>) -> Void
+        completion: @escaping (Result<Response, NightjarError>) -> Void
     ) {
         var timeouts = innerTimeouts
         timeouts.total = limit
@@ -266,7 +266,7 @@ final class ClientLoop: @unchecked Sendable {
             timeouts: timeouts, maximumBody: ClientLoop.largestInnerBody, expectedStatuses: [], decompresses: true,
             usesCookies: false)
         let task = ClientTask(request, options, handlers: TaskHandlers { _, _ in }, queue: nil, client: self)
-        let call = Call(task, on: self, chain: innerChain, conclude: conclude)
+        let call = Call(task, on: self, chain: innerChain, completion: completion)
         take(call)
         call.begin()
     }
@@ -279,10 +279,12 @@ final class ClientLoop: @unchecked Sendable {
         }
     }
 
-    /// Calls `body` at most once, when the client is closed, unless ``stopTelling(_:)`` is called first.
-    func tellOfClose(_ object: AnyObject, _ body: @escaping () -> Void) { listeners[ObjectIdentifier(object)] = body }
+    /// Calls `body` at most once, when the client is closed, unless ``removeCloseListener(_:)`` is called first.
+    func addCloseListener(_ object: AnyObject, _ body: @escaping () -> Void) {
+        listeners[ObjectIdentifier(object)] = body
+    }
 
-    func stopTelling(_ object: AnyObject) { listeners[ObjectIdentifier(object)] = nil }
+    func removeCloseListener(_ object: AnyObject) { listeners[ObjectIdentifier(object)] = nil }
 
     // MARK: Events
 
@@ -290,22 +292,22 @@ final class ClientLoop: @unchecked Sendable {
     ///
     /// - Parameter queue: Nil runs the event's callback here, on the loop.
     func post(_ event: consuming QueueEvent, to queue: CompletionQueue?) {
-        if outbox.isEmpty { thread.loop.execute { self.sendGathered() } }
+        if outbox.isEmpty { thread.loop.execute { self.flushOutbox() } }
         // Callbacks that run here may post events to a queue in turn.
-        while !outbox.isEmpty, queue !== addressee { sendEvents() }
-        addressee = queue
+        while !outbox.isEmpty, queue !== outboxQueue { sendEvents() }
+        outboxQueue = queue
         outbox.append(event)
     }
 
-    private func sendGathered() {
+    private func flushOutbox() {
         sendEvents()
-        if let rest = moderation.rest() { LoopThread.rest(rest) }
+        if let delay = eventCoalescer.delay() { LoopThread.sleep(delay) }
     }
 
     private func sendEvents() {
         guard !outbox.isEmpty else { return }
-        if let addressee {
-            addressee.post(&outbox)
+        if let outboxQueue {
+            outboxQueue.post(&outbox)
             return
         }
         var events: [QueueEvent] = []
@@ -377,7 +379,7 @@ final class ClientLoop: @unchecked Sendable {
     /// Token responses are a few kilobytes long.
     private static let largestInnerBody = 1 << 20
     /// How long closing a client waits for a token refresh. A later response is lost.
-    private static let farewell = Duration.seconds(15)
+    private static let closeGracePeriod = Duration.seconds(15)
     /// Some hundred microseconds of work.
     private static let messagesAMoment = 64
     /// The number of array elements kept for reuse.

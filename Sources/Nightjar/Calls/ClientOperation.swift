@@ -79,7 +79,7 @@ public class ClientOperation: ClientWork, @unchecked Sendable {
 
     private func started() {
         guard !hasEnded else { return }
-        loop.tellOfClose(self) { [self] in
+        loop.addCloseListener(self) { [self] in
             end(.failure(NightjarError(.cancelled, "the client was closed during \(name)")))
         }
         if let timeout { loop.after(timeout) { [weak self] in self?.expired(timeout) } }
@@ -97,7 +97,7 @@ public class ClientOperation: ClientWork, @unchecked Sendable {
     final func end(_ result: Result<Void, NightjarError>) {
         guard !hasEnded else { return }
         hasEnded = true
-        loop.stopTelling(self)
+        loop.removeCloseListener(self)
         released()
         hasFinished.store(true, ordering: .releasing)
         loop.post(

@@ -22,9 +22,9 @@ public struct TaskHandlers: Sendable {
     /// more before ``finished`` if the call succeeds. Events are skipped while an earlier one is pending.
     public var progress: (@Sendable (ClientTask, TransferProgress) -> Void)?
     /// Decides whether a failed attempt is retried. Receives the client's own decision.
-    public var retry: (@Sendable (ClientTask, RetryQuestion) -> RetryAnswer)?
+    public var retry: (@Sendable (ClientTask, FailedAttempt) -> RetryAction)?
     /// Decides whether a redirect is followed. Called after the redirect response has been received completely.
-    public var redirect: (@Sendable (ClientTask, RedirectHop) -> RedirectAnswer)?
+    public var redirect: (@Sendable (ClientTask, ProposedRedirect) -> RedirectAction)?
     /// Called once with the result of a background revalidation, after ``finished`` received a cached response
     /// (``CachePolicy/offlineFirst``, stale-while-revalidate). Not called if nothing is revalidated; see
     /// ``ClientTask/isRefreshing``.
@@ -65,13 +65,13 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
     let handlers: TaskHandlers
     let queue: CompletionQueue?
     /// Counts the memory held for the task. Nil: it is not counted.
-    package let hold: MemoryHold?
+    package let hold: MemoryReservation?
     private let client: ClientLoop
 
     /// The call while it runs. Used on the loop only.
     var call: Call?
     /// The index of this task in its queue's list. Protected by the queue's lock.
-    var placeInQueue = 0
+    var positionInQueue = 0
 
     private let wasCancelled = Atomic<Bool>(false)
     private let hasFinished = Atomic<Bool>(false)
@@ -84,7 +84,7 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
 
     init(
         _ request: PreparedRequest, _ options: CallOptions, handlers: consuming TaskHandlers,
-        queue: CompletionQueue?, client: ClientLoop, hold: MemoryHold? = nil
+        queue: CompletionQueue?, client: ClientLoop, hold: MemoryReservation? = nil
     ) {
         self.hold = hold
         self.request = request
@@ -143,18 +143,18 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
         client.submit(.bodyPart(self, part))
     }
 
-    /// Provides the answer that ``TaskHandlers/redirect`` deferred with ``RedirectAnswer/later``. Call it once for each
+    /// Provides the answer that ``TaskHandlers/redirect`` deferred with ``RedirectAction/later``. Call it once for each
     /// deferral.
-    public func redirect(_ answer: RedirectAnswer) {
-        if case .later = answer { return }
-        client.submit(.decided(self, answer))
+    public func redirect(_ action: RedirectAction) {
+        if case .later = action { return }
+        client.submit(.decided(self, action))
     }
 
-    /// Provides the answer that ``TaskHandlers/retry`` deferred with ``RetryAnswer/later``. Call it once for each
+    /// Provides the answer that ``TaskHandlers/retry`` deferred with ``RetryAction/later``. Call it once for each
     /// deferral.
-    public func retry(_ answer: RetryAnswer) {
-        if case .later = answer { return }
-        client.submit(.decided(self, answer))
+    public func retry(_ action: RetryAction) {
+        if case .later = action { return }
+        client.submit(.decided(self, action))
     }
 
     // MARK: On the loop
@@ -209,7 +209,7 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
         if let hooks = options.hooks, !hooks.runOnLoop { hooks.after?(result) }
         handlers.finished(self, result)
         guard case .success(var response) = consume result else { return }
-        if isKnownUniquelyReferenced(&response) { client.giveBack(response) }
+        if isKnownUniquelyReferenced(&response) { client.recycle(response) }
     }
 
     func deliver(_ request: DecisionRequest) {
@@ -255,7 +255,7 @@ final class CallOptions: Sendable {
     /// Nil: the cache is not used.
     let cache: CachePolicy?
     /// A response of the program to store in the cache instead of sending a request.
-    let planted: PlantedAnswer?
+    let insertion: CacheInsertion?
     let limitGroup: String?
     /// The number of the client's login whose token is sent, or nil.
     let login: Int?
@@ -270,7 +270,7 @@ final class CallOptions: Sendable {
         contract: ResponseContract? = nil, isIdempotent: Bool = false,
         redirect: RedirectSettings? = nil, retry: RetrySettings? = nil, respectsRetryAfter: Bool = true,
         decompresses: Bool, usesCookies: Bool,
-        coalesces: Bool = false, cache: CachePolicy? = nil, planted: PlantedAnswer? = nil, limitGroup: String? = nil,
+        coalesces: Bool = false, cache: CachePolicy? = nil, insertion: CacheInsertion? = nil, limitGroup: String? = nil,
         login: Int? = nil, hooks: CallHooks? = nil, confinement: Confinement? = nil
     ) {
         let timeouts = timeouts.limits
@@ -290,7 +290,7 @@ final class CallOptions: Sendable {
         self.usesCookies = usesCookies
         self.coalesces = coalesces
         self.cache = cache
-        self.planted = planted
+        self.insertion = insertion
         self.limitGroup = limitGroup
         self.login = login
         self.hooks = hooks
@@ -317,7 +317,7 @@ final class CallOptions: Sendable {
 
 extension TaskHandlers {
     /// Whether the caller needs no callback before the end of the call.
-    var isForWholeAnswers: Bool {
+    var isForCompleteResponses: Bool {
         body == nil && head == nil && redirect == nil && retry == nil
     }
 }

@@ -13,10 +13,10 @@ import NightjarTransport
 /// all events that are posted before the next poll.
 public final class CompletionQueue: @unchecked Sendable {
     private let monitor = Monitor()
-    private let birth = Fork.generation
+    private let forkGeneration = Fork.generation
 
     /// Whether the queue belongs to the parent of this forked process.
-    package var isOfParent: Bool { Fork.hasHappened(since: birth) }
+    package var isOfParent: Bool { Fork.hasForked(since: forkGeneration) }
 
     // Under the monitor's lock:
     private var events: [QueueEvent] = []
@@ -47,7 +47,7 @@ public final class CompletionQueue: @unchecked Sendable {
     /// - Returns: False if the events were dropped because the queue is closed and idle.
     @discardableResult
     func post(_ new: inout [QueueEvent]) -> Bool {
-        guard !Fork.hasHappened(since: birth) else {
+        guard !Fork.hasForked(since: forkGeneration) else {
             new.removeAll()
             return false
         }
@@ -82,7 +82,7 @@ public final class CompletionQueue: @unchecked Sendable {
     func register(_ task: ClientTask) -> Bool {
         monitor.withLock {
             if isClosed { return false }
-            task.placeInQueue = tasks.count
+            task.positionInQueue = tasks.count
             tasks.append(task)
             return true
         }
@@ -90,11 +90,11 @@ public final class CompletionQueue: @unchecked Sendable {
 
     func forget(_ task: ClientTask) {
         monitor.withLock {
-            let place = task.placeInQueue
+            let place = task.positionInQueue
             guard place < tasks.count, tasks[place] === task, let last = tasks.popLast() else { return }
             if last !== task {
                 tasks[place] = last
-                last.placeInQueue = place
+                last.positionInQueue = place
             }
             wakeCloser()
         }
@@ -147,7 +147,7 @@ public final class CompletionQueue: @unchecked Sendable {
 
     /// - Returns: The number of events run, and whether the queue was closed meanwhile with other work left.
     private func runEvents(timeout: Duration?) -> (count: Int, mustDrain: Bool) {
-        guard !Fork.hasHappened(since: birth) else { return (0, false) }
+        guard !Fork.hasForked(since: forkGeneration) else { return (0, false) }
         let me = pthread_self()
         monitor.lock()
         if let runningPoller, pthread_equal(runningPoller, me) != 0 {
@@ -250,7 +250,7 @@ public final class CompletionQueue: @unchecked Sendable {
     /// `finished`, on this thread. Inside an event of this queue, this happens when its `poll` ends. Afterwards no task
     /// can be started on this queue.
     public func close() {
-        guard !Fork.hasHappened(since: birth) else { return }
+        guard !Fork.hasForked(since: forkGeneration) else { return }
         let isPolling = monitor.withLock {
             isClosed = true
             monitor.broadcast()
@@ -279,7 +279,7 @@ public final class CompletionQueue: @unchecked Sendable {
     /// A descriptor that is readable while an event is pending; -1 if the system has no descriptor left. The queue owns
     /// it: watch it, but neither read nor close it.
     public var descriptor: Int32 {
-        guard !Fork.hasHappened(since: birth) else { return -1 }
+        guard !Fork.hasForked(since: forkGeneration) else { return -1 }
         return monitor.withLock {
             if eventDescriptor < 0 {
                 eventDescriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))

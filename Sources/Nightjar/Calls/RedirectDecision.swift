@@ -1,5 +1,5 @@
 /// A caller's decision about a redirect.
-public enum RedirectAnswer: Sendable {
+public enum RedirectAction: Sendable {
     case follow
     /// Follow to another target: an absolute URL, or one relative to the redirecting URL. Which credentials are sent
     /// depends on the new target.

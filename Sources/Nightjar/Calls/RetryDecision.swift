@@ -1,7 +1,7 @@
 import NightjarHTTP
 
 /// A failed attempt and the client's own decision about it.
-public struct RetryQuestion: Sendable {
+public struct FailedAttempt: Sendable {
     /// The error with which the call would fail.
     public let error: NightjarError
     /// The number of the attempt, starting at 1.
@@ -10,7 +10,7 @@ public struct RetryQuestion: Sendable {
 }
 
 /// A caller's decision about a failed attempt.
-public enum RetryAnswer: Sendable {
+public enum RetryAction: Sendable {
     /// Do what the client decided.
     case asDecided
     /// Retry, whatever the policy decided. The server may then process the request twice.

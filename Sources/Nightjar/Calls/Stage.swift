@@ -24,9 +24,9 @@ class Stage: @unchecked Sendable {
     /// holds the call releases it.
     func expired(_ error: NightjarError, _ call: Call) -> Verdict { .proceed }
     /// Called with a complete response.
-    func answered(_ response: Response, _ call: Call) -> Verdict { .proceed }
+    func responded(_ response: Response, _ call: Call) -> Verdict { .proceed }
     /// Called when another attempt or a stored response replaces an exchange, after its connection has been released.
-    /// Follows ``incoming(_:_:)``, and also ``answered(_:_:)`` or ``failed(_:_:)`` if the exchange had ended.
+    /// Follows ``incoming(_:_:)``, and also ``responded(_:_:)`` or ``failed(_:_:)`` if the exchange had ended.
     func abandoned(_ call: Call) {}
     /// Called when the call has ended. The result cannot be changed.
     func ended(_ result: Result<Response, NightjarError>, _ call: Call) {}
@@ -36,13 +36,13 @@ class Stage: @unchecked Sendable {
 enum Verdict {
     case proceed
     /// Ends the call with this response. Stages below are not called.
-    case answer(Response)
+    case respond(Response)
     /// Starts another attempt from this stage downwards, after a delay.
     case again(after: Duration)
     /// Delivers a stored response. Stages below are not called.
     case replay(any ReplayedExchange)
     case fail(NightjarError)
-    /// Waits for a decision. ``Call/goOn(_:)`` resumes with the verdict. Timeouts and cancelling work meanwhile.
+    /// Waits for a decision. ``Call/resume(_:)`` resumes with the verdict. Timeouts and cancelling work meanwhile.
     case wait
 
     var isProceed: Bool { if case .proceed = self { true } else { false } }
@@ -66,7 +66,7 @@ struct StageHooks: OptionSet {
     static let outgoing = StageHooks(rawValue: 1)
     static let incoming = StageHooks(rawValue: 2)
     static let failed = StageHooks(rawValue: 4)
-    static let answered = StageHooks(rawValue: 8)
+    static let responded = StageHooks(rawValue: 8)
     static let ended = StageHooks(rawValue: 16)
     static let abandoned = StageHooks(rawValue: 32)
     static let expired = StageHooks(rawValue: 64)
@@ -89,7 +89,7 @@ final class Chain: @unchecked Sendable {
         /// Calls a stage without reference counting. The call retains its chain; counting references to stages would
         /// cost a call some fifty atomic operations.
         @inline(__always)
-        func ask<Answer>(_ question: (Stage) -> Answer) -> Answer { stage._withUnsafeGuaranteedRef(question) }
+        func withStage<Value>(_ body: (Stage) -> Value) -> Value { stage._withUnsafeGuaranteedRef(body) }
     }
 
     private let stages: [Stage]
@@ -100,7 +100,7 @@ final class Chain: @unchecked Sendable {
     /// From the bottom.
     let incoming: UnsafeBufferPointer<Link>
     let failed: UnsafeBufferPointer<Link>
-    let answered: UnsafeBufferPointer<Link>
+    let responded: UnsafeBufferPointer<Link>
     let expired: UnsafeBufferPointer<Link>
     let streamed: UnsafeBufferPointer<Link>
     /// The position below the last stage, where the transport is.
@@ -109,7 +109,7 @@ final class Chain: @unchecked Sendable {
     init(_ stages: [Stage]) {
         self.stages = stages
         let links = stages.enumerated().map { Link($0.offset, $0.element) }
-        func with(_ hook: StageHooks) -> [Link] { links.filter { $0.ask { $0.hooks.contains(hook) } } }
+        func with(_ hook: StageHooks) -> [Link] { links.filter { $0.withStage { $0.hooks.contains(hook) } } }
         func kept(_ links: some Collection<Link>) -> UnsafeBufferPointer<Link> {
             let place = UnsafeMutableBufferPointer<Link>.allocate(capacity: links.count)
             _ = place.initialize(fromContentsOf: links)
@@ -120,14 +120,14 @@ final class Chain: @unchecked Sendable {
         abandoned = kept(with(.abandoned))
         incoming = kept(with(.incoming).reversed())
         failed = kept(with(.failed).reversed())
-        answered = kept(with(.answered).reversed())
+        responded = kept(with(.responded).reversed())
         expired = kept(with(.expired).reversed())
         streamed = kept(with(.streamed).reversed())
         bottom = stages.count
     }
 
     deinit {
-        for links in [outgoing, ended, abandoned, incoming, failed, answered, expired, streamed] { links.deallocate() }
+        for links in [outgoing, ended, abandoned, incoming, failed, responded, expired, streamed] { links.deallocate() }
     }
 
     /// Returns a chain of the same stages, except those for which `replacement` returns another stage.

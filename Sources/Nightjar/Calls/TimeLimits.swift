@@ -51,7 +51,7 @@ struct TimeLimits {
         now: NIODeadline, waitsForPeer: Bool, unsentBytes: @autoclosure () -> Int
     ) -> Finding {
         if let total, total <= now { return .totalExpired }
-        if waitsForPeer, let idle, lastProgress + idle <= now, !uploadHasMoved(now, idle, unsentBytes()) {
+        if waitsForPeer, let idle, lastProgress + idle <= now, !uploadHasProgressed(now, idle, unsentBytes()) {
             return .idleExpired
         }
         return .running(next: next(waitsForPeer: waitsForPeer))
@@ -60,7 +60,7 @@ struct TimeLimits {
     /// Whether bytes have left for the peer since the last check. No event reports when bytes leave the socket, so the
     /// first check after the idle timeout only records their number, and the next one follows after a quarter of the
     /// timeout.
-    private mutating func uploadHasMoved(_ now: NIODeadline, _ idle: TimeAmount, _ unsentBytes: Int) -> Bool {
+    private mutating func uploadHasProgressed(_ now: NIODeadline, _ idle: TimeAmount, _ unsentBytes: Int) -> Bool {
         let before = lastUnsentBytes
         lastUnsentBytes = unsentBytes
         guard unsentBytes > 0 else { return false }

@@ -41,10 +41,10 @@ final class ProgressWatch: @unchecked Sendable {
     }
 
     /// The call on whose connection the data moves.
-    private var mover: Call { call.sharedExchange ?? call }
+    private var progressSource: Call { call.sharedExchange ?? call }
 
     private func look() {
-        let progress = mover.progress
+        let progress = progressSource.progress
         note(sent: progress.sent)
         guard progress != reported, call.task.progressIsDue() else { return }
         reported = progress
@@ -53,7 +53,7 @@ final class ProgressWatch: @unchecked Sendable {
 
     /// The response is complete.
     func finish() {
-        var progress = mover.progress
+        var progress = progressSource.progress
         note(sent: progress.sent)
         progress.sent = progress.sentTotal ?? sentBytes
         progress.sentTotal = progress.sent
@@ -64,7 +64,7 @@ final class ProgressWatch: @unchecked Sendable {
 
     /// Records the bytes that the connection of the current attempt has accepted.
     func note(sent count: Int) {
-        if attempt != mover.attempts { (attempt, sentBytes) = (mover.attempts, 0) }
+        if attempt != progressSource.attempts { (attempt, sentBytes) = (progressSource.attempts, 0) }
         sentBytes = max(sentBytes, count)
     }
 

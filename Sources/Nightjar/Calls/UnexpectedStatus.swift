@@ -5,11 +5,12 @@ extension NightjarError {
     init(unexpected response: Response, to method: Method) {
         let reason = response.head.reason.isEmpty ? "" : " \(response.head.reason)"
         let details = ErrorBody(response)
-        let summary = details?.summary(besides: response.head.reason) ?? ""
-        var told = summary.isEmpty ? "" : ": " + quoted(summary, limit: NightjarError.longestSummary)
-        if let challenge = ErrorBody.challenge(of: response) { told += "; the server requires \(challenge)" }
+        let summary = details?.summary(excluding: response.head.reason) ?? ""
+        var explanation = summary.isEmpty ? "" : ": " + quoted(summary, limit: NightjarError.longestSummary)
+        if let challenge = ErrorBody.challenge(of: response) { explanation += "; the server requires \(challenge)" }
         self.init(
-            ErrorKind(unexpectedStatus: response.status), "\(method) returned \(response.status)\(reason)\(told)",
+            ErrorKind(unexpectedStatus: response.status),
+            "\(method) returned \(response.status)\(reason)\(explanation)",
             phase: .receive, response: response, details: details, attempts: response.attempts,
             requestMayHaveBeenProcessed: true,
             retryAfter: RetryAfter.duration(response.headers, now: WallClock.secondsSince1970()))

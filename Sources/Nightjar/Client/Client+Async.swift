@@ -30,18 +30,18 @@ extension Client {
         let pending = Pending<ClientTask>()
         let result: Result<(ClientTask, ResponseHead), NightjarError> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let head = OneAnswer(continuation)
+                let head = FirstResult(continuation)
                 var handlers = TaskHandlers { task, result in
-                    head.give(result.map { (task, $0.head) })
+                    head.resume(result.map { (task, $0.head) })
                     content.end(task, result)
                 }
-                handlers.head = { head.give(.success(($0, $1))) }
+                handlers.head = { head.resume(.success(($0, $1))) }
                 handlers.body = { content.add($1) }
                 handlers.creditsAreManual = true
                 do throws(NightjarError) {
                     pending.set(try start(request, on: nil, handlers))
                 } catch {
-                    head.give(.failure(error))
+                    head.resume(.failure(error))
                 }
             }
         } onCancel: {
@@ -53,14 +53,14 @@ extension Client {
 }
 
 /// A continuation that is resumed by the first value; later values are ignored.
-private final class OneAnswer<Value: Sendable>: Sendable {
+private final class FirstResult<Value: Sendable>: Sendable {
     private let continuation: Mutex<CheckedContinuation<Value, Never>?>
 
     init(_ continuation: CheckedContinuation<Value, Never>) {
         self.continuation = Mutex(continuation)
     }
 
-    func give(_ value: Value) {
+    func resume(_ value: Value) {
         continuation.withLock { $0.take() }?.resume(returning: value)
     }
 }

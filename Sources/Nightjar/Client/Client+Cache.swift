@@ -49,8 +49,8 @@ extension Client {
     public func insert(
         _ status: Int = 200, headers: Headers, body: ByteBuffer, for request: Request
     ) throws(NightjarError) {
-        let (request, planted) = try planting(status, headers, body, request)
-        _ = try sendBlocking(request, planting: planted)
+        let (request, insertion) = try inserting(status, headers, body, request)
+        _ = try sendBlocking(request, inserting: insertion)
     }
 
     /// Like ``insert(_:headers:body:for:)``, but does not block: `finished` receives the result.
@@ -59,9 +59,9 @@ extension Client {
         _ status: Int = 200, headers: Headers, body: ByteBuffer, for request: Request, on queue: CompletionQueue?,
         finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void
     ) throws(NightjarError) -> ClientTask {
-        let (request, planted) = try planting(status, headers, body, request)
+        let (request, insertion) = try inserting(status, headers, body, request)
         return try start(
-            request, on: queue, TaskHandlers { _, result in finished(result.map { _ in () }) }, planting: planted)
+            request, on: queue, TaskHandlers { _, result in finished(result.map { _ in () }) }, inserting: insertion)
     }
 
     /// Removes all cached responses for the URL of `request`, in all partitions.
@@ -102,7 +102,7 @@ extension Client {
     }
 
     private func storage() throws(NightjarError) -> CacheStorage {
-        guard !Fork.hasHappened(since: birth) else { throw Client.forked }
+        guard !Fork.hasForked(since: forkGeneration) else { throw Client.forked }
         guard let cache else { throw Client.hasNoCache }
         return cache
     }
@@ -123,9 +123,9 @@ extension Client {
         return request
     }
 
-    private func planting(
+    private func inserting(
         _ status: Int, _ headers: Headers, _ body: ByteBuffer, _ request: Request
-    ) throws(NightjarError) -> (Request, PlantedAnswer) {
+    ) throws(NightjarError) -> (Request, CacheInsertion) {
         _ = try storage()
         guard request.method == .get, case .none = request.body else {
             throw NightjarError(
@@ -144,7 +144,7 @@ extension Client {
         request.schema = nil
         request.contract = nil
         let head = ResponseHead(status: status, headers: headers, contentLength: body.readableBytes)
-        return (request, PlantedAnswer(head: head, body: body))
+        return (request, CacheInsertion(head: head, body: body))
     }
 
     private static let hasNoCache = NightjarError(.invalidRequest, "the client has no cache; set the option cache")

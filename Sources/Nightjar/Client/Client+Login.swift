@@ -9,13 +9,13 @@ extension Client {
     ///
     /// - Parameter scheme: The security scheme of the login, if the client has several logins. Nil: the only login.
     /// - Throws: `invalid_request` if the client has no such login.
-    public func signIn(_ token: Token, scheme: String? = nil) throws(NightjarError) {
+    public func setToken(_ token: Token, scheme: String? = nil) throws(NightjarError) {
         guard token.authorization != nil else {
             throw NightjarError(
                 .invalidArgument, "the token is empty or contains a character that is not allowed in a header")
         }
         let number = try login(scheme).number
-        try submit(.run { [sessions] in sessions[number]?.signIn(token) })
+        try submit(.run { [sessions] in sessions[number]?.setToken(token) })
         repeated.forget()
     }
 
@@ -32,7 +32,7 @@ extension Client {
     /// - Throws: `invalid_request` if the client has no such login.
     /// - Returns: The operation. Cancelling it ends the wait and does not undo the logout.
     @discardableResult
-    public func signOut(
+    public func logOut(
         scheme: String? = nil, on queue: CompletionQueue?,
         finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void
     ) throws(NightjarError) -> ClientOperation {
@@ -43,14 +43,14 @@ extension Client {
         return logout
     }
 
-    /// Logs out as ``signOut(scheme:on:finished:)`` does, and blocks this thread until the logout is complete.
+    /// Logs out as ``logOut(scheme:on:finished:)`` does, and blocks this thread until the logout is complete.
     ///
-    /// - Throws: Also `storage`; see ``signOut(scheme:on:finished:)``.
-    public func signOutBlocking(scheme: String? = nil) throws(NightjarError) {
+    /// - Throws: Also `storage`; see ``logOut(scheme:on:finished:)``.
+    public func logOutBlocking(scheme: String? = nil) throws(NightjarError) {
         try checkMayWait()
         let queue = CompletionQueue()
         let outcome = Mutex<Result<Void, NightjarError>?>(nil)
-        try signOut(scheme: scheme, on: queue) { result in outcome.withLock { $0 = result } }
+        try logOut(scheme: scheme, on: queue) { result in outcome.withLock { $0 = result } }
         try wait(on: queue) { outcome.withLock { $0 } }.get()
     }
 
@@ -73,7 +73,7 @@ extension Client {
         finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void
     ) throws(NightjarError) -> ClientOperation {
         let (number, login) = try login(scheme)
-        let operation = PersonalLogin(
+        let operation = InteractiveLogin(
             login, sessions[number], try login.issuer(anonymousTemplate), on: loop, queue: queue, timeout: limit,
             prompt: prompt,
             finished: finished)
@@ -82,7 +82,7 @@ extension Client {
     }
 
     func start(_ operation: ClientOperation) throws(NightjarError) {
-        guard !Fork.hasHappened(since: birth) else { throw Client.forked }
+        guard !Fork.hasForked(since: forkGeneration) else { throw Client.forked }
         try operation.start()
     }
 
@@ -101,12 +101,12 @@ extension Client {
 
     /// The current state of the limits of each origin and group. Origins and groups without any state are omitted.
     public func limitStates() -> [LimitState] {
-        guard !Fork.hasHappened(since: birth) else { return [] }
+        guard !Fork.hasForked(since: forkGeneration) else { return [] }
         guard let limit else { return [] }
         if loop.isOnLoop { return limit.states() }
-        let answer = LimitAnswer()
-        guard loop.submit(.run { answer.give(limit.states()) }) else { return [] }
-        return answer.wait()
+        let response = LimitStatesResult()
+        guard loop.submit(.run { response.set(limit.states()) }) else { return [] }
+        return response.wait()
     }
 
     private func login(_ scheme: String?) throws(NightjarError) -> (number: Int, TokenLogin) {
@@ -135,17 +135,17 @@ extension Client {
     }
 
     private func submit(_ message: ClientLoop.Message) throws(NightjarError) {
-        guard !Fork.hasHappened(since: birth) else { throw Client.forked }
+        guard !Fork.hasForked(since: forkGeneration) else { throw Client.forked }
         guard loop.submit(message) else { throw NightjarError(.closed, "the client is closed") }
     }
 }
 
 /// Passes the loop's reply to the waiting thread. The loop carries out every accepted message before it ends.
-private final class LimitAnswer: @unchecked Sendable {
+private final class LimitStatesResult: @unchecked Sendable {
     private let monitor = Monitor()
     private var states: [LimitState]?
 
-    func give(_ states: [LimitState]) {
+    func set(_ states: [LimitState]) {
         monitor.withLock {
             self.states = states
             monitor.broadcast()

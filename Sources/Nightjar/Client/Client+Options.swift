@@ -5,7 +5,7 @@ extension Client {
     ///
     /// - Parameter login: The number of the login whose token the request carries if it uses one; nil: none.
     func options(
-        of request: borrowing Request, planting planted: PlantedAnswer?, login: Int?
+        of request: borrowing Request, inserting insertion: CacheInsertion?, login: Int?
     ) -> CallOptions {
         let confinement = request.confinement ?? scope
         let bounds = confinement?.isSandbox == true ? self.bounds : nil
@@ -20,7 +20,7 @@ extension Client {
             respectsRetryAfter: bounds != nil && respectsRetryAfter || request.respectsRetryAfter ?? respectsRetryAfter,
             decompresses: request.decompresses ?? decompresses,
             usesCookies: request.usesCookies, coalesces: request.coalesces ?? coalesces,
-            cache: cache == nil || !request.usesCache ? nil : request.cachePolicy ?? cachePolicy, planted: planted,
+            cache: cache == nil || !request.usesCache ? nil : request.cachePolicy ?? cachePolicy, insertion: insertion,
             limitGroup: request.limitGroup,
             login: loginOrigin != nil && request.usesAuth && request.headers.firstIndex(of: "Authorization") == nil
                 ? login : nil,
@@ -32,9 +32,9 @@ extension Client {
     /// - Throws: `too_large` if the call exceeds the script's memory limit.
     func hold(
         _ prepared: PreparedRequest, _ options: CallOptions, isStreamed: Bool
-    ) throws(NightjarError) -> MemoryHold? {
+    ) throws(NightjarError) -> MemoryReservation? {
         guard let memory = options.confinement?.memory else { return nil }
-        let hold = MemoryHold(memory)
+        let hold = MemoryReservation(memory)
         let body =
             switch prepared.body {
             case .bytes, .multipart: prepared.body.length ?? 0

@@ -2,7 +2,7 @@ import NightjarHTTP
 
 extension Client {
     /// Whether the client belongs to the parent of this forked process.
-    package var isOfParent: Bool { Fork.hasHappened(since: birth) }
+    package var isOfParent: Bool { Fork.hasForked(since: forkGeneration) }
 
     /// - Throws: `forked` in the child of a fork.
     package func checkProcess() throws(NightjarError) {
@@ -17,18 +17,18 @@ extension Client {
                 "a blocking call on the client's own thread would deadlock; start the "
                     + "call without blocking")
         }
-        guard !Fork.hasHappened(since: birth) else { throw Client.forked }
+        guard !Fork.hasForked(since: forkGeneration) else { throw Client.forked }
     }
 
     /// Runs the events of `queue` on this thread until there is a result.
     ///
     /// - Throws: `forked` if a callback forked and this process is the child, in which no event arrives.
     @inline(__always)
-    func wait<Answer>(on queue: CompletionQueue, for answer: () -> Answer?) throws(NightjarError) -> Answer {
+    func wait<Value>(on queue: CompletionQueue, for response: () -> Value?) throws(NightjarError) -> Value {
         while true {
-            if let answer = answer() { return answer }
+            if let response = response() { return response }
             queue.poll(timeout: nil)
-            guard !Fork.hasHappened(since: birth) else { throw Client.forked }
+            guard !Fork.hasForked(since: forkGeneration) else { throw Client.forked }
         }
     }
 }

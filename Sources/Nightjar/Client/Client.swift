@@ -39,7 +39,7 @@ public final class Client: Sendable {
     public let catalog: Catalog?
     /// The folder whose files OpenAPI documents may reference; nil: the folder of each document.
     let openAPIFolder: String?
-    let birth = Fork.generation
+    let forkGeneration = Fork.generation
     /// The mock that responds instead of servers; nil: none.
     public let mock: Mock?
     /// The cookie jar; nil: none.
@@ -51,7 +51,7 @@ public final class Client: Sendable {
     let cachePolicy: CachePolicy
     let sessions: TokenSessions
     let limit: Limit?
-    private let fresh: FreshAnswers?
+    private let fresh: FreshResponses?
     /// The listener number for log messages of the disk cache.
     private let cacheListener: Int?
     /// The first requested origin. Most absolute targets of a client have this origin, so it is parsed only once.
@@ -98,8 +98,8 @@ public final class Client: Sendable {
         cache = try configuration.openCache()
         configuration.cache = cache
         cachePolicy = configuration.cachePolicy
-        configuration.freshAnswers = configuration.makeFreshAnswers()
-        fresh = configuration.freshAnswers
+        configuration.freshResponses = configuration.makeFreshResponses()
+        fresh = configuration.freshResponses
         hooks = configuration.hooks
         let pathScope = try configuration.pathScope.map { text throws(NightjarError) in try PathScope(text) }
         self.pathScope = pathScope
@@ -118,7 +118,7 @@ public final class Client: Sendable {
                 network.userAgent = network.userAgent ?? configuration.userAgent
                 carrier = try NetworkTransport(loop: thread.loop, clock: thread.clock, configuration: network)
             }
-            carrier = configuration.staged(carrier, cassette, on: thread.loop, base: base)
+            carrier = configuration.makeTransport(carrier, cassette, on: thread.loop, base: base)
             let chain = ClientChain(configuration, base: base?.origin)
             let loop = ClientLoop(
                 thread: thread, transport: carrier,
@@ -131,7 +131,7 @@ public final class Client: Sendable {
                 let issuer = try login.tokenLogin?.issuer(anonymousTemplate)
                 sessions.add(login.tokenLogin, issuer, responses: chain.cache, on: loop)
             }
-            loop.residents = [sessions]
+            loop.components = [sessions]
             cookieListener = cookies?.listen { [weak loop] in loop?.submit(.note($0, $1)) }
             cassette?.listen { [weak loop] in loop?.note($0, $1) }
             cacheListener = cache?.disk?.listen { [weak loop] in loop?.submit(.note($0, $1)) }
@@ -161,7 +161,7 @@ public final class Client: Sendable {
     /// been prepared yet.
     package func repeated(_ method: UnsafeRawBufferPointer, _ target: UnsafeRawBufferPointer) -> RepeatedRequests.Call?
     {
-        Fork.hasHappened(since: birth) ? nil : repeated.find(method, target)
+        Fork.hasForked(since: forkGeneration) ? nil : repeated.find(method, target)
     }
 
     /// Starts a call whose request is already prepared.
@@ -172,12 +172,12 @@ public final class Client: Sendable {
     }
 
     /// - Parameter made: A task, and its response if it is already available.
-    private func start(_ made: (task: ClientTask, answer: Response?)) throws(NightjarError) -> ClientTask {
+    private func start(_ made: (task: ClientTask, response: Response?)) throws(NightjarError) -> ClientTask {
         let task = made.task
         if let queue = task.queue, !queue.register(task) { throw NightjarError(.closed, "the queue is closed") }
-        if let queue = task.queue, let answer = made.answer {
+        if let queue = task.queue, let response = made.response {
             task.markFinished()
-            var events = [QueueEvent.finished(task, .success(answer))]
+            var events = [QueueEvent.finished(task, .success(response))]
             queue.post(&events)
         } else {
             try submit(task)
@@ -194,9 +194,9 @@ public final class Client: Sendable {
 
     /// - Parameter planted: A response to store in the cache instead of sending the request.
     func start(
-        _ request: Request, on queue: CompletionQueue?, _ handlers: TaskHandlers, planting planted: PlantedAnswer
+        _ request: Request, on queue: CompletionQueue?, _ handlers: TaskHandlers, inserting insertion: CacheInsertion
     ) throws(NightjarError) -> ClientTask {
-        let (task, _) = try makeTask(request, on: queue, handlers, planting: planted)
+        let (task, _) = try makeTask(request, on: queue, handlers, inserting: insertion)
         if let queue, !queue.register(task) { throw NightjarError(.closed, "the queue is closed") }
         try submit(task)
         return task
@@ -206,9 +206,9 @@ public final class Client: Sendable {
     /// - Returns: The task, and its response if it is already available.
     private func makeTask(
         _ request: borrowing Request, on queue: CompletionQueue?, _ handlers: consuming TaskHandlers,
-        planting planted: PlantedAnswer? = nil
+        inserting insertion: CacheInsertion? = nil
     ) throws(NightjarError) -> (ClientTask, Response?) {
-        guard !Fork.hasHappened(since: birth) else { throw Client.forked }
+        guard !Fork.hasForked(since: forkGeneration) else { throw Client.forked }
         guard request.schema == nil || handlers.body == nil else {
             throw NightjarError(
                 .invalidRequest,
@@ -218,7 +218,7 @@ public final class Client: Sendable {
         if let group = request.limitGroup, !limitGroups.contains(where: { $0.isExactly(group) }) {
             throw unknown(group: group)
         }
-        let (prepared, options) = try planted == nil ? made(of: request) : made(of: request, planting: planted)
+        let (prepared, options) = try insertion == nil ? made(of: request) : made(of: request, inserting: insertion)
         return try makeTask(prepared, options, on: queue, handlers)
     }
 
@@ -227,15 +227,16 @@ public final class Client: Sendable {
         _ handlers: consuming TaskHandlers
     ) throws(NightjarError) -> (ClientTask, Response?) {
         let hold = try hold(prepared, options, isStreamed: handlers.body != nil)
-        let answer = queue == nil ? nil : freshAnswer(prepared, options, handlers)
-        return (ClientTask(prepared, options, handlers: handlers, queue: queue, client: loop, hold: hold), answer)
+        let response = queue == nil ? nil : freshResponse(prepared, options, handlers)
+        return (ClientTask(prepared, options, handlers: handlers, queue: queue, client: loop, hold: hold), response)
     }
 
-    private func freshAnswer(
+    private func freshResponse(
         _ prepared: PreparedRequest, _ options: CallOptions, _ handlers: borrowing TaskHandlers
     ) -> Response? {
-        guard let fresh, options.cache != nil, options.chain == nil, prepared.method == .get, options.hasNoSay,
-            handlers.isForWholeAnswers
+        guard let fresh, options.cache != nil, options.chain == nil, prepared.method == .get,
+            options.acceptsAnyResponse,
+            handlers.isForCompleteResponses
         else { return nil }
         return fresh.find(prepared, fresh.options(of: options), maximumBody: options.maximumBody)
     }
@@ -249,17 +250,17 @@ public final class Client: Sendable {
     private func made(of request: borrowing Request) throws(NightjarError) -> (PreparedRequest, CallOptions) {
         let fingerprint = request.fingerprint
         if let fingerprint, let known = repeated.find(request, fingerprint) { return (known.prepared, known.options) }
-        let (prepared, options) = try made(of: request, planting: nil)
+        let (prepared, options) = try made(of: request, inserting: nil)
         if let fingerprint { repeated.made(prepared, options, of: request, fingerprint) }
         return (prepared, options)
     }
 
     private func made(
-        of request: borrowing Request, planting planted: PlantedAnswer?
+        of request: borrowing Request, inserting insertion: CacheInsertion?
     ) throws(NightjarError) -> (PreparedRequest, CallOptions) {
         let choice = try choice(for: request)
         try request.timeouts.check()
-        let options = options(of: request, planting: planted, login: choice == nil ? 0 : choice?.login)
+        let options = options(of: request, inserting: insertion, login: choice == nil ? 0 : choice?.login)
         return (try prepare(request, choice, idle: options.timeouts.idle), options)
     }
 
@@ -325,11 +326,11 @@ public final class Client: Sendable {
     /// Sends a request and blocks the thread. The call's callbacks run on this thread meanwhile, including
     /// `handlers.finished`.
     public func sendBlocking(_ request: Request, handlers: TaskHandlers? = nil) throws(NightjarError) -> Response {
-        try sendBlocking(request, handlers: handlers, planting: nil)
+        try sendBlocking(request, handlers: handlers, inserting: nil)
     }
 
     func sendBlocking(
-        _ request: Request, handlers: TaskHandlers? = nil, planting planted: PlantedAnswer?
+        _ request: Request, handlers: TaskHandlers? = nil, inserting insertion: CacheInsertion?
     ) throws(NightjarError) -> Response {
         try checkMayWait()
         guard handlers?.refreshed == nil || handlers?.refreshQueue != nil else {
@@ -340,17 +341,17 @@ public final class Client: Sendable {
         }
         let queue = takeQueue()
         let outcome = Outcome()
-        var told = handlers ?? TaskHandlers { _, _ in }
-        let finished = told.finished
-        told.finished = { task, result in
+        var taskHandlers = handlers ?? TaskHandlers { _, _ in }
+        let finished = taskHandlers.finished
+        taskHandlers.finished = { task, result in
             outcome.result = result
             finished(task, result)
         }
         do throws(NightjarError) {
-            let (task, answer) = try makeTask(request, on: queue, told, planting: planted)
-            if let answer {
+            let (task, response) = try makeTask(request, on: queue, taskHandlers, inserting: insertion)
+            if let response {
                 task.markFinished()
-                told.finished(task, .success(answer))
+                taskHandlers.finished(task, .success(response))
             } else {
                 guard queue.register(task) else { throw NightjarError(.closed, "the queue is closed") }
                 try submit(task)
@@ -386,7 +387,7 @@ public final class Client: Sendable {
     /// Later calls fail with `closed`. On the client's own thread this method returns at once. In a forked child it does
     /// nothing, because the threads belong to the parent.
     public func close() {
-        guard !Fork.hasHappened(since: birth) else { return }
+        guard !Fork.hasForked(since: forkGeneration) else { return }
         fresh?.close()
         loop.stop()
         repeated.forget()

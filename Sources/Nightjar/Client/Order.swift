@@ -1,7 +1,7 @@
 /// The stages of a call, from the caller to the network. Requests pass them downwards and responses upwards.
 ///
 /// Mocks, cassettes and network profiles are not stages. They replace the transport below all stages
-/// (``Configuration/staged(_:_:on:base:)``), so that retries, redirects, cache, cookies and authentication apply to
+/// (``Configuration/makeTransport(_:_:on:base:)``), so that retries, redirects, cache, cookies and authentication apply to
 /// their responses, and so that every exchange is recorded, including those of internal calls.
 enum StageKind: CaseIterable {
     /// The total timeout and the idle timeout.
@@ -31,7 +31,7 @@ enum StageKind: CaseIterable {
     /// Content codings.
     case decode
     /// Logs that TLS certificates are not verified.
-    case warnOfTLS
+    case warnAboutTLS
     /// Reports each exchange to observers.
     case trace
 
@@ -41,11 +41,11 @@ enum StageKind: CaseIterable {
         .coalesce,  // stages below run once for all calls that share an exchange
         .retry, .authenticate, .challenge, .redirect,  // may request another attempt
         .cookies, .cache, .limit, .decode,  // stages above see decoded content
-        .warnOfTLS, .trace,  // each exchange
+        .warnAboutTLS, .trace,  // each exchange
     ]
 
     /// The stages of internal calls. A token refresh must not wait for a token.
-    static let inner: [StageKind] = [.deadline, .observe, .retry, .decode, .warnOfTLS, .trace]
+    static let inner: [StageKind] = [.deadline, .observe, .retry, .decode, .warnAboutTLS, .trace]
 
     /// Returns the stages for a client of this configuration. Empty if the client does not use the stage, so that it
     /// costs nothing.
@@ -61,7 +61,7 @@ enum StageKind: CaseIterable {
         guard let base else { return [] }
         return configuration.logins.enumerated().compactMap { number, login in
             guard case .digest(let user, let password) = login.auth else { return nil }
-            return AnswerChallenge(base, login: number, user: user, password: password)
+            return RespondToChallenge(base, login: number, user: user, password: password)
         }
     }
 
@@ -83,12 +83,12 @@ enum StageKind: CaseIterable {
                 longestWait: configuration.retry.longestWait, sensitive: configuration.sensitiveHeaders,
                 forwarded: configuration.forwardedFields)
         case .cookies: configuration.cookies.map(Cookies.init)
-        case .cache: configuration.cache.map { Cache($0, configuration.freshAnswers, configuration.loginCookies) }
+        case .cache: configuration.cache.map { Cache($0, configuration.freshResponses, configuration.loginCookies) }
         case .limit:
             Limit(
                 configuration.limits, groups: configuration.limitGroups, longestWait: configuration.retry.longestWait)
         case .decode: Decode()
-        case .warnOfTLS: configuration.transport.verifiesCertificates ? nil : WarnOfTLS()
+        case .warnAboutTLS: configuration.transport.verifiesCertificates ? nil : WarnAboutTLS()
         case .trace: Trace(configuration.observers)
         }
     }

@@ -62,23 +62,23 @@ package final class RepeatedRequests: Sendable {
 
     private func isSecond(_ fingerprint: UInt64, at place: Int) -> Bool {
         // Released outside the lock.
-        var former: Call?
-        defer { withExtendedLifetime(former) {} }
+        var previous: Call?
+        defer { withExtendedLifetime(previous) {} }
         return places.withLock { places in
             if places[place].fingerprint == fingerprint { return true }
             places[place].fingerprint = fingerprint
-            former = places[place].call.take()
+            previous = places[place].call.take()
             return false
         }
     }
 
     func forget() {
-        let former = places.withLock { places in
-            let former = places
+        let previous = places.withLock { places in
+            let previous = places
             places = [Place](repeating: Place(), count: RepeatedRequests.count)
-            return former
+            return previous
         }
-        withExtendedLifetime(former) {}
+        withExtendedLifetime(previous) {}
     }
 
     private static func place(of fingerprint: UInt64) -> Int { Int(fingerprint % UInt64(count)) }

@@ -5,12 +5,12 @@ import NightjarHTTP
 extension Request {
     /// Whether ``withContent(for:idle:)`` must be called. False for most requests.
     func needsContent(idle: Duration?) -> Bool {
-        compresses || body.isPulled || expectsContinue == nil && asksInVain(idle)
+        compresses || body.isStreamedFromCaller || expectsContinue == nil && expectationIsUseless(idle)
     }
 
     /// Whether a server that ignores Expect: 100-continue would make the call run into this short idle timeout.
-    private func asksInVain(_ idle: Duration?) -> Bool {
-        guard let idle, idle <= ExpectContinue.patience else { return false }
+    private func expectationIsUseless(_ idle: Duration?) -> Bool {
+        guard let idle, idle <= ExpectContinue.continueTimeout else { return false }
         return ExpectContinue.isWorthwhile(for: body)
     }
 
@@ -21,7 +21,7 @@ extension Request {
     /// - Throws: `invalid_request` with the path of a file that cannot be sent.
     func withContent(for template: RequestTemplate, idle: Duration?) throws(NightjarError) -> Request {
         var request = self
-        if expectsContinue == nil, asksInVain(idle) { request.expectsContinue = false }
+        if expectsContinue == nil, expectationIsUseless(idle) { request.expectsContinue = false }
         switch body {
         case .none, .bytes, .stream: break
         case .file(let path, let offset, let length):

@@ -51,10 +51,10 @@ extension Client {
 
     /// Returns the URL of a request, without what the client adds to the query.
     package func url(of request: Request) throws(NightjarError) -> RequestURL {
-        var question = request
-        question.method = .get
-        question.body = .none
-        question.compresses = false
-        return try PreparedRequest(question, request.usesAuth ? template : anonymousTemplate).url
+        var unconditional = request
+        unconditional.method = .get
+        unconditional.body = .none
+        unconditional.compresses = false
+        return try PreparedRequest(unconditional, request.usesAuth ? template : anonymousTemplate).url
     }
 }

@@ -58,33 +58,33 @@ struct CallBounds: Sendable {
         retry = configuration.retry
     }
 
-    func timeouts(_ asked: Timeouts) -> Timeouts {
-        func shorter(_ asked: Duration?, _ limit: Duration?) -> Duration? {
-            guard let limit, limit > .zero else { return asked }
-            guard let asked, asked > .zero else { return limit }
-            return min(asked, limit)
+    func timeouts(_ requested: Timeouts) -> Timeouts {
+        func shorter(_ requested: Duration?, _ limit: Duration?) -> Duration? {
+            guard let limit, limit > .zero else { return requested }
+            guard let requested, requested > .zero else { return limit }
+            return min(requested, limit)
         }
         return Timeouts(
-            connect: shorter(asked.connect, timeouts.connect), idle: shorter(asked.idle, timeouts.idle),
-            total: shorter(asked.total, timeouts.total))
+            connect: shorter(requested.connect, timeouts.connect), idle: shorter(requested.idle, timeouts.idle),
+            total: shorter(requested.total, timeouts.total))
     }
 
-    func redirect(_ asked: RedirectSettings) -> RedirectSettings {
-        var settings = asked
-        settings.follows = asked.follows && redirect.follows
-        settings.maximum = min(asked.maximum, redirect.maximum)
-        settings.allowsDowngrade = asked.allowsDowngrade && redirect.allowsDowngrade
-        settings.respectsRetryAfter = asked.respectsRetryAfter || redirect.respectsRetryAfter
-        settings.longestWait = min(asked.longestWait, redirect.longestWait)
+    func redirect(_ requested: RedirectSettings) -> RedirectSettings {
+        var settings = requested
+        settings.follows = requested.follows && redirect.follows
+        settings.maximum = min(requested.maximum, redirect.maximum)
+        settings.allowsDowngrade = requested.allowsDowngrade && redirect.allowsDowngrade
+        settings.respectsRetryAfter = requested.respectsRetryAfter || redirect.respectsRetryAfter
+        settings.longestWait = min(requested.longestWait, redirect.longestWait)
         return settings
     }
 
-    func retry(_ asked: RetrySettings) -> RetrySettings {
-        var settings = asked
-        settings.maximumAttempts = min(asked.maximumAttempts, retry.maximumAttempts)
-        settings.base = max(asked.base, retry.base)
-        settings.cap = max(asked.cap, retry.cap)
-        settings.longestWait = min(asked.longestWait, retry.longestWait)
+    func retry(_ requested: RetrySettings) -> RetrySettings {
+        var settings = requested
+        settings.maximumAttempts = min(requested.maximumAttempts, retry.maximumAttempts)
+        settings.base = max(requested.base, retry.base)
+        settings.cap = max(requested.cap, retry.cap)
+        settings.longestWait = min(requested.longestWait, retry.longestWait)
         return settings
     }
 }

@@ -49,9 +49,9 @@ extension Configuration {
         case .schemes(let schemes):
             schemes.names.compactMap { scheme in
                 guard let auth = schemes[scheme], auth.changes else { return nil }
-                return Login(scheme: scheme, auth: told(auth))
+                return Login(scheme: scheme, auth: withHooks(auth))
             }
-        case let auth?: auth.changes ? [Login(scheme: nil, auth: told(auth))] : []
+        case let auth?: auth.changes ? [Login(scheme: nil, auth: withHooks(auth))] : []
         case nil: []
         }
     }
@@ -59,7 +59,7 @@ extension Configuration {
     /// Whether ``auth`` has a token that expires, or may have one that a document still has to define.
     public var mayHaveLogin: Bool { schemeAuth != nil || logins.contains { $0.tokenLogin != nil } }
 
-    private func told(_ auth: Authentication) -> Authentication {
+    private func withHooks(_ auth: Authentication) -> Authentication {
         guard case .login(var login) = auth, login.onLoginRequired == nil else { return auth }
         login.onLoginRequired = onLoginRequired
         return .login(login)

@@ -64,7 +64,7 @@ public struct Configuration: Sendable {
     /// The settings of the cache that `Client.init` creates if ``cache`` is nil.
     public var cacheSettings: CacheStorage.Settings?
     /// Created by `Client.init`.
-    var freshAnswers: FreshAnswers?
+    var freshResponses: FreshResponses?
     /// The tokens of the client that is created.
     var sessions = TokenSessions()
     /// The cache policy of calls that set none.
@@ -174,10 +174,10 @@ extension Configuration {
 extension Configuration {
     /// Cached responses for the threads of callers. Nil if hooks, observers, cookies or a log must see each call, or if
     /// a challenge would change the request.
-    func makeFreshAnswers() -> FreshAnswers? {
+    func makeFreshResponses() -> FreshResponses? {
         guard logins.allSatisfy({ $0.tokenLogin != nil }) else { return nil }
         guard hooks == nil, observers.isEmpty, cookies == nil, log.map({ $0.level < .info }) ?? true else { return nil }
-        return cache.map(FreshAnswers.init)
+        return cache.map(FreshResponses.init)
     }
 }
 

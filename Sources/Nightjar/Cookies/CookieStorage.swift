@@ -13,16 +13,16 @@ import Synchronization
 public final class CookieStorage: Sendable {
     private let jar: LockedJar
     private let policy: CookieJar.Policy
-    private let keeper: CookieKeeper?
-    private let birth = Fork.generation
+    private let sharedFile: SharedCookieFile?
+    private let forkGeneration = Fork.generation
     /// When the file was last checked for changes: seconds since 1970 as the bits of a Double.
-    private let lastAsked = Atomic<UInt64>(0)
+    private let lastPoll = Atomic<UInt64>(0)
 
     /// Creates a cookie jar in memory.
     public init(_ policy: CookieJar.Policy = .all) {
         jar = LockedJar(CookieJar(policy: policy, isPublicSuffix: PublicSuffix.contains))
         self.policy = policy
-        keeper = nil
+        sharedFile = nil
     }
 
     /// Opens a cookie file, or creates it with access for its owner only.
@@ -35,21 +35,21 @@ public final class CookieStorage: Sendable {
     public init(
         file: String, policy: CookieJar.Policy = .all, keepsSession: Bool = false
     ) throws(NightjarError) {
-        let keeper = try CookieKeeper.of(file, keepsSession: keepsSession)
-        self.keeper = keeper
+        let sharedFile = try SharedCookieFile.of(file, keepsSession: keepsSession)
+        self.sharedFile = sharedFile
         self.policy = policy
-        jar = keeper.jar
+        jar = sharedFile.jar
     }
 
     /// Whether cookies outlive the process.
-    public var isPersistent: Bool { keeper != nil }
+    public var isPersistent: Bool { sharedFile != nil }
 
     /// Saves pending changes on this thread. Has no effect without a file.
     ///
     /// - Throws: `storage` if the disk cannot be written; the save is retried later in any case. `forked`.
     public func flush() throws(NightjarError) {
         try checkProcess()
-        try keeper?.saver.save()
+        try sharedFile?.saver.save()
     }
 
     private func change<Result, Failure: Error>(
@@ -61,23 +61,23 @@ public final class CookieStorage: Sendable {
             let result = try body(&jar)
             return (result, jar.revision != before)
         }
-        if hasChanged { keeper?.saver.wake() }
+        if hasChanged { sharedFile?.saver.wake() }
         return result
     }
 
     /// Returns the Cookie field of a request to `url`; nil: none.
     func field(for url: RequestURL, isSafeMethod: Bool, firstParty: Origin?) -> String? {
         let now = CookieStorage.now
-        if let keeper { askForNews(keeper, now) }
+        if let sharedFile { pollForChanges(sharedFile, now) }
         return change { $0.retrieve(for: url, at: now, isSafeMethod: isSafeMethod, firstParty: firstParty) }
     }
 
-    private func askForNews(_ keeper: CookieKeeper, _ now: Double) {
-        let last = Double(bitPattern: lastAsked.load(ordering: .relaxed))
+    private func pollForChanges(_ sharedFile: SharedCookieFile, _ now: Double) {
+        let last = Double(bitPattern: lastPoll.load(ordering: .relaxed))
         // The absolute difference, so that the checks continue after the clock was set back.
         guard abs(now - last) >= CookieStorage.newsInterval else { return }
-        lastAsked.store(now.bitPattern, ordering: .relaxed)
-        keeper.saver.wake()
+        lastPoll.store(now.bitPattern, ordering: .relaxed)
+        sharedFile.saver.wake()
     }
 
     /// Stores the cookies of a response's Set-Cookie fields.
@@ -90,16 +90,16 @@ public final class CookieStorage: Sendable {
     // MARK: Logging
 
     /// Registers a listener for log messages of the file until ``unlisten(_:)``. It is called on any thread.
-    func listen(_ listener: @escaping @Sendable (LogLevel, String) -> Void) -> Int? { keeper?.listen(listener) }
+    func listen(_ listener: @escaping @Sendable (LogLevel, String) -> Void) -> Int? { sharedFile?.listen(listener) }
 
-    func unlisten(_ number: Int) { keeper?.unlisten(number) }
+    func unlisten(_ number: Int) { sharedFile?.unlisten(number) }
 
     // MARK: Manual access
     //
     // Nothing is read or changed in the child of a fork: another thread of the parent may have held the jar's lock.
 
     /// Whether the jar belongs to the parent of this forked process.
-    public var isOfParent: Bool { Fork.hasHappened(since: birth) }
+    public var isOfParent: Bool { Fork.hasForked(since: forkGeneration) }
 
     /// - Throws: `forked` in the child of a fork.
     func checkProcess() throws(NightjarError) {

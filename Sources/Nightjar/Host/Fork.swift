@@ -19,7 +19,7 @@ package enum Fork {
         return current.load(ordering: .relaxed)
     }
 
-    package static func hasHappened(since generation: Int) -> Bool {
+    package static func hasForked(since generation: Int) -> Bool {
         current.load(ordering: .relaxed) != generation
     }
 }

@@ -16,7 +16,7 @@ public struct CassetteOptions: Sendable {
     /// Whether the last exchange of a request is replayed repeatedly. Otherwise each exchange is replayed once.
     public var repeats = false
     /// Whether replayed responses take as long as the recorded ones.
-    public var keepsTime = false
+    public var replaysTiming = false
     public var comparison = CassetteComparison()
     /// Additional secrets to remove.
     public var secrets = CassetteSecrets()

@@ -9,20 +9,20 @@ import Synchronization
 /// to its responses. Any thread may use a mock; several clients may share one.
 public final class Mock: Sendable {
     private let table: Mutex<MockTable>
-    let respond: (@Sendable (MockQuestion) -> Void)?
+    let respond: (@Sendable (MockRequest) -> Void)?
 
     /// - Parameters:
     ///   - passesUnmatched: Whether calls without a matching route go to the network. Otherwise they fail.
     ///   - respond: Responds for routes with a responder. Runs on the client's loop thread and must not block.
     /// - Throws: `invalid_argument` for a route without a response.
     public init(
-        _ routes: [MockRoute], passesUnmatched: Bool = false, respond: (@Sendable (MockQuestion) -> Void)? = nil
+        _ routes: [MockRoute], passesUnmatched: Bool = false, respond: (@Sendable (MockRequest) -> Void)? = nil
     ) throws(NightjarError) {
         table = Mutex(try MockTable(routes, passesUnmatched: passesUnmatched))
         self.respond = respond
     }
 
-    init(_ table: MockTable, respond: (@Sendable (MockQuestion) -> Void)? = nil) {
+    init(_ table: MockTable, respond: (@Sendable (MockRequest) -> Void)? = nil) {
         self.table = Mutex(table)
         self.respond = respond
     }
@@ -47,23 +47,23 @@ public final class Mock: Sendable {
 
     /// - Throws: `invalid_request` if a route was not used, or not as often as required, or if a call matched no route.
     public func verify() throws(NightjarError) {
-        if let complaint = table.withLock({ $0.complaint }) { throw complaint }
+        if let failureMessage = table.withLock({ $0.failureMessage }) { throw failureMessage }
     }
 }
 
 /// A request that the program must respond to once. Any thread may respond. Releasing it without a response fails the
 /// call.
-public final class MockQuestion: Sendable {
+public final class MockRequest: Sendable {
     /// The responder number of the route.
     public let responder: Int
     public let request: ArrivedRequest
     /// The parameters of the path pattern.
     public let parameters: [(name: String, value: String)]
-    private let deliver: Mutex<(@Sendable (Result<MockAnswer, NightjarError>) -> Void)?>
+    private let deliver: Mutex<(@Sendable (Result<MockResponse, NightjarError>) -> Void)?>
 
     init(
         _ responder: Int, _ request: ArrivedRequest, _ parameters: [(name: String, value: String)],
-        deliver: @escaping @Sendable (Result<MockAnswer, NightjarError>) -> Void
+        deliver: @escaping @Sendable (Result<MockResponse, NightjarError>) -> Void
     ) {
         self.responder = responder
         self.request = request
@@ -71,11 +71,11 @@ public final class MockQuestion: Sendable {
         self.deliver = Mutex(deliver)
     }
 
-    deinit { answer(.failure(NightjarError(.script, "the function of the mock's route returned no response"))) }
+    deinit { respond(.failure(NightjarError(.script, "the function of the mock's route returned no response"))) }
 
     /// Later responses are ignored.
-    public func answer(_ answer: Result<MockAnswer, NightjarError>) {
-        deliver.withLock { $0.take() }?(answer)
+    public func respond(_ response: Result<MockResponse, NightjarError>) {
+        deliver.withLock { $0.take() }?(response)
     }
 }
 
@@ -83,22 +83,22 @@ extension Mock {
     /// Returns the transport that plays the mock. Unmatched requests pass to `network`.
     func transport(over network: any HTTPTransport, on loop: any EventLoop, base: RequestURL?) -> any HTTPTransport {
         let gate = LoopGate(loop)
-        let choose = { [self] (request: ArrivedRequest, exchange: StagedExchange) -> StagedTransport.Course in
+        let choose = { [self] (request: ArrivedRequest, exchange: MockExchange) -> MockTransport.ExchangePlan in
             switch self.choose(request, base: base) {
-            case .answer(let answer): return .play(answer.script(to: request))
+            case .respond(let response): return .play(response.script(to: request))
             case .pass: return .pass
             case .fail(let error): return .refuse(error)
-            case .ask(let responder, let parameters):
+            case .callResponder(let responder, let parameters):
                 guard let respond else {
                     return .refuse(NightjarError(.script, "the mock has no responder for its route"))
                 }
-                let staged = Weak(exchange)
+                let makeTransport = Weak(exchange)
                 respond(
-                    MockQuestion(responder, request, parameters) { answer in
+                    MockRequest(responder, request, parameters) { response in
                         gate.execute {
-                            guard let exchange = staged.object else { return }
-                            switch answer {
-                            case .success(let answer): exchange.take(.play(answer.script(to: request)))
+                            guard let exchange = makeTransport.object else { return }
+                            switch response {
+                            case .success(let response): exchange.take(.play(response.script(to: request)))
                             case .failure(let error): exchange.take(.refuse(error))
                             }
                         }
@@ -106,13 +106,13 @@ extension Mock {
                 return .later
             }
         }
-        return StagedTransport(over: network, on: loop, choose: choose, whenClosed: gate.close)
+        return MockTransport(over: network, on: loop, choose: choose, whenClosed: gate.close)
     }
 }
 
 /// A weak reference, so that a question does not retain a cancelled exchange.
 private struct Weak: @unchecked Sendable {
-    weak var object: StagedExchange?
+    weak var object: MockExchange?
 
-    init(_ object: StagedExchange) { self.object = object }
+    init(_ object: MockExchange) { self.object = object }
 }

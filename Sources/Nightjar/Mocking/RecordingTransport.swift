@@ -38,7 +38,7 @@ struct ObservedExchange {
     var pieces: [RecordedExchange.Piece] = []
     var trailers = Headers()
     var failure: RecordedExchange.Failure?
-    var isCut = false
+    var isTruncated = false
 
     init(_ request: PreparedRequest) { self.request = request }
 
@@ -46,22 +46,22 @@ struct ObservedExchange {
     var recorded: RecordedExchange? {
         let content = sent.map { Content.decoded($0, request.fields) }
         let url = request.url.origin.description + request.url.target
-        let asked = RecordedExchange.Request(
-            method: request.method, url: url, headers: request.fields, body: content.map(RecordedBody.init) ?? .unkept)
-        guard let head else { return RecordedExchange(asked, nil, failure) }
+        let recordedRequest = RecordedExchange.Request(
+            method: request.method, url: url, headers: request.fields, body: content.map(RecordedBody.init) ?? .omitted)
+        guard let head else { return RecordedExchange(recordedRequest, nil, failure) }
         guard let body else { return nil }
         var response = RecordedExchange.Response(status: head.status)
         response.reason = head.reason
         response.headers = head.headers
-        let decoded = head.status == 206 || failure != nil || isCut ? body : Content.decoded(body, head.headers)
+        let decoded = head.status == 206 || failure != nil || isTruncated ? body : Content.decoded(body, head.headers)
         if decoded != body { response.headers.remove("Content-Encoding") }
         guard decoded.readableBytes <= Cassette.largestBody else { return nil }
         response.body = RecordedBody(decoded)
         response.trailers = trailers
         response.delay = headDelay
         response.pieces = pieces
-        response.isCut = isCut
-        return RecordedExchange(asked, response, failure)
+        response.isTruncated = isTruncated
+        return RecordedExchange(recordedRequest, response, failure)
     }
 }
 
@@ -92,7 +92,7 @@ final class RecordingExchange: Exchange, ExchangeReceiver {
     }
 
     /// The time since the last event.
-    private func lap() -> Duration {
+    private func split() -> Duration {
         let now = NIODeadline.now()
         defer { last = now }
         return .nanoseconds((now - last).nanoseconds)
@@ -108,17 +108,17 @@ final class RecordingExchange: Exchange, ExchangeReceiver {
     // MARK: Events of the network
 
     func exchangeStarted(on connection: ConnectionRecord?, isReused: Bool) {
-        if observed.request.body.isPulled { observed.sent = ByteBuffer() }
+        if observed.request.body.isStreamedFromCaller { observed.sent = ByteBuffer() }
         receiver?.exchangeStarted(on: connection, isReused: isReused)
     }
 
     func exchangeProgressed() { receiver?.exchangeProgressed() }
     func exchangeReceived(informational: ResponseHead) { receiver?.exchangeReceived(informational: informational) }
-    func exchangeWantsBody(maximum: Int) { receiver?.exchangeWantsBody(maximum: maximum) }
+    func exchangeNeedsBody(maximum: Int) { receiver?.exchangeNeedsBody(maximum: maximum) }
 
     func exchangeReceived(head: ResponseHead) {
         observed.head = head
-        observed.headDelay = lap()
+        observed.headDelay = split()
         receiver?.exchangeReceived(head: head)
     }
 
@@ -129,7 +129,7 @@ final class RecordingExchange: Exchange, ExchangeReceiver {
             observed.body = nil
         }
         if observed.pieces.count < RecordingExchange.mostPieces {
-            observed.pieces.append(.init(after: lap(), bytes: body.readableBytes))
+            observed.pieces.append(.init(after: split(), bytes: body.readableBytes))
         }
         receiver?.exchangeReceived(body: body)
     }
@@ -140,7 +140,7 @@ final class RecordingExchange: Exchange, ExchangeReceiver {
     }
 
     func exchangeFailed(_ error: NightjarError) {
-        observed.failure = RecordedExchange.Failure(error, after: lap())
+        observed.failure = RecordedExchange.Failure(error, after: split())
         end()?.exchangeFailed(error)
     }
 
@@ -150,7 +150,7 @@ final class RecordingExchange: Exchange, ExchangeReceiver {
         let begun = inner
         // A caller that stops after the head, for example at a redirect, gets enough from a replay.
         if observed.head != nil {
-            observed.isCut = true
+            observed.isTruncated = true
             _ = end()
         } else if receiver != nil {
             recorder.drop(observed, begun: mark)

@@ -27,7 +27,7 @@ package final class SessionRecording: Sendable {
         /// The size of all bodies in bytes.
         var size = 0
         /// Exchanges in progress, by step.
-        var underWay: [Int: Int] = [:]
+        var inFlight: [Int: Int] = [:]
         /// The first reason why a step cannot be replayed.
         var losses: [Int: String] = [:]
         /// The first step that was not recorded completely because the memory limit was reached.
@@ -35,16 +35,16 @@ package final class SessionRecording: Sendable {
 
         mutating func lose(_ step: Int, _ reason: @autoclosure () -> String) {
             guard losses[step] == nil else { return }
-            guard losses.count < SessionRecording.mostLosses else { return loseRest(from: step) }
+            guard losses.count < SessionRecording.mostLosses else { return discardRemainder(from: step) }
             losses[step] = reason()
         }
 
         mutating func end(_ step: Int) {
-            guard let count = underWay[step] else { return }
-            underWay[step] = count > 1 ? count - 1 : nil
+            guard let count = inFlight[step] else { return }
+            inFlight[step] = count > 1 ? count - 1 : nil
         }
 
-        mutating func loseRest(from step: Int) { firstLost = min(firstLost ?? step, step) }
+        mutating func discardRemainder(from step: Int) { firstLost = min(firstLost ?? step, step) }
     }
 
     private let state = Mutex(State())
@@ -60,7 +60,7 @@ package final class SessionRecording: Sendable {
     func recorder(sensitive: [String], isEphemeral: Bool) -> any ExchangeRecorder {
         let place = state.withLock { state in
             guard state.clients.count < SessionRecording.mostClients else {
-                state.loseRest(from: state.step)
+                state.discardRemainder(from: state.step)
                 return state.clients.count - 1
             }
             state.clients.append(Member(step: state.step, sensitive: sensitive, isEphemeral: isEphemeral))
@@ -83,13 +83,13 @@ package final class SessionRecording: Sendable {
 
     private func begin() -> Int {
         state.withLock { state in
-            state.underWay[state.step, default: 0] += 1
+            state.inFlight[state.step, default: 0] += 1
             return state.step
         }
     }
 
     private func add(_ exchange: ObservedExchange, of client: Int, begun step: Int) {
-        let size = exchange.keptBytes
+        let size = exchange.storedBytes
         state.withLock { state in
             state.end(step)
             guard !state.clients[client].isEphemeral else {
@@ -100,7 +100,7 @@ package final class SessionRecording: Sendable {
                     step, "\(exchange.name) has a body that is larger than \(SessionRecording.largestBody >> 20) MiB")
             }
             guard state.size + size <= SessionRecording.mostBytes, state.entries.count < SessionRecording.mostExchanges
-            else { return state.loseRest(from: step) }
+            else { return state.discardRemainder(from: step) }
             state.size += size
             state.entries.append(Entry(client: client, step: step, exchange: exchange))
         }
@@ -133,7 +133,7 @@ package final class SessionRecording: Sendable {
         var saved = Saved()
         var recorded: [(client: Int, step: Int, exchange: RecordedExchange)] = []
         var losses = state.losses
-        for step in state.underWay.keys where losses[step] == nil {
+        for step in state.inFlight.keys where losses[step] == nil {
             losses[step] = "one of its calls has not finished"
         }
         if let first = state.firstLost {
@@ -196,5 +196,5 @@ extension ObservedExchange {
     /// The exchange in messages.
     fileprivate var name: String { "\(request.method) \(request.url.redacted)" }
 
-    fileprivate var keptBytes: Int { (sent?.readableBytes ?? 0) + (body?.readableBytes ?? 0) }
+    fileprivate var storedBytes: Int { (sent?.readableBytes ?? 0) + (body?.readableBytes ?? 0) }
 }

@@ -31,16 +31,16 @@ public final class CallReport: Sendable {
     public let number: Int
     /// Seconds since 1970.
     public let started: Double
-    private let asked: PreparedRequest
+    private let preparedRequest: PreparedRequest
 
     init(number: Int, started: Double, request: PreparedRequest) {
         self.number = number
         self.started = started
-        asked = request
+        preparedRequest = request
     }
 
     /// The caller's request.
-    public var request: RequestRecord { RequestRecord(asked) }
+    public var request: RequestRecord { RequestRecord(preparedRequest) }
 }
 
 /// One request and its result.

@@ -11,16 +11,16 @@ public struct TraceTable: Sendable {
     /// The column headings.
     public var heading: String {
         line(
-            "method", "answer", ["dns", "connect", "tls", "first", "total ms"], bytes: "bytes",
-            connection: "conn", url: "url", style: TraceTable.faint)
+            "method", "status", ["dns", "connect", "tls", "first", "total ms"], bytes: "bytes",
+            connection: "conn", url: "url", style: TraceTable.dim)
     }
 
     public func line(_ exchange: ExchangeReport) -> String {
         let phases = exchange.phases
         let lengths = [phases.dns, phases.connect, phases.tls, phases.firstByte, phases.total]
-        let answer = exchange.error?.kind.name ?? exchange.head.map { String($0.status) } ?? "none"
+        let statusText = exchange.error?.kind.name ?? exchange.head.map { String($0.status) } ?? "none"
         return line(
-            exchange.method.name, answer, lengths.map(TraceTable.milliseconds),
+            exchange.method.name, statusText, lengths.map(TraceTable.milliseconds),
             bytes: exchange.head == nil ? "-" : String(exchange.receivedBytes),
             connection: exchange.connection == nil ? "-" : exchange.isReused ? "reused" : "new",
             url: (exchange.attempt > 1 ? "-> " : "") + exchange.url.redacted,
@@ -28,11 +28,11 @@ public struct TraceTable: Sendable {
     }
 
     private func line(
-        _ method: String, _ answer: String, _ lengths: [String], bytes: String, connection: String, url: String,
+        _ method: String, _ statusText: String, _ lengths: [String], bytes: String, connection: String, url: String,
         style: String
     ) -> String {
-        let answer = TraceTable.left(answer, 15)
-        var columns = [TraceTable.left(method, 7), hasColors ? "\u{1B}[\(style)m\(answer)\u{1B}[0m" : answer]
+        let statusText = TraceTable.left(statusText, 15)
+        var columns = [TraceTable.left(method, 7), hasColors ? "\u{1B}[\(style)m\(statusText)\u{1B}[0m" : statusText]
         columns += lengths.map { TraceTable.right($0, 8) }
         return (columns + [TraceTable.right(bytes, 10), TraceTable.left(connection, 6), url]).joined(separator: " ")
     }
@@ -62,7 +62,7 @@ public struct TraceTable: Sendable {
     }
 
     // Select graphic rendition, ECMA-48 section 8.3.117.
-    private static let faint = "2"
+    private static let dim = "2"
     private static let red = "31"
     private static let green = "32"
     private static let yellow = "33"

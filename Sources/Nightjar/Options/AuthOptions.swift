@@ -7,7 +7,7 @@ extension Authentication {
         switch value {
         case .null, .bool(false): return nil
         case .object: break
-        default: throw .mismatch(path, wanted: "false or a table with a type", value)
+        default: throw .mismatch(path, expected: "false or a table with a type", value)
         }
         if let schemes = value["schemes"], value["type"] == nil { return try read(schemes: schemes, value, path) }
         guard let type = value["type"] else {
@@ -39,7 +39,7 @@ extension Authentication {
         }
         guard case .object(let members) = schemes, !members.isEmpty else {
             throw .mismatch(
-                "\(path).schemes", wanted: "a table of credentials by the names of security schemes", schemes)
+                "\(path).schemes", expected: "a table of credentials by the names of security schemes", schemes)
         }
         var read = ExactDictionary<Authentication>()
         for member in members {
@@ -264,7 +264,7 @@ private struct LoginChoice {
     var target: String?
     var method = Method.post
     var body: LoginCall.Body?
-    var places = TokenPlaces()
+    var places = TokenPointers()
     var refresh: RefreshChoice?
 
     static let options = OptionTable<LoginChoice>(
@@ -318,9 +318,11 @@ private struct RefreshChoice {
 
 /// JSON Pointers (RFC 6901) into the response.
 private enum PlacesChoice {
-    static let options = OptionTable<TokenPlaces>([
-        Option(name: "access") { value, path, places throws(NightjarError) in places.access = try value.pointer(path) },
-        Option(name: "renewal") { value, path, places throws(NightjarError) in
+    static let options = OptionTable<TokenPointers>([
+        Option(name: "access_token_pointer") { value, path, places throws(NightjarError) in
+            places.access = try value.pointer(path)
+        },
+        Option(name: "refresh_token_pointer") { value, path, places throws(NightjarError) in
             places.refresh = try value.pointer(path)
         },
         Option(name: "lifetime") { value, path, places throws(NightjarError) in
@@ -363,7 +365,7 @@ extension JSONValue {
     }
 
     fileprivate func pairs(_ path: String) throws(NightjarError) -> [(name: String, value: String)] {
-        guard case .object(let members) = self else { throw .mismatch(path, wanted: "a table of strings", self) }
+        guard case .object(let members) = self else { throw .mismatch(path, expected: "a table of strings", self) }
         var pairs: [(name: String, value: String)] = []
         for member in members { pairs.append((member.name, try member.value.text("\(path).\(member.name)"))) }
         return pairs

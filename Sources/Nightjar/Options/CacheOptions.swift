@@ -20,7 +20,7 @@ extension Configuration {
             (cache, cacheSettings) = (nil, choice.settings)
             cachePolicy = choice.policy ?? cachePolicy
             loginCookies = choice.loginCookies ?? loginCookies
-        default: throw .mismatch(path, wanted: "true, false or a table", value)
+        default: throw .mismatch(path, expected: "true, false or a table", value)
         }
     }
 }

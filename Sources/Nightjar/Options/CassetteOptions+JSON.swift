@@ -22,13 +22,14 @@ extension CassetteOptions {
         Option(name: "file") { value, path, options throws(NightjarError) in options.file = try value.text(path) },
         Option(name: "mode") { value, path, options throws(NightjarError) in
             guard case .string(let text) = value, let mode = Mode(rawValue: text) else {
-                throw .mismatch(path, wanted: "\"record\", \"replay\" or \"auto\"", value)
+                throw .mismatch(path, expected: "\"record\", \"replay\" or \"auto\"", value)
             }
             options.mode = mode
         },
         Option(name: "repeats") { value, path, options throws(NightjarError) in options.repeats = try value.flag(path)
         },
-        Option(name: "timing") { value, path, options throws(NightjarError) in options.keepsTime = try value.flag(path)
+        Option(name: "timing") { value, path, options throws(NightjarError) in
+            options.replaysTiming = try value.flag(path)
         },
         Option(name: "headers") { value, path, options throws(NightjarError) in
             options.comparison.headers = try value.texts(path)

@@ -24,8 +24,8 @@ extension Catalog {
         guard case .object(var members) = given, given["type"] == nil else { return given }
         if let schemes = given["schemes"] { return .object(try replacing(schemes, in: members, base: base)) }
         var name = scheme
-        if let told = given["scheme"] {
-            let text = try told.text("auth.scheme")
+        if let schemeName = given["scheme"] {
+            let text = try schemeName.text("auth.scheme")
             name = name ?? text
             members.removeAll { $0.name == "scheme" }
         }
@@ -164,15 +164,15 @@ extension SecurityScheme {
     /// A server rejects unknown scopes, so scopes that the flow does not offer are not requested.
     private func scope(_ scopes: [String], of offered: [String]) throws(NightjarError) -> String? {
         let offered = Set(offered)
-        let asked = offered.isEmpty ? scopes : scopes.filter(offered.contains)
-        guard asked.count <= Catalog.maximumScopes else {
+        let requested = offered.isEmpty ? scopes : scopes.filter(offered.contains)
+        guard requested.count <= Catalog.maximumScopes else {
             throw NightjarError(
                 .invalidArgument,
                 "the endpoints require more than \(Catalog.maximumScopes) scopes of the security scheme "
                     + "\(quoted(name)); set "
                     + "\"scope\" to those you need")
         }
-        return asked.isEmpty ? nil : asked.joined(separator: " ")
+        return requested.isEmpty ? nil : requested.joined(separator: " ")
     }
 
     /// Checks the URL of an endpoint that receives secrets. RFC 6749 (sections 3.1 and 3.2) requires TLS. A description

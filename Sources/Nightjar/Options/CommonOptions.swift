@@ -5,7 +5,7 @@ import NightjarHTTP
 extension Headers {
     /// `{ name = value, ... }`. Each replaces the fields of its name.
     mutating func read(_ value: JSONValue, _ path: String) throws(NightjarError) {
-        guard case .object(let fields) = value else { throw .mismatch(path, wanted: "a table of strings", value) }
+        guard case .object(let fields) = value else { throw .mismatch(path, expected: "a table of strings", value) }
         for field in fields { try set(field.name, field.value.text("\(path).\(field.name)")) }
     }
 }
@@ -37,7 +37,7 @@ extension RedirectSettings {
         case .bool(let flag): follows = flag
         case .object: try RedirectSettings.options.apply(value, at: path, to: &self)
         case .integer: try readMaximum(value, path)
-        default: throw .mismatch(path, wanted: "true, false, a number or a table", value)
+        default: throw .mismatch(path, expected: "true, false, a number or a table", value)
         }
     }
 
@@ -68,7 +68,7 @@ extension Configuration {
             keepCookies(choice.policy, in: choice)
         default:
             guard let policy = CookieJar.Policy(option: value) else {
-                throw .mismatch(path, wanted: "true, false, \"all\", \"first_party\", \"none\" or a table", value)
+                throw .mismatch(path, expected: "true, false, \"all\", \"first_party\", \"none\" or a table", value)
             }
             keepCookies(policy, in: nil)
         }
@@ -96,7 +96,7 @@ private struct CookieChoice {
         },
         Option(name: "policy") { value, path, choice throws(NightjarError) in
             guard let policy = CookieJar.Policy(option: value) else {
-                throw .mismatch(path, wanted: "\"all\", \"first_party\" or \"none\"", value)
+                throw .mismatch(path, expected: "\"all\", \"first_party\" or \"none\"", value)
             }
             choice.policy = policy
         },
@@ -125,7 +125,7 @@ extension ProxySettings {
         case .bool(false): source = .off
         case .string(let url): source = .address(try ProxyAddress(url))
         case .object: try ProxySettings.options.apply(value, at: path, to: &self)
-        default: throw .mismatch(path, wanted: "true, false, a URL or a table", value)
+        default: throw .mismatch(path, expected: "true, false, a URL or a table", value)
         }
     }
 

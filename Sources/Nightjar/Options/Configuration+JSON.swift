@@ -27,7 +27,9 @@ extension Configuration {
             },
             Option(name: "user_agent") { value, path, configuration throws(NightjarError) in
                 if case .bool(false) = value { return configuration.userAgent = nil }
-                guard case .string(let text) = value else { throw .mismatch(path, wanted: "a string or false", value) }
+                guard case .string(let text) = value else {
+                    throw .mismatch(path, expected: "a string or false", value)
+                }
                 configuration.userAgent = text
             },
             Option(name: "timeout") { value, path, configuration throws(NightjarError) in

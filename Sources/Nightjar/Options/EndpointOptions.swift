@@ -3,7 +3,7 @@ import NightjarHTTP
 // Endpoints as option tables: `endpoints` of a client in Lua, and C's `nj_catalog_add_json`.
 
 extension Operation {
-    /// `{path=, method=, parameters=, body=, answer=, ...}`. A parameter is a type name, or a table of JSON Schema
+    /// `{path=, method=, parameters=, body=, response=, ...}`. A parameter is a type name, or a table of JSON Schema
     /// keywords and of `in`, `required`, `default`, `style`, `explode`, `allow_reserved`. A parameter whose name is in
     /// braces in the path belongs to the path; others belong to the query.
     ///
@@ -20,7 +20,7 @@ extension Operation {
 
     /// Read before all other options, because the places of parameters depend on it.
     private static func template(_ value: JSONValue, _ path: String) throws(NightjarError) -> String {
-        guard case .object = value else { throw .mismatch(path, wanted: "a table of options", value) }
+        guard case .object = value else { throw .mismatch(path, expected: "a table of options", value) }
         let text = try value["path"]?.text("\(path).path") ?? ""
         guard !text.isEmpty else {
             throw NightjarError(.invalidArgument, "option \(quoted("\(path).path")) is missing")
@@ -40,7 +40,7 @@ extension Operation {
             guard case .object(let members) = value else {
                 // An empty Lua table may be either.
                 if case .array([]) = value { return operation.parameters = [] }
-                throw .mismatch(path, wanted: "a table of parameters by name", value)
+                throw .mismatch(path, expected: "a table of parameters by name", value)
             }
             operation.parameters = []
             for member in members {
@@ -52,10 +52,10 @@ extension Operation {
         Option(name: "body") { value, path, operation throws(NightjarError) in
             operation.content = try RequestContent(option: value, path)
         },
-        Option(name: "answer") { value, path, operation throws(NightjarError) in
-            var answer = AnswerDescription(StatusRange(200, 299))
-            answer.schemas = [("application/json", try DeferredSchema(option: value, path))]
-            operation.answers = [answer]
+        Option(name: "response") { value, path, operation throws(NightjarError) in
+            var response = ResponseDescription(StatusRange(200, 299))
+            response.schemas = [("application/json", try DeferredSchema(option: value, path))]
+            operation.responses = [response]
         },
         Option(name: "response_validation") { value, path, operation throws(NightjarError) in
             operation.responseValidation = try ResponseValidation(option: value, path)
@@ -105,7 +105,7 @@ extension Catalog {
         self.init()
         guard case .object(let members) = value else {
             if case .array([]) = value { return }
-            throw .mismatch(path, wanted: "a table of endpoints by name", value)
+            throw .mismatch(path, expected: "a table of endpoints by name", value)
         }
         for member in members {
             try add(Operation(member.value, member.name, at: path.isEmpty ? member.name : "\(path).\(member.name)"))
@@ -139,7 +139,7 @@ extension DeferredSchema {
         case .object, .bool: self.init(try JSONSchema(option: value, path))
         // An empty Lua table: any value is valid.
         case .array([]): self.init(try JSONSchema(option: .bool(true), path))
-        default: throw .mismatch(path, wanted: "a JSON Schema or the name of a type", value)
+        default: throw .mismatch(path, expected: "a JSON Schema or the name of a type", value)
         }
     }
 }

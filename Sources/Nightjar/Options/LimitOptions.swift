@@ -1,6 +1,6 @@
 import NightjarHTTP
 
-/// The limits of an origin or a group: `rate_limit`, `concurrency`, `circuit_breaker`, `max_waiting`.
+/// The limits of an origin or a group: `rate_limit`, `concurrency`, `circuit_breaker`, `max_queued`.
 extension LimitSettings {
     static let options = OptionTable<LimitSettings>([
         Option(name: "rate_limit") { value, path, settings throws(NightjarError) in
@@ -16,18 +16,18 @@ extension LimitSettings {
             case .object:
                 settings.breaker = try CircuitBreaker.Settings.options.applied(
                     value, at: path, to: settings.breaker ?? CircuitBreaker.Settings())
-            default: throw .mismatch(path, wanted: "true, false or a table", value)
+            default: throw .mismatch(path, expected: "true, false or a table", value)
             }
         },
-        Option(name: "max_waiting") { value, path, settings throws(NightjarError) in
-            settings.maximumWaiting = try value.count(path, in: 0...10_000_000)
+        Option(name: "max_queued") { value, path, settings throws(NightjarError) in
+            settings.maximumQueued = try value.count(path, in: 0...10_000_000)
         },
     ])
 
     /// `true` follows the rate limit fields of responses. A table `{requests=, per=, burst=}` sets a rate in addition.
     private mutating func readRate(_ value: JSONValue, _ path: String) throws(NightjarError) {
         switch value {
-        case .bool(let flag): (rate, learns) = (nil, flag)
+        case .bool(let flag): (rate, adaptsToServer) = (nil, flag)
         case .object:
             let choice = try RateChoice.options.applied(value, at: path, to: RateChoice())
             guard let rate = RateLimiter.Rate(count: choice.requests ?? 0, per: choice.period, burst: choice.burst)
@@ -37,8 +37,8 @@ extension LimitSettings {
                     "option \(quoted(path)) needs a number of requests and a period, for example "
                         + "{requests = 10, per = 1}")
             }
-            (self.rate, learns) = (rate, true)
-        default: throw .mismatch(path, wanted: "true, false or a table", value)
+            (self.rate, adaptsToServer) = (rate, true)
+        default: throw .mismatch(path, expected: "true, false or a table", value)
         }
     }
 }
@@ -74,8 +74,8 @@ extension CircuitBreaker.Settings {
                     .invalidArgument, "option \(quoted(path)) must be greater than 0 seconds, got 0")
             }
         },
-        Option(name: "rest") { value, path, settings throws(NightjarError) in
-            settings.rest = try value.duration(path)
+        Option(name: "open_duration") { value, path, settings throws(NightjarError) in
+            settings.openDuration = try value.duration(path)
         },
     ])
 }
@@ -83,7 +83,7 @@ extension CircuitBreaker.Settings {
 extension Configuration {
     /// `{name = {rate_limit=, concurrency=, ...}, ...}`.
     mutating func readLimitGroups(_ value: JSONValue, _ path: String) throws(NightjarError) {
-        guard case .object(let members) = value else { throw .mismatch(path, wanted: "a table of groups", value) }
+        guard case .object(let members) = value else { throw .mismatch(path, expected: "a table of groups", value) }
         for member in members {
             limitGroups[member.name] = try LimitSettings.options.applied(
                 member.value, at: "\(path).\(member.name)", to: LimitSettings())
@@ -98,7 +98,7 @@ extension JSONValue {
         switch self {
         case .integer(let whole): number = Double(whole)
         case .number(let fraction): number = fraction
-        default: throw .mismatch(path, wanted: "a number greater than 0 and at most 1", self)
+        default: throw .mismatch(path, expected: "a number greater than 0 and at most 1", self)
         }
         guard number > 0, number <= 1 else {
             throw NightjarError(

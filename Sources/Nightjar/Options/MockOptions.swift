@@ -17,7 +17,7 @@ extension Mock {
 
     /// - Parameter respond: Responds for routes whose answer is `{function = NUMBER}`.
     public convenience init(
-        json: UnsafeRawBufferPointer, respond: @escaping @Sendable (MockQuestion) -> Void
+        json: UnsafeRawBufferPointer, respond: @escaping @Sendable (MockRequest) -> Void
     ) throws(NightjarError) {
         self.init(try MockTable(option: JSONValue(parsing: json), "mock", takesResponders: true), respond: respond)
     }
@@ -33,7 +33,7 @@ extension MockTable {
         }
         if !takesResponders {
             for (index, route) in draft.routes.enumerated() {
-                guard case .responder = route.answers else { continue }
+                guard case .responder = route.responses else { continue }
                 throw NightjarError(
                     .invalidArgument,
                     "option \(quoted("\(path)[\(index + 1)].answer.function")) is not allowed in "
@@ -59,7 +59,7 @@ extension MockTable {
         static func read(routes value: JSONValue, _ path: String) throws(NightjarError) -> [MockRoute] {
             // An empty Lua table.
             if case .object(let members) = value, members.isEmpty { return [] }
-            guard case .array(let items) = value else { throw .mismatch(path, wanted: "a list of routes", value) }
+            guard case .array(let items) = value else { throw .mismatch(path, expected: "a list of routes", value) }
             var routes: [MockRoute] = []
             for (index, item) in items.enumerated() {
                 routes.append(try MockRoute(option: item, "\(path)[\(index + 1)]"))
@@ -73,7 +73,7 @@ extension MockRoute {
     fileprivate init(option value: JSONValue, _ path: String) throws(NightjarError) {
         var route = MockRoute(RequestPattern(), .sequence([]))
         try MockRoute.options.apply(value, at: path, to: &route)
-        if case .sequence(let answers) = route.answers, answers.isEmpty {
+        if case .sequence(let responses) = route.responses, responses.isEmpty {
             throw NightjarError(
                 .invalidArgument, "option \(quoted(path)) is a route without a response; set answer or answers")
         }
@@ -108,26 +108,26 @@ extension MockRoute {
         Option(name: "body") { value, path, route throws(NightjarError) in
             route.pattern.body = .text(try value.text(path))
         },
-        Option(name: "answer") { value, path, route throws(NightjarError) in
+        Option(name: "response") { value, path, route throws(NightjarError) in
             if let function = value["function"] {
-                route.answers = .responder(try function.count(path + ".function", in: 0...Int(Int32.max)))
+                route.responses = .responder(try function.count(path + ".function", in: 0...Int(Int32.max)))
             } else {
-                route.answers = .sequence([try MockAnswer(option: value, path)])
+                route.responses = .sequence([try MockResponse(option: value, path)])
             }
         },
-        Option(name: "answers") { value, path, route throws(NightjarError) in
-            guard case .array(let items) = value else { throw .mismatch(path, wanted: "a list of answers", value) }
-            var answers: [MockAnswer] = []
+        Option(name: "responses") { value, path, route throws(NightjarError) in
+            guard case .array(let items) = value else { throw .mismatch(path, expected: "a list of answers", value) }
+            var responses: [MockResponse] = []
             for (index, item) in items.enumerated() {
-                answers.append(try MockAnswer(option: item, "\(path)[\(index + 1)]"))
+                responses.append(try MockResponse(option: item, "\(path)[\(index + 1)]"))
             }
-            route.answers = .sequence(answers)
+            route.responses = .sequence(responses)
         },
-        Option(name: "used_up") { value, path, route throws(NightjarError) in
-            guard case .string(let text) = value, let usedUp = UsedUp(rawValue: text) else {
-                throw .mismatch(path, wanted: "\"last\", \"first\" or \"error\"", value)
+        Option(name: "when_exhausted") { value, path, route throws(NightjarError) in
+            guard case .string(let text) = value, let whenExhausted = ExhaustionPolicy(rawValue: text) else {
+                throw .mismatch(path, expected: "\"last\", \"first\" or \"error\"", value)
             }
-            route.usedUp = usedUp
+            route.whenExhausted = whenExhausted
         },
         Option(name: "times") { value, path, route throws(NightjarError) in
             route.times = try value.count(path, in: 1...1_000_000)
@@ -138,64 +138,64 @@ extension MockRoute {
     ])
 }
 
-extension MockAnswer {
+extension MockResponse {
     /// `{status=, headers=, json= | body= | file=, delay=, rate=, pieces=, fault=}`, or only a status.
     public init(option value: JSONValue, _ path: String) throws(NightjarError) {
         self.init()
         if case .integer = value {
-            status = try value.count(path, in: MockAnswer.statuses)
+            status = try value.count(path, in: MockResponse.statuses)
             return
         }
-        var draft = Draft(answer: self)
+        var draft = Draft(response: self)
         try Draft.options.apply(value, at: path, to: &draft)
-        self = draft.answer
+        self = draft.response
         if let type = draft.contentType, headers.firstIndex(of: "Content-Type") == nil {
             try headers.add("Content-Type", type)
         }
     }
 
     private struct Draft {
-        var answer: MockAnswer
+        var response: MockResponse
         var contentType: String?
 
         static let options = OptionTable<Draft>([
             Option(name: "status") { value, path, draft throws(NightjarError) in
-                draft.answer.status = try value.count(path, in: MockAnswer.statuses)
+                draft.response.status = try value.count(path, in: MockResponse.statuses)
             },
             Option(name: "headers") { value, path, draft throws(NightjarError) in
-                try draft.answer.headers.readAnswer(value, path)
+                try draft.response.headers.readResponse(value, path)
             },
             Option(name: "json") { value, _, draft throws(NightjarError) in
-                draft.answer.body = try value.encoded()
+                draft.response.body = try value.encoded()
                 draft.contentType = "application/json"
             },
             Option(name: "body") { value, path, draft throws(NightjarError) in
-                draft.answer.body = ByteBuffer(string: try value.text(path))
+                draft.response.body = ByteBuffer(string: try value.text(path))
                 draft.contentType = "text/plain; charset=utf-8"
             },
             Option(name: "base64") { value, path, draft throws(NightjarError) in
                 guard let bytes = Base64.decode(try value.text(path).utf8) else {
                     throw NightjarError(.invalidArgument, "option \(quoted(path)) is not valid base64")
                 }
-                draft.answer.body = ByteBuffer(bytes: bytes)
+                draft.response.body = ByteBuffer(bytes: bytes)
             },
             Option(name: "file") { value, path, draft throws(NightjarError) in
                 let name = try value.text(path)
-                draft.answer.body = ByteBuffer(
-                    bytes: try FileContent.read(name, atMost: StagedExchange.largestBody))
+                draft.response.body = ByteBuffer(
+                    bytes: try FileContent.read(name, atMost: MockExchange.largestBody))
                 draft.contentType = FileType.contentType(of: name)
             },
             Option(name: "delay") { value, path, draft throws(NightjarError) in
-                draft.answer.delay = try value.duration(path)
+                draft.response.delay = try value.duration(path)
             },
             Option(name: "rate") { value, path, draft throws(NightjarError) in
-                draft.answer.rate = try value.positiveSize(path)
+                draft.response.rate = try value.positiveSize(path)
             },
-            Option(name: "pieces") { value, path, draft throws(NightjarError) in
-                draft.answer.pieces = try value.positiveSize(path)
+            Option(name: "chunk_size") { value, path, draft throws(NightjarError) in
+                draft.response.pieces = try value.positiveSize(path)
             },
             Option(name: "fault") { value, path, draft throws(NightjarError) in
-                draft.answer.fault = try MockFault(option: value, path)
+                draft.response.fault = try MockFault(option: value, path)
             },
         ])
     }
@@ -245,8 +245,8 @@ extension MockFault.Kind {
 
 extension Headers {
     /// `{name = value or list of values, ...}`
-    fileprivate mutating func readAnswer(_ value: JSONValue, _ path: String) throws(NightjarError) {
-        guard case .object(let fields) = value else { throw .mismatch(path, wanted: "a table of strings", value) }
+    fileprivate mutating func readResponse(_ value: JSONValue, _ path: String) throws(NightjarError) {
+        guard case .object(let fields) = value else { throw .mismatch(path, expected: "a table of strings", value) }
         for field in fields {
             let full = "\(path).\(field.name)"
             switch field.value {
@@ -261,15 +261,15 @@ extension Headers {
 extension JSONValue {
     /// `{name = expected, ...}`: a text or a number; a list of them; true for any value; false for no value.
     fileprivate func wantedItems(_ path: String) throws(NightjarError) -> [(
-        name: String, wanted: RequestPattern.Wanted
+        name: String, expected: RequestPattern.ExpectedValue
     )] {
-        guard case .object(let members) = self else { throw .mismatch(path, wanted: "a table", self) }
-        var items: [(name: String, wanted: RequestPattern.Wanted)] = []
-        for member in members { items.append((member.name, try member.value.wanted("\(path).\(member.name)"))) }
+        guard case .object(let members) = self else { throw .mismatch(path, expected: "a table", self) }
+        var items: [(name: String, expected: RequestPattern.ExpectedValue)] = []
+        for member in members { items.append((member.name, try member.value.expected("\(path).\(member.name)"))) }
         return items
     }
 
-    private func wanted(_ path: String) throws(NightjarError) -> RequestPattern.Wanted {
+    private func expected(_ path: String) throws(NightjarError) -> RequestPattern.ExpectedValue {
         switch self {
         case .bool(true): return .present
         case .bool(false), .null: return .absent
@@ -277,14 +277,14 @@ extension JSONValue {
             var texts: [String] = []
             for (index, item) in items.enumerated() {
                 guard let text = item.itemText else {
-                    throw .mismatch("\(path)[\(index + 1)]", wanted: "a string or a number", item)
+                    throw .mismatch("\(path)[\(index + 1)]", expected: "a string or a number", item)
                 }
                 texts.append(text)
             }
             return .values(texts)
         default:
             guard let text = itemText else {
-                throw .mismatch(path, wanted: "a string, a number, a list of them, true or false", self)
+                throw .mismatch(path, expected: "a string, a number, a list of them, true or false", self)
             }
             return .value(text)
         }

@@ -21,7 +21,7 @@ extension NetworkProfile {
 
     private static func named(option value: JSONValue, _ path: String) throws(NightjarError) -> NetworkProfile {
         guard case .string(let name) = value else {
-            throw .mismatch(path, wanted: "the name of a network profile or a table", value)
+            throw .mismatch(path, expected: "the name of a network profile or a table", value)
         }
         guard let profile = NetworkProfile.named(name) else {
             let hint = nearestName(to: name, among: names).map { "; did you mean \(quoted($0))?" }
@@ -52,7 +52,7 @@ extension NetworkProfile {
             switch value {
             case .integer(let number): share = Double(number)
             case .number(let number): share = number
-            default: throw .mismatch(path, wanted: "a number", value)
+            default: throw .mismatch(path, expected: "a number", value)
             }
             guard (0...1).contains(share) else {
                 throw NightjarError(.invalidArgument, "option \(quoted(path)) must be between 0 and 1, got \(share)")

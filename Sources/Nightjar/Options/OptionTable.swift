@@ -22,7 +22,7 @@ struct OptionTable<Target>: Sendable {
 
     /// - Throws: `invalid_argument` for an unknown name (with the nearest known name) or a value of the wrong type.
     func apply(_ value: JSONValue, at path: String, to target: inout Target) throws(NightjarError) {
-        guard case .object(let members) = value else { throw .mismatch(path, wanted: "a table of options", value) }
+        guard case .object(let members) = value else { throw .mismatch(path, expected: "a table of options", value) }
         for member in members {
             let full = path.isEmpty ? member.name : "\(path).\(member.name)"
             guard let option = options.first(where: { $0.name == member.name }) else {
@@ -50,27 +50,27 @@ struct OptionTable<Target>: Sendable {
 }
 
 extension NightjarError {
-    static func mismatch(_ path: String, wanted: String, _ found: JSONValue) -> NightjarError {
+    static func mismatch(_ path: String, expected: String, _ found: JSONValue) -> NightjarError {
         let place = path.isEmpty ? "the options" : "option \(quoted(path))"
-        return NightjarError(.invalidArgument, "\(place) must be \(wanted), found \(found.typeName)")
+        return NightjarError(.invalidArgument, "\(place) must be \(expected), found \(found.typeName)")
     }
 }
 
 extension JSONValue {
     func text(_ path: String) throws(NightjarError) -> String {
-        guard case .string(let text) = self else { throw .mismatch(path, wanted: "a string", self) }
+        guard case .string(let text) = self else { throw .mismatch(path, expected: "a string", self) }
         return text
     }
 
     func texts(_ path: String) throws(NightjarError) -> [String] {
-        guard case .array(let items) = self else { throw .mismatch(path, wanted: "a list of strings", self) }
+        guard case .array(let items) = self else { throw .mismatch(path, expected: "a list of strings", self) }
         var texts: [String] = []
         for (index, item) in items.enumerated() { texts.append(try item.text("\(path)[\(index + 1)]")) }
         return texts
     }
 
     func flag(_ path: String) throws(NightjarError) -> Bool {
-        guard case .bool(let flag) = self else { throw .mismatch(path, wanted: "true or false", self) }
+        guard case .bool(let flag) = self else { throw .mismatch(path, expected: "true or false", self) }
         return flag
     }
 
@@ -80,7 +80,7 @@ extension JSONValue {
         case .null: return nil
         case .bool(false): return Timeouts.unlimited
         case .integer, .unsigned, .number: return try duration(path)
-        default: throw .mismatch(path, wanted: "a number of seconds, false or null", self)
+        default: throw .mismatch(path, expected: "a number of seconds, false or null", self)
         }
     }
 
@@ -90,14 +90,14 @@ extension JSONValue {
         case .integer(let number): seconds = Double(number)
         case .unsigned(let number): seconds = Double(number)
         case .number(let number): seconds = number
-        default: throw .mismatch(path, wanted: "a number of seconds", self)
+        default: throw .mismatch(path, expected: "a number of seconds", self)
         }
         guard let duration = Duration(seconds: seconds) else { throw .duration(path, seconds) }
         return duration
     }
 
     func count(_ path: String, in range: ClosedRange<Int>) throws(NightjarError) -> Int {
-        guard case .integer(let number) = self else { throw .mismatch(path, wanted: "an integer", self) }
+        guard case .integer(let number) = self else { throw .mismatch(path, expected: "an integer", self) }
         guard let count = Int(exactly: number), range.contains(count) else {
             throw NightjarError(
                 .invalidArgument,
@@ -119,7 +119,7 @@ extension JSONValue {
     /// Reads a number of bytes: 65536, or "64KB", "20MB", "1GB" with a factor of 1024.
     func size(_ path: String) throws(NightjarError) -> Int {
         if case .integer = self { return try count(path, in: 0...Int.max) }
-        guard case .string(let text) = self else { throw .mismatch(path, wanted: "a number of bytes", self) }
+        guard case .string(let text) = self else { throw .mismatch(path, expected: "a number of bytes", self) }
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         let unit = text.dropFirst(digits.count).uppercased()
         let shift = ["": 0, "B": 0, "KB": 10, "MB": 20, "GB": 30][unit]

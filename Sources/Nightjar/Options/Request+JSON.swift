@@ -63,7 +63,7 @@ extension Request {
                             "option \(quoted(path)) must be 1 to 255 printable ASCII characters without spaces")
                     }
                     request.idempotencyKey = .key(key)
-                default: throw .mismatch(path, wanted: "true, false or a string", value)
+                default: throw .mismatch(path, expected: "true, false or a string", value)
                 }
             },
             Option(name: "cache") { value, path, request throws(NightjarError) in
@@ -89,7 +89,7 @@ extension Request {
             Option(name: "expect_continue") { value, path, request throws(NightjarError) in
                 request.expectsContinue = try value.flag(path)
             },
-            Option(name: "body_on_get") { value, path, request throws(NightjarError) in
+            Option(name: "allow_body_on_get") { value, path, request throws(NightjarError) in
                 request.allowsBodyOnGet = try value.flag(path)
             },
             Option(name: "cookies") { value, path, request throws(NightjarError) in

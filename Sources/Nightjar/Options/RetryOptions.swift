@@ -13,7 +13,7 @@ extension RetryChanges {
         switch value {
         case .bool(let flag): maximumAttempts = flag ? RetrySettings().maximumAttempts : 1
         case .integer: maximumAttempts = try value.count(path, in: 1...100)
-        default: throw .mismatch(path, wanted: "true, false, a number of attempts or a table", value)
+        default: throw .mismatch(path, expected: "true, false, a number of attempts or a table", value)
         }
     }
 

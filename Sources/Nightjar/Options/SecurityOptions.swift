@@ -10,7 +10,7 @@ extension SecurityRequirement {
         // An empty Lua table may be either.
         guard value != .object([]) else { return [] }
         guard case .array(let elements) = value else {
-            throw .mismatch(path, wanted: "the name of a security scheme or a list of them", value)
+            throw .mismatch(path, expected: "the name of a security scheme or a list of them", value)
         }
         var ways: [SecurityRequirement] = []
         for (index, element) in elements.enumerated() {
@@ -25,7 +25,7 @@ extension SecurityRequirement {
                     way.schemes.append(Use(member.name, scopes: scopes))
                 }
                 ways.append(way)
-            default: throw .mismatch(path, wanted: "a name, or a table of lists of scopes by name", element)
+            default: throw .mismatch(path, expected: "a name, or a table of lists of scopes by name", element)
             }
         }
         return ways
@@ -39,7 +39,8 @@ extension Request {
         case .bool(let flag): (usesAuth, schemes) = (flag, [])
         case .string(let name): (usesAuth, schemes) = (true, [name])
         case .array: (usesAuth, schemes) = (true, try value.texts(path))
-        default: throw .mismatch(path, wanted: "true, false, or the name of a security scheme or a list of them", value)
+        default:
+            throw .mismatch(path, expected: "true, false, or the name of a security scheme or a list of them", value)
         }
     }
 }

@@ -21,7 +21,7 @@ extension Token {
     }
 
     /// Returns the token with an expiry of `lifetime` from now.
-    public func lasting(_ lifetime: Duration) -> Token {
+    public func withLifetime(_ lifetime: Duration) -> Token {
         var token = self
         token.expiry = WallClock.now().later(by: lifetime)
         return token
@@ -35,7 +35,7 @@ extension Token {
             token.refresh = try value.text(path)
         },
         Option(name: "expires_in") { value, path, token throws(NightjarError) in
-            token = token.lasting(try value.duration(path))
+            token = token.withLifetime(try value.duration(path))
         },
         Option(name: "token_type") { value, path, token throws(NightjarError) in token.type = try value.text(path) },
         Option(name: "scope") { value, path, token throws(NightjarError) in token.scope = try value.text(path) },

@@ -47,7 +47,7 @@ public struct PageSequence: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol {
         private let sequence: PageSequence
         /// Nil before the first page.
-        public private(set) var pager: Pager?
+        public private(set) var paginator: Paginator?
 
         init(_ sequence: PageSequence) { self.sequence = sequence }
 
@@ -57,12 +57,12 @@ public struct PageSequence: AsyncSequence, Sendable {
             try await open().nextPage()
         }
 
-        mutating func open() throws(NightjarError) -> Pager {
-            if let pager { return pager }
-            let opened = try Pager(
+        mutating func open() throws(NightjarError) -> Paginator {
+            if let paginator { return paginator }
+            let opened = try Paginator(
                 sequence.client, sequence.request, sequence.pagination, resuming: sequence.state,
                 timeout: sequence.timeout)
-            pager = opened
+            paginator = opened
             return opened
         }
     }
@@ -73,7 +73,7 @@ public struct PageSequence: AsyncSequence, Sendable {
         init(_ pages: Iterator) { self.pages = pages }
 
         /// Nil before the first page.
-        public var pager: Pager? { pages.pager }
+        public var paginator: Paginator? { pages.paginator }
 
         public mutating func next() throws(NightjarError) -> Page? { try pages.open().nextPageBlocking() }
     }
@@ -107,7 +107,7 @@ public struct ItemSequence<Item>: AsyncSequence, Sendable {
         /// The position after the last item returned; nil before the first.
         public var state: String? { cursor.state }
         /// Nil before the first item.
-        public var pager: Pager? { pages.pager }
+        public var paginator: Paginator? { pages.paginator }
 
         public mutating func next() async throws(NightjarError) -> Item? {
             while true {
@@ -139,7 +139,7 @@ public struct ItemSequence<Item>: AsyncSequence, Sendable {
         /// The position after the last item returned; nil before the first.
         public var state: String? { cursor.state }
         /// Nil before the first item.
-        public var pager: Pager? { pages.pager }
+        public var paginator: Paginator? { pages.paginator }
 
         public mutating func next() throws(NightjarError) -> Item? {
             while true {

@@ -5,33 +5,33 @@ import NightjarHTTP
 public final class Page: Sendable {
     /// The response with this page.
     public let response: Response
-    let walked: WalkedPage
+    let loadedPage: LoadedPage
 
-    init(_ response: Response, _ walked: WalkedPage) {
+    init(_ response: Response, _ loadedPage: LoadedPage) {
         self.response = response
-        self.walked = walked
+        self.loadedPage = loadedPage
     }
 
     /// The number of the page, starting at 1. Pages without items count.
-    public var number: Int { walked.number }
+    public var number: Int { loadedPage.number }
     /// The number of items on this page, without those that were returned before.
-    public var count: Int { walked.items.count }
+    public var count: Int { loadedPage.items.count }
     /// The byte ranges of the items in the response body.
-    public var items: [Range<Int>] { walked.items }
+    public var items: [Range<Int>] { loadedPage.items }
     /// The index of each item in the response's array.
-    public var keptIndices: [Int] { walked.indices }
+    public var uniqueIndices: [Int] { loadedPage.indices }
 
     /// An item as the server wrote it, as JSON. Empty after the last item.
     public func text(_ index: Int) -> ByteBuffer {
-        guard walked.items.indices.contains(index) else { return ByteBuffer() }
-        let range = walked.items[index]
+        guard loadedPage.items.indices.contains(index) else { return ByteBuffer() }
+        let range = loadedPage.items[index]
         let body = response.body
         return body.getSlice(at: body.readerIndex + range.lowerBound, length: range.count) ?? ByteBuffer()
     }
 
     /// - Throws: `invalid_argument` after the last item.
     public func json(_ index: Int) throws(NightjarError) -> JSONValue {
-        guard walked.items.indices.contains(index) else {
+        guard loadedPage.items.indices.contains(index) else {
             throw NightjarError(.invalidArgument, "the page has \(count) items; the index \(index) is out of range")
         }
         return try text(index).withUnsafeReadableBytes { bytes in
@@ -48,11 +48,11 @@ public final class Page: Sendable {
         try json(index).decode(type, at: JSONPointer(), options)
     }
 
-    /// Returns the position after the first `consumed` items, for a ``Pager`` in a later run. All items: the position
+    /// Returns the position after the first `consumed` items, for a ``Paginator`` in a later run. All items: the position
     /// after the page.
     ///
     /// Within a page, the position is a count: the page is loaded again and that many elements are skipped. If items
     /// before the position were deleted on the server meanwhile, as many items are missed; if items were inserted, as
     /// many are repeated. A position at the end of a page does not have this problem.
-    public func state(consumed: Int) -> String { walked.state(consumed: consumed) }
+    public func state(consumed: Int) -> String { loadedPage.state(consumed: consumed) }
 }

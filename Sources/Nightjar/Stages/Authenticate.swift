@@ -5,7 +5,7 @@ import NightjarHTTP
 ///
 /// A call with its own Authorization field, or with authentication disabled, is not changed.
 final class Authenticate: Stage, @unchecked Sendable {
-    override var hooks: StageHooks { [.outgoing, .incoming, .answered, .failed, .ended] }
+    override var hooks: StageHooks { [.outgoing, .incoming, .responded, .failed, .ended] }
     private let origin: Origin
     private let sessions: TokenSessions
 
@@ -15,28 +15,28 @@ final class Authenticate: Stage, @unchecked Sendable {
     }
 
     override func outgoing(_ call: Call) -> Verdict {
-        guard let keeper = sessions[call.options.login], call.request.origin == origin,
+        guard let manager = sessions[call.options.login], call.request.origin == origin,
             !call.credentialsAreDropped
         else { return .proceed }
         // A cached response may be sufficient even if no new token can be obtained. If the server is asked after all,
         // it rejects the expired token.
-        if call.options.cache?.ignoresAge == true, !keeper.concerns(call), let verdict = keeper.attachHeld(call) {
+        if call.options.cache?.ignoresAge == true, !manager.concerns(call), let verdict = manager.attachHeld(call) {
             return verdict
         }
-        return keeper.wants(call)
+        return manager.requestToken(call)
     }
 
     override func incoming(_ head: inout ResponseHead, _ call: Call) -> Verdict {
-        guard let keeper = sessions[call.options.login], keeper.concerns(call) else { return .proceed }
+        guard let manager = sessions[call.options.login], manager.concerns(call) else { return .proceed }
         let isRefused = head.status == 401 && call.request.origin == origin && !call.credentialsAreDropped
-        keeper.note(isRefused: isRefused, call)
+        manager.note(isRefused: isRefused, call)
         if isRefused { call.collectsBody = true }
         return .proceed
     }
 
-    override func answered(_ response: Response, _ call: Call) -> Verdict {
+    override func responded(_ response: Response, _ call: Call) -> Verdict {
         guard let verdict = refused(call) else { return .proceed }
-        if case .proceed = verdict { return .answer(call.settle(response)) }
+        if case .proceed = verdict { return .respond(call.settle(response)) }
         return verdict
     }
 
@@ -44,15 +44,15 @@ final class Authenticate: Stage, @unchecked Sendable {
     override func failed(_ error: NightjarError, _ call: Call) -> Verdict { refused(call) ?? .proceed }
 
     private func refused(_ call: Call) -> Verdict? {
-        guard let keeper = sessions[call.options.login], keeper.takeRefusal(call) else { return nil }
+        guard let manager = sessions[call.options.login], manager.takeRefusal(call) else { return nil }
         guard call.bodyIsReplayable else {
             let cause = "the server rejected the token (401)"
-            call.decide(.notRetried(cause: cause, because: RetryPolicy.Reason.bodyIsGone.description))
-            keeper.refusedForGood(call)
+            call.decide(.notRetried(cause: cause, because: RetryPolicy.Reason.bodyWasConsumed.description))
+            manager.refusedPermanently(call)
             return .proceed
         }
-        call.wasTurnedAway = true
-        return keeper.refused(call)
+        call.wasRejectedByLimit = true
+        return manager.refused(call)
     }
 
     override func ended(_ result: Result<Response, NightjarError>, _ call: Call) {

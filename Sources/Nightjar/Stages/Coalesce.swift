@@ -29,7 +29,7 @@ final class Coalesce: Stage, @unchecked Sendable {
         let login: UInt64
 
         static func == (a: Key, b: Key) -> Bool {
-            a.login == b.login && a.request.isSame(as: b.request) && a.options.isAlike(b.options)
+            a.login == b.login && a.request.isSame(as: b.request) && a.options.isEquivalent(b.options)
         }
 
         func hash(into hasher: inout Hasher) { hasher.combine(request.fingerprint) }
@@ -81,7 +81,7 @@ final class Coalesce: Stage, @unchecked Sendable {
 
     override func outgoing(_ call: Call) -> Verdict {
         guard call.options.coalesces, call.request.method.isSafe, case .none = call.request.body,
-            call.task.handlers.isForWholeAnswers, call.task.handlers.refreshed == nil
+            call.task.handlers.isForCompleteResponses, call.task.handlers.refreshed == nil
         else { return .proceed }
         let login = sessions[call.options.login]?.logins ?? 0
         if let latest, latest.request === call.request, latest.options === call.options, latest.key.login == login {
@@ -98,7 +98,7 @@ final class Coalesce: Stage, @unchecked Sendable {
         let shared = Shared(key)
         exchanges[key] = shared
         join(shared, call)
-        let exchange = call.branch { [self] in conclude(shared, $0) }
+        let exchange = call.branch { [self] in resolve(shared, $0) }
         shared.exchange = exchange
         call.sharedExchange = exchange
         exchange.waiters = { [weak shared] in shared?.waiters.compactMap { $0 } ?? [] }
@@ -117,7 +117,7 @@ final class Coalesce: Stage, @unchecked Sendable {
 
     /// A caller that receives the head before the end of the response may start to read the state that it has written.
     override func incoming(_ head: inout ResponseHead, _ call: Call) -> Verdict {
-        if !exchanges.isEmpty, !call.task.handlers.isForWholeAnswers { retireBefore(call) }
+        if !exchanges.isEmpty, !call.task.handlers.isForCompleteResponses { retireBefore(call) }
         return .proceed
     }
 
@@ -170,7 +170,7 @@ final class Coalesce: Stage, @unchecked Sendable {
         if latest === shared { latest = nil }
     }
 
-    private func conclude(_ shared: Shared, _ result: Result<Response, NightjarError>) {
+    private func resolve(_ shared: Shared, _ result: Result<Response, NightjarError>) {
         retire(shared)
         let receivedBytes = shared.exchange?.receivedBytes ?? 0
         shared.exchange = nil
@@ -178,8 +178,8 @@ final class Coalesce: Stage, @unchecked Sendable {
         swap(&waiters, &shared.waiters)
         var verdict: Verdict
         switch result {
-        case .success(let response) where shared.present == 1: verdict = .answer(response)
-        case .success(let response): verdict = .answer(response.shared(by: shared.present))
+        case .success(let response) where shared.present == 1: verdict = .respond(response)
+        case .success(let response): verdict = .respond(response.shared(by: shared.present))
         case .failure(let error): verdict = .fail(error)
         }
         for index in waiters.indices {
@@ -188,9 +188,9 @@ final class Coalesce: Stage, @unchecked Sendable {
             waiter.states[places] = nil
             waiter.sharedExchange = nil
             waiter.receivedBytes = receivedBytes
-            waiter.goOn(verdict)
-            if case .answer(let response) = verdict, response.source == .network {
-                verdict = .answer(response.explained(response.decisions, source: .coalesced))
+            waiter.resume(verdict)
+            if case .respond(let response) = verdict, response.source == .network {
+                verdict = .respond(response.explained(response.decisions, source: .coalesced))
             }
         }
     }
@@ -204,13 +204,13 @@ extension Response {
 
 extension CallOptions {
     /// Whether two calls can share an exchange. Total timeouts and callbacks may differ.
-    fileprivate func isAlike(_ other: CallOptions) -> Bool {
+    fileprivate func isEquivalent(_ other: CallOptions) -> Bool {
         if self === other { return true }
         return maximumBody == other.maximumBody && decompresses == other.decompresses
             && usesCookies == other.usesCookies
             && login == other.login && redirect == other.redirect && limitGroup.isExactly(other.limitGroup)
-            && retry == other.retry && isIdempotent == other.isIdempotent && cache == other.cache && planted == nil
-            && other.planted == nil
+            && retry == other.retry && isIdempotent == other.isIdempotent && cache == other.cache && insertion == nil
+            && other.insertion == nil
             && timeouts.connect == other.timeouts.connect && timeouts.idle == other.timeouts.idle
             && respectsRetryAfter == other.respectsRetryAfter
             // One call may accept a status that another one retries.

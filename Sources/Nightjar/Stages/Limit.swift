@@ -8,20 +8,20 @@ import NightjarHTTP
 ///
 /// Without limits and without requested pauses there is no gate, and the stage costs nothing.
 final class Limit: Stage, @unchecked Sendable {
-    override var hooks: StageHooks { [.outgoing, .incoming, .answered, .failed, .abandoned, .expired, .ended] }
+    override var hooks: StageHooks { [.outgoing, .incoming, .responded, .failed, .abandoned, .expired, .ended] }
     private let progressKey = CallStateKey<Progress>()
     private let settings: LimitSettings
     private let groups: ExactDictionary<LimitSettings>
     private let longestWait: Duration
     /// The calls for resources whose servers requested a pause.
-    private let pauses: HeldCalls
+    private let pauses: PausedCalls
     /// Whether no limits are configured. Gates may exist all the same, for servers that requested a pause.
     private let isUnlimited: Bool
     private var gates: [Scope: Gate] = [:]
     /// The last used gate. Most calls of a client go to one origin.
     private var last: Gate?
     /// The number of gates at which unused ones are removed next.
-    private var nextSweep = Limit.fewGates
+    private var nextSweep = Limit.gateLowWatermark
     private var lastID: LimitGate.ID = 0
 
     /// - Parameter longestWait: Longer waits requested by a server fail at once.
@@ -29,7 +29,7 @@ final class Limit: Stage, @unchecked Sendable {
         self.settings = settings
         self.groups = groups
         self.longestWait = longestWait
-        pauses = HeldCalls(longestWait: longestWait, maximumCount: settings.maximumWaiting)
+        pauses = PausedCalls(longestWait: longestWait, maximumCount: settings.maximumQueued)
         isUnlimited = settings.isNothing && groups.isEmpty
     }
 
@@ -71,7 +71,7 @@ final class Limit: Stage, @unchecked Sendable {
     private final class Progress: CallState {
         let gate: Gate
         let id: LimitGate.ID
-        var pass: LimitGate.Pass?
+        var permit: LimitGate.Permit?
         var waitsSince: NIODeadline?
         /// The status of the response in progress; nil: none.
         var status: Int?
@@ -85,7 +85,7 @@ final class Limit: Stage, @unchecked Sendable {
 
         /// The result for the circuit breaker if the exchange is not read to its end.
         var ending: CircuitBreaker.Ending {
-            hasTimedOut ? .failed : status.map(Limit.ending) ?? .withoutVerdict
+            hasTimedOut ? .failed : status.map(Limit.ending) ?? .inconclusive
         }
     }
 
@@ -93,7 +93,7 @@ final class Limit: Stage, @unchecked Sendable {
 
     override func outgoing(_ call: Call) -> Verdict {
         assert(call.states[progressKey] == nil, "the exchange before this one still holds its pass")
-        leave(call, .withoutVerdict)
+        leave(call, .inconclusive)
         if isUnlimited, gates.isEmpty, pauses.isEmpty { return .proceed }
         if !pauses.isEmpty, let verdict = pauses.hold(call, enter) { return verdict }
         return enter(call)
@@ -108,8 +108,8 @@ final class Limit: Stage, @unchecked Sendable {
             progress.id, deadline: call.limits.total?.uptimeNanoseconds,
             ignoresPause: !call.options.respectsRetryAfter, now: now.uptimeNanoseconds)
         switch arrival {
-        case .enter(let pass):
-            progress.pass = pass
+        case .enter(let permit):
+            progress.permit = permit
             call.states[progressKey] = progress
             return .proceed
         case .wait:
@@ -123,31 +123,31 @@ final class Limit: Stage, @unchecked Sendable {
     }
 
     override func incoming(_ head: inout ResponseHead, _ call: Call) -> Verdict {
-        let asksForPause = head.status == 429 || head.status == 503
+        let requestsPause = head.status == 429 || head.status == 503
         let progress = call.states[progressKey]
-        if progress == nil, !asksForPause, pauses.isEmpty { return .proceed }
+        if progress == nil, !requestsPause, pauses.isEmpty { return .proceed }
         if !pauses.isEmpty, head.status < 400 { pauses.succeeded(call) }
-        let pause = asksForPause && call.options.respectsRetryAfter ? pauses.received(head, call) : nil
+        let pause = requestsPause && call.options.respectsRetryAfter ? pauses.received(head, call) : nil
         guard let gate = progress?.gate ?? (pause == .origin ? gate(of: scope(of: call)) : nil) else {
             return .proceed
         }
-        var pass = progress?.pass
+        var permit = progress?.permit
         let releases = gate.machine.received(
-            &pass, status: head.status, head.headers, respectsRetryAfter: call.options.respectsRetryAfter,
+            &permit, status: head.status, head.headers, respectsRetryAfter: call.options.respectsRetryAfter,
             now: call.loop.clock.now.uptimeNanoseconds, wallClock: WallClock.secondsSince1970())
-        progress?.pass = pass
+        progress?.permit = permit
         progress?.status = head.status
-        carryOut(releases, gate, call.loop)
+        perform(releases, gate, call.loop)
         return .proceed
     }
 
-    override func answered(_ response: Response, _ call: Call) -> Verdict {
+    override func responded(_ response: Response, _ call: Call) -> Verdict {
         leave(call, Limit.ending(response.status))
         return .proceed
     }
 
     override func failed(_ error: NightjarError, _ call: Call) -> Verdict {
-        leave(call, error.isServersFault ? .failed : .withoutVerdict)
+        leave(call, error.isServersFault ? .failed : .inconclusive)
         return .proceed
     }
 
@@ -159,8 +159,8 @@ final class Limit: Stage, @unchecked Sendable {
     /// Removes the call from the wait queue: it may still get a stored response. An exchange in progress counts as
     /// failed.
     override func expired(_ error: NightjarError, _ call: Call) -> Verdict {
-        guard let progress = call.states[progressKey], progress.pass != nil else {
-            leave(call, .withoutVerdict)
+        guard let progress = call.states[progressKey], progress.permit != nil else {
+            leave(call, .inconclusive)
             return .proceed
         }
         progress.hasTimedOut = true
@@ -182,13 +182,13 @@ final class Limit: Stage, @unchecked Sendable {
         guard let progress = call.states[progressKey].take() else { return }
         let now = call.loop.clock.now.uptimeNanoseconds
         let gate = progress.gate
-        if let pass = progress.pass {
-            let (releases, circuit) = gate.machine.leftTelling(pass, ending, now: now)
+        if let permit = progress.permit {
+            let (releases, circuit) = gate.machine.leaveReporting(permit, ending, now: now)
             if let circuit { call.note(.warning, "the circuit of \(gate.scope.name) is now \(circuit.name)") }
-            carryOut(releases, gate, call.loop)
+            perform(releases, gate, call.loop)
         } else {
             gate.waiting[progress.id] = nil
-            carryOut(gate.machine.gaveUp(progress.id, now: now), gate, call.loop)
+            perform(gate.machine.refreshFailed(progress.id, now: now), gate, call.loop)
         }
         // The pause that the server requested is over.
         if gate.isForServer, gate.machine.isIdle(now: now) { forget(gate) }
@@ -230,10 +230,10 @@ final class Limit: Stage, @unchecked Sendable {
         let now = NIODeadline.now().uptimeNanoseconds
         for gate in gates.values where gate.machine.isIdle(now: now) { forget(gate) }
         // If very many gates have long pauses, those without calls are removed, and their servers are asked again.
-        if gates.count >= Limit.mostGates {
-            for gate in gates.values where gate.machine.inside == 0 && gate.machine.waiting == 0 { forget(gate) }
+        if gates.count >= Limit.maximumGates {
+            for gate in gates.values where gate.machine.inFlight == 0 && gate.machine.queued == 0 { forget(gate) }
         }
-        nextSweep = max(Limit.fewGates, 2 * gates.count)
+        nextSweep = max(Limit.gateLowWatermark, 2 * gates.count)
     }
 
     private func forget(_ gate: Gate) {
@@ -242,35 +242,35 @@ final class Limit: Stage, @unchecked Sendable {
     }
 
     /// A released call may end at once and release others. A loop avoids a deep stack for a long queue.
-    private func carryOut(_ releases: [LimitGate.Release], _ gate: Gate, _ loop: ClientLoop) {
+    private func perform(_ releases: [LimitGate.Release], _ gate: Gate, _ loop: ClientLoop) {
         gate.due.append(contentsOf: releases)
         guard !gate.isReleasing else { return }
         gate.isReleasing = true
-        while let release = gate.due.popFirst() { carryOut(release, gate, loop) }
+        while let release = gate.due.popFirst() { perform(release, gate, loop) }
         gate.isReleasing = false
         arm(gate, loop)
     }
 
-    private func carryOut(_ release: LimitGate.Release, _ gate: Gate, _ loop: ClientLoop) {
+    private func perform(_ release: LimitGate.Release, _ gate: Gate, _ loop: ClientLoop) {
         switch release {
-        case .enter(let id, let pass, let hold):
+        case .enter(let id, let permit, let hold):
             guard let call = gate.waiting.removeValue(forKey: id) else {
                 // The call has left since it was admitted.
                 let now = loop.clock.now.uptimeNanoseconds
-                gate.due.append(contentsOf: gate.machine.left(pass, .withoutVerdict, now: now))
+                gate.due.append(contentsOf: gate.machine.left(permit, .inconclusive, now: now))
                 return
             }
             let progress = call.states[progressKey]
-            progress?.pass = pass
+            progress?.permit = permit
             if let since = progress?.waitsSince {
                 let wait = Duration.nanoseconds((loop.clock.now - since).nanoseconds)
                 call.decide(.waited(wait, for: "\(hold.name) of \(gate.scope.name)"))
             }
-            call.goOn(.proceed)
+            call.resume(.proceed)
         case .refuse(let id, let refusal):
             guard let call = gate.waiting.removeValue(forKey: id) else { return }
             call.states[progressKey] = nil
-            call.goOn(.fail(refusal.error(of: gate.scope.name)))
+            call.resume(.fail(refusal.error(of: gate.scope.name)))
         }
     }
 
@@ -287,7 +287,7 @@ final class Limit: Stage, @unchecked Sendable {
     private func rang(_ scope: Scope, _ deadline: UInt64, _ loop: ClientLoop) {
         guard let gate = gates[scope], gate.alarm == deadline else { return }
         gate.alarm = nil
-        carryOut(gate.machine.timerFired(now: loop.clock.now.uptimeNanoseconds), gate, loop)
+        perform(gate.machine.timerFired(now: loop.clock.now.uptimeNanoseconds), gate, loop)
     }
 
     // MARK: State
@@ -296,15 +296,15 @@ final class Limit: Stage, @unchecked Sendable {
         let now = NIODeadline.now().uptimeNanoseconds
         return gates.values.map { gate in
             LimitState(
-                name: gate.scope.name, inside: gate.machine.inside, waiting: gate.machine.waiting,
+                name: gate.scope.name, inFlight: gate.machine.inFlight, queued: gate.machine.queued,
                 circuit: gate.machine.circuit,
                 pause: gate.machine.pausedUntil(now: now).map { .nanoseconds(Int64(clamping: $0 - now)) })
         }.sorted { $0.name < $1.name } + pauses.states(now: now)
     }
 
     /// The number of gates below which unused ones are not removed.
-    private static let fewGates = 256
-    private static let mostGates = 4096
+    private static let gateLowWatermark = 256
+    private static let maximumGates = 4096
 }
 
 /// The limits of an origin or a group: rate, concurrency and circuit breaker.
@@ -313,21 +313,21 @@ public struct LimitSettings: Sendable, Equatable {
     public var rate: RateLimiter.Rate?
     /// Whether rate limit fields of responses are applied before the server rejects calls. Retry-After is always
     /// respected.
-    public var learns = false
+    public var adaptsToServer = false
     /// The maximum number of concurrent exchanges. Nil: limited by the number of connections.
     public var concurrency: Int?
     public var breaker: CircuitBreaker.Settings?
     /// The maximum number of waiting calls. Further calls fail at once.
-    public var maximumWaiting = 1000
+    public var maximumQueued = 1000
 
     public init() {}
 
-    var isNothing: Bool { rate == nil && !learns && concurrency == nil && breaker == nil }
+    var isNothing: Bool { rate == nil && !adaptsToServer && concurrency == nil && breaker == nil }
 
     fileprivate func gate(longestWait: Duration) -> LimitGate.Settings {
         var gate = LimitGate.Settings()
         (gate.rate, gate.concurrency, gate.breaker) = (rate, concurrency, breaker)
-        (gate.maximumWaiting, gate.longestWait, gate.learns) = (maximumWaiting, longestWait, learns)
+        (gate.maximumQueued, gate.longestWait, gate.adaptsToServer) = (maximumQueued, longestWait, adaptsToServer)
         return gate
     }
 }
@@ -336,8 +336,8 @@ public struct LimitSettings: Sendable, Equatable {
 public struct LimitState: Sendable, Equatable {
     public let name: String
     /// Exchanges in progress.
-    public let inside: Int
-    public let waiting: Int
+    public let inFlight: Int
+    public let queued: Int
     public let circuit: CircuitBreaker.Visible
     /// The remaining pause that the server requested; nil: none.
     public let pause: Duration?
@@ -345,11 +345,11 @@ public struct LimitState: Sendable, Equatable {
 
 /// The JSON form for C and Lua.
 extension LimitState {
-    /// An object with `name`, `inside`, `waiting`, `circuit` and, if the server requested one, `pause` in seconds.
+    /// An object with `name`, `inFlight`, `waiting`, `circuit` and, if the server requested one, `pause` in seconds.
     public var json: JSONValue {
         var members: [JSONValue.Member] = [
-            .init("name", .string(name)), .init("inside", .integer(Int64(inside))),
-            .init("waiting", .integer(Int64(waiting))), .init("circuit", .string(circuit.name)),
+            .init("name", .string(name)), .init("in_flight", .integer(Int64(inFlight))),
+            .init("queued", .integer(Int64(queued))), .init("circuit", .string(circuit.name)),
         ]
         if let pause { members.append(.init("pause", .number(pause.inSeconds))) }
         return .object(members)
@@ -368,11 +368,11 @@ extension CircuitBreaker.Visible {
 
 extension LimitGate {
     /// Handles the end of an exchange. `circuit` is the new state if the state has changed.
-    fileprivate mutating func leftTelling(
-        _ pass: Pass, _ ending: CircuitBreaker.Ending, now: UInt64
+    fileprivate mutating func leaveReporting(
+        _ permit: Permit, _ ending: CircuitBreaker.Ending, now: UInt64
     ) -> (releases: [Release], circuit: CircuitBreaker.Visible?) {
         let before = circuit
-        let releases = left(pass, ending, now: now)
+        let releases = left(permit, ending, now: now)
         return (releases, circuit == before ? nil : circuit)
     }
 }

@@ -7,7 +7,7 @@ import NightjarHTTP
 /// The body of the redirect response is read if it is short, so that its connection can be reused, and if the caller
 /// decides.
 final class Redirect: Stage, @unchecked Sendable {
-    override var hooks: StageHooks { [.incoming, .answered, .failed] }
+    override var hooks: StageHooks { [.incoming, .responded, .failed] }
     private let states = CallStateKey<Progress>()
     private let settings: RedirectSettings
     private let keepsCookies: Bool
@@ -35,7 +35,7 @@ final class Redirect: Stage, @unchecked Sendable {
     private final class Progress: CallState {
         var policy: RedirectPolicy
         /// The redirect of the response in progress.
-        var hop: RedirectHop?
+        var proposed: ProposedRedirect?
 
         init(_ policy: RedirectPolicy) { self.policy = policy }
     }
@@ -43,21 +43,21 @@ final class Redirect: Stage, @unchecked Sendable {
     override func incoming(_ head: inout ResponseHead, _ call: Call) -> Verdict {
         let known = call.states[states]
         // The previous attempt may have failed after its head.
-        known?.hop = nil
+        known?.proposed = nil
         guard 301...308 ~= head.status else { return .proceed }
         let progress = known ?? begin(call)
         let verdict = progress.policy.received(
             head, to: call.request.method, at: call.request.url, bodyIsReplayable: call.bodyIsReplayable,
             wallClock: WallClock.secondsSince1970())
         switch verdict {
-        case .answer: return .proceed
+        case .respond: return .proceed
         case .fail(let error): return .fail(error.mayHaveBeenProcessed)
-        case .follow(let hop):
+        case .follow(let proposed):
             if known == nil { call.states[states] = progress }
             call.redirects = progress.policy.history
             let isNear = head.contentLength.map { $0 <= Redirect.largestDrained } ?? false
-            guard isNear || call.task.handlers.redirect != nil else { return follow(hop, progress, call) }
-            progress.hop = hop
+            guard isNear || call.task.handlers.redirect != nil else { return follow(proposed, progress, call) }
+            progress.proposed = proposed
             call.collectsBody = true
             return .proceed
         }
@@ -71,40 +71,43 @@ final class Redirect: Stage, @unchecked Sendable {
         return Progress(RedirectPolicy(settings))
     }
 
-    override func answered(_ response: Response, _ call: Call) -> Verdict {
-        guard let progress = call.states[states], let hop = progress.hop.take() else { return .proceed }
-        return ask(hop, progress, response, call)
+    override func responded(_ response: Response, _ call: Call) -> Verdict {
+        guard let progress = call.states[states], let proposed = progress.proposed.take() else { return .proceed }
+        return requestDecision(proposed, progress, response, call)
     }
 
     /// The rest of the redirect response is not needed.
     override func failed(_ error: NightjarError, _ call: Call) -> Verdict {
         guard let progress = call.states[states], error.kind == .connectionLost || error.kind == .protocol,
-            let hop = progress.hop.take()
+            let proposed = progress.proposed.take()
         else { return .proceed }
-        return ask(hop, progress, nil, call)
+        return requestDecision(proposed, progress, nil, call)
     }
 
-    private func ask(_ hop: RedirectHop, _ progress: Progress, _ response: Response?, _ call: Call) -> Verdict {
-        guard let handler = call.task.handlers.redirect else { return follow(hop, progress, call) }
+    private func requestDecision(
+        _ proposed: ProposedRedirect, _ progress: Progress, _ response: Response?, _ call: Call
+    ) -> Verdict {
+        guard let handler = call.task.handlers.redirect else { return follow(proposed, progress, call) }
         return call.request(
             DecisionRequestOf { task in
-                let decision = handler(task, hop)
+                let decision = handler(task, proposed)
                 if case .later = decision { return nil }
                 return decision
-            } resume: { [self] (decision: RedirectAnswer, call) in
-                verdict(decision, hop, response, progress, call)
+            } resume: { [self] (decision: RedirectAction, call) in
+                verdict(decision, proposed, response, progress, call)
             })
     }
 
     private func verdict(
-        _ answer: RedirectAnswer, _ hop: RedirectHop, _ response: Response?, _ progress: Progress, _ call: Call
+        _ action: RedirectAction, _ proposed: ProposedRedirect, _ response: Response?, _ progress: Progress,
+        _ call: Call
     ) -> Verdict {
-        switch answer {
-        case .follow: return follow(hop, progress, call)
+        switch action {
+        case .follow: return follow(proposed, progress, call)
         case .followTo(let url):
             do throws(NightjarError) {
                 let isReplayable = call.bodyIsReplayable
-                let changed = try progress.policy.changed(hop, to: url, bodyIsReplayable: isReplayable)
+                let changed = try progress.policy.changed(proposed, to: url, bodyIsReplayable: isReplayable)
                 return follow(changed, progress, call)
             } catch {
                 return .fail(error.mayHaveBeenProcessed)
@@ -113,43 +116,44 @@ final class Redirect: Stage, @unchecked Sendable {
             progress.policy.declined()
             call.redirects = progress.policy.history
             // Without a complete response, the failure is passed on.
-            return response.map { .answer(call.settle($0)) } ?? .proceed
+            return response.map { .respond(call.settle($0)) } ?? .proceed
         case .refuse(let message):
             let why = message.map { ": \($0)" } ?? ""
             return .fail(
                 NightjarError(
-                    .cancelled, "the caller rejected the redirect (\(hop.status)) to \(hop.url.redacted)\(why)",
+                    .cancelled,
+                    "the caller rejected the redirect (\(proposed.status)) to \(proposed.url.redacted)\(why)",
                     phase: .receive, requestMayHaveBeenProcessed: true))
         case .later: return .wait
         }
     }
 
-    private func follow(_ hop: RedirectHop, _ progress: Progress, _ call: Call) -> Verdict {
-        progress.hop = nil
-        if hop.wait > .zero, let total = call.limits.total,
-            call.loop.clock.now + .nanoseconds(hop.wait.nanosecondsClamped) >= total
+    private func follow(_ proposed: ProposedRedirect, _ progress: Progress, _ call: Call) -> Verdict {
+        progress.proposed = nil
+        if proposed.wait > .zero, let total = call.limits.total,
+            call.loop.clock.now + .nanoseconds(proposed.wait.nanosecondsClamped) >= total
         {
-            return .fail(Redirect.outlasting(hop))
+            return .fail(Redirect.exceedsTimeout(proposed))
         }
         do throws(NightjarError) {
-            call.decide(.redirected(status: hop.status, method: hop.method, to: hop.url.redacted))
-            call.request = try call.request.following(hop, sensitive: sensitive, forwarded: forwarded)
-            if hop.dropsCredentials { call.credentialsAreDropped = true }
-            if hop.wait > .zero { call.decide(.waited(hop.wait, for: "the redirect (Retry-After)")) }
-            return .again(after: hop.wait)
+            call.decide(.redirected(status: proposed.status, method: proposed.method, to: proposed.url.redacted))
+            call.request = try call.request.following(proposed, sensitive: sensitive, forwarded: forwarded)
+            if proposed.dropsCredentials { call.credentialsAreDropped = true }
+            if proposed.wait > .zero { call.decide(.waited(proposed.wait, for: "the redirect (Retry-After)")) }
+            return .again(after: proposed.wait)
         } catch {
             return .fail(error)
         }
     }
 
     /// The wait that the redirect requests ends after the call's deadline.
-    private static func outlasting(_ hop: RedirectHop) -> NightjarError {
+    private static func exceedsTimeout(_ proposed: ProposedRedirect) -> NightjarError {
         NightjarError(
             .timeout,
-            "the redirect (\(hop.status)) to \(hop.url.redacted) requests a wait of \(hop.wait.inSeconds) s "
+            "the redirect (\(proposed.status)) to \(proposed.url.redacted) requests a wait of \(proposed.wait.inSeconds) s "
                 + "(Retry-After), "
                 + "but the total timeout expires earlier; raise timeout.total, or set respect_retry_after to false",
-            phase: .total, requestMayHaveBeenProcessed: true, retryAfter: hop.wait)
+            phase: .total, requestMayHaveBeenProcessed: true, retryAfter: proposed.wait)
     }
 
     /// The maximum number of body bytes that are read to reuse the connection. For more, a new connection costs less.

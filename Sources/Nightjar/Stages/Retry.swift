@@ -5,7 +5,7 @@ import NightjarHTTP
 ///
 /// Only attempts that were sent are retried. A rejection by a stage below is a decision and not a failure.
 final class Retry: Stage, @unchecked Sendable {
-    override var hooks: StageHooks { [.answered, .failed, .ended] }
+    override var hooks: StageHooks { [.responded, .failed, .ended] }
     private let states = CallStateKey<Progress>()
     private let settings: RetrySettings
     private var budget: RetryBudget
@@ -20,7 +20,7 @@ final class Retry: Stage, @unchecked Sendable {
     private final class Progress: CallState {
         var policy: RetryPolicy
         /// The number of attempts that the policy has judged.
-        var judged = 0
+        var evaluated = 0
         /// The number of retries that the budget was charged for.
         var charged = 0
         /// Whether the last charged retry has not begun yet.
@@ -29,7 +29,7 @@ final class Retry: Stage, @unchecked Sendable {
         init(_ policy: RetryPolicy) { self.policy = policy }
     }
 
-    override func answered(_ response: Response, _ call: Call) -> Verdict {
+    override func responded(_ response: Response, _ call: Call) -> Verdict {
         guard RetryPolicy.Outcome.isTransient(response.status),
             !call.options.expectedStatuses.expects(response.status)
         else {
@@ -40,17 +40,19 @@ final class Retry: Stage, @unchecked Sendable {
         }
         let error = NightjarError(unexpected: response, to: call.request.method)
         let wait = call.options.respectsRetryAfter ? error.retryAfter : nil
-        return judge(error, .init(status: response.status, retryAfter: wait), call)
+        return evaluate(error, .init(status: response.status, retryAfter: wait), call)
     }
 
     override func failed(_ error: NightjarError, _ call: Call) -> Verdict {
-        guard error.kind != .cancelled, call.attempts > call.states[states]?.judged ?? 0 else { return .proceed }
-        return judge(error, .init(error), call)
+        guard error.kind != .cancelled, call.attempts > call.states[states]?.evaluated ?? 0 else { return .proceed }
+        return evaluate(error, .init(error), call)
     }
 
     /// A call may end while its caller decides, while it waits, or before its retry begins.
     override func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
-        guard let progress = call.states[states], progress.isPending, call.attempts == progress.judged else { return }
+        guard let progress = call.states[states], progress.isPending, call.attempts == progress.evaluated else {
+            return
+        }
         refund(progress)
     }
 
@@ -60,13 +62,13 @@ final class Retry: Stage, @unchecked Sendable {
         budget.refundRetry()
     }
 
-    private func judge(_ error: NightjarError, _ outcome: RetryPolicy.Outcome, _ call: Call) -> Verdict {
+    private func evaluate(_ error: NightjarError, _ outcome: RetryPolicy.Outcome, _ call: Call) -> Verdict {
         let progress = call.states[states] ?? begin(call)
-        progress.judged = call.attempts
+        progress.evaluated = call.attempts
         let attempt = RetryPolicy.Attempt(
             call.request.method,
             hasIdempotencyKey: call.options.isIdempotent || call.request.hasField(IdempotencyKey.fieldName),
-            bodyIsReplayable: call.bodyIsReplayable, answerIsGone: call.answerIsGone)
+            bodyIsReplayable: call.bodyIsReplayable, responseWasDelivered: call.responseWasDelivered)
         let verdict = progress.policy.ended(
             outcome, attempt, now: NIODeadline.now().uptimeNanoseconds, budget: &budget, using: &random)
         progress.isPending = false
@@ -74,18 +76,20 @@ final class Retry: Stage, @unchecked Sendable {
             progress.charged += 1
             progress.isPending = true
         }
-        let question = RetryQuestion(
+        let failedAttempt = FailedAttempt(
             error: error.of(call.request, attempts: call.attempts), attempt: call.attempts, verdict: verdict)
-        call.wasTurnedAway = !outcome.mayHaveBeenProcessed
+        call.wasRejectedByLimit = !outcome.mayHaveBeenProcessed
         // A partly delivered response is never followed by another one, whatever the caller decides.
-        guard let handler = call.task.handlers.retry, !call.answerIsGone else { return act(question, .asDecided, call) }
+        guard let handler = call.task.handlers.retry, !call.responseWasDelivered else {
+            return act(failedAttempt, .asDecided, call)
+        }
         return call.request(
             DecisionRequestOf { task in
-                let decision = handler(task, question)
+                let decision = handler(task, failedAttempt)
                 if case .later = decision { return nil }
                 return decision
-            } resume: { [self] (decision: RetryAnswer, call) in
-                act(question, decision, call)
+            } resume: { [self] (decision: RetryAction, call) in
+                act(failedAttempt, decision, call)
             })
     }
 
@@ -96,20 +100,21 @@ final class Retry: Stage, @unchecked Sendable {
         return progress
     }
 
-    private func act(_ question: RetryQuestion, _ answer: RetryAnswer, _ call: Call) -> Verdict {
-        let verdict = verdict(question, answer, call)
+    private func act(_ failedAttempt: FailedAttempt, _ action: RetryAction, _ call: Call) -> Verdict {
+        let verdict = verdict(failedAttempt, action, call)
         if case .proceed = verdict, let progress = call.states[states], progress.isPending { refund(progress) }
         return verdict
     }
 
-    private func verdict(_ question: RetryQuestion, _ answer: RetryAnswer, _ call: Call) -> Verdict {
-        let cause = "\(question.error.kind.name): \(question.error.message)"
-        switch (bounded(answer, question, call), question.verdict) {
+    private func verdict(_ failedAttempt: FailedAttempt, _ action: RetryAction, _ call: Call) -> Verdict {
+        let cause = "\(failedAttempt.error.kind.name): \(failedAttempt.error.message)"
+        switch (bounded(action, failedAttempt, call), failedAttempt.verdict) {
         case (.again(let wait), _) where call.bodyIsReplayable:
-            return again(question, cause, after: wait, call)
+            return again(failedAttempt, cause, after: wait, call)
         case (.asDecided, .again(let wait)):
-            return again(question, cause, after: wait, call)
-        case (.again, _): call.decide(.notRetried(cause: cause, because: RetryPolicy.Reason.bodyIsGone.description))
+            return again(failedAttempt, cause, after: wait, call)
+        case (.again, _):
+            call.decide(.notRetried(cause: cause, because: RetryPolicy.Reason.bodyWasConsumed.description))
         case (.stop, .again): call.decide(.notRetried(cause: cause, because: "not retried: the caller decided so"))
         case (.asDecided, .stop(let reason)), (.stop, .stop(let reason)), (.later, .stop(let reason)):
             // A failure that is not transient needs no explanation.
@@ -120,14 +125,14 @@ final class Retry: Stage, @unchecked Sendable {
     }
 
     /// A sandboxed script cannot retry a call that its host's client would not retry, nor retry it sooner.
-    private func bounded(_ answer: RetryAnswer, _ question: RetryQuestion, _ call: Call) -> RetryAnswer {
-        guard case .again(let wait) = answer, call.options.confinement?.isSandbox == true else { return answer }
-        guard case .again(let decided) = question.verdict else { return .asDecided }
+    private func bounded(_ action: RetryAction, _ failedAttempt: FailedAttempt, _ call: Call) -> RetryAction {
+        guard case .again(let wait) = action, call.options.confinement?.isSandbox == true else { return action }
+        guard case .again(let decided) = failedAttempt.verdict else { return .asDecided }
         return .again(after: max(wait, decided))
     }
 
-    private func again(_ question: RetryQuestion, _ cause: String, after wait: Duration, _ call: Call) -> Verdict {
-        call.failures.append(question.error.withoutBody)
+    private func again(_ failedAttempt: FailedAttempt, _ cause: String, after wait: Duration, _ call: Call) -> Verdict {
+        call.failures.append(failedAttempt.error.withoutBody)
         call.decide(.retried(cause: cause, after: wait))
         call.note(.info, "\(call.request.method) \(call.request.url.redacted) is retried: \(cause)")
         return .again(after: wait)

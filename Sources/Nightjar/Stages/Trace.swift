@@ -4,7 +4,7 @@ import Synchronization
 
 /// Reports calls and exchanges to observers. It is the lowest stage, so it sees what is sent and received.
 final class Trace: Stage, @unchecked Sendable {
-    override var hooks: StageHooks { [.outgoing, .incoming, .answered, .failed, .ended] }
+    override var hooks: StageHooks { [.outgoing, .incoming, .responded, .failed, .ended] }
     private let states = CallStateKey<Progress>()
     private let observers: [CallObserver]
     private static let calls = Atomic<Int>(0)
@@ -36,7 +36,7 @@ final class Trace: Stage, @unchecked Sendable {
         // Ends the report of a redirect whose body was not read, or of an abandoned attempt.
         end(progress, call)
         progress.exchange = Progress.Exchange(
-            request: call.bringsTokens ? call.request.withoutBody : call.request, attempt: call.attempts + 1,
+            request: call.fetchesTokens ? call.request.withoutBody : call.request, attempt: call.attempts + 1,
             began: call.loop.clock.now)
         return .proceed
     }
@@ -46,8 +46,8 @@ final class Trace: Stage, @unchecked Sendable {
         return .proceed
     }
 
-    override func answered(_ response: Response, _ call: Call) -> Verdict {
-        let isShown = call.collectsBody && !call.bringsTokens
+    override func responded(_ response: Response, _ call: Call) -> Verdict {
+        let isShown = call.collectsBody && !call.fetchesTokens
         if let progress = call.states[states] { end(progress, call, body: isShown ? response.body : nil) }
         return .proceed
     }
@@ -63,7 +63,7 @@ final class Trace: Stage, @unchecked Sendable {
         if case .failure(let failure) = result { error = failure }
         end(progress, call, error: error)
         // Each call that shares an exchange reports its own end.
-        if call.branchedFrom == nil { tell(.ended(progress.report, result), call) }
+        if call.branchedFrom == nil { emit(.ended(progress.report, result), call) }
     }
 
     private func progress(of call: Call) -> Progress {
@@ -75,10 +75,10 @@ final class Trace: Stage, @unchecked Sendable {
         }
         let report = CallReport(
             number: Trace.calls.add(1, ordering: .relaxed).newValue, started: WallClock.secondsSince1970(),
-            request: call.bringsTokens ? call.task.request.withoutBody : call.task.request)
+            request: call.fetchesTokens ? call.task.request.withoutBody : call.task.request)
         let progress = Progress(report)
         call.states[states] = progress
-        tell(.began(report), call)
+        emit(.began(report), call)
         return progress
     }
 
@@ -94,10 +94,10 @@ final class Trace: Stage, @unchecked Sendable {
                 timing, from: .nanoseconds((exchange.began - call.started).nanoseconds),
                 to: .nanoseconds((call.loop.clock.now - call.started).nanoseconds)),
             connection: timing.connection, isReused: timing.reusedConnection, error: error)
-        tell(.exchanged(report), call)
+        emit(.exchanged(report), call)
     }
 
-    private func tell(_ event: CallEvent, _ call: Call) {
+    private func emit(_ event: CallEvent, _ call: Call) {
         for observer in observers { call.loop.post(.run { observer.observe(event) }, to: observer.queue) }
     }
 
@@ -129,5 +129,5 @@ extension ExchangeReport.Phases {
 
 extension Call {
     /// Whether this is an internal call for a token. Its request and response are secret as a whole.
-    fileprivate var bringsTokens: Bool { isInner && branchedFrom == nil }
+    fileprivate var fetchesTokens: Bool { isInner && branchedFrom == nil }
 }

@@ -3,7 +3,7 @@ import NightjarHTTP
 /// Decides for every response whether its status is a success or an error (DESIGN section 4), and validates its body
 /// against the caller's schema and the endpoint's description. Large bodies are validated on a thread.
 final class Validate: Stage, @unchecked Sendable {
-    override var hooks: StageHooks { [.incoming, .answered] }
+    override var hooks: StageHooks { [.incoming, .responded] }
     /// The setting for calls whose endpoint has none.
     private let validation: ResponseValidation
     /// The deprecated endpoints that have been logged.
@@ -17,7 +17,7 @@ final class Validate: Stage, @unchecked Sendable {
         return .proceed
     }
 
-    override func answered(_ response: Response, _ call: Call) -> Verdict {
+    override func responded(_ response: Response, _ call: Call) -> Verdict {
         guard call.options.expectedStatuses.expects(response.status) else {
             return .fail(NightjarError(unexpected: response, to: call.request.method))
         }
@@ -26,17 +26,17 @@ final class Validate: Stage, @unchecked Sendable {
         let mode = contract.map { $0.validation ?? validation } ?? .off
         let isDescribed = mode != .off && call.task.handlers.body == nil
         guard isDescribed || call.options.schema != nil else { return .proceed }
-        let check = AnswerCheck(
+        let check = ResponseCheck(
             response, by: isDescribed ? contract : nil, and: call.options.schema, isEither: mode == .error)
-        return check.map { carryOut($0, mode, call) } ?? .proceed
+        return check.map { perform($0, mode, call) } ?? .proceed
     }
 
     /// A long check runs on a thread. The call can end meanwhile.
-    private func carryOut(_ check: AnswerCheck, _ mode: ResponseValidation, _ call: Call) -> Verdict {
+    private func perform(_ check: ResponseCheck, _ mode: ResponseValidation, _ call: Call) -> Verdict {
         var check = check
         if let problems = check.short() { return verdict(problems, mode, call) }
         let task = call.task
-        let whole: @Sendable () -> AnswerCheck.Problems = { [check] in
+        let whole: @Sendable () -> ResponseCheck.Problems = { [check] in
             var check = check
             return check.whole { !task.isFinished }
         }
@@ -44,12 +44,12 @@ final class Validate: Stage, @unchecked Sendable {
             [weak self, weak call] result in
             guard let self, let call, !task.isFinished else { return }
             // If the system has no thread, the check runs on the loop.
-            call.goOn(verdict((try? result.get()) ?? whole(), mode, call))
+            call.resume(verdict((try? result.get()) ?? whole(), mode, call))
         }
         return .wait
     }
 
-    private func verdict(_ problems: AnswerCheck.Problems, _ mode: ResponseValidation, _ call: Call) -> Verdict {
+    private func verdict(_ problems: ResponseCheck.Problems, _ mode: ResponseValidation, _ call: Call) -> Verdict {
         if let error = problems.described {
             guard mode == .warn else { return .fail(error) }
             call.decide(.mismatched(problem: error.message))

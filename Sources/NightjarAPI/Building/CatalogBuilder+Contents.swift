@@ -71,7 +71,7 @@ extension CatalogBuilder {
         encoding.explodes = source.node["explode"]?.bool
         encoding.allowsReserved = source.node["allowReserved"]?.bool ?? false
         if source["headers"] != nil {
-            passOver("encoding headers", context + ": header fields of parts are not supported")
+            skip("encoding headers", context + ": header fields of parts are not supported")
         }
         return encoding
     }
@@ -88,9 +88,11 @@ extension CatalogBuilder {
     }
 
     /// OpenAPI 3.1 sections 4.8.16 and 4.8.17.
-    mutating func answers(_ described: DocumentPlace, _ context: String) throws(NightjarError) -> [AnswerDescription] {
+    mutating func responseDescriptions(_ described: DocumentPlace, _ context: String) throws(NightjarError)
+        -> [ResponseDescription]
+    {
         let responses = try resolved(described)
-        var answers: [AnswerDescription] = []
+        var results: [ResponseDescription] = []
         for (key, value) in responses.node.members {
             // Extensions count too: thousands of operations may share an object with thousands of extensions.
             try countPart()
@@ -105,23 +107,23 @@ extension CatalogBuilder {
             let context = "\(context).\(name)"
             do throws(NightjarError) {
                 let described = DocumentPlace(document: responses.document, node: value)
-                answers.append(try answer(statuses, described, context))
+                results.append(try responseDescription(statuses, described, context))
             } catch {
                 guard error.kind != .tooLarge else { throw error }
                 note(context, "the description is ignored: \(error.message)")
             }
         }
-        return answers
+        return results
     }
 
-    private mutating func answer(
+    private mutating func responseDescription(
         _ statuses: StatusRange?, _ described: DocumentPlace, _ context: String
-    ) throws(NightjarError) -> AnswerDescription {
+    ) throws(NightjarError) -> ResponseDescription {
         let source = try resolved(described)
-        var answer = AnswerDescription(statuses)
-        answer.documentation = texts.text(described["description"]) ?? text("description", of: source, context)
-        if source["links"] != nil { passOver("links", context + ": links are not supported") }
-        guard let types = source["content"] else { return answer }
+        var result = ResponseDescription(statuses)
+        result.documentation = texts.text(described["description"]) ?? text("description", of: source, context)
+        if source["links"] != nil { skip("links", context + ": links are not supported") }
+        guard let types = source["content"] else { return result }
         for (key, value) in types.node.members {
             try countPart()
             let name = texts.name(key, of: types)
@@ -134,9 +136,9 @@ extension CatalogBuilder {
                     "\(context).\(CatalogBuilder.shortened(name, CatalogBuilder.maximumName))",
                     "the description is ignored: \(error.message)")
             }
-            answer.schemas.append((name, described))
+            result.schemas.append((name, described))
         }
-        return answer
+        return result
     }
 
     /// - Returns: `.some(nil)` for `default`. Nil if `name` is not a status.

@@ -22,7 +22,7 @@ struct CatalogBuilder {
     var securityLists: [UInt64: [SecurityRequirement]] = [:]
     let texts = SharedTexts()
     private var exampleValues = CatalogBuilder.maximumExampleValues
-    private var passedOver: Set<String> = []
+    private var skipped: Set<String> = []
 
     /// The most parameters, contents, responses and operations of one API. With aliases and references, one path item
     /// may stand for thousands, so a small document can describe many. The largest known description (DigitalOcean) has
@@ -88,7 +88,7 @@ struct CatalogBuilder {
         }
         readTags()
         readSecuritySchemes()
-        if root["webhooks"] != nil { passOver("webhooks", "webhooks are not supported") }
+        if root["webhooks"] != nil { skip("webhooks", "webhooks are not supported") }
         try readPaths()
         return made
     }
@@ -186,7 +186,9 @@ struct CatalogBuilder {
         var operation = Operation("", method, path)
         operation.parameters = try parameters(of: source, item, template, place)
         if let body = source["requestBody"] { operation.content = try content(body, "\(place).requestBody") }
-        if let responses = source["responses"] { operation.answers = try answers(responses, "\(place).responses") }
+        if let responses = source["responses"] {
+            operation.responses = try responseDescriptions(responses, "\(place).responses")
+        }
         operation.server = (servers(of: source, place) ?? item.servers.flatMap { servers(of: $0, place) })?.first
         operation.security = try security(source["security"] ?? root["security"])
         operation.requiresAuth = operation.security.flatMap(SecurityRequirement.requiresAuth)
@@ -205,7 +207,7 @@ struct CatalogBuilder {
                 note("\(place).x-nightjar-pagination", "ignored: \(error.message)")
             }
         }
-        if source["callbacks"] != nil { passOver("callbacks", place + ": callbacks are not supported") }
+        if source["callbacks"] != nil { skip("callbacks", place + ": callbacks are not supported") }
 
         let name = names.name(texts.text(source["operationId"]), methodName, path)
         operation.name = name.name
@@ -243,8 +245,8 @@ struct CatalogBuilder {
     }
 
     /// Adds a note about an unsupported feature, once for each kind.
-    mutating func passOver(_ kind: String, _ what: String) {
-        guard passedOver.insert(kind).inserted else { return }
+    mutating func skip(_ kind: String, _ what: String) {
+        guard skipped.insert(kind).inserted else { return }
         guard made.notes.count < CatalogBuilder.maximumNotes else { return }
         made.notes.append(what)
     }
@@ -292,9 +294,9 @@ struct CatalogBuilder {
     /// - Throws: `invalid_argument` if the reference cannot be resolved.
     mutating func schema(_ place: DocumentPlace) throws(NightjarError) -> DeferredSchema {
         var place = place
-        let isAlone = documents.dialect == .openAPI30 || place.node.count == 1
+        let isIndependent = documents.dialect == .openAPI30 || place.node.count == 1
         let target = try resolved(place)
-        if isAlone { place = target }
+        if isIndependent { place = target }
         if let schema = schemas[place.key] { return schema }
         let schema = documents.deferred(place)
         schemas[place.key] = schema

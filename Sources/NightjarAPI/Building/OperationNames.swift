@@ -38,14 +38,14 @@ struct OperationNames {
     /// Converts `GET /users/{id}` to an identifier: `get_users_id`.
     static func made(_ method: String, _ path: String) -> String {
         var name = Array(method.utf8)
-        var isBehindGap = true
+        var startsWord = true
         for byte in path.utf8 {
             guard ASCII.isDigit(byte) || ASCII.lowercase(byte) &- UInt8(ascii: "a") < 26 else {
-                isBehindGap = true
+                startsWord = true
                 continue
             }
-            if isBehindGap { name.append(UInt8(ascii: "_")) }
-            isBehindGap = false
+            if startsWord { name.append(UInt8(ascii: "_")) }
+            startsWord = false
             name.append(byte)
         }
         return String(decoding: name, as: UTF8.self)

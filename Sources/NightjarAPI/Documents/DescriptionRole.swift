@@ -5,7 +5,7 @@ import NightjarHTTP
 enum DescriptionRole: UInt8 {
     case document, info, tags, tag, text, components, securitySchemes, leaf
     case paths, pathItem, operation, parameters, parameter, requestBody, content, mediaType
-    case responses, response, answers, answer
+    case responses, response, responseContent, responseMediaType
     case examples, schema, schemas, schemaList, mapping
 
     enum Shape {
@@ -37,9 +37,9 @@ enum DescriptionRole: UInt8 {
         case .content: .map(.mediaType)
         case .mediaType: .members([("schema", .schema), ("examples", .examples)])
         case .responses: .map(.response)
-        case .response: .members([("content", .answers)])
-        case .answers: .map(.answer)
-        case .answer: .members([("schema", .schema)])
+        case .response: .members([("content", .responseContent)])
+        case .responseContent: .map(.responseMediaType)
+        case .responseMediaType: .members([("schema", .schema)])
         case .examples: .map(.leaf)
         case .schema: DescriptionRole.schemaShape
         case .schemas: .map(.schema)

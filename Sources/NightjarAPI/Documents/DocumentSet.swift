@@ -96,7 +96,7 @@ struct DocumentSet: Sendable {
     }
 
     /// The longest chain of references before it is reported as a cycle. Real descriptions have chains of two.
-    private static let maximumHops = 8
+    private static let maximumRedirects = 8
     /// The longest reference, in bytes. Aliases can repeat a reference at little cost, and each use is copied and
     /// followed.
     static let maximumReference = 16 << 10
@@ -107,7 +107,7 @@ struct DocumentSet: Sendable {
     /// - Throws: `invalid_argument` if a reference cannot be resolved.
     func resolved(_ place: DocumentPlace, _ targets: inout ReferenceTargets) throws(NightjarError) -> DocumentPlace {
         var place = place
-        for _ in 0..<DocumentSet.maximumHops {
+        for _ in 0..<DocumentSet.maximumRedirects {
             guard place.referenceNode != nil else { return place }
             if let known = targets.byPlace[place.key] {
                 place = try known.get()

@@ -84,9 +84,9 @@ enum BodyText {
     }
 
     private static func contentType(of value: JSONValue, _ encoding: RequestContent.PartEncoding?) -> String? {
-        if let told = encoding?.contentType {
+        if let declared = encoding?.contentType {
             // The description may allow several types. One that is not a range can be used.
-            let types = told.split(separator: ",").map {
+            let types = declared.split(separator: ",").map {
                 String(decoding: ASCII.trimmed(Array($0.utf8)), as: UTF8.self)
             }
             if let type = types.first(where: { !$0.contains("*") }) { return type }

@@ -27,14 +27,14 @@ extension Operation {
 
     private func setBody(_ value: JSONValue, of request: inout Request) throws(NightjarError) {
         let content = try taken()
-        let asked = request.headers["Content-Type"].flatMap(MediaType.init)
-        let choices = content.choices.filter { choice in asked.map { choice.includes($0) } ?? true }
-        if let asked, choices.isEmpty { throw untaken(asked.essence, content) }
+        let requested = request.headers["Content-Type"].flatMap(MediaType.init)
+        let choices = content.choices.filter { choice in requested.map { choice.includes($0) } ?? true }
+        if let requested, choices.isEmpty { throw unacceptedMediaType(requested.essence, content) }
         for choice in choices {
-            guard let way = choice.way(asked), way.takes(value) else { continue }
+            guard let way = choice.way(requested), way.takes(value) else { continue }
             try check(value, choice)
             request.body = try wrapped { () throws(NightjarError) in try way.body(of: value, choice) }
-            if asked == nil, let type = way.contentType(choice) { try request.headers.set("Content-Type", type) }
+            if requested == nil, let type = way.contentType(choice) { try request.headers.set("Content-Type", type) }
             return
         }
         throw failure(
@@ -74,9 +74,9 @@ extension Operation {
         if case .multipart = request.body { return try checkForm(content, &request) }
         let choice: RequestContent.Choice?
         if let type = request.headers["Content-Type"] {
-            guard let asked = MediaType(type) else { throw untaken(type, content) }
-            choice = content.choices.first { $0.includes(asked) }
-            if choice == nil { throw untaken(asked.essence, content) }
+            guard let requested = MediaType(type) else { throw unacceptedMediaType(type, content) }
+            choice = content.choices.first { $0.includes(requested) }
+            if choice == nil { throw unacceptedMediaType(requested.essence, content) }
         } else {
             choice = content.choices.first { !$0.isRange } ?? content.choices.first
             if let choice {
@@ -102,7 +102,7 @@ extension Operation {
 
     private func checkForm(_ content: RequestContent, _ request: inout Request) throws(NightjarError) {
         let form = content.choices.first { MediaType($0.mediaType)?.type == "multipart" || $0.mediaType == "*/*" }
-        guard let form else { throw untaken("multipart/form-data", content) }
+        guard let form else { throw unacceptedMediaType("multipart/form-data", content) }
         let type = MediaType(form.mediaType)
         // A multipart type other than a form. The boundary is appended when it is sent.
         if let type, type.type == "multipart", !form.isRange, type.subtype != "form-data",
@@ -112,7 +112,7 @@ extension Operation {
         }
     }
 
-    private func untaken(_ type: String, _ content: RequestContent) -> NightjarError {
+    private func unacceptedMediaType(_ type: String, _ content: RequestContent) -> NightjarError {
         failure("its body cannot have the type \(quoted(type)); it accepts \(content.types)")
     }
 }
@@ -148,8 +148,8 @@ extension RequestContent.Choice {
     /// How a value is serialized for this type. Nil if it cannot be.
     ///
     /// - Parameter asked: the Content-Type of the request, which this type includes.
-    fileprivate func way(_ asked: MediaType?) -> BodyText? {
-        guard let type = asked ?? MediaType(mediaType) else { return nil }
+    fileprivate func way(_ requested: MediaType?) -> BodyText? {
+        guard let type = requested ?? MediaType(mediaType) else { return nil }
         if type.isJSON || type.type == "*" || type.essence == "application/*" { return .json }
         if type.essence == FormEncoding.contentType { return .form }
         if type.essence == "multipart/form-data" || type.essence == "multipart/*" { return .multipart }

@@ -31,7 +31,7 @@ extension Operation {
         return lines.joined(separator: "\n")
     }
 
-    /// An object with `name`, `method`, `path`, `parameters` and `body` (both with examples), `answers`, `unchecked`
+    /// An object with `name`, `method`, `path`, `parameters` and `body` (both with examples), `responses`, `unchecked`
     /// (the parts of its schemas that are not validated) and other properties.
     public var json: JSONValue {
         var members: [JSONValue.Member] = [
@@ -58,7 +58,7 @@ extension Operation {
             }
             members.append(.init("body", .object(body)))
         }
-        members.append(.init("answers", .array(answers.map(\.json))))
+        members.append(.init("responses", .array(responses.map(\.json))))
         let notes = unchecked
         if !notes.isEmpty { members.append(.init("unchecked", .array(notes.map { .string($0) }))) }
         return .object(members)
@@ -67,7 +67,7 @@ extension Operation {
     private var unchecked: [String] {
         let schemas =
             parameters.map(\.schema) + (content?.choices.map(\.schema) ?? [])
-            + answers.flatMap { $0.schemas.map(\.schema) }
+            + responses.flatMap { $0.schemas.map(\.schema) }
         var unchecked: [String] = []
         var seen: Set<String> = []
         for schema in schemas {
@@ -114,7 +114,7 @@ extension DeferredSchema {
     fileprivate var example: JSONValue? { (try? get())?.example(use: .request) }
 }
 
-extension AnswerDescription {
+extension ResponseDescription {
     fileprivate var json: JSONValue {
         let status: JSONValue =
             statuses.map { range in

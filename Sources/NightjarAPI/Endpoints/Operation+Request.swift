@@ -104,8 +104,8 @@ extension Operation {
     /// Nil if none are described.
     var accept: String? {
         var types: [String] = []
-        for answer in answers where answer.statuses.map({ 200...299 ~= $0.lowest }) ?? true {
-            for type in answer.schemas.map(\.mediaType) where !types.contains(type) { types.append(type) }
+        for response in responses where response.statuses.map({ 200...299 ~= $0.lowest }) ?? true {
+            for type in response.schemas.map(\.mediaType) where !types.contains(type) { types.append(type) }
         }
         guard !types.isEmpty, !types.contains("*/*"), types.allSatisfy({ FieldSyntax.isValue($0.utf8) }) else {
             return nil
@@ -134,7 +134,7 @@ extension Operation {
 
     /// Nil if there is nothing to validate or report.
     private var contract: ResponseContract? {
-        let isDescribed = responseValidation != .off && answers.contains { $0.schemas.contains { $0.schema != nil } }
+        let isDescribed = responseValidation != .off && responses.contains { $0.schemas.contains { $0.schema != nil } }
         return isDescribed || isDeprecated ? ResponseContract(self) : nil
     }
 

@@ -14,7 +14,7 @@ public struct Operation: Sendable {
     /// The body. Nil if the operation accepts none.
     public var content: RequestContent?
     /// The responses. If empty, responses are not validated.
-    public var answers: [AnswerDescription] = []
+    public var responses: [ResponseDescription] = []
     /// What happens if a response does not match its description. Nil: the client's setting.
     public var responseValidation: ResponseValidation?
     /// Whether credentials are required. True: a call without credentials of the client or the request fails without

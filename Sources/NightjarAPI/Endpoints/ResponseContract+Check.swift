@@ -2,7 +2,7 @@ extension ResponseContract {
     public convenience init(_ operation: Operation) {
         self.init(
             endpoint: operation.name, validation: operation.responseValidation, isDeprecated: operation.isDeprecated,
-            answers: operation.answers)
+            responses: operation.responses)
     }
 
     /// Validates the body of a response against the description for its status and media type. Responses that are not
@@ -11,7 +11,7 @@ extension ResponseContract {
     /// - Throws: `decoding` with the path, the expected and the actual value, or if the body should be JSON and is not.
     ///   `invalid_argument` if the schema cannot be used. The error contains the response.
     public func check(_ response: Response) throws(NightjarError) {
-        var check = AnswerCheck(response, by: self, and: nil, isEither: true)
+        var check = ResponseCheck(response, by: self, and: nil, isEither: true)
         if let problem = check?.whole(while: { true }).described { throw problem }
     }
 
@@ -20,12 +20,12 @@ extension ResponseContract {
     /// - Parameter document: the parsed body, or the parse error.
     func problem(
         of response: Response, _ document: Result<JSONValue, NightjarError>, _ deferred: DeferredSchema,
-        _ effort: JSONSchema.Effort
+        _ budget: JSONSchema.CheckBudget
     ) throws(JSONSchema.Unfinished) -> NightjarError? {
         let problem: NightjarError
         switch Result(catching: { () throws(NightjarError) in (try deferred.get(), try document.get()) }) {
         case .success(let (schema, document)):
-            guard let mismatch = try schema.mismatch(in: document, use: .response, effort) else { return nil }
+            guard let mismatch = try schema.mismatch(in: document, use: .response, budget) else { return nil }
             problem = NightjarError(.decoding, "the JSON is not as described: \(mismatch)")
         case .failure(let error): problem = error
         }
@@ -35,26 +35,26 @@ extension ResponseContract {
 
     /// The schema that applies to a response. Nil if there is none.
     func schema(for response: Response) -> DeferredSchema? {
-        guard let answer = answer(to: response.status) else { return nil }
+        guard let responseDescription = responseDescription(to: response.status) else { return nil }
         guard let field = response.headers["content-type"], let type = MediaType(field) else { return nil }
         guard type.isJSON else { return nil }
         // The most specific matching media type. OpenAPI 3.1 section 4.8.17.
-        let fitting = answer.schemas.filter { RequestContent.Choice($0.mediaType).includes(type) }
+        let fitting = responseDescription.schemas.filter { RequestContent.Choice($0.mediaType).includes(type) }
         let exact = fitting.first { !$0.mediaType.contains("*") }
         return (exact ?? fitting.first { !$0.mediaType.hasPrefix("*") } ?? fitting.first)?.schema
     }
 
     /// Selects the description for the exact status, then for a range, then the default.
-    private func answer(to status: Int) -> AnswerDescription? {
-        var best: AnswerDescription?
-        for answer in answers {
-            guard let statuses = answer.statuses else {
-                best = best ?? answer
+    private func responseDescription(to status: Int) -> ResponseDescription? {
+        var best: ResponseDescription?
+        for responseDescription in responses {
+            guard let statuses = responseDescription.statuses else {
+                best = best ?? responseDescription
                 continue
             }
             guard statuses.contains(status) else { continue }
-            if statuses.lowest == statuses.highest { return answer }
-            if best?.statuses == nil { best = answer }
+            if statuses.lowest == statuses.highest { return responseDescription }
+            if best?.statuses == nil { best = responseDescription }
         }
         return best
     }

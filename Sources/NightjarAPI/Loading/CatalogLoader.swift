@@ -8,9 +8,9 @@ import NightjarHTTP
 /// files.
 public struct CatalogLoader: Sendable {
     private var set = DocumentSet()
-    private var walk = ReferenceWalk()
+    private var traversal = ReferenceTraversal()
     private var bytes = 0
-    private var asked = 1
+    private var requestCount = 1
 
     /// - Parameter location: an absolute file path, or an absolute URL.
     public init(_ location: String) { wanted = [location] }
@@ -57,9 +57,9 @@ public struct CatalogLoader: Sendable {
         if set.documents.isEmpty { try CatalogBuilder.checkVersion(tree) }
         wanted.remove(at: place)
         set.add(tree, at: location, base: base)
-        let further = walk.received(set.documents.count - 1, at: location, in: set)
-        asked += further.count
-        guard asked <= CatalogLoader.maximumDocuments else {
+        let further = traversal.received(set.documents.count - 1, at: location, in: set)
+        requestCount += further.count
+        guard requestCount <= CatalogLoader.maximumDocuments else {
             throw NightjarError(
                 .tooLarge,
                 "\(set.documents[0].name) refers to more than \(CatalogLoader.maximumDocuments) documents")

@@ -31,7 +31,7 @@ public struct LinkField: Sendable, Equatable {
     }
 
     /// True if the links refer to pages at all, as those of a last page do.
-    static func speaksOfPages(_ links: [LinkField]) -> Bool {
+    static func containsPageLinks(_ links: [LinkField]) -> Bool {
         links.contains { link in
             link.anchor == nil && link.relations.contains { ["prev", "previous", "first", "last"].contains($0) }
         }

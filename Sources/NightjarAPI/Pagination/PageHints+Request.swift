@@ -1,9 +1,9 @@
 /// Facts about a list that its first request reveals: the page size and the position of the first item.
 extension PageHints {
     /// The requested page size, from ``Pagination/size`` or a common query item. Nil if none was requested.
-    static func askedSize(_ first: RequestURL, _ options: Pagination) -> Int? {
+    static func requestedSize(_ first: RequestURL, _ options: Pagination) -> Int? {
         if let size = options.size { return size }
-        return sizeNames.lazy.compactMap { first.queryValue($0).flatMap(PageAnswer.count) }.filter { $0 > 0 }.min()
+        return sizeNames.lazy.compactMap { first.queryValue($0).flatMap(PageResponse.count) }.filter { $0 > 0 }.min()
     }
 
     /// The number of items up to the end of the first page, which may be a later page of the server's list.
@@ -11,13 +11,13 @@ extension PageHints {
     /// - Parameter count: the number of items on the page.
     static func reached(_ first: RequestURL, _ options: Pagination, _ count: Int) -> Int {
         var before = 0
-        if let offset = offsetNames.lazy.compactMap({ first.queryValue($0).flatMap(PageAnswer.count) }).first {
+        if let offset = offsetNames.lazy.compactMap({ first.queryValue($0).flatMap(PageResponse.count) }).first {
             before = offset
-        } else if let page = pageNames.lazy.compactMap({ first.queryValue($0).flatMap(PageAnswer.count) }).first,
+        } else if let page = pageNames.lazy.compactMap({ first.queryValue($0).flatMap(PageResponse.count) }).first,
             page > options.first
         {
             let (product, overflow) = (page - options.first).multipliedReportingOverflow(
-                by: askedSize(first, options) ?? count)
+                by: requestedSize(first, options) ?? count)
             before = overflow ? .max : product
         }
         let (sum, overflow) = before.addingReportingOverflow(count)
@@ -25,17 +25,17 @@ extension PageHints {
     }
 
     /// True if the response says that no other page follows.
-    func saysThatItEnds() -> Bool {
-        if let flag = moreFlag() { return answer.flag(answer.find(flag)) == false }
-        if LinkField.speaksOfPages(answer.links), LinkField.next(in: answer.links) == nil { return true }
-        return answer.headers["X-Next-Page"]?.isEmpty == true
+    func indicatesEnd() -> Bool {
+        if let flag = moreFlag() { return response.flag(response.find(flag)) == false }
+        if LinkField.containsPageLinks(response.links), LinkField.next(in: response.links) == nil { return true }
+        return response.headers["X-Next-Page"]?.isEmpty == true
     }
 
     /// A sentence about a page with exactly the requested number of items, if nothing says that it is the last one. Nil
     /// for other pages.
-    func fullPage(_ count: Int, asked: Int?) -> String? {
-        guard let asked, count == asked, !saysThatItEnds(), !countsNoMore else { return nil }
-        return "it has exactly the \(asked) items that were requested"
+    func fullPage(_ count: Int, requested: Int?) -> String? {
+        guard let requested, count == requested, !indicatesEnd(), !countsNoMore else { return nil }
+        return "it has exactly the \(requested) items that were requested"
     }
 
     /// Common query items for the position of the first item. `start` and `from` are not included, because many APIs

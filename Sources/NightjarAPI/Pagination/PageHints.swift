@@ -3,7 +3,7 @@
 /// The names come from the documentation of public APIs (Django REST, Laravel, Rails' pagers, JSON:API, HAL, OData,
 /// Google's AIP-158, AWS, Azure, Slack, Stripe, Facebook, Kubernetes, Jira, Notion, ...).
 struct PageHints {
-    let answer: PageAnswer
+    let response: PageResponse
     /// The number of items up to the end of this page. See ``reached(_:_:_:)``.
     var reached = 0
 
@@ -14,10 +14,10 @@ struct PageHints {
 
     /// - Throws: `decoding` if no array can be the list, or if several can.
     func items() throws(NightjarError) -> JSONPointer {
-        guard let document = answer.document else {
-            throw NightjarError(.decoding, "page \(answer.number) has no content, but a list was expected")
+        guard let document = response.document else {
+            throw NightjarError(.decoding, "page \(response.number) has no content, but a list was expected")
         }
-        if answer.isArray(document) { return JSONPointer() }
+        if response.isArray(document) { return JSONPointer() }
         var found: [[String]] = []
         search([]) { found.append($0) }
         if found.isEmpty {
@@ -27,24 +27,24 @@ struct PageHints {
         if found.isEmpty {
             throw NightjarError(
                 .decoding,
-                "page \(answer.number) contains no list: it is \(answer.typeName(document)) without an array; "
+                "page \(response.number) contains no list: it is \(response.typeName(document)) without an array; "
                     + "set items to the location of the list")
         }
         let names = found.prefix(3).map { quoted(JSONPointer(tokens: $0).description) }
         throw NightjarError(
             .decoding,
-            "page \(answer.number) has several arrays "
+            "page \(response.number) has several arrays "
                 + "(\(names.joined(separator: ", "))\(found.count > 3 ? ", ..." : "")); "
                 + "set items to the location of the list")
     }
 
     /// Reports the array with a common name, or all arrays if there is none.
     private func search(_ path: [String], _ found: ([String]) -> Void) {
-        guard let range = answer.hinted(path) else { return }
+        guard let range = response.hinted(path) else { return }
         for name in PageHints.itemNames {
-            if let value = answer.hinted(path + [name]), answer.isArray(value) { return found(path + [name]) }
+            if let value = response.hinted(path + [name]), response.isArray(value) { return found(path + [name]) }
         }
-        for member in answer.members(of: range) where answer.isArray(member.value) {
+        for member in response.members(of: range) where response.isArray(member.value) {
             found(path + [member.name])
         }
     }
@@ -109,25 +109,25 @@ struct PageHints {
         places + [["pageInfo"], ["page_info"], ["metadata"], ["links"], ["data"], ["result"]]
 
     /// The location of the URL of the next page. A present URL takes precedence over a member that says there is none.
-    func url() -> (pointer: JSONPointer, goesOn: Bool)? {
+    func url() -> (pointer: JSONPointer, hasNext: Bool)? {
         let known = PageHints.urls.lazy.map { JSONPointer(tokens: $0) }
         if let pointer = known.first(where: { value($0).map(PageHints.isURL) ?? false }) { return (pointer, true) }
         return known.first(where: isEnded).map { ($0, false) }
     }
 
     /// The location of the cursor, by the same rule.
-    func cursor() -> (pointer: JSONPointer, parameter: String, goesOn: Bool)? {
-        for goesOn in [true, false] {
+    func cursor() -> (pointer: JSONPointer, parameter: String, hasNext: Bool)? {
+        for hasNext in [true, false] {
             for (path, parameter) in PageHints.cursors {
                 let pointer = JSONPointer(tokens: path)
-                if goesOn ? value(pointer) != nil : isEnded(pointer) { return (pointer, parameter, goesOn) }
+                if hasNext ? value(pointer) != nil : isEnded(pointer) { return (pointer, parameter, hasNext) }
             }
         }
         return nil
     }
 
     /// A member that should contain the URL of the next page but contains other text.
-    func unclear() -> JSONPointer? {
+    func ambiguous() -> JSONPointer? {
         PageHints.urls.lazy.map { JSONPointer(tokens: $0) }.first { value($0) != nil }
     }
 
@@ -138,7 +138,7 @@ struct PageHints {
 
     func moreFlag() -> JSONPointer? {
         for place in PageHints.morePlaces {
-            for name in PageHints.more where answer.flag(answer.hinted(place + [name])) != nil {
+            for name in PageHints.more where response.flag(response.hinted(place + [name])) != nil {
                 return JSONPointer(tokens: place + [name])
             }
         }
@@ -146,7 +146,7 @@ struct PageHints {
     }
 
     func lastId() -> JSONPointer? {
-        PageHints.lastIds.lazy.map { JSONPointer(tokens: [$0]) }.first { answer.hinted($0.tokens) != nil }
+        PageHints.lastIds.lazy.map { JSONPointer(tokens: [$0]) }.first { response.hinted($0.tokens) != nil }
     }
 
     func total() -> JSONPointer? { number(PageHints.totals) }
@@ -156,7 +156,7 @@ struct PageHints {
 
     private func number(_ names: [String]) -> JSONPointer? {
         for place in PageHints.places {
-            for name in names where answer.count(answer.hinted(place + [name])) != nil {
+            for name in names where response.count(response.hinted(place + [name])) != nil {
                 return JSONPointer(tokens: place + [name])
             }
         }
@@ -164,14 +164,14 @@ struct PageHints {
     }
 
     private func value(_ pointer: JSONPointer) -> String? {
-        guard case .value(let text) = sought(pointer) else { return nil }
+        guard case .value(let text) = foundValue(pointer) else { return nil }
         return text
     }
 
-    private func isEnded(_ pointer: JSONPointer) -> Bool { sought(pointer) == .ended }
+    private func isEnded(_ pointer: JSONPointer) -> Bool { foundValue(pointer) == .ended }
 
-    private func sought(_ pointer: JSONPointer) -> PageAnswer.Sought? {
-        try? answer.seek(answer.hinted(pointer.tokens), pointer, "")
+    private func foundValue(_ pointer: JSONPointer) -> PageResponse.FoundValue? {
+        try? response.seek(response.hinted(pointer.tokens), pointer, "")
     }
 
     static func isURL(_ text: String) -> Bool {
@@ -182,19 +182,19 @@ struct PageHints {
     // MARK: Whether absence is the end of the list
 
     /// A sentence about what in the response says that more follows. Nil if nothing does.
-    func whatGoesOn(count: Int) -> String? {
-        if LinkField.next(in: answer.links) != nil { return "its Link field names a next page (style link)" }
-        if let (pointer, goesOn) = url(), goesOn {
+    func continuationHint(count: Int) -> String? {
+        if LinkField.next(in: response.links) != nil { return "its Link field names a next page (style link)" }
+        if let (pointer, hasNext) = url(), hasNext {
             return "it has a URL at \(quoted(pointer.description)) (style next)"
         }
-        if let (pointer, _, goesOn) = cursor(), goesOn {
+        if let (pointer, _, hasNext) = cursor(), hasNext {
             return "it has a cursor at \(quoted(pointer.description)) (style cursor)"
         }
         if let name = nextField() { return "its header field \(quoted(name)) names a next page (style header)" }
-        if let pointer = moreFlag(), answer.flag(answer.find(pointer)) == true {
+        if let pointer = moreFlag(), response.flag(response.find(pointer)) == true {
             return "it says that more items follow at \(quoted(pointer.description))"
         }
-        if let pointer = lastPage(), let last = answer.count(answer.find(pointer)), last > 1 {
+        if let pointer = lastPage(), let last = response.count(response.find(pointer)), last > 1 {
             return "it counts \(last) pages at \(quoted(pointer.description)) (style page)"
         }
         if let field = counted(PageHints.pageFields), field.number > 1, reached <= count {
@@ -202,7 +202,7 @@ struct PageHints {
         }
         let end = max(reached, count)
         for pointer in [total(), number(PageHints.counts)] {
-            guard let pointer, let total = answer.count(answer.find(pointer)), total > end else { continue }
+            guard let pointer, let total = response.count(response.find(pointer)), total > end else { continue }
             return "it counts \(total) items at \(quoted(pointer.description)) and has \(count)"
         }
         if let field = counted(PageHints.totalFields), field.number > end {
@@ -213,13 +213,13 @@ struct PageHints {
 
     /// True if the response reports the number of items in the list, and this page is the last one by that number.
     var countsNoMore: Bool {
-        if let total = total().flatMap({ answer.count(answer.find($0)) }) { return total <= reached }
+        if let total = total().flatMap({ response.count(response.find($0)) }) { return total <= reached }
         return counted(PageHints.totalFields).map { $0.number <= reached } ?? false
     }
 
     private func counted(_ names: [String]) -> (name: String, number: Int)? {
         for name in names {
-            if let number = answer.headers[name].flatMap(PageAnswer.count) { return (name, number) }
+            if let number = response.headers[name].flatMap(PageResponse.count) { return (name, number) }
         }
         return nil
     }
@@ -229,25 +229,25 @@ struct PageHints {
     ///
     /// - Parameter withURL: only fields with a URL.
     func nextField(withURL: Bool = false) -> String? {
-        (0..<answer.headers.count).first { index in
-            answer.headers.withBytes(at: index) { name, value in
+        (0..<response.headers.count).first { index in
+            response.headers.withBytes(at: index) { name, value in
                 let words = name.map(ASCII.lowercase).split(separator: UInt8(ascii: "-"))
                 guard !value.isEmpty, words.contains(where: { $0.elementsEqual("next".utf8) }) else { return false }
                 return !withURL || PageHints.isURL(String(decoding: value, as: UTF8.self))
             }
-        }.map(answer.headers.name)
+        }.map(response.headers.name)
     }
 
     /// Whether the API is known to omit `pointer` at the end of a list: the object that would contain the link is
     /// present, or the name belongs to a known family.
-    func leavesOut(_ pointer: JSONPointer) -> (holderIsThere: Bool, isKnown: Bool) {
+    func omission(_ pointer: JSONPointer) -> (hasParent: Bool, isKnown: Bool) {
         let tokens = pointer.tokens
         guard let name = tokens.last else { return (false, false) }
         var holder = Array(tokens.dropLast())
         if name == "href", holder.last == "next" { holder.removeLast() }
         let isThere =
             [["links"], ["_links"], ["paging"], ["response_metadata"], ["metadata"]].contains(holder)
-            && answer.isObject(JSONPointer(tokens: holder))
+            && response.isObject(JSONPointer(tokens: holder))
         let isSlack = tokens == ["response_metadata", "next_cursor"]
         return (isThere, isSlack || PageHints.leftOut.contains(name))
     }

@@ -1,14 +1,14 @@
 /// The pages that a paginator has loaded. Distinguishes a list that continues from one that repeats itself.
 struct PageHistory: Sendable {
     /// The overlap of a page with earlier pages.
-    struct Meeting {
+    struct PageOverlap {
         /// Its items equal those of the previous page.
         var isPrevious = false
         /// It repeats the end of a list that grows at the front while it is read: a partial page, for styles that count
         /// positions.
         var isTail = false
         /// Its items equal those of an earlier page, and it is not a tail.
-        var isMet = false
+        var isKnown = false
     }
 
     /// The keys of all items so far.
@@ -20,7 +20,7 @@ struct PageHistory: Sendable {
     private var positions = FingerprintSet()
     /// The number of non-empty pages, and how many consecutive ones up to the last repeated an earlier page.
     private(set) var filledPages = 0
-    private(set) var metInARow = 0
+    private(set) var knownInARow = 0
     /// The fingerprint of the last loaded page.
     private var previous: FingerprintSet.Fingerprint?
     /// The number of elements of the largest page so far.
@@ -30,13 +30,13 @@ struct PageHistory: Sendable {
     /// The number of items delivered or ready.
     private(set) var itemCount = 0
 
-    func meeting(_ whole: FingerprintSet.Fingerprint, of count: Int, countsPlaces: Bool) -> Meeting {
-        var meeting = Meeting()
-        guard count > 0 else { return meeting }
-        meeting.isPrevious = whole == previous
-        meeting.isTail = meeting.isPrevious && countsPlaces && count < largestPage
-        meeting.isMet = !meeting.isTail && pages.contains(whole)
-        return meeting
+    func overlap(_ whole: FingerprintSet.Fingerprint, of count: Int, countsPlaces: Bool) -> PageOverlap {
+        var overlap = PageOverlap()
+        guard count > 0 else { return overlap }
+        overlap.isPrevious = whole == previous
+        overlap.isTail = overlap.isPrevious && countsPlaces && count < largestPage
+        overlap.isKnown = !overlap.isTail && pages.contains(whole)
+        return overlap
     }
 
     /// True if a page was loaded from `next` before. Records that a page was loaded from `current`.
@@ -53,7 +53,7 @@ struct PageHistory: Sendable {
 
     mutating func note(
         _ print: (keys: [FingerprintSet.Fingerprint], whole: FingerprintSet.Fingerprint), of count: Int, kept: Int,
-        isMet: Bool
+        isKnown: Bool
     ) {
         largestPage = max(largestPage, count)
         itemCount += kept
@@ -62,7 +62,7 @@ struct PageHistory: Sendable {
         if count > 0 {
             _ = pages.insert(print.whole)
             filledPages += 1
-            metInARow = isMet ? metInARow + 1 : 0
+            knownInARow = isKnown ? knownInARow + 1 : 0
         }
         emptyPages = kept == 0 ? emptyPages + 1 : 0
     }

@@ -4,14 +4,14 @@ extension PagePlan {
     /// - Returns: the plan, and one sentence, without a full stop, about each guess.
     /// - Throws: `decoding` if the response does not reveal enough. The message says what to set.
     static func make(
-        _ options: Pagination, _ answer: PageAnswer, _ first: RequestURL
+        _ options: Pagination, _ response: PageResponse, _ first: RequestURL
     ) throws(NightjarError) -> (plan: PagePlan, guessed: [String]) {
-        let hints = PageHints(answer: answer)
+        let hints = PageHints(response: response)
         var guessed: [String] = []
         var plan = PagePlan(options.style, items: JSONPointer())
         if let items = options.items {
             plan.items = items
-        } else if answer.document != nil || options.style == .guess {
+        } else if response.document != nil || options.style == .guess {
             plan.items = try hints.items()
             guessed.append(
                 plan.items.tokens.isEmpty
@@ -36,7 +36,7 @@ extension PagePlan {
             plan.parameter = parameter.name
             if parameter.isGuessed { guessed.append("the query item \(quoted(parameter.name)) takes it") }
         case .next:
-            if plan.next == nil, let pointer = hints.url()?.pointer ?? hints.unclear() {
+            if plan.next == nil, let pointer = hints.url()?.pointer ?? hints.ambiguous() {
                 plan.next = pointer
                 guessed.append("the URL of the next page is at \(quoted(pointer.description))")
             }
@@ -49,20 +49,20 @@ extension PagePlan {
         _ options: Pagination, _ hints: PageHints, _ first: RequestURL, _ guessed: inout [String]
     ) throws(NightjarError) {
         if let next { return try guessKind(of: next, options, hints, &guessed) }
-        if LinkField.next(in: hints.answer.links) != nil {
+        if LinkField.next(in: hints.response.links) != nil {
             style = .link
             guessed.append("a Link field names the next page")
             return
         }
         let (url, cursor) = (hints.url(), hints.cursor())
-        if let url, url.goesOn || cursor?.goesOn != true && hints.moreFlag() == nil {
+        if let url, url.hasNext || cursor?.hasNext != true && hints.moreFlag() == nil {
             style = .next
             next = url.pointer
             guessed.append("the URL of the next page is at \(quoted(url.pointer.description))")
-            heedFlag(hints, &guessed)
-        } else if let cursor, cursor.goesOn || hints.moreFlag() == nil {
+            applyMoreFlag(hints, &guessed)
+        } else if let cursor, cursor.hasNext || hints.moreFlag() == nil {
             adopt(cursor.pointer, options.cursorParameter(usual: cursor.parameter).name, &guessed)
-            heedFlag(hints, &guessed)
+            applyMoreFlag(hints, &guessed)
         } else if !guessLastId(options, hints, &guessed), !guessLastItem(options, hints, first, &guessed),
             !guessNumbers(options, hints, &guessed), !guessField(hints, &guessed)
         {
@@ -71,7 +71,7 @@ extension PagePlan {
     }
 
     /// If a cursor is present on the last page too, only the flag marks the end, as in Relay's connections.
-    private mutating func heedFlag(_ hints: PageHints, _ guessed: inout [String]) {
+    private mutating func applyMoreFlag(_ hints: PageHints, _ guessed: inout [String]) {
         guard more == nil, let flag = hints.moreFlag() else { return }
         more = flag
         guessed.append("\(quoted(flag.description)) says whether more items follow")
@@ -89,7 +89,8 @@ extension PagePlan {
     private mutating func guessKind(
         of pointer: JSONPointer, _ options: Pagination, _ hints: PageHints, _ guessed: inout [String]
     ) throws(NightjarError) {
-        guard case .value(let text) = try hints.answer.seek(pointer, "a cursor or a URL"), !PageHints.isURL(text) else {
+        guard case .value(let text) = try hints.response.seek(pointer, "a cursor or a URL"), !PageHints.isURL(text)
+        else {
             style = .next
             guessed.append("the value at \(quoted(pointer.description)) is the URL of the next page")
             return
@@ -125,11 +126,11 @@ extension PagePlan {
         if counted.adoptNumber(options, first), !PageHints.cursorNames.contains(where: options.declares) {
             return false
         }
-        guard let flag = options.more ?? hints.moreFlag(), let list = hints.answer.find(items),
-            let last = hints.answer.ranges.elements(of: list, limit: PageReading.maximumElements)?.last
+        guard let flag = options.more ?? hints.moreFlag(), let list = hints.response.find(items),
+            let last = hints.response.ranges.elements(of: list, limit: PageReading.maximumElements)?.last
         else { return false }
         let id = JSONPointer(tokens: ["id"])
-        guard hints.pageNumber() == nil, hints.offset() == nil, hints.answer.ranges.value(at: id, in: last) != nil
+        guard hints.pageNumber() == nil, hints.offset() == nil, hints.response.ranges.value(at: id, in: last) != nil
         else { return false }
         style = .cursor
         more = flag
@@ -179,20 +180,20 @@ extension PagePlan {
     private mutating func guessByRequest(
         _ options: Pagination, _ hints: PageHints, _ first: RequestURL, _ guessed: inout [String]
     ) throws(NightjarError) {
-        let elements = hints.answer.find(items).flatMap {
-            hints.answer.ranges.elements(of: $0, limit: PageReading.maximumElements)
+        let elements = hints.response.find(items).flatMap {
+            hints.response.ranges.elements(of: $0, limit: PageReading.maximumElements)
         }
         let count = elements?.count ?? 0
-        let hints = PageHints(answer: hints.answer, reached: PageHints.reached(first, options, count))
-        if let pointer = hints.unclear() {
+        let hints = PageHints(response: hints.response, reached: PageHints.reached(first, options, count))
+        if let pointer = hints.ambiguous() {
             throw NightjarError(
                 .decoding,
                 "the next page cannot be determined: the value at \(quoted(pointer.description)) of page 1 is not a "
                     + "URL; "
                     + "set style, next and param")
         }
-        let asked = PageHints.askedSize(first, options)
-        guard let reason = hints.whatGoesOn(count: count) ?? hints.fullPage(count, asked: asked) else {
+        let requested = PageHints.requestedSize(first, options)
+        guard let reason = hints.continuationHint(count: count) ?? hints.fullPage(count, requested: requested) else {
             let flag = options.more ?? hints.moreFlag()
             guessed.append(
                 flag.map { "\(quoted($0.description)) says that nothing follows, so it is the whole list" }
@@ -211,7 +212,7 @@ extension PagePlan {
 
     /// The query item of the first request, or of its endpoint, that contains the position or the number of a page.
     private mutating func adoptNumber(_ options: Pagination, _ first: RequestURL) -> Bool {
-        func isNumber(_ name: String) -> Bool { first.queryValue(name).flatMap(PageAnswer.count) != nil }
+        func isNumber(_ name: String) -> Bool { first.queryValue(name).flatMap(PageResponse.count) != nil }
         func startsAtFirst(_ name: String) -> Bool {
             options.declared.contains { $0.name == name && $0.start == options.first }
         }

@@ -56,7 +56,7 @@ enum PagePosition: Sendable, Equatable {
 }
 
 /// A response with a page of a list.
-struct PageAnswer {
+struct PageResponse {
     let headers: Headers
     let links: [LinkField]
     let ranges: JSONRanges
@@ -91,9 +91,9 @@ struct PageAnswer {
 
     /// A non-negative integer, possibly in quotes.
     func count(_ range: Range<Int>?) -> Int? {
-        guard let range, range.count <= PageAnswer.longestNumber else { return nil }
+        guard let range, range.count <= PageResponse.longestNumber else { return nil }
         let text = ranges.text(of: range) ?? String(decoding: ranges.bytes(of: range), as: UTF8.self)
-        return PageAnswer.count(text)
+        return PageResponse.count(text)
     }
 
     /// A non-negative integer that a double represents exactly, with room for arithmetic.
@@ -124,7 +124,7 @@ struct PageAnswer {
     }
 
     /// The value found at the location of a cursor or of the URL of the next page.
-    enum Sought: Equatable {
+    enum FoundValue: Equatable {
         case value(String)
         /// Null, false, 0 or an empty string: the list ends.
         case ended
@@ -132,12 +132,12 @@ struct PageAnswer {
     }
 
     /// - Throws: `decoding` for another type, with the location and the type found.
-    func seek(_ pointer: JSONPointer, _ what: String) throws(NightjarError) -> Sought {
+    func seek(_ pointer: JSONPointer, _ what: String) throws(NightjarError) -> FoundValue {
         try seek(find(pointer), pointer, what)
     }
 
     /// - Parameter range: the range of the value at `pointer`.
-    func seek(_ range: Range<Int>?, _ pointer: JSONPointer, _ what: String) throws(NightjarError) -> Sought {
+    func seek(_ range: Range<Int>?, _ pointer: JSONPointer, _ what: String) throws(NightjarError) -> FoundValue {
         guard let range, let first = ranges.first(range) else { return .absent }
         switch first {
         case UInt8(ascii: "\""):

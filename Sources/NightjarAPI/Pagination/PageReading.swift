@@ -1,4 +1,4 @@
-/// Reads one response of a list by the plan: its items and the next page. The rules are in the table of ``PageWalk``.
+/// Reads one response of a list by the plan: its items and the next page. The rules are in the table of ``PageTraversal``.
 struct PageReading {
     enum Next: Equatable {
         case position(PagePosition)
@@ -9,7 +9,7 @@ struct PageReading {
 
     let options: Pagination
     let plan: PagePlan
-    let answer: PageAnswer
+    let response: PageResponse
     let place: PagePlace
     let first: RequestURL
 
@@ -19,14 +19,14 @@ struct PageReading {
     // MARK: Items
 
     func elements() throws(NightjarError) -> [Range<Int>] {
-        guard answer.document != nil else { return [] }
-        let list = answer.find(plan.items)
+        guard response.document != nil else { return [] }
+        let list = response.find(plan.items)
         if isEmptied(list) { return [] }
-        guard let list, let elements = answer.ranges.elements(of: list, limit: PageReading.maximumElements + 1) else {
+        guard let list, let elements = response.ranges.elements(of: list, limit: PageReading.maximumElements + 1) else {
             let pointer = plan.items.tokens.isEmpty ? "at its root" : "at \(quoted(plan.items.description))"
             throw NightjarError(
                 .decoding,
-                "page \(place.number) has \(answer.typeName(list)) \(pointer), where its list was expected; "
+                "page \(place.number) has \(response.typeName(list)) \(pointer), where its list was expected; "
                     + "set items to the location of the list")
         }
         guard elements.count <= PageReading.maximumElements else {
@@ -41,9 +41,9 @@ struct PageReading {
     /// was set by the caller or found in an earlier response: a guessed location always contains an array.
     private func isEmptied(_ list: Range<Int>?) -> Bool {
         guard let list else {
-            return [plan.next, plan.more, plan.total].contains { $0.flatMap(answer.find) != nil }
+            return [plan.next, plan.more, plan.total].contains { $0.flatMap(response.find) != nil }
         }
-        return answer.ranges.first(list) == UInt8(ascii: "n")
+        return response.ranges.first(list) == UInt8(ascii: "n")
     }
 
     /// The fingerprints of the items' keys, if there is a key, and of all items together.
@@ -54,7 +54,7 @@ struct PageReading {
         var whole = FingerprintSet.Fold()
         for (index, element) in elements.enumerated() {
             guard let pointer = options.key else {
-                whole.add(answer.ranges.bytes(of: element))
+                whole.add(response.ranges.bytes(of: element))
                 continue
             }
             let key = try key(pointer, of: element, at: index)
@@ -67,37 +67,37 @@ struct PageReading {
     private func key(
         _ pointer: JSONPointer, of element: Range<Int>, at index: Int
     ) throws(NightjarError) -> FingerprintSet.Fingerprint {
-        let value = answer.ranges.value(at: pointer, in: element)
-        guard let value, let kind = answer.ranges.first(value), !"{[n".utf8.contains(kind) else {
+        let value = response.ranges.value(at: pointer, in: element)
+        guard let value, let kind = response.ranges.first(value), !"{[n".utf8.contains(kind) else {
             throw NightjarError(
                 .decoding,
-                "item \(index) of page \(place.number) has \(answer.typeName(value)) at "
+                "item \(index) of page \(place.number) has \(response.typeName(value)) at "
                     + "\(quoted(pointer.description)), where its key was expected")
         }
         // Equal strings have the same fingerprint, however they are escaped.
-        if kind == UInt8(ascii: "\""), answer.ranges.bytes(of: value).contains(UInt8(ascii: "\\")),
-            let text = answer.ranges.text(of: value)
+        if kind == UInt8(ascii: "\""), response.ranges.bytes(of: value).contains(UInt8(ascii: "\\")),
+            let text = response.ranges.text(of: value)
         {
             return FingerprintSet.Fingerprint(Array("\"\(text)\"".utf8))
         }
-        return FingerprintSet.Fingerprint(answer.ranges.bytes(of: value))
+        return FingerprintSet.Fingerprint(response.ranges.bytes(of: value))
     }
 
     var countsPlaces: Bool { plan.style == .page || plan.style == .offset }
 
     /// True if another page with these items must be the same page, because the items are distinctive.
-    func areTelling(_ elements: [Range<Int>]) -> Bool {
+    func areDistinctive(_ elements: [Range<Int>]) -> Bool {
         guard options.key == nil else { return true }
-        var met = FingerprintSet()
+        var seenItems = FingerprintSet()
         for element in elements {
-            guard met.insert(FingerprintSet.Fingerprint(answer.ranges.bytes(of: element))) else { return false }
+            guard seenItems.insert(FingerprintSet.Fingerprint(response.ranges.bytes(of: element))) else { return false }
         }
-        return elements.count >= PageReading.fewestTelling
-            || elements.allSatisfy { answer.ranges.first($0).map("{[".utf8.contains) ?? false }
+        return elements.count >= PageReading.minimumDistinctive
+            || elements.allSatisfy { response.ranges.first($0).map("{[".utf8.contains) ?? false }
     }
 
     /// The minimum number of distinct scalar values that make a page distinctive. Fewer may repeat by chance.
-    private static let fewestTelling = 3
+    private static let minimumDistinctive = 3
 
     /// True if a page that repeats the position `next` is the end of the list and not a loop. It has no items, earlier
     /// pages had some, and its own request used the same position. Some servers end a feed this way.
@@ -109,7 +109,7 @@ struct PageReading {
     /// The error for a page that leads to a page that was loaded before.
     ///
     /// - Parameter isSame: that page is this page.
-    func unmoved(isSame: Bool) -> NightjarError {
+    func noProgress(isSame: Bool) -> NightjarError {
         let page = isSame ? "itself" : "an earlier page"
         let why =
             switch plan.style {
@@ -161,7 +161,7 @@ struct PageReading {
         case .page:
             if count == 0, more != true { return .end }
             let current = currentPage
-            let last = plan.last.flatMap { answer.count(answer.find($0)) }
+            let last = plan.last.flatMap { response.count(response.find($0)) }
             if more != true, let last, current >= last { return .end }
             if let total = try total(), more != true, place.seen + count >= total { return .end }
             let (number, overflow) = current.addingReportingOverflow(1)
@@ -174,18 +174,18 @@ struct PageReading {
         case .cursor: return try behindCursor(elements, more)
         case .next:
             guard let pointer = plan.next else { return try absent(count, more, "a URL of the next page") }
-            switch try answer.seek(pointer, "the URL of the next page") {
+            switch try response.seek(pointer, "the URL of the next page") {
             case .value(let text): return .url(text)
             case .ended: return try end(more, "the URL of the next page at \(quoted(pointer.description))")
             case .absent: return try absent(count, more, "the URL of the next page")
             }
         case .link:
-            if let link = LinkField.next(in: answer.links) { return .url(link.target) }
+            if let link = LinkField.next(in: response.links) { return .url(link.target) }
             let what = "a Link field with rel=next"
-            return LinkField.speaksOfPages(answer.links) ? try end(more, what) : try absent(count, more, what)
+            return LinkField.containsPageLinks(response.links) ? try end(more, what) : try absent(count, more, what)
         case .header:
             let name = plan.header
-            guard let token = answer.headers[name] else {
+            guard let token = response.headers[name] else {
                 return try absent(count, more, "a header field \(quoted(name))")
             }
             guard !token.isEmpty else { return try end(more, "a token in its header field \(quoted(name))") }
@@ -221,7 +221,7 @@ struct PageReading {
             return .position(.cursor(text))
         }
         guard let pointer = plan.next else { return try absent(elements.count, more, "a cursor") }
-        switch try answer.seek(pointer, "a cursor") {
+        switch try response.seek(pointer, "a cursor") {
         case .value(let text): return .position(.cursor(text))
         case .ended: return try end(more, "a cursor at \(quoted(pointer.description))")
         case .absent: return try absent(elements.count, more, "a cursor")
@@ -229,10 +229,10 @@ struct PageReading {
     }
 
     private func cursor(_ pointer: JSONPointer, in element: Range<Int>) -> String? {
-        guard let value = answer.ranges.value(at: pointer, in: element), let kind = answer.ranges.first(value),
+        guard let value = response.ranges.value(at: pointer, in: element), let kind = response.ranges.first(value),
             !"{[ntf".utf8.contains(kind)
         else { return nil }
-        let text = answer.ranges.text(of: value) ?? String(decoding: answer.ranges.bytes(of: value), as: UTF8.self)
+        let text = response.ranges.text(of: value) ?? String(decoding: response.ranges.bytes(of: value), as: UTF8.self)
         return text.isEmpty ? nil : text
     }
 
@@ -255,18 +255,18 @@ struct PageReading {
             return try end(more, what + (plan.next.map { " at \(quoted($0.description))" } ?? ""))
         }
         guard place.position == .first else { return .end }
-        let hints = PageHints(answer: answer, reached: PageHints.reached(first, options, count))
-        let leavesOut = plan.next.map(hints.leavesOut) ?? (holderIsThere: false, isKnown: false)
-        if leavesOut.holderIsThere { return .end }
+        let hints = PageHints(response: response, reached: PageHints.reached(first, options, count))
+        let omission = plan.next.map(hints.omission) ?? (hasParent: false, isKnown: false)
+        if omission.hasParent { return .end }
         let place = plan.next.map { " at \(quoted($0.description))" } ?? ""
         let name = plan.style.rawValue
-        if let reason = hints.whatGoesOn(count: count) {
+        if let reason = hints.continuationHint(count: count) {
             throw NightjarError(
                 .decoding, "style \(name) does not fit: page 1 lacks \(what)\(place), but \(reason)")
         }
-        if leavesOut.isKnown || count == 0 { return .end }
+        if omission.isKnown || count == 0 { return .end }
         if let total = try total(), count >= total { return .end }
-        if count < PageHints.askedSize(first, options) ?? PageHints.smallestPage { return .end }
+        if count < PageHints.requestedSize(first, options) ?? PageHints.smallestPage { return .end }
         throw NightjarError(
             .decoding,
             "style \(name) does not fit: page 1 lacks \(what)\(place), and nothing in it says that its \(count) items "
@@ -274,37 +274,37 @@ struct PageReading {
     }
 
     private func moreFollows() throws(NightjarError) -> Bool? {
-        guard let pointer = plan.more, answer.document != nil else { return nil }
-        let value = answer.find(pointer)
-        if let flag = answer.flag(value) { return flag }
+        guard let pointer = plan.more, response.document != nil else { return nil }
+        let value = response.find(pointer)
+        if let flag = response.flag(value) { return flag }
         // A missing flag means nothing, but a flag set by the caller must be in the first response.
         guard options.more != nil, value != nil || place.position == .first else { return nil }
         throw NightjarError(
             .decoding,
-            "page \(place.number) has \(answer.typeName(value)) at \(quoted(pointer.description)), where true or false "
+            "page \(place.number) has \(response.typeName(value)) at \(quoted(pointer.description)), where true or false "
                 + "was expected (more)")
     }
 
     private func total() throws(NightjarError) -> Int? {
-        guard let pointer = plan.total, answer.document != nil else { return nil }
-        let value = answer.find(pointer)
-        if let total = answer.count(value) { return total }
+        guard let pointer = plan.total, response.document != nil else { return nil }
+        let value = response.find(pointer)
+        if let total = response.count(value) { return total }
         guard options.total != nil, value != nil || place.position == .first else { return nil }
         throw NightjarError(
             .decoding,
-            "page \(place.number) has \(answer.typeName(value)) at \(quoted(pointer.description)), where the number of "
+            "page \(place.number) has \(response.typeName(value)) at \(quoted(pointer.description)), where the number of "
                 + "items was expected (total)")
     }
 
     private var currentPage: Int {
-        if let told = plan.number.flatMap({ answer.count(answer.find($0)) }) { return told }
+        if let declared = plan.number.flatMap({ response.count(response.find($0)) }) { return declared }
         if case .page(let number) = place.position { return number }
-        return first.queryValue(plan.parameter).flatMap(PageAnswer.count) ?? options.first
+        return first.queryValue(plan.parameter).flatMap(PageResponse.count) ?? options.first
     }
 
     private var currentOffset: Int {
         if case .offset(let offset) = place.position { return offset }
-        if let told = plan.number.flatMap({ answer.count(answer.find($0)) }) { return told }
-        return first.queryValue(plan.parameter).flatMap(PageAnswer.count) ?? 0
+        if let declared = plan.number.flatMap({ response.count(response.find($0)) }) { return declared }
+        return first.queryValue(plan.parameter).flatMap(PageResponse.count) ?? 0
     }
 }

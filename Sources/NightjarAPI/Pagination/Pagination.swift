@@ -28,7 +28,7 @@ public struct Pagination: Sendable {
     public var style = Style.guess
     /// The location of the items in a response. Nil: determined from the first response.
     public var items: JSONPointer?
-    /// The location of the cursor or of the URL of the next page. Nil: determined from the first response. ``PageWalk``
+    /// The location of the cursor or of the URL of the next page. Nil: determined from the first response. ``PageTraversal``
     /// describes when its absence is the end.
     public var next: JSONPointer?
     /// The location of an item's unique key within the item. Items with the same key are delivered once. Each item

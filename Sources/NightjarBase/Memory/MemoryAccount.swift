@@ -2,5 +2,5 @@
 package protocol MemoryAccount: Sendable {
     /// - Returns: false if the limit would be exceeded. The bytes are then not counted.
     func take(_ bytes: Int) -> Bool
-    func give(_ bytes: Int)
+    func release(_ bytes: Int)
 }

@@ -122,7 +122,7 @@ extension SecretNames {
         func strength(in place: Place) -> Strength {
             guard let last = words.last else { return .none }
             let text = String(decoding: joined, as: UTF8.self)
-            if place == .field { return SecretNames.harmlessFields.contains(text) || !isSecretField ? .none : .strong }
+            if place == .field { return SecretNames.publicFields.contains(text) || !isSecretField ? .none : .strong }
             if SecretNames.descriptions.contains(last) { return .none }
             if words.count == 1, SecretNames.descriptionEndings.contains(where: text.hasSuffix) { return .none }
             if isStrong { return .strong }
@@ -144,7 +144,7 @@ extension SecretNames {
         }
 
         private var isStrong: Bool {
-            if SecretNames.long.contains(where: isMarked), !isMarked(SecretNames.secretary) { return true }
+            if SecretNames.long.contains(where: isMarked), !isMarked(SecretNames.secretaryPrefix) { return true }
             for (place, word) in words.enumerated() where isSecret(word, after: place > 0 ? words[place - 1] : "") {
                 return true
             }
@@ -185,7 +185,7 @@ extension SecretNames {
         "signingkey", "encryptionkey", "sessionid", "sessid", "bearer", "clientassertion", "samlresponse",
         "codeverifier", "authorizationcode",
     ].map { Array($0.utf8) }
-    private static let secretary = Array("secretar".utf8)
+    private static let secretaryPrefix = Array("secretar".utf8)
     /// Matched anywhere in the letters of a header field name.
     private static let longInFields: [[UInt8]] = ["token", "authenticat"].map { Array($0.utf8) }
     /// Matched as whole words, anywhere.
@@ -198,7 +198,7 @@ extension SecretNames {
     ]
     /// Fields whose names contain such a word but whose values are not credentials. Challenges are not included,
     /// because some contain tokens.
-    private static let harmlessFields: Set<String> = [
+    private static let publicFields: Set<String> = [
         "idempotencykey", "secwebsocketkey", "secwebsocketaccept", "surrogatekey", "publickeypins",
         "accesscontrolallowcredentials", "statuscode", "responsecode", "errorcode",
     ]

@@ -41,7 +41,7 @@ struct Articles {
     }
 
     private func read(_ request: Request) throws(Problem) -> Response {
-        try representation(store.article(request.id(of: "article"))).answer(request)
+        try representation(store.article(request.id(of: "article"))).respond(request)
     }
 
     private func create(_ request: Request) throws(Problem) -> Response {

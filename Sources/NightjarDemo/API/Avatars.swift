@@ -37,7 +37,7 @@ struct Avatars {
         guard let avatar = store.avatars[user.id] else {
             throw Problem(.notFound, "user \(user.id) has no avatar")
         }
-        return try avatar.representation.answer(request)
+        return try avatar.representation.respond(request)
     }
 
     private func replace(_ request: Request) throws(Problem) -> Response {

@@ -39,7 +39,7 @@ struct Comments {
     }
 
     private func read(_ request: Request) throws(Problem) -> Response {
-        try representation(store.comment(request.id(of: "comment"))).answer(request)
+        try representation(store.comment(request.id(of: "comment"))).respond(request)
     }
 
     private func create(_ request: Request) throws(Problem) -> Response {

@@ -24,7 +24,7 @@ struct Page {
             "total": .int(rows.count),
             "total_pages": .int((rows.count + size - 1) / size),
         ]
-        return try Representation.json(document, control: Representation.validated).answer(request)
+        return try Representation.json(document, control: Representation.validated).respond(request)
     }
 }
 

@@ -32,7 +32,7 @@ struct Users {
     }
 
     private func read(_ request: Request) throws(Problem) -> Response {
-        try Users.representation(store.user(request.id(of: "user"))).answer(request)
+        try Users.representation(store.user(request.id(of: "user"))).respond(request)
     }
 
     private func create(_ request: Request) throws(Problem) -> Response {

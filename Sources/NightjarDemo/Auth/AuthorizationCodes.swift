@@ -21,11 +21,11 @@ final class AuthorizationCodes: Resettable {
     }
 
     private static let lifetime = TimeAmount.seconds(60)
-    private static let codesKept = 1000
+    private static let maximumCodes = 1000
     private static let textLimit = 2000
 
     private let store: Store
-    private var codes = BoundedTable<String, Code>(capacity: AuthorizationCodes.codesKept)
+    private var codes = BoundedTable<String, Code>(capacity: AuthorizationCodes.maximumCodes)
 
     init(store: Store) {
         self.store = store

@@ -16,13 +16,13 @@ final class DeviceCodes: Resettable {
         var lastPoll: NIODeadline?
     }
 
-    private static let codesKept = 1000
+    private static let maximumCodes = 1000
     private static let defaultLifetime = 300.0
 
     private let store: Store
-    private var codes = BoundedTable<String, Code>(capacity: DeviceCodes.codesKept)
+    private var codes = BoundedTable<String, Code>(capacity: DeviceCodes.maximumCodes)
     /// Device codes by user code.
-    private var userCodes = BoundedTable<String, String>(capacity: DeviceCodes.codesKept)
+    private var userCodes = BoundedTable<String, String>(capacity: DeviceCodes.maximumCodes)
 
     init(store: Store) {
         self.store = store

@@ -32,20 +32,20 @@ final class Digest: Resettable {
         let response: String
     }
 
-    private static let noncesKept = 1000
+    private static let maximumNonces = 1000
     private static let usesLimit = 1000
     private static let opaque = "bmlnaHRqYXI"
 
-    private var nonces = BoundedTable<String, Nonce>(capacity: Digest.noncesKept)
+    private var nonces = BoundedTable<String, Nonce>(capacity: Digest.maximumNonces)
 
     func add(to router: inout Router) {
-        router.on(.GET, "/v1/digest", answer)
-        router.on(.POST, "/v1/digest", answer)
+        router.on(.GET, "/v1/digest", respond)
+        router.on(.POST, "/v1/digest", respond)
     }
 
     func reset() { nonces.removeAll() }
 
-    private func answer(_ request: Request) throws(Problem) -> Response {
+    private func respond(_ request: Request) throws(Problem) -> Response {
         let choice = try request.query("algorithm", oneOf: DigestAlgorithm.choices)
         let algorithms = DigestAlgorithm.named(choice)
         let uses = try request.query("uses", in: 1...Digest.usesLimit, or: Digest.usesLimit)

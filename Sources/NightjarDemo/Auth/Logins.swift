@@ -33,7 +33,7 @@ struct Logins {
         guard parameters["grant_type"] ?? "refresh_token" == "refresh_token" else {
             return OAuthError(.unsupportedGrantType, "only refresh_token here").response
         }
-        return try refreshes.answer(request, parameters)
+        return try refreshes.respond(request, parameters)
     }
 
     /// Ends the login of the bearer token.

@@ -25,7 +25,7 @@ struct Protected {
         case .user(let id):
             var representation = Users.representation(try store.user(id), control: Representation.validatedPrivate)
             representation.headers.add(name: "Vary", value: "Authorization")
-            return try representation.answer(request)
+            return try representation.respond(request)
         case .client:
             return .json(["client_id": .string(OAuthClient.id)])
         }

@@ -12,26 +12,26 @@ final class Refreshes: Resettable {
         let token: String
     }
 
-    private struct Answer {
+    private struct StoredGrant {
         let document: JSON
         let expiresAt: NIODeadline
     }
 
     private static let remembered = TimeAmount.minutes(10)
-    private static let answersKept = 10_000
+    private static let maximumGrants = 10_000
 
     private let tokens: Tokens
     private let ledger: Ledger
-    private var answers = BoundedTable<Attempt, Answer>(capacity: Refreshes.answersKept)
+    private var grants = BoundedTable<Attempt, StoredGrant>(capacity: Refreshes.maximumGrants)
 
     init(tokens: Tokens, ledger: Ledger) {
         self.tokens = tokens
         self.ledger = ledger
     }
 
-    func reset() { answers.removeAll() }
+    func reset() { grants.removeAll() }
 
-    func answer(_ request: Request, _ parameters: Parameters) throws(Problem) -> Response {
+    func respond(_ request: Request, _ parameters: Parameters) throws(Problem) -> Response {
         guard let token = parameters["refresh_token"], !token.isEmpty else {
             return OAuthError(.invalidRequest, "refresh_token is required").response
         }
@@ -46,15 +46,15 @@ final class Refreshes: Resettable {
 
     private func redeem(_ token: String, _ key: String?) -> Response {
         let attempt = key.map { Attempt(key: $0, token: token) }
-        if let attempt, let answer = answers[attempt], .now() < answer.expiresAt {
+        if let attempt, let stored = grants[attempt], .now() < stored.expiresAt {
             ledger.note { $0.auth.refreshReplays += 1 }
-            return .grant(answer.document)
+            return .grant(stored.document)
         }
         switch tokens.refresh(token) {
         case .granted(let grant):
             let document = grant.json
             if let attempt {
-                answers.set(Answer(document: document, expiresAt: .now() + Refreshes.remembered), for: attempt)
+                grants.set(StoredGrant(document: document, expiresAt: .now() + Refreshes.remembered), for: attempt)
             }
             return .grant(document)
         case .refused:

@@ -11,10 +11,10 @@ struct TokenEndpoint {
     let codes: AuthorizationCodes
 
     func add(to router: inout Router) {
-        router.on(.POST, "/v1/oauth/token", answer)
+        router.on(.POST, "/v1/oauth/token", respond)
     }
 
-    private func answer(_ request: Request) throws(Problem) -> Response {
+    private func respond(_ request: Request) throws(Problem) -> Response {
         let parameters = try Parameters(request)
         let lifetime = try parameters.seconds("expires_in", atMost: Tokens.lifetimeLimit, or: Tokens.defaultLifetime)
         tokens.note(scope: parameters["scope"])
@@ -44,7 +44,7 @@ struct TokenEndpoint {
         } catch {
             return error.response
         }
-        return try refreshes.answer(request, parameters)
+        return try refreshes.respond(request, parameters)
     }
 
     private func exchange(_ parameters: Parameters, lifetime: Double) throws(OAuthError) -> Response {

@@ -47,16 +47,16 @@ final class Tokens: Resettable {
 
     static let lifetimeLimit = 86_400.0
     static let defaultLifetime = 60.0
-    private static let scopeKept = 1000
+    private static let maximumScope = 1000
 
     /// The most families and tokens. The oldest ones are dropped, which ends them.
-    private static let familiesKept = 20_000
-    private static let tokensKept = 50_000
+    private static let maximumFamilies = 20_000
+    private static let maximumTokens = 50_000
 
     private let ledger: Ledger
-    private var families = BoundedTable<Int, Family>(capacity: Tokens.familiesKept)
-    private var accessTokens = BoundedTable<String, AccessToken>(capacity: Tokens.tokensKept)
-    private var refreshTokens = BoundedTable<String, RefreshToken>(capacity: Tokens.tokensKept)
+    private var families = BoundedTable<Int, Family>(capacity: Tokens.maximumFamilies)
+    private var accessTokens = BoundedTable<String, AccessToken>(capacity: Tokens.maximumTokens)
+    private var refreshTokens = BoundedTable<String, RefreshToken>(capacity: Tokens.maximumTokens)
     private var lastFamily = 0
     private var lastAccessToken = 0
     /// All access tokens up to this number have expired, regardless of their lifetime.
@@ -79,7 +79,7 @@ final class Tokens: Resettable {
     // MARK: Issuing
 
     /// Records the scope of a token request, truncated.
-    func note(scope: String?) { ledger.note { $0.auth.scope = String((scope ?? "").prefix(Tokens.scopeKept)) } }
+    func note(scope: String?) { ledger.note { $0.auth.scope = String((scope ?? "").prefix(Tokens.maximumScope)) } }
 
     /// Starts a login.
     ///

@@ -4,10 +4,10 @@ import NIOHTTP1
 /// `/cache/{name}`: responses whose caching properties are set by the query (RFC 9111), under any number of names.
 ///
 /// A name has a version, which each write increments. ``CacheFields`` lists the fields that can be requested, and
-/// ``CacheAnswer`` the other parameters.
+/// ``CacheHit`` the other parameters.
 struct CacheResources {
     let table: CacheTable
-    let asker: Asker
+    let requester: Requester
 
     func add(to router: inout Router) {
         router.on(.GET, "/cache/{name}", read)
@@ -23,7 +23,7 @@ struct CacheResources {
     /// later reads fail with 503, or with `failure`, which is another status or `drop`.
     private func read(_ request: Request) throws(Problem) -> Response {
         let name = try name(request)
-        let plan = try CacheAnswer(request, asker)
+        let plan = try CacheHit(request, requester)
         let failure = try request.query("failure", oneOf: ["503", "500", "502", "504", "404", "drop"])
         let firstFailure = try request.query("fail", in: 1...1_000_000, or: Int.max)
         let entry = table.read(name)
@@ -46,7 +46,7 @@ struct CacheResources {
         let name = try name(request)
         let fields = try CacheFields(request)
         let status = try request.query("status", in: 200...599, or: 200)
-        let delay = try request.queryDuration("delay", atMost: CacheAnswer.maximumDelay, or: 0)
+        let delay = try request.queryDuration("delay", atMost: CacheHit.maximumDelay, or: 0)
         let locations = try locations(request)
         let entry = status < 400 ? table.change(name) : table[name]
         var response = Response.json(

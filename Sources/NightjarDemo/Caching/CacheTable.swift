@@ -10,9 +10,9 @@ final class CacheTable: Resettable {
     }
 
     /// The most names. Clients choose them, so the oldest are dropped and start again.
-    static let namesKept = 10_000
+    static let maximumNames = 10_000
 
-    private var entries = BoundedTable<String, Entry>(capacity: CacheTable.namesKept)
+    private var entries = BoundedTable<String, Entry>(capacity: CacheTable.maximumNames)
 
     subscript(name: String) -> Entry {
         entries[name] ?? Entry(changedAt: CalendarTime.now())

@@ -56,13 +56,13 @@ final class News: Resettable {
         let newest = items.rows.suffix(News.listLength)
         let document: JSON = ["results": .array(newest.reversed().map(summary))]
         return try Representation.json(document, control: News.listControl, modified: newest.last?.createdAt)
-            .answer(request)
+            .respond(request)
     }
 
     private func read(_ request: Request) throws(Problem) -> Response {
         let id = try request.id(of: "news item")
         guard let item = items[id] else { throw Problem.notFound("news item", id) }
-        return try representation(item).answer(request)
+        return try representation(item).respond(request)
     }
 
     /// Adds an item, so that stored lists become stale.
@@ -92,7 +92,7 @@ final class News: Resettable {
         ]
         var representation = Representation.json(document, control: News.privateControl)
         representation.headers.add(name: "Vary", value: "Authorization")
-        return try representation.answer(request)
+        return try representation.respond(request)
     }
 
     private func representation(_ item: Item) -> Representation {

@@ -21,19 +21,19 @@ enum APIDescription {
 
     static func add(to router: inout Router) {
         router.on(.GET, "/openapi.json") { request throws(Problem) in
-            try answer(request, document.formatted(), "application/json")
+            try respond(request, document.formatted(), "application/json")
         }
         router.on(.GET, "/openapi.yaml") { request throws(Problem) in
-            try answer(request, Array(document.yaml.utf8), "application/yaml")
+            try respond(request, Array(document.yaml.utf8), "application/yaml")
         }
     }
 
-    private static func answer(_ request: Request, _ bytes: [UInt8], _ type: String) throws(Problem) -> Response {
+    private static func respond(_ request: Request, _ bytes: [UInt8], _ type: String) throws(Problem) -> Response {
         let lifetime = try request.query("max_age", in: 0...yearInSeconds, or: defaultLifetime)
         return try Representation(
             headers: ["Content-Type": type, "Cache-Control": "public, max-age=\(lifetime)"],
             content: ByteBuffer(bytes: bytes), tag: EntityTag(of: bytes)
-        ).answer(request)
+        ).respond(request)
     }
 
     // MARK: The document

@@ -114,18 +114,18 @@ struct DescribedOperation {
 
     // MARK: Responses
 
-    func answers(_ schema: JSON, status: Int = 200, as type: String = "application/json", _ about: String = "Done.")
+    func responds(_ schema: JSON, status: Int = 200, as type: String = "application/json", _ about: String = "Done.")
         -> DescribedOperation
     {
-        answer(
+        respond(
             status, ["description": .string(about), "content": .object([.init(name: type, value: ["schema": schema])])])
     }
 
-    func answersNothing(_ status: Int = 204, _ about: String = "Done.") -> DescribedOperation {
-        answer(status, ["description": .string(about)])
+    func respondsWithoutContent(_ status: Int = 204, _ about: String = "Done.") -> DescribedOperation {
+        respond(status, ["description": .string(about)])
     }
 
-    private func answer(_ status: Int, _ response: JSON) -> DescribedOperation {
+    private func respond(_ status: Int, _ response: JSON) -> DescribedOperation {
         changed { $0.responses.append(.init(name: String(status), value: response)) }
     }
 

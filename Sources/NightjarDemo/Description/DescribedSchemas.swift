@@ -67,14 +67,14 @@ enum DescribedSchemas {
         ["handle": handle, "name": name, "email": email, "bio": bio], optional: ["handle", "name", "email", "bio"],
         isClosed: true)
 
-    private static let remark = Schema.text(1...10_000)
+    private static let commentText = Schema.text(1...10_000)
 
-    private static let comment = Schema.object(["article_id": Schema.id, "author_id": Schema.id, "body": remark])
+    private static let comment = Schema.object(["article_id": Schema.id, "author_id": Schema.id, "body": commentText])
 
-    private static let commentDraft = Schema.object(["author_id": Schema.id, "body": remark], isClosed: true)
+    private static let commentDraft = Schema.object(["author_id": Schema.id, "body": commentText], isClosed: true)
 
     private static let commentPatch = Schema.object(
-        ["author_id": Schema.id, "body": remark], optional: ["author_id", "body"], isClosed: true)
+        ["author_id": Schema.id, "body": commentText], optional: ["author_id", "body"], isClosed: true)
 
     private static let avatar = Schema.object([
         "user_id": Schema.id, "filename": Schema.nullable(Schema.string), "content_type": Schema.string,

@@ -3,26 +3,26 @@ extension APIDescription {
     static let lists: [DescribedOperation] =
         ListStyle.allCases.map(list) + [
             .init(.GET, "/v1/lists/{set}", "get_list", "The request log of a list")
-                .answers(
+                .responds(
                     Schema.object([
                         "set": Schema.string, "count": Schema.integer(from: 0), "total": Schema.integer(from: 0),
                         "requests": Schema.integer(from: 0), "last": Schema.nullable(Schema.reference("ListQuery")),
                         "log": Schema.list(of: Schema.reference("ListQuery")),
                     ])),
-            .init(.DELETE, "/v1/lists/{set}", "delete_list", "Deletes a list").answersNothing(),
+            .init(.DELETE, "/v1/lists/{set}", "delete_list", "Deletes a list").respondsWithoutContent(),
             .init(
                 .GET, "/v1/lists/{set}/survivors", "get_list_survivors", "The initial items of a list that still exist"
             )
             .explained(
                 "The initial items are `count` multiples of `step`. Those that are not in `deleted` still exist."
             )
-            .answers(
+            .responds(
                 Schema.object([
                     "count": Schema.integer(from: 0), "step": Schema.id, "deleted": Schema.list(of: Schema.id),
                     "inserted": Schema.list(of: Schema.id),
                 ])),
             .init(.GET, "/v1/lists/{set}/items/{id}", "get_list_item", "An item of a list", exampleID: ListItems.step)
-                .answers(Schema.reference("ListItem")),
+                .responds(Schema.reference("ListItem")),
         ]
 
     private static let items = Schema.list(of: Schema.reference("ListItem"))
@@ -40,7 +40,7 @@ extension APIDescription {
                 "style": "page", "items": "/results", "key": "/id", "total": "/total", "param": "page",
                 "size_param": "per_page",
             ])
-            .answers(
+            .responds(
                 Schema.object(
                     [
                         "results": items, "page": place, "per_page": Schema.id, "total": place,
@@ -52,7 +52,7 @@ extension APIDescription {
                     "style": "offset", "items": "/items", "key": "/id", "total": "/total", "param": "offset",
                     "size_param": "limit",
                 ])
-                .answers(
+                .responds(
                     Schema.object(
                         ["items": items, "offset": place, "limit": Schema.id, "total": place], optional: ["total"]))
         case .cursor:
@@ -61,7 +61,7 @@ extension APIDescription {
                     "style": "cursor", "items": "/results", "key": "/id", "next": "/next_cursor", "param": "cursor",
                     "size_param": "limit",
                 ])
-                .answers(
+                .responds(
                     Schema.object(
                         ["results": items, "next_cursor": Schema.nullable(Schema.string)], optional: ["next_cursor"]))
         case .after:
@@ -70,13 +70,13 @@ extension APIDescription {
                     "style": "cursor", "items": "/data", "key": "/id", "more": "/has_more",
                     "param": "starting_after", "size_param": "limit",
                 ])
-                .answers(Schema.object(["data": items, "has_more": Schema.flag]))
+                .responds(Schema.object(["data": items, "has_more": Schema.flag]))
         case .link:
             return options(
                 list.query("cursor", Schema.text(1...100), "The cursor in the Link field of the preceding page.")
             )
             .pages(["style": "link", "items": "", "key": "/id", "size_param": "limit"])
-            .answers(items)
+            .responds(items)
         case .next:
             return options(
                 list.query("cursor", Schema.text(1...100), "The cursor in the next URL of the preceding page.")
@@ -84,7 +84,7 @@ extension APIDescription {
             .pages([
                 "style": "next", "items": "/value", "key": "/id", "next": "/next", "size_param": "limit",
             ])
-            .answers(
+            .responds(
                 Schema.object(
                     [
                         "value": items,
@@ -97,7 +97,7 @@ extension APIDescription {
                     "style": "header", "items": "/items", "key": "/id", "header": "X-Next-Token",
                     "request_header": "X-Token", "size_param": "limit",
                 ])
-                .answers(Schema.object(["items": items]))
+                .responds(Schema.object(["items": items]))
         }
     }
 

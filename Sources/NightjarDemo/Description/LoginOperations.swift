@@ -18,7 +18,7 @@ extension APIDescription {
                 example: ["email": .string(SeedData.email(of: "ada")), "password": .string(Logins.password)]
             )
             .secured()
-            .answers(Schema.reference("Grant")),
+            .responds(Schema.reference("Grant")),
         .init(.POST, "/v1/auth/refresh", "refresh", "Redeems a refresh token for new tokens")
             .explained("A refresh token can be redeemed once. A second attempt ends the login.")
             .takes(
@@ -26,27 +26,27 @@ extension APIDescription {
                 example: ["refresh_token": "rt_of_the_login"]
             )
             .secured().failsAsOAuth()
-            .answers(Schema.reference("Grant")),
+            .responds(Schema.reference("Grant")),
         .init(.POST, "/v1/auth/logout", "logout", "Ends the login of the token")
-            .secured(by: "bearer", "oauth2").answersNothing(),
+            .secured(by: "bearer", "oauth2").respondsWithoutContent(),
         .init(.GET, "/v1/me", "get_me", "The user or the client of the token")
             .secured(by: "bearer", "oauth2")
-            .answers(Schema.one(of: Schema.reference("User"), Schema.reference("Client"))),
+            .responds(Schema.one(of: Schema.reference("User"), Schema.reference("Client"))),
         .init(.GET, "/v1/basic", "get_basic", "A resource that requires Basic credentials")
-            .secured(by: "basic").answers(seen("user")),
+            .secured(by: "basic").responds(seen("user")),
         .init(.POST, "/v1/basic", "post_basic", "The same with a body")
             .takes(["type": "object"], isRequired: false)
-            .secured(by: "basic").answers(seen("user")),
+            .secured(by: "basic").responds(seen("user")),
         .init(.GET, "/v1/digest", "get_digest", "A resource that requires Digest credentials")
             .query("algorithm", algorithms, "The algorithm of the challenge.")
-            .secured(by: "digest").answers(seen("user", "algorithm")),
+            .secured(by: "digest").responds(seen("user", "algorithm")),
         .init(.POST, "/v1/digest", "post_digest", "The same with a body")
             .query("algorithm", algorithms, "The algorithm of the challenge.")
             .takes(["type": "object"], isRequired: false)
-            .secured(by: "digest").answers(seen("user", "algorithm")),
+            .secured(by: "digest").responds(seen("user", "algorithm")),
         .init(.GET, "/v1/api-key", "get_api_key", "A resource that requires an API key")
             .secured(by: "api_key", "api_key_in_query")
-            .answers(Schema.object(["in": Schema.choice("header", "query")])),
+            .responds(Schema.object(["in": Schema.choice("header", "query")])),
     ]
 
     static let oauth: [DescribedOperation] = [
@@ -71,7 +71,7 @@ extension APIDescription {
                 ]
             )
             .secured().failsAsOAuth()
-            .answers(Schema.reference("Grant")),
+            .responds(Schema.reference("Grant")),
         .init(.GET, "/v1/oauth/authorize", "authorize", "The authorization page for a browser (RFC 7636)")
             .query("response_type", Schema.constant("code"), "Always code.", isRequired: true)
             .query("client_id", Schema.constant(OAuthClient.id), "The client.", isRequired: true)
@@ -87,7 +87,7 @@ extension APIDescription {
             .query("state", Schema.string, "Returned unchanged.")
             .query("deny", Schema.choice("0", "1"), "1: the user denies the request.")
             .secured()
-            .answersNothing(302, "A redirect with a code, or with an error."),
+            .respondsWithoutContent(302, "A redirect with a code, or with an error."),
         .init(.POST, "/v1/oauth/device", "begin_device_login", "A code for a device without a browser (RFC 8628)")
             .takes(
                 Schema.object(
@@ -99,7 +99,7 @@ extension APIDescription {
                 as: form, "application/json", example: ["client_id": .string(OAuthClient.id)]
             )
             .secured().failsAsOAuth()
-            .answers(
+            .responds(
                 Schema.object([
                     "device_code": Schema.string, "user_code": Schema.string,
                     "verification_uri": ["type": "string", "format": "uri"],
@@ -109,14 +109,14 @@ extension APIDescription {
         .init(.GET, "/v1/oauth/device", "get_device_page", "The page on which a user allows or denies a device")
             .query("user_code", Schema.string, "The code that the device displays.")
             .secured()
-            .answers(Schema.string, as: "text/html"),
+            .responds(Schema.string, as: "text/html"),
         .init(.POST, "/v1/oauth/device/decide", "decide_device_login", "Allows or denies a device")
             .takes(
                 Schema.object(["user_code": Schema.string, "allow": Schema.flag]), as: form, "application/json",
                 example: ["user_code": "BCDF-GHJK", "allow": .bool(true)]
             )
             .secured()
-            .answers(Schema.object(["user_code": Schema.string, "allow": Schema.flag])),
+            .responds(Schema.object(["user_code": Schema.string, "allow": Schema.flag])),
     ]
 
     private static let algorithms: JSON = [

@@ -9,15 +9,15 @@ extension APIDescription {
             .query("drop", Schema.number(0...1), "The probability that the connection is closed.")
             .query("seed", Schema.integer(from: 0), "Equal seeds drop the same requests.")
             .takes(["type": "object"], example: ["item": "lamp", "count": .int(2)])
-            .answers(Schema.reference("Order"), status: 201),
-        .init(.GET, "/v1/orders/{id}", "get_order", "An order").answers(Schema.reference("Order")),
+            .responds(Schema.reference("Order"), status: 201),
+        .init(.GET, "/v1/orders/{id}", "get_order", "An order").responds(Schema.reference("Order")),
         .init(.GET, "/v1/orders/count", "count_orders", "The number of orders")
-            .answers(
+            .responds(
                 Schema.object([
                     "created": Schema.integer(from: 0), "requests": Schema.integer(from: 0),
                     "keys": Schema.integer(from: 0), "repeated_bodies": Schema.integer(from: 0),
                 ])),
-        .init(.DELETE, "/v1/orders", "delete_orders", "Deletes all orders").answersNothing(),
+        .init(.DELETE, "/v1/orders", "delete_orders", "Deletes all orders").respondsWithoutContent(),
     ]
 
     static let practice: [DescribedOperation] = [
@@ -27,7 +27,7 @@ extension APIDescription {
                 "Milliseconds."
             )
             .query("key", Schema.string, "Distinguishes requests in the statistics.")
-            .answers(Schema.object(["ms": Schema.integer(0...60_000), "key": Schema.nullable(Schema.string)])),
+            .responds(Schema.object(["ms": Schema.integer(0...60_000), "key": Schema.nullable(Schema.string)])),
         .init(.GET, "/v1/flaky", "get_flaky", "A response after some failures")
             .query(
                 "key", Schema.text(1...256), "The key under which requests are counted.", example: "a", isRequired: true
@@ -40,7 +40,7 @@ extension APIDescription {
             .query("retry_after", Schema.number(0...86_400), "Seconds, in Retry-After.")
             .query("retry_after_date", Schema.number(0...86_400), "The same as a date.")
             .query("drop", Schema.choice("0", "1"), "1: requests fail without a response.")
-            .answers(
+            .responds(
                 Schema.object([
                     "attempt": Schema.integer(from: 1), "key": Schema.string,
                     "idempotency_keys": Schema.list(of: Schema.nullable(Schema.string)),
@@ -55,6 +55,6 @@ extension APIDescription {
                 "The rate limit fields of responses."
             )
             .query("retry_after", Schema.choice("seconds", "date", "none"), "The form of Retry-After.")
-            .answers(Schema.object(["group": Schema.string, "count": Schema.integer(from: 1)])),
+            .responds(Schema.object(["group": Schema.string, "count": Schema.integer(from: 1)])),
     ]
 }

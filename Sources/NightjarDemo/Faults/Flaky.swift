@@ -10,24 +10,24 @@ final class Flaky: Resettable {
     /// The requests with one key.
     private struct Attempts {
         var count = 0
-        /// Of the first ``Flaky/attemptsKept`` requests.
+        /// Of the first ``Flaky/maximumAttempts`` requests.
         var idempotencyKeys: [JSON] = []
         var bodyLengths: [JSON] = []
     }
 
-    private static let keysKept = 1000
-    private static let attemptsKept = 100
+    private static let maximumKeys = 1000
+    private static let maximumAttempts = 100
     private static let retryAfterLimit = 86_400.0
 
-    private var attempts = BoundedTable<String, Attempts>(capacity: Flaky.keysKept)
+    private var attempts = BoundedTable<String, Attempts>(capacity: Flaky.maximumKeys)
 
     func add(to router: inout Router) {
-        router.onAny("/v1/flaky", answer)
+        router.onAny("/v1/flaky", respond)
     }
 
     func reset() { attempts.removeAll() }
 
-    private func answer(_ request: Request) throws(Problem) -> Response {
+    private func respond(_ request: Request) throws(Problem) -> Response {
         guard let key = request.query("key"), key.utf8.count <= 256 else {
             throw Problem.query("key", "is required, in at most 256 bytes")
         }
@@ -38,7 +38,7 @@ final class Flaky: Resettable {
         var now = Attempts()
         attempts.update(key, or: Attempts()) { attempts in
             attempts.count += 1
-            if attempts.count <= Flaky.attemptsKept {
+            if attempts.count <= Flaky.maximumAttempts {
                 attempts.idempotencyKeys.append(.optional(idempotencyKey))
                 attempts.bodyLengths.append(.int(request.body.readableBytes))
             }

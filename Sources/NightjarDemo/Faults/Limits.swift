@@ -25,22 +25,22 @@ final class Limits: Resettable {
         var remaining: Int { max(0, limit - used) }
     }
 
-    private static let groupsKept = 1000
+    private static let maximumGroups = 1000
 
     private let ledger: Ledger
-    private var windows = BoundedTable<String, Window>(capacity: Limits.groupsKept)
+    private var windows = BoundedTable<String, Window>(capacity: Limits.maximumGroups)
 
     init(ledger: Ledger) {
         self.ledger = ledger
     }
 
     func add(to router: inout Router) {
-        router.onAny("/v1/limited", answer)
+        router.onAny("/v1/limited", respond)
     }
 
     func reset() { windows.removeAll() }
 
-    private func answer(_ request: Request) throws(Problem) -> Response {
+    private func respond(_ request: Request) throws(Problem) -> Response {
         let limit = try request.query("limit", in: 0...1_000_000, or: 10)
         let length = try request.queryDuration("per", atMost: 3600, or: 1)
         let group = request.query("group") ?? "default"

@@ -8,9 +8,9 @@ enum OrderDrop: CaseIterable {
     /// After the body was read, before the order is created.
     case beforeCreating
     /// After the order was created, before any byte of the response is sent.
-    case beforeAnswering
+    case beforeResponding
     /// After the order was created and half of the response was sent.
-    case insideTheAnswer
+    case insideResponse
 
     /// Reads the parameter `drop`, between 0 and 1.
     static func probability(_ request: Request) throws(Problem) -> Double {
@@ -53,7 +53,7 @@ enum OrderDrop: CaseIterable {
 final class OrderSink: BodySink {
     typealias Finish = (Request, OrderDrop?) throws(Problem) -> Response
 
-    let invitation: Invitation
+    let continueResponse: ContinueResponse
     private var request: Request
     private let drop: OrderDrop?
     private let limit: Int
@@ -65,7 +65,7 @@ final class OrderSink: BodySink {
         self.drop = drop
         self.limit = limit
         self.create = create
-        invitation = drop == .beforeReading ? .refused(.dropped) : .now
+        continueResponse = drop == .beforeReading ? .refused(.dropped) : .now
     }
 
     func receive(_ bytes: ByteBuffer) -> TimeAmount {

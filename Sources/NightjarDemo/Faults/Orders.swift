@@ -9,32 +9,32 @@ import NIOHTTP1
 /// is the probability that the connection is closed at one of the points of ``OrderDrop``, which is derived from `seed`
 /// and the number of the request.
 final class Orders: Resettable {
-    private struct Answer {
+    private struct CreatedOrder {
         let id: Int
         let document: ByteBuffer
     }
 
-    private struct Kept {
+    private struct RecordedOrder {
         /// The hash of the body.
         let body: [UInt8]
-        let answer: Answer
+        let createdOrder: CreatedOrder
         /// The time until which the first response is delayed.
-        let answeredAt: NIODeadline
+        let respondedAt: NIODeadline
     }
 
     /// Clients choose keys and bodies, so the oldest ones are dropped.
-    private static let keysKept = 20_000
-    private static let bodiesKept = 20_000
-    private static let ordersKept = 1000
+    private static let maximumKeys = 20_000
+    private static let maximumBodies = 20_000
+    private static let maximumOrders = 1000
     /// The largest body that is repeated in the response, in bytes. Responses are stored with their keys. A larger body
     /// is only counted.
     private static let repeatLimit = 4096
 
     private let ledger: Ledger
-    private var keys = BoundedTable<String, Kept>(capacity: Orders.keysKept)
+    private var keys = BoundedTable<String, RecordedOrder>(capacity: Orders.maximumKeys)
     /// The responses by order identifier.
-    private var orders = BoundedTable<Int, ByteBuffer>(capacity: Orders.ordersKept)
-    private var bodies = BoundedTable<[UInt8], Bool>(capacity: Orders.bodiesKept)
+    private var orders = BoundedTable<Int, ByteBuffer>(capacity: Orders.maximumOrders)
+    private var bodies = BoundedTable<[UInt8], Bool>(capacity: Orders.maximumBodies)
     private var created = 0
     private var requests = 0
     private var keyCount = 0
@@ -77,33 +77,33 @@ final class Orders: Resettable {
         let key = try request.head.headers.idempotencyKey()
         let delay = try request.queryDuration("delay", atMost: 60, or: 0)
         let digest = Hash.sha256(Array(request.body.readableBytesView))
-        if let key, let kept = keys[key] { return try again(kept, digest, drop) }
+        if let key, let recorded = keys[key] { return try again(recorded, digest, drop) }
 
         let (id, size) = (insert(digest), request.body.readableBytes)
         let order: JSON = [
             "id": .int(id), "order": size <= Orders.repeatLimit ? document : .null, "body_bytes": .int(size),
             "created_at": .string(CalendarTime(seconds: CalendarTime.now()).timestamp),
         ]
-        let answer = Answer(id: id, document: ByteBuffer(bytes: order.formatted()))
-        orders.set(answer.document, for: id)
+        let createdOrder = CreatedOrder(id: id, document: ByteBuffer(bytes: order.formatted()))
+        orders.set(createdOrder.document, for: id)
         if let key {
             keyCount += 1
-            keys.set(Kept(body: digest, answer: answer, answeredAt: .now() + delay), for: key)
+            keys.set(RecordedOrder(body: digest, createdOrder: createdOrder, respondedAt: .now() + delay), for: key)
         }
-        var response = Orders.response(answer, drop)
+        var response = Orders.response(createdOrder, drop)
         response.delay = delay
         return response
     }
 
-    private func again(_ kept: Kept, _ digest: [UInt8], _ drop: OrderDrop?) throws(Problem) -> Response {
-        guard kept.body == digest, kept.answeredAt <= .now() else {
+    private func again(_ recorded: RecordedOrder, _ digest: [UInt8], _ drop: OrderDrop?) throws(Problem) -> Response {
+        guard recorded.body == digest, recorded.respondedAt <= .now() else {
             ledger.note { $0.orders.conflicts += 1 }
-            throw kept.body == digest
+            throw recorded.body == digest
                 ? Problem(.conflict, "the first request with this Idempotency-Key is in progress")
                 : Problem(.unprocessableEntity, "this Idempotency-Key was used with another body")
         }
         ledger.note { $0.orders.replayed += 1 }
-        return Orders.response(kept.answer, drop)
+        return Orders.response(recorded.createdOrder, drop)
     }
 
     private func insert(_ digest: [UInt8]) -> Int {
@@ -114,12 +114,12 @@ final class Orders: Resettable {
         return created
     }
 
-    private static func response(_ answer: Answer, _ drop: OrderDrop?) -> Response {
-        if drop == .beforeAnswering { return .dropped }
+    private static func response(_ createdOrder: CreatedOrder, _ drop: OrderDrop?) -> Response {
+        if drop == .beforeResponding { return .dropped }
         var response = Response(
-            .created, headers: ["Content-Type": "application/json", "Location": "/v1/orders/\(answer.id)"],
-            body: .bytes(answer.document))
-        if drop == .insideTheAnswer { OrderDrop.cut(&response) }
+            .created, headers: ["Content-Type": "application/json", "Location": "/v1/orders/\(createdOrder.id)"],
+            body: .bytes(createdOrder.document))
+        if drop == .insideResponse { OrderDrop.cut(&response) }
         return response
     }
 

@@ -10,7 +10,7 @@ final class Outage: Resettable {
     var mode = Mode.none
 
     /// Nil if there is no outage.
-    var answer: Response? {
+    var response: Response? {
         switch mode {
         case .none: nil
         case .unavailable: Problem(.serviceUnavailable, "the outage was requested by /__control").response

@@ -8,6 +8,6 @@ extension HTTPRequestHead {
 
     /// True if the client waits for 100 before it sends the body.
     var expectsContinue: Bool {
-        speaksHTTP11 && headers[canonicalForm: "expect"].contains { $0.lowercased() == "100-continue" }
+        supportsHTTP11 && headers[canonicalForm: "expect"].contains { $0.lowercased() == "100-continue" }
     }
 }

@@ -34,7 +34,7 @@ struct Representation {
     }
 
     /// The response to a request: 200, 206, 304, 412 or 416, evaluated in the order of RFC 9110 section 13.2.2.
-    func answer(_ request: Request) throws(Problem) -> Response {
+    func respond(_ request: Request) throws(Problem) -> Response {
         let fields = request.head.headers
         try checkChange(fields, isSafe: true)
         let isRead = request.head.method == .GET || request.head.method == .HEAD

@@ -101,7 +101,7 @@ struct Request {
 
 extension HTTPRequestHead {
     /// True if the client supports chunked coding, interim responses and persistent connections, which HTTP/1.0 lacks.
-    var speaksHTTP11: Bool { version.major > 1 || version.minor >= 1 }
+    var supportsHTTP11: Bool { version.major > 1 || version.minor >= 1 }
 }
 
 extension TimeAmount {

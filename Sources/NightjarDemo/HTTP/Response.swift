@@ -70,7 +70,7 @@ enum BodyPart {
 }
 
 /// The response to `Expect: 100-continue` (RFC 9110 section 10.1.1).
-enum Invitation {
+enum ContinueResponse {
     case now
     case after(TimeAmount)
     case never
@@ -80,13 +80,13 @@ enum Invitation {
 
 /// Consumes a request body piece by piece.
 protocol BodySink: AnyObject {
-    /// Called once, before the body. The default is ``Invitation/now``.
-    var invitation: Invitation { get }
+    /// Called once, before the body. The default is ``ContinueResponse/now``.
+    var continueResponse: ContinueResponse { get }
     /// - Returns: the time during which the connection is not read, to exert backpressure.
     func receive(_ bytes: ByteBuffer) -> TimeAmount
     func finish(trailers: HTTPHeaders?) -> Response
 }
 
 extension BodySink {
-    var invitation: Invitation { .now }
+    var continueResponse: ContinueResponse { .now }
 }

@@ -29,7 +29,7 @@ final class ResponseWriter {
     /// True if the client can detect the end of the response while the connection stays open.
     static func delimits(_ response: Response, for request: HTTPRequestHead) -> Bool {
         guard case .source(_, nil) = response.body, response.status.mayHaveResponseBody else { return true }
-        return request.speaksHTTP11 || request.method == .HEAD
+        return request.supportsHTTP11 || request.method == .HEAD
     }
 
     /// - Parameters:
@@ -49,7 +49,7 @@ final class ResponseWriter {
                 return
             }
             // An HTTP/1.0 client would mistake an interim head for the final one.
-            if request.speaksHTTP11 {
+            if request.supportsHTTP11 {
                 for head in response.interim { write(.head(head), context) }
             }
             headSent()
@@ -91,13 +91,13 @@ final class ResponseWriter {
         if response.status.mayHaveResponseBody {
             if let length {
                 head.headers.replaceOrAdd(name: "Content-Length", value: String(length))
-            } else if request.speaksHTTP11, request.method != .HEAD {
+            } else if request.supportsHTTP11, request.method != .HEAD {
                 head.headers.replaceOrAdd(name: "Transfer-Encoding", value: "chunked")
             }
         }
         if !keepsAlive {
             head.headers.replaceOrAdd(name: "Connection", value: "close")
-        } else if !request.speaksHTTP11 {
+        } else if !request.supportsHTTP11 {
             head.headers.replaceOrAdd(name: "Connection", value: "keep-alive")
         }
         write(.head(head), context)

@@ -6,10 +6,10 @@ enum ListChange: String, CaseIterable {
     ///
     /// - Parameters:
     ///   - position: the identifier that the client has reached, from 0 to the end of the items.
-    ///   - inFront: true to insert new items before all others in descending order, as in a news feed.
-    func apply(to items: inout ListItems, position: Int, inFront: Bool, _ random: inout SplitMix64) {
+    ///   - ahead: true to insert new items before all others in descending order, as in a news feed.
+    func apply(to items: inout ListItems, position: Int, ahead: Bool, _ random: inout SplitMix64) {
         if self != .delete {
-            items.insert(near: inFront ? items.end : ListChange.id(around: position, end: items.end, &random))
+            items.insert(near: ahead ? items.end : ListChange.id(around: position, end: items.end, &random))
         }
         if self != .insert, items.count > 0 {
             let index = ListChange.index(around: items.countBelow(position), count: items.count, &random)

@@ -29,7 +29,7 @@ struct ListFaults {
     /// Returns the fault for a request for a page. Nil if the request succeeds.
     ///
     /// - Parameter earlier: the number of earlier requests for the page that failed.
-    func answer(page: Int, earlier: Int) -> Response? {
+    func respond(page: Int, earlier: Int) -> Response? {
         guard earlier < times else { return nil }
         var headers: HTTPHeaders = [:]
         if limited.contains(page) {

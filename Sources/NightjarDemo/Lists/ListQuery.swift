@@ -38,7 +38,7 @@ struct ListQuery {
     let foreignOrigin: String?
     let itemsPath: [String]?
     let nextPath: [String]?
-    let tellsTotal: Bool
+    let includesTotal: Bool
     let firstPage: Int
     let faults: ListFaults
 
@@ -68,7 +68,7 @@ struct ListQuery {
         foreignOrigin = try ListQuery.origin(request)
         itemsPath = try ListQuery.path(request, "shape")
         nextPath = try ListQuery.path(request, "next_at")
-        tellsTotal = try request.query("total", oneOf: ["present", "absent"]) == "present"
+        includesTotal = try request.query("total", oneOf: ["present", "absent"]) == "present"
         firstPage = try request.query("first", in: 0...1, or: 1)
         faults = try ListFaults(request)
     }

@@ -28,8 +28,8 @@ final class ListSet {
 
     /// Limits the memory that clients can use. A client that reads 10,000 pages with both changes needs 20,000.
     static let changesLimit = 50_000
-    private static let failuresKept = 1000
-    private static let queriesKept = 100
+    private static let maximumFailures = 1000
+    private static let maximumQueries = 100
 
     private(set) var items: ListItems
     private(set) var requestCount = 0
@@ -38,8 +38,8 @@ final class ListSet {
     /// The position that the common cursor of `repeat=cursor` refers to.
     var remembered = ListCursor.start
     /// The position of the style `after`, whose requests name an item instead of a cursor.
-    private var walk = ListCursor.start
-    private var failures = BoundedTable<Int, Int>(capacity: ListSet.failuresKept)
+    private var traversal = ListCursor.start
+    private var failures = BoundedTable<Int, Int>(capacity: ListSet.maximumFailures)
     private var random: SplitMix64
 
     /// - Parameter name: equal names give equal changes.
@@ -52,7 +52,7 @@ final class ListSet {
 
     func note(_ query: Query) {
         requestCount += 1
-        if queries.count == ListSet.queriesKept { queries.removeFirst() }
+        if queries.count == ListSet.maximumQueries { queries.removeFirst() }
         queries.append(query)
     }
 
@@ -64,11 +64,11 @@ final class ListSet {
     /// Returns the cursor after an item, with a page number that the request does not contain: that of the preceding
     /// page plus one, or the same if the page is requested again.
     func cursor(behind last: Int) -> ListCursor {
-        if walk.last != last { walk = ListCursor(last: last, page: walk.page + 1) }
-        return walk
+        if traversal.last != last { traversal = ListCursor(last: last, page: traversal.page + 1) }
+        return traversal
     }
 
-    func beginWalk() { walk = .start }
+    func beginTraversal() { traversal = .start }
 
     /// Inserts or deletes items around a position.
     ///
@@ -84,7 +84,7 @@ final class ListSet {
             case .behind(let cursor): cursor.last ?? 0
             case .place(let offset): items.id(at: place(offset, isDescending)) ?? items.end
             }
-        change.apply(to: &items, position: min(id, items.end), inFront: isDescending, &random)
+        change.apply(to: &items, position: min(id, items.end), ahead: isDescending, &random)
     }
 
     /// - Parameter number: the number of the page, from 1.

@@ -7,11 +7,11 @@ import NIOHTTP1
 /// each other. ``ListQuery`` describes the options.
 final class Lists: Resettable {
     /// Clients choose names, so the oldest sets are dropped.
-    private static let setsKept = 100
+    private static let maximumSets = 100
     static let counts = 0...1_000_000
     private static let defaultCount = 1000
 
-    private var sets = BoundedTable<String, ListSet>(capacity: Lists.setsKept)
+    private var sets = BoundedTable<String, ListSet>(capacity: Lists.maximumSets)
 
     func add(to router: inout Router) {
         for style in ListStyle.allCases {
@@ -33,12 +33,13 @@ final class Lists: Resettable {
         let query = try ListQuery(request, style)
         let set = try set(of: request)
         let position = try ListPosition(request, style, query, of: set)
-        if let answer = query.faults.answer(page: position.page, earlier: set.failureCount(page: position.page)) {
+        if let listResponse = query.faults.respond(page: position.page, earlier: set.failureCount(page: position.page))
+        {
             set.noteFailure(page: position.page)
-            return finish(answer, request, style, query, set, position, itemCount: 0)
+            return finish(listResponse, request, style, query, set, position, itemCount: 0)
         }
         if position.isFirst {
-            set.beginWalk()
+            set.beginTraversal()
         } else if let changes = query.changes {
             try set.change(changes, at: position.place, isDescending: query.isDescending)
         }
@@ -48,9 +49,9 @@ final class Lists: Resettable {
             let next = ListCursor(last: cursor.last, page: position.page + 1)
             page = ListSet.Page(ids: [], offset: page.offset, total: page.total, next: next)
         }
-        let answer = ListAnswer(style: style, query: query, request: request, page: page, position: position)
+        let listResponse = ListResponse(style: style, query: query, request: request, page: page, position: position)
         if query.repetition == .cursor, let next = page.next { set.remembered = next }
-        return finish(answer.response, request, style, query, set, position, itemCount: page.ids.count)
+        return finish(listResponse.response, request, style, query, set, position, itemCount: page.ids.count)
     }
 
     private func finish(
@@ -99,7 +100,7 @@ final class Lists: Resettable {
         let set = try known(request).set
         let id = try request.id(of: "item")
         guard set.items.contains(id) else { throw Problem.notFound("item", id) }
-        return .json(ListAnswer.item(id))
+        return .json(ListResponse.item(id))
     }
 
     private func known(_ request: Request) throws(Problem) -> (name: String, set: ListSet) {

@@ -41,11 +41,11 @@ final class Connection: ChannelDuplexHandler {
     private var incoming = Incoming.nothing
     private var isClosing = false
     /// The time until which reading is paused for a slow sink.
-    private var readsHeldUntil: NIODeadline?
-    private var hasHeldRead = false
+    private var readsPausedUntil: NIODeadline?
+    private var hasPausedRead = false
     private var timer: Scheduled<Void>?
     /// A scheduled 100 response.
-    private var lateInvitation: Scheduled<Void>?
+    private var lateContinueResponse: Scheduled<Void>?
 
     init(site: Site) {
         self.site = site
@@ -62,7 +62,7 @@ final class Connection: ChannelDuplexHandler {
     func channelInactive(context: ChannelHandlerContext) {
         writer.cancel()
         timer?.cancel()
-        lateInvitation?.cancel()
+        lateContinueResponse?.cancel()
         incoming = .ignoring
         for subject in unfinished { site.ledger.ended(subject, isAbandoned: true) }
         unfinished = []
@@ -84,8 +84,8 @@ final class Connection: ChannelDuplexHandler {
     }
 
     func read(context: ChannelHandlerContext) {
-        if readsHeldUntil != nil {
-            hasHeldRead = true
+        if readsPausedUntil != nil {
+            hasPausedRead = true
         } else {
             context.read()
         }
@@ -132,33 +132,33 @@ final class Connection: ChannelDuplexHandler {
                 refuse(head, with: Connection.tooLarge(limit).response, context)
             } else {
                 incoming = .collecting(request, limit: limit, handler)
-                invite(head, .now, context)
+                writeContinue(head, .now, context)
             }
         case .stream(let request, let open):
             do {
                 let sink = try open(request)
-                if case .refused(let response) = sink.invitation {
+                if case .refused(let response) = sink.continueResponse {
                     refuse(head, with: response, context)
                 } else {
                     incoming = .streaming(head, sink)
-                    invite(head, sink.invitation, context)
+                    writeContinue(head, sink.continueResponse, context)
                 }
             } catch {
                 refuse(head, with: error.response, context)
             }
-        case .answer(let response):
+        case .respond(let response):
             refuse(head, with: response, context)
         }
     }
 
     private func received(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
         // The client sends its body without waiting, so 100 is not needed.
-        lateInvitation?.cancel()
+        lateContinueResponse?.cancel()
         if let exchange { site.ledger.received(bytes, of: exchange) }
         switch incoming {
         case .collecting(var request, let limit, let handler):
             guard bytes.readableBytes <= limit - request.body.readableBytes else {
-                answerEarly(request.head, Connection.tooLarge(limit).response, context)
+                respondEarly(request.head, Connection.tooLarge(limit).response, context)
                 return
             }
             incoming = .nothing  // so that the body below has one owner and grows in place
@@ -169,14 +169,14 @@ final class Connection: ChannelDuplexHandler {
         case .dropping(let head, let response, let dropped):
             let dropped = dropped + bytes.readableBytes
             incoming = .dropping(head, response, dropped: dropped)
-            if dropped > Connection.dropLimit { answerEarly(head, response, context) }
+            if dropped > Connection.dropLimit { respondEarly(head, response, context) }
         case .nothing, .ignoring:
             break
         }
     }
 
     private func ended(_ trailers: HTTPHeaders?, _ context: ChannelHandlerContext) {
-        lateInvitation?.cancel()
+        lateContinueResponse?.cancel()
         if let exchange { site.ledger.completed(exchange) }
         let ended = incoming
         incoming = isClosing ? .ignoring : .nothing
@@ -199,13 +199,15 @@ final class Connection: ChannelDuplexHandler {
     }
 
     /// Sends 100 to a client that waits before it sends the body (RFC 9110 section 10.1.1).
-    private func invite(_ head: HTTPRequestHead, _ invitation: Invitation, _ context: ChannelHandlerContext) {
+    private func writeContinue(
+        _ head: HTTPRequestHead, _ continueResponse: ContinueResponse, _ context: ChannelHandlerContext
+    ) {
         guard head.expectsContinue else { return }
-        switch invitation {
+        switch continueResponse {
         case .now:
             sendContinue(context)
         case .after(let pause):
-            lateInvitation = context.eventLoop.assumeIsolated().scheduleTask(in: pause) { [self] in
+            lateContinueResponse = context.eventLoop.assumeIsolated().scheduleTask(in: pause) { [self] in
                 sendContinue(context)
             }
         case .never, .refused:
@@ -221,14 +223,14 @@ final class Connection: ChannelDuplexHandler {
     /// Responds without reading the body: after it if it is short, at once if it is long or may never arrive.
     private func refuse(_ head: HTTPRequestHead, with response: Response, _ context: ChannelHandlerContext) {
         if head.expectsContinue || response.isDropped || head.contentLength ?? 0 > Connection.dropLimit {
-            answerEarly(head, response, context)
+            respondEarly(head, response, context)
         } else {
             incoming = .dropping(head, response, dropped: 0)
         }
     }
 
     /// Responds while the request is still being received. The connection is closed afterwards.
-    private func answerEarly(_ head: HTTPRequestHead, _ response: Response, _ context: ChannelHandlerContext) {
+    private func respondEarly(_ head: HTTPRequestHead, _ response: Response, _ context: ChannelHandlerContext) {
         incoming = .ignoring
         respond(response, to: head, closing: true, context)
     }
@@ -236,13 +238,13 @@ final class Connection: ChannelDuplexHandler {
     private func holdReads(for pause: TimeAmount, _ context: ChannelHandlerContext) {
         guard pause > .zero else { return }
         // One read may deliver several pieces, so their pauses add up.
-        let end = (readsHeldUntil ?? .now()) + pause
-        readsHeldUntil = end
+        let end = (readsPausedUntil ?? .now()) + pause
+        readsPausedUntil = end
         timer?.cancel()
         timer = context.eventLoop.assumeIsolated().scheduleTask(deadline: end) { [self] in
-            readsHeldUntil = nil
-            if hasHeldRead {
-                hasHeldRead = false
+            readsPausedUntil = nil
+            if hasPausedRead {
+                hasPausedRead = false
                 context.read()
             }
         }
@@ -266,7 +268,7 @@ final class Connection: ChannelDuplexHandler {
         (self.exchange, self.subject) = (nil, nil)
         let status = Int(response.status.code)
         writer.send(response, to: head, keepsAlive: keepsAlive, context: context) { [site] in
-            if let exchange { site.ledger.answered(status, to: exchange) }
+            if let exchange { site.ledger.responded(status, to: exchange) }
         } completion: { [self] context in
             if let subject { finish(subject) }
             if response.isDropped {

@@ -22,7 +22,7 @@ public final class DemoServer: Sendable {
     }
 
     /// The time that responses in progress have to complete when the server stops.
-    private static let grace = TimeAmount.seconds(1)
+    private static let gracePeriod = TimeAmount.seconds(1)
 
     private let seed: UInt64
     private let ledger = Ledger()
@@ -70,7 +70,9 @@ public final class DemoServer: Sendable {
         phase.unlock(withValue: .stopping)
         guard let running = running.withLockedValue({ $0.take() }) else { return }
         try? running.listener.close().wait()
-        let drained = running.group.next().flatSubmit { running.connections.value.drain(within: DemoServer.grace) }
+        let drained = running.group.next().flatSubmit {
+            running.connections.value.drain(within: DemoServer.gracePeriod)
+        }
         try? drained.wait()
         try? running.group.syncShutdownGracefully()
         phase.lock()
@@ -136,8 +138,8 @@ private final class OpenConnections {
         }
     }
 
-    /// Closes idle connections at once, busy ones after their response, and all others after `grace`.
-    func drain(within grace: TimeAmount) -> EventLoopFuture<Void> {
+    /// Closes idle connections at once, busy ones after their response, and all others after `gracePeriod`.
+    func drain(within gracePeriod: TimeAmount) -> EventLoopFuture<Void> {
         let promise = loop.makePromise(of: Void.self)
         guard !channels.isEmpty else {
             promise.succeed()
@@ -147,7 +149,7 @@ private final class OpenConnections {
         for channel in channels.values {
             channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
         }
-        loop.assumeIsolated().scheduleTask(in: grace) { [self] in
+        loop.assumeIsolated().scheduleTask(in: gracePeriod) { [self] in
             for channel in channels.values { channel.close(promise: nil) }
         }
         return promise.futureResult

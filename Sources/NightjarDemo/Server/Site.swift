@@ -26,13 +26,13 @@ final class Site {
         lists.add(to: &router)
         states.append(lists)
         Bodies().add(to: &router)
-        Answers().add(to: &router)
+        Responses().add(to: &router)
         Redirects().add(to: &router)
         Cookies().add(to: &router)
         Encodings().add(to: &router)
-        router.on(.GET, "/text/{charset}", Charsets.answer)
-        router.onAny("/errors/{shape}", ErrorShapes.answer)
-        router.onAny("/echo", limit: Echo.bodyLimit, Echo.answer)
+        router.on(.GET, "/text/{charset}", Charsets.respond)
+        router.onAny("/errors/{shape}", ErrorShapes.respond)
+        router.onAny("/echo", limit: Echo.bodyLimit, Echo.respond)
         router.stream(.POST, "/upload", Upload.open)
         router.stream(.PUT, "/upload", Upload.open)
         router.streamAny("/form", Form.open)
@@ -67,7 +67,7 @@ final class Site {
         to router: inout Router, _ states: inout [any Resettable], _ tokens: Tokens, _ store: Store, seed: UInt64
     ) {
         let (table, news) = (CacheTable(), News(seed: seed, tokens: tokens, store: store))
-        CacheResources(table: table, asker: Asker(tokens: tokens, store: store)).add(to: &router)
+        CacheResources(table: table, requester: Requester(tokens: tokens, store: store)).add(to: &router)
         news.add(to: &router)
         states += [table, news] as [any Resettable]
     }
@@ -78,7 +78,7 @@ final class Site {
         limits.add(to: &router)
         flaky.add(to: &router)
         orders.add(to: &router)
-        router.on(.GET, "/v1/slow", Slow.answer)
+        router.on(.GET, "/v1/slow", Slow.respond)
         states += [limits, flaky, orders] as [any Resettable]
     }
 
@@ -88,7 +88,7 @@ final class Site {
                 throw Problem(.httpVersionNotSupported, "only HTTP/1.1 and HTTP/1.0 are supported")
             }
             // RFC 9112 section 3.2: a server must reject a request without a Host field or with several.
-            guard !head.speaksHTTP11 || head.headers["host"].count == 1 else {
+            guard !head.supportsHTTP11 || head.headers["host"].count == 1 else {
                 throw Problem(.badRequest, "an HTTP/1.1 request must have exactly one Host field")
             }
             let target = try Target(head.uri)
@@ -97,13 +97,13 @@ final class Site {
             if let key = target.query.first(where: { $0.name == "key" })?.value {
                 plan.subject += "?key=\(String(decoding: key.utf8.prefix(100), as: UTF8.self))"
             }
-            if Site.hasOutages.contains(target.segments.first ?? ""), let answer = outage.answer {
+            if Site.hasOutages.contains(target.segments.first ?? ""), let response = outage.response {
                 ledger.note { $0.outageRequests += 1 }
-                plan.action = .answer(answer)
+                plan.action = .respond(response)
             }
             return plan
         } catch {
-            return ExchangePlan(route: "*", action: .answer(error.response), subject: "*")
+            return ExchangePlan(route: "*", action: .respond(error.response), subject: "*")
         }
     }
 
@@ -126,14 +126,14 @@ final class Site {
             return ExchangePlan(route: route.template, action: action, subject: route.template)
         case .methods(let methods, let template):
             let allow: HTTPHeaders = ["Allow": methods.joined(separator: ", ")]
-            let answer =
+            let response =
                 head.method == .OPTIONS
                 ? Response(.noContent, headers: allow)
                 : Problem(.methodNotAllowed, "\(head.method.rawValue) is not allowed", headers: allow).response
-            return ExchangePlan(route: template, action: .answer(answer), subject: template)
+            return ExchangePlan(route: template, action: .respond(response), subject: template)
         case .nothing:
             let problem = Problem(.notFound, "no resource at this path; GET / lists all routes")
-            return ExchangePlan(route: "*", action: .answer(problem.response), subject: "*")
+            return ExchangePlan(route: "*", action: .respond(problem.response), subject: "*")
         }
     }
 

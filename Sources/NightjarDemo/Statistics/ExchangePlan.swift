@@ -3,7 +3,7 @@ struct ExchangePlan {
     enum Action {
         case collect(Request, limit: Int, Handler)
         case stream(Request, StreamHandler)
-        case answer(Response)
+        case respond(Response)
     }
 
     /// The route's template, or `*`.

@@ -9,9 +9,9 @@ struct Load {
     }
 
     /// Clients choose keys, so the oldest ones are dropped.
-    private static let subjectsKept = 1000
+    private static let maximumSubjects = 1000
 
-    private var subjects = BoundedTable<String, Count>(capacity: Load.subjectsKept)
+    private var subjects = BoundedTable<String, Count>(capacity: Load.maximumSubjects)
     private var perSecond = CircularBuffer<Int>()
     /// The start of the last element of `perSecond`.
     private var second: NIODeadline?
@@ -67,7 +67,7 @@ struct Load {
         guard passed > 0 else { return }
         second = second + .seconds(passed)
         self.second = second
-        for _ in 0..<min(Int(passed), DemoStatistics.secondsKept) { perSecond.append(0) }
-        while perSecond.count > DemoStatistics.secondsKept { perSecond.removeFirst() }
+        for _ in 0..<min(Int(passed), DemoStatistics.retentionSeconds) { perSecond.append(0) }
+        while perSecond.count > DemoStatistics.retentionSeconds { perSecond.removeFirst() }
     }
 }

@@ -21,7 +21,7 @@ public struct DemoStatistics: Sendable {
         /// The template of the matching route, such as `/v1/articles/{id}`. `*` if none matched.
         public let route: String
         public let headers: [(name: String, value: String)]
-        /// The first ``DemoStatistics/bodyKept`` bytes of the body, without its framing.
+        /// The first ``DemoStatistics/maximumBody`` bytes of the body, without its framing.
         public internal(set) var body: [UInt8] = []
         /// The length of the complete body.
         public internal(set) var bodyLength = 0
@@ -35,7 +35,7 @@ public struct DemoStatistics: Sendable {
     public internal(set) var requests: [String: Int] = [:]
     /// Final responses by status code.
     public internal(set) var statuses: [Int: Int] = [:]
-    /// By path, without the query. Contains the ``DemoStatistics/pathsKept`` newest paths.
+    /// By path, without the query. Contains the ``DemoStatistics/maximumPaths`` newest paths.
     public internal(set) var paths: [String: PathCount] = [:]
     public internal(set) var connectionsOpened = 0
     public internal(set) var connectionsOpen = 0
@@ -43,7 +43,7 @@ public struct DemoStatistics: Sendable {
     public internal(set) var bytesIn = 0
     /// Bytes written to sockets, including framing and heads.
     public internal(set) var bytesOut = 0
-    /// The last ``DemoStatistics/exchangesKept`` requests, oldest first.
+    /// The last ``DemoStatistics/maximumExchanges`` requests, oldest first.
     public internal(set) var exchanges: [Exchange] = []
     public internal(set) var auth = Auth()
     public internal(set) var orders = Orders()
@@ -51,7 +51,7 @@ public struct DemoStatistics: Sendable {
     public internal(set) var limited = 0
     /// Requests that were affected by an outage (`/__control`).
     public internal(set) var outageRequests = 0
-    /// Requests to `/v1` in each second since the start or the last reset, at most ``DemoStatistics/secondsKept``
+    /// Requests to `/v1` in each second since the start or the last reset, at most ``DemoStatistics/retentionSeconds``
     /// elements. The last one is the current second.
     public internal(set) var perSecond: [Int] = []
     /// Requests in flight, from the head to the last byte of the response. Keyed by route and, if present, the
@@ -62,10 +62,10 @@ public struct DemoStatistics: Sendable {
     /// Requests whose client disconnected before the last byte of the response.
     public internal(set) var abandoned: [String: Int] = [:]
 
-    public static let exchangesKept = 100
-    public static let bodyKept = 16 * 1024
-    public static let secondsKept = 120
-    public static let pathsKept = 1000
+    public static let maximumExchanges = 100
+    public static let maximumBody = 16 * 1024
+    public static let retentionSeconds = 120
+    public static let maximumPaths = 1000
 
     public var requestCount: Int { requests.values.reduce(0, +) }
 }
@@ -125,7 +125,7 @@ final class Ledger: Sendable {
         var lastExchange = 0
         var lastConnection = 0
         var load = Load()
-        var paths = BoundedTable<String, DemoStatistics.PathCount>(capacity: DemoStatistics.pathsKept)
+        var paths = BoundedTable<String, DemoStatistics.PathCount>(capacity: DemoStatistics.maximumPaths)
     }
 
     /// Identifies an exchange in the following calls.
@@ -195,7 +195,7 @@ final class Ledger: Sendable {
             // Clients choose the method, so only known methods have a counter of their own.
             let method = if case .RAW = head.method { "OTHER" } else { head.method.rawValue }
             state.statistics.requests["\(method) \(route)", default: 0] += 1
-            if state.statistics.exchanges.count == DemoStatistics.exchangesKept {
+            if state.statistics.exchanges.count == DemoStatistics.maximumExchanges {
                 state.statistics.exchanges.removeFirst()
             }
             state.statistics.exchanges.append(
@@ -209,7 +209,7 @@ final class Ledger: Sendable {
 
     func received(_ bytes: ByteBuffer, of exchange: Ticket) {
         update(exchange) { entry in
-            let room = DemoStatistics.bodyKept - entry.body.count
+            let room = DemoStatistics.maximumBody - entry.body.count
             entry.body += bytes.readableBytesView.prefix(room)
             entry.bodyLength += bytes.readableBytes
         }
@@ -219,7 +219,7 @@ final class Ledger: Sendable {
         update(exchange) { $0.isComplete = true }
     }
 
-    func answered(_ status: Int, to exchange: Ticket) {
+    func responded(_ status: Int, to exchange: Ticket) {
         state.withLock { state in
             state.statistics.statuses[status, default: 0] += 1
             guard status == 304 || status == 206, state.paths[exchange.path] != nil else { return }

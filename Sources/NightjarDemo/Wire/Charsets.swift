@@ -9,7 +9,7 @@ enum Charsets {
     /// With a character beyond the basic plane, which is a surrogate pair in UTF-16.
     static let astral = "Naïve façade 🐦 Ελλάδα."
 
-    static func answer(_ request: Request) throws(Problem) -> Response {
+    static func respond(_ request: Request) throws(Problem) -> Response {
         let name = (request.parameters["charset"] ?? "").lowercased()
         let (bytes, label): ([UInt8], String?) =
             switch name {

@@ -41,7 +41,7 @@ struct Cookies {
             lines.append(line)
         }
         guard !lines.isEmpty else { throw Problem.query("name", "is required, or \"raw\"") }
-        return try answer(request, setting: lines)
+        return try respond(request, setting: lines)
     }
 
     /// Expires the cookie with this `name` and, if it was set with them, `path` and `domain`.
@@ -50,10 +50,10 @@ struct Cookies {
         var line = "\(name)=; Max-Age=0; Expires=Thu, 01 Jan 1970 00:00:00 GMT"
         if let path = request.query("path") { line += "; Path=\(path)" }
         if let domain = request.query("domain") { line += "; Domain=\(domain)" }
-        return try answer(request, setting: [line])
+        return try respond(request, setting: [line])
     }
 
-    private func answer(_ request: Request, setting lines: [String]) throws(Problem) -> Response {
+    private func respond(_ request: Request, setting lines: [String]) throws(Problem) -> Response {
         let values = lines + [request.query("then") ?? ""]
         guard values.allSatisfy({ $0.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 } }) else {
             throw Problem(

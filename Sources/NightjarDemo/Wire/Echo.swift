@@ -5,7 +5,7 @@ enum Echo {
     /// In bytes. Larger than for other routes, to return large bodies.
     static let bodyLimit = 8 * 1024 * 1024
 
-    static func answer(_ request: Request) throws(Problem) -> Response {
+    static func respond(_ request: Request) throws(Problem) -> Response {
         let bytes = Array(request.body.readableBytesView)
         return .json([
             "method": .string(request.head.method.rawValue),

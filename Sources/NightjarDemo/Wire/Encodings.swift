@@ -42,7 +42,7 @@ struct Encodings {
     /// A body with `coding` whose second half is overwritten with ones. This includes the end marker, because not all
     /// codings have a checksum.
     private func broken(_ request: Request) throws(Problem) -> Response {
-        try harmed(request) { bytes in
+        try corrupted(request) { bytes in
             for index in (bytes.count / 2)..<bytes.count { bytes[index] = 0xFF }
         }
     }
@@ -50,17 +50,17 @@ struct Encodings {
     /// A body with `coding` without its last `missing` bytes. The HTTP message is complete.
     private func truncated(_ request: Request) throws(Problem) -> Response {
         let missing = try request.query("missing", in: 1...(1 << 20), or: 10)
-        return try harmed(request) { $0.removeLast(min(missing, $0.count)) }
+        return try corrupted(request) { $0.removeLast(min(missing, $0.count)) }
     }
 
     /// A body with `coding`, followed by other data.
     private func trailing(_ request: Request) throws(Problem) -> Response {
-        try harmed(request) { $0 += "something else".utf8 }
+        try corrupted(request) { $0 += "something else".utf8 }
     }
 
     /// An empty body that is declared to have `coding`.
     private func empty(_ request: Request) throws(Problem) -> Response {
-        try harmed(request) { $0 = [] }
+        try corrupted(request) { $0 = [] }
     }
 
     /// An unknown coding, for a body that is not encoded.
@@ -106,7 +106,7 @@ struct Encodings {
             body: .source(source, length: source.length))
     }
 
-    private func harmed(_ request: Request, _ harm: (inout [UInt8]) -> Void) throws(Problem) -> Response {
+    private func corrupted(_ request: Request, _ corrupt: (inout [UInt8]) -> Void) throws(Problem) -> Response {
         let name = request.query("coding") ?? "gzip"
         guard let coding = ContentEncoder(rawValue: name), coding != .identity else {
             let known = ContentEncoder.allCases.filter { $0 != .identity }.map(\.rawValue).joined(separator: ", ")
@@ -114,9 +114,9 @@ struct Encodings {
         }
         var response = try Content(request, label: coding.coding).response(encodedWith: [coding])
         if case .bytes(let bytes) = response.body {
-            var harmed = Array(bytes.readableBytesView)
-            harm(&harmed)
-            response.body = .bytes(ByteBuffer(bytes: harmed))
+            var corrupted = Array(bytes.readableBytesView)
+            corrupt(&corrupted)
+            response.body = .bytes(ByteBuffer(bytes: corrupted))
         }
         return response
     }

@@ -3,7 +3,7 @@ import NIOHTTP1
 
 /// `/errors/{shape}`: error bodies in the forms that APIs use, with any 4xx or 5xx `status`.
 enum ErrorShapes {
-    static func answer(_ request: Request) throws(Problem) -> Response {
+    static func respond(_ request: Request) throws(Problem) -> Response {
         let code = try request.query("status", in: 400...599, or: 422)
         let name = request.parameters["shape"] ?? ""
         guard let shape = shapes.first(where: { $0.name == name }) else {

@@ -2,13 +2,13 @@ import NIOCore
 import NIOHTTP1
 
 /// `/expect`: the possible reactions of a server to `Expect: 100-continue` (RFC 9110 section 10.1.1), selected by
-/// `answer`:
+/// `response`:
 ///
 /// - `continue` (the default): 100 after `delay` seconds, then 200 after the body.
 /// - `ignore`: no 100. A client that waits without a timeout hangs.
 /// - a status from 200 to 599: this status, before the body. 417 means that the expectation cannot be met.
 final class Expectation: BodySink {
-    let invitation: Invitation
+    let continueResponse: ContinueResponse
     private let wasExpected: Bool
     private var length = 0
     private var checksum = CRC32()
@@ -34,8 +34,8 @@ final class Expectation: BodySink {
         }
     }
 
-    private init(_ invitation: Invitation, _ wasExpected: Bool) {
-        self.invitation = invitation
+    private init(_ continueResponse: ContinueResponse, _ wasExpected: Bool) {
+        self.continueResponse = continueResponse
         self.wasExpected = wasExpected
     }
 

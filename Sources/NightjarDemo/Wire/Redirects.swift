@@ -15,7 +15,7 @@ struct Redirects {
     private func count(_ request: Request) throws(Problem) -> Response {
         let count = try request.parameter("n", in: 0...1000)
         let status = try status(request)
-        guard count > 0 else { return try Echo.answer(request) }
+        guard count > 0 else { return try Echo.respond(request) }
         let query = request.head.uri.split(separator: "?", maxSplits: 1).dropFirst().first.map { "?" + $0 } ?? ""
         let path = (count == 1 ? "/echo" : "/redirect/\(count - 1)") + query
         let host = request.head.headers.first(name: "host") ?? ""

@@ -31,7 +31,7 @@ public struct AuthorizationCode: Sendable, CustomStringConvertible, CustomReflec
         case wrongIssuer
     }
 
-    public struct Answer: Sendable {
+    public struct BrowserResult: Sendable {
         /// The response for the browser. The connection is closed after it.
         public let reply: BrowserReply
         /// The result of the login. Nil while the login is still waiting.
@@ -91,17 +91,17 @@ public struct AuthorizationCode: Sendable, CustomStringConvertible, CustomReflec
     /// Handles a request that arrived on the port.
     ///
     /// - Parameter target: path and query from the request line.
-    public mutating func requested(_ method: Method, _ target: String) -> Answer {
+    public mutating func requested(_ method: Method, _ target: String) -> BrowserResult {
         let parts = target.utf8.split(separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
         guard !hasEnded, let place = parts.first, place.elementsEqual(path.utf8) else {
-            return Answer(reply: BrowserReply(404, "There is nothing here."), outcome: nil)
+            return BrowserResult(reply: BrowserReply(404, "There is nothing here."), outcome: nil)
         }
         guard method == .get else {
-            return Answer(reply: BrowserReply(405, "Only a browser is expected here."), outcome: nil)
+            return BrowserResult(reply: BrowserReply(405, "Only a browser is expected here."), outcome: nil)
         }
         let query = RedirectQuery(parts.dropFirst().first ?? "".utf8[...])
         guard let given = query["state"], AuthorizationCode.isSame(given, state) else {
-            return Answer(
+            return BrowserResult(
                 reply: BrowserReply(
                     400, "This request does not belong to the login in progress. Go back to it, or start again."),
                 outcome: nil)
@@ -117,17 +117,17 @@ public struct AuthorizationCode: Sendable, CustomStringConvertible, CustomReflec
                         code: code, description: query["error_description"], uri: query["error_uri"])))
         }
         guard let code = query["code"] else {
-            return Answer(reply: BrowserReply(400, "The server sent no code."), outcome: nil)
+            return BrowserResult(reply: BrowserReply(400, "The server sent no code."), outcome: nil)
         }
         hasEnded = true
-        return Answer(
+        return BrowserResult(
             reply: BrowserReply(200, "You are signed in. You can close this page and go back to the program."),
             outcome: .code(code))
     }
 
-    private mutating func end(_ text: String, _ reason: Reason) -> Answer {
+    private mutating func end(_ text: String, _ reason: Reason) -> BrowserResult {
         hasEnded = true
-        return Answer(reply: BrowserReply(200, text), outcome: .failed(reason))
+        return BrowserResult(reply: BrowserReply(200, text), outcome: .failed(reason))
     }
 
     /// Compares in time that does not depend on where the strings differ.

@@ -11,8 +11,8 @@ public struct DeviceFlow: Sendable {
         case show(userCode: String, page: String, completePage: String?)
         /// Start a timer and call ``timerFired(now:)`` when it expires.
         case startTimer(Duration)
-        /// Send ``OAuthRequest/deviceCode(_:client:)`` and report its result to ``answered(_:now:)``.
-        case ask(deviceCode: String)
+        /// Send ``OAuthRequest/deviceCode(_:client:)`` and report its result to ``received(_:now:)``.
+        case poll(deviceCode: String)
         case done(Token)
         case fail(Reason)
     }
@@ -26,7 +26,7 @@ public struct DeviceFlow: Sendable {
         case failed(ErrorKind, String)
     }
 
-    private enum State { case idle, resting, asking, ended }
+    private enum State { case idle, waiting, polling, ended }
 
     private let authorization: DeviceAuthorization
     private var state = State.idle
@@ -52,28 +52,28 @@ public struct DeviceFlow: Sendable {
         return [
             .show(
                 userCode: authorization.userCode, page: authorization.page, completePage: authorization.completePage)
-        ] + rest(interval, now)
+        ] + scheduleNextPoll(interval, now)
     }
 
     public mutating func timerFired(now: UInt64) -> [Action] {
-        guard case .resting = state else { return [] }
+        guard case .waiting = state else { return [] }
         guard now < expiry else { return end(.fail(.expired)) }
-        state = .asking
-        return [.ask(deviceCode: authorization.deviceCode)]
+        state = .polling
+        return [.poll(deviceCode: authorization.deviceCode)]
     }
 
     /// Handles the response of the token endpoint. After a temporary error the interval is doubled.
-    public mutating func answered(_ answer: Result<TokenResponse, NightjarError>, now: UInt64) -> [Action] {
-        guard case .asking = state else { return [] }
-        switch answer {
+    public mutating func received(_ result: Result<TokenResponse, NightjarError>, now: UInt64) -> [Action] {
+        guard case .polling = state else { return [] }
+        switch result {
         case .success(.token(let token)): return end(.done(token))
         case .success(.refused(let refusal)):
             failures = 0
             switch refusal.code {
-            case "authorization_pending": return rest(interval, now)
+            case "authorization_pending": return scheduleNextPoll(interval, now)
             case "slow_down":
                 interval += DeviceFlow.slowdown
-                return rest(interval, now)
+                return scheduleNextPoll(interval, now)
             case "access_denied": return end(.fail(.denied))
             case "expired_token": return end(.fail(.expired))
             default: return end(.fail(.refused(refusal)))
@@ -81,13 +81,13 @@ public struct DeviceFlow: Sendable {
         case .failure(let error):
             guard error.isRetryable else { return end(.fail(.failed(error.kind, error.message))) }
             failures = min(failures + 1, DeviceFlow.mostDoublings)
-            return rest(max(interval * (1 << failures), error.retryAfter ?? .zero), now)
+            return scheduleNextPoll(max(interval * (1 << failures), error.retryAfter ?? .zero), now)
         }
     }
 
     /// Waits, but not beyond the expiry of the code, so that the user can enter it until then.
-    private mutating func rest(_ wait: Duration, _ now: UInt64) -> [Action] {
-        state = .resting
+    private mutating func scheduleNextPoll(_ wait: Duration, _ now: UInt64) -> [Action] {
+        state = .waiting
         return [.startTimer(min(wait, now.wait(until: expiry)))]
     }
 
@@ -103,7 +103,7 @@ extension DeviceFlow.Action: CustomStringConvertible, CustomReflectable {
         switch self {
         case .show(let code, let page, _): "show \(code) for \(page)"
         case .startTimer(let wait): "start timer of \(wait.inSeconds) s"
-        case .ask: "ask"
+        case .poll: "ask"
         case .done: "done"
         case .fail(let reason): "fail: \(reason)"
         }

@@ -14,7 +14,7 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
 
     public enum Verdict: Sendable, Equatable {
         /// Send the request again with ``authorization(_:_:body:random:)``.
-        case answer
+        case respond
         case stop(Reason)
     }
 
@@ -62,9 +62,9 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
     /// Handles a 401 response.
     ///
     /// - Parameter answered: how often the call was already sent again after a challenge. A request sent with
-    ///   ``unasked(_:_:body:random:)`` does not count: its nonce may have expired, and not every server reports that.
+    ///   ``preemptive(_:_:body:random:)`` does not count: its nonce may have expired, and not every server reports that.
     public mutating func challenged(
-        _ challenges: [Challenge], for url: RequestURL, body: RequestBody, answered: Int
+        _ challenges: [Challenge], for url: RequestURL, body: RequestBody, rounds: Int
     ) -> Verdict {
         guard challenges.contains(where: { $0.scheme == "digest" }) else { return .stop(.notOffered) }
         let known = challenges.compactMap(DigestChallenge.init).filter { hashes[$0.algorithm] != nil }
@@ -73,14 +73,14 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
             return .stop(known.isEmpty ? .notSupported : .bodyIsNotInMemory)
         }
         // `stale=true` means that the password was correct. It is accepted once per call, to prevent an endless loop.
-        guard answered == 0 || answered == 1 && best.isStale else {
+        guard rounds == 0 || rounds == 1 && best.isStale else {
             session = nil
             return .stop(.refused)
         }
         session = Session(
             challenge: best, origin: url.origin, space: DigestAuthentication.space(best.domain, url.origin),
             nonce: best.nonce)
-        return .answer
+        return .respond
     }
 
     /// The Authorization value for a request that was challenged.
@@ -98,20 +98,20 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
         let clientNonce = session.key?.clientNonce ?? Base64.encode(random)
         let key =
             session.key?.value
-            ?? DigestAnswer.key(
+            ?? DigestResponse.key(
                 session.challenge, user: user, password: password, clientNonce: clientNonce, hash: hash)
         if session.challenge.isSession { session.key = (key, clientNonce) }
         self.session = session
-        let answer = DigestAnswer(
+        let credentials = DigestResponse(
             challenge: session.challenge, nonce: session.nonce, count: session.count, clientNonce: clientNonce,
             user: user, key: key, hash: hash)
-        return answer.value(method: method, target: url.target, body: body.inMemory ?? [])
+        return credentials.value(method: method, target: url.target, body: body.inMemory ?? [])
     }
 
     /// The Authorization value for a request that was not challenged, which saves a round trip.
     ///
     /// - Returns: nil if the last challenge is not known to apply to this URL.
-    public mutating func unasked(
+    public mutating func preemptive(
         _ method: Method, _ url: RequestURL, body: RequestBody, random: [UInt8]
     ) -> String? {
         guard let session, session.space?.contains(where: { url.target.hasPrefix($0) }) ?? true else { return nil }
@@ -125,9 +125,9 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
     ///   - answer: the Authorization value of the request.
     /// - Returns: false if the server's proof is invalid. The server then does not have the password, and its response
     ///   must not be trusted.
-    public mutating func accepted(_ info: String?, to answer: String, from origin: Origin) -> Bool {
+    public mutating func accepted(_ info: String?, to credentials: String, from origin: Origin) -> Bool {
         guard let info, let info = Challenge.parse(["Digest " + info]).first else { return true }
-        guard isProof(info, for: answer) else { return false }
+        guard isProof(info, for: credentials) else { return false }
         guard session?.origin == origin, let next = info["nextnonce"], !next.isEmpty, next != session?.nonce else {
             return true
         }
@@ -138,10 +138,10 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
 
     /// Checks the server's proof. True also if it cannot be checked: a server need not send one, servers older than RFC
     /// 2617 cannot, and with auth-int the proof covers the body, which has not arrived yet.
-    private func isProof(_ info: Challenge, for answer: String) -> Bool {
+    private func isProof(_ info: Challenge, for credentials: String) -> Bool {
         guard let proof = info["rspauth"], let protection = info["qop"],
             ASCII.equalIgnoringCase(protection.utf8, DigestChallenge.Protection.auth.rawValue.utf8),
-            let sent = Challenge.parse([answer]).first, let challenge = DigestChallenge(sent),
+            let sent = Challenge.parse([credentials]).first, let challenge = DigestChallenge(sent),
             challenge.protection == .auth, let hash = hashes[challenge.algorithm], let target = sent["uri"],
             let clientNonce = sent["cnonce"], let count = sent["nc"].flatMap({ UInt32($0, radix: 16) })
         else { return true }
@@ -151,9 +151,9 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
             guard let known = session?.key, known.clientNonce == clientNonce else { return true }
             key = known.value
         } else {
-            key = DigestAnswer.key(challenge, user: user, password: password, clientNonce: clientNonce, hash: hash)
+            key = DigestResponse.key(challenge, user: user, password: password, clientNonce: clientNonce, hash: hash)
         }
-        let right = DigestAnswer(
+        let right = DigestResponse(
             challenge: challenge, nonce: challenge.nonce, count: count, clientNonce: clientNonce, user: user, key: key,
             hash: hash
         ).proof(target: target)

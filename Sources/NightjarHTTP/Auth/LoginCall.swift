@@ -14,7 +14,7 @@ public struct LoginCall: Sendable, CustomStringConvertible, CustomReflectable {
     public var target: String
     /// The request body with the credentials.
     public var body: Body
-    public var places = TokenPlaces()
+    public var places = TokenPointers()
 
     public init(_ target: String, _ body: Body) {
         self.target = target
@@ -37,7 +37,7 @@ public struct RefreshCall: Sendable, CustomStringConvertible, CustomReflectable 
     /// Where the refresh token is inserted. In JSON it replaces the value at that location. In a form the pointer names
     /// an item.
     public var tokenPlace = JSONPointer(tokens: ["refresh_token"])
-    public var places = TokenPlaces()
+    public var places = TokenPointers()
 
     public init(_ target: String, _ body: LoginCall.Body = .json(.object([]))) {
         self.target = target

@@ -1,5 +1,5 @@
 /// The locations of the tokens in a response that is not, or not fully, an OAuth response.
-public struct TokenPlaces: Sendable, Equatable {
+public struct TokenPointers: Sendable, Equatable {
     public enum Expiry: Sendable, Equatable {
         /// The lifetime in seconds, counted from the response.
         case lifetime(JSONPointer)
@@ -31,7 +31,7 @@ public struct TokenPlaces: Sendable, Equatable {
         guard 200..<300 ~= status else { return .refused(try refusal(status, json)) }
         guard let json else { throw NightjarError(.decoding, "the login response has status \(status) but no JSON") }
         guard let token = access.value(in: json)?.nonEmptyText else {
-            if let code = json["error"]?.nonEmptyText { return .refused(TokenPlaces.refusal(code, json)) }
+            if let code = json["error"]?.nonEmptyText { return .refused(TokenPointers.refusal(code, json)) }
             throw NightjarError(
                 .decoding,
                 "the login response has no string at \(quoted(access.description)), where the token is expected")
@@ -45,16 +45,16 @@ public struct TokenPlaces: Sendable, Equatable {
 
     private func refusal(_ status: Int, _ json: JSONValue?) throws(NightjarError) -> TokenResponse.Refusal {
         switch status {
-        case 401: return TokenPlaces.refusal("invalid_grant", json)
+        case 401: return TokenPointers.refusal("invalid_grant", json)
         // A 403 without JSON may come from an intermediary, so it does not end the login.
-        case 403: return TokenPlaces.refusal(json == nil ? "forbidden" : "invalid_grant", json)
+        case 403: return TokenPointers.refusal(json == nil ? "forbidden" : "invalid_grant", json)
         case 408, 425, 429, 500...:
             throw NightjarError(
                 status == 429 ? .rateLimited : status >= 500 ? .server : .connectionLost,
                 "the login response has status \(status)")
         case 400..<500:
             // Other statuses may refer to the login or to the form of the request.
-            return TokenPlaces.refusal(json?["error"]?.nonEmptyText ?? "invalid_request", json)
+            return TokenPointers.refusal(json?["error"]?.nonEmptyText ?? "invalid_request", json)
         default: throw NightjarError(.protocol, "the login response has status \(status)")
         }
     }
@@ -70,10 +70,10 @@ public struct TokenPlaces: Sendable, Equatable {
             return place.value(in: json)?.lifetime.flatMap { now.later(by: $0) }
         case .moment(let place):
             switch place.value(in: json) {
-            case .string(let text): return Timestamp(iso8601: text) ?? Int64(text).flatMap(TokenPlaces.moment)
-            case .integer(let number): return TokenPlaces.moment(number)
+            case .string(let text): return Timestamp(iso8601: text) ?? Int64(text).flatMap(TokenPointers.moment)
+            case .integer(let number): return TokenPointers.moment(number)
             case .number(let number):
-                return number.magnitude > Double(TokenPlaces.firstMilliseconds)
+                return number.magnitude > Double(TokenPointers.firstMilliseconds)
                     ? Timestamp(millisecondsSince1970: number) : Timestamp(secondsSince1970: number)
             default: return nil
             }

@@ -137,7 +137,7 @@ public struct TokenRefresh: Sendable {
 
     // MARK: Calls
 
-    /// The version to send a call with, if no refresh is due. A fast path for ``wants(_:at:)`` that allocates no array.
+    /// The version to send a call with, if no refresh is due. A fast path for ``requestToken(_:at:)`` that allocates no array.
     /// Inlined, because otherwise an owner that holds this machine in a class would copy it for the call.
     @inlinable
     public func versionAtHand(at now: Timestamp) -> Version? {
@@ -147,7 +147,7 @@ public struct TokenRefresh: Sendable {
     }
 
     /// A call is about to be sent.
-    public mutating func wants(_ call: Call, at now: Moment) -> [Action] {
+    public mutating func requestToken(_ call: Call, at now: Moment) -> [Action] {
         guard let held else { return [.fail(call, .loginRequired)] }
         if running != nil { return [join(call, wasSent: false)] }
         let isDue = held.canRefresh && held.refreshesFrom.map { $0 <= now.wall } ?? false
@@ -204,7 +204,7 @@ public struct TokenRefresh: Sendable {
         if failure == .invalidGrant { return forget() + [.callLoginRequired] }
         guard running?.refresh == refresh else { return [] }
         running = nil
-        return giveUp(.refreshFailed(failure))
+        return abandon(.refreshFailed(failure))
     }
 
     /// The timer expired.
@@ -218,7 +218,7 @@ public struct TokenRefresh: Sendable {
     private mutating func start(at now: Moment) -> [Action] {
         guard let held else { return [] }
         guard held.canRefresh || isShared else { return forget() + [.callLoginRequired] }
-        if let pause = pause(at: now) { return giveUp(.tooManyRefreshes(retryAfter: pause)) }
+        if let pause = pause(at: now) { return abandon(.tooManyRefreshes(retryAfter: pause)) }
         starts.append(now.steady)
         lastNumber += 1
         let refresh = Refresh(number: lastNumber, version: held.version)
@@ -263,7 +263,7 @@ public struct TokenRefresh: Sendable {
         return [.clear] + release().map { call, _ in .fail(call, .loginRequired) }
     }
 
-    private mutating func giveUp(_ reason: Reason) -> [Action] {
+    private mutating func abandon(_ reason: Reason) -> [Action] {
         held?.failure = reason
         return release().map { call, _ in .fail(call, reason) }
     }

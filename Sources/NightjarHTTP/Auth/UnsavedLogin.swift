@@ -1,5 +1,5 @@
 /// What the client knows about the record in its credential store.
-public enum SeenLogin: Sendable, Equatable {
+public enum KnownLogin: Sendable, Equatable {
     /// The store has not been read.
     case unknown
     /// The version that was last read or saved. Nil: the store was unused.
@@ -11,7 +11,7 @@ public struct UnsavedLogin: Sendable, Equatable {
     enum Origin: Sendable, Equatable {
         /// A login. `before` is what the store held at that time. `mayBeStored`: a save was reported as failed but may
         /// have taken place.
-        case login(before: SeenLogin, mayBeStored: Bool)
+        case login(before: KnownLogin, mayBeStored: Bool)
         /// A refresh of the stored login. `key` is the key of the intent, `base` the version that the token replaces.
         case refresh(key: String?, base: LoginVersion?)
 
@@ -21,7 +21,7 @@ public struct UnsavedLogin: Sendable, Equatable {
     }
 
     /// How the token relates to the current record of the store.
-    enum Standing: Sendable, Equatable {
+    enum Precedence: Sendable, Equatable {
         /// The store does not contain it: it replaces the record.
         case missing
         /// The store has a later state: the token is discarded.
@@ -46,7 +46,7 @@ public struct UnsavedLogin: Sendable, Equatable {
         UnsavedLogin(token: token, origin: origin.afterFailedSave, configured: configured, key: key)
     }
 
-    func standing(over stored: StoredLogin?) -> Standing {
+    func precedence(over stored: StoredLogin?) -> Precedence {
         switch origin {
         case .refresh(let key, let base):
             // The login is missing in the store: someone has deleted it.

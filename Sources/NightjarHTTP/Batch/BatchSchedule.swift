@@ -26,7 +26,7 @@ public struct BatchSchedule: Sendable {
     private let stopsAtFailure: Bool
     private var state = State.open
     private var started = 0
-    private var underWay = 0
+    private var inFlight = 0
 
     /// The index of the call whose failure ended the batch. Nil if no failure did.
     public private(set) var decisive: Int?
@@ -45,12 +45,12 @@ public struct BatchSchedule: Sendable {
 
     /// Returns the next step. Call it at the beginning, after each started call and after each ended call.
     public mutating func next() -> Step {
-        if state == .open, started < count, underWay < concurrency {
+        if state == .open, started < count, inFlight < concurrency {
             defer { started += 1 }
-            underWay += 1
+            inFlight += 1
             return .start(started)
         }
-        guard state != .over, underWay == 0 else { return .wait }
+        guard state != .over, inFlight == 0 else { return .wait }
         state = .over
         return .finish
     }
@@ -59,8 +59,8 @@ public struct BatchSchedule: Sendable {
     ///
     /// - Returns: true if the calls in flight must be cancelled. The end of each must still be reported.
     public mutating func ended(_ index: Int, failed: Bool) -> Bool {
-        guard underWay > 0 else { return false }
-        underWay -= 1
+        guard inFlight > 0 else { return false }
+        inFlight -= 1
         guard failed, stopsAtFailure, state == .open else { return false }
         decisive = index
         state = .closing

@@ -25,7 +25,7 @@ public enum RequestBody: Sendable {
     }
 
     /// True if the bytes are read while the body is sent, rather than being in memory.
-    public var isPulled: Bool {
+    public var isStreamedFromCaller: Bool {
         switch self {
         case .none, .bytes: false
         case .stream, .file, .multipart: true

@@ -1,9 +1,9 @@
 /// What the cache does with a request.
 public enum CacheDecision: Sendable, Equatable {
     /// Serve a stored response.
-    case answer(CacheAnswer)
+    case hit(CacheHit)
     /// Serve a stored response and revalidate it in the background.
-    case answerAndRefresh(CacheAnswer, CacheFetch)
+    case hitAndRevalidate(CacheHit, CacheFetch)
     /// Ask the server whether the stored response is still valid.
     case validate(CacheFetch)
     case fetch(CacheFetch)
@@ -32,7 +32,7 @@ public enum CacheDecision: Sendable, Equatable {
 }
 
 /// A response from the cache.
-public struct CacheAnswer: Sendable, Equatable {
+public struct CacheHit: Sendable, Equatable {
     public enum Reason: Sendable, Equatable {
         case fresh
         /// Stale, but the request's max-stale allows it.

@@ -29,7 +29,7 @@ struct CacheFields {
         case 4 where entityTag == nil && ASCII.isCaseless(name, "etag"): entityTag = index
         case 4 where vary == nil && ASCII.isCaseless(name, "vary"): vary = index
         case 6 where ASCII.isCaseless(name, "pragma"):
-            hasPragmaNoCache = hasPragmaNoCache || CacheFields.saysNoCache(value)
+            hasPragmaNoCache = hasPragmaNoCache || CacheFields.hasNoCacheDirective(value)
         case 7 where expires == nil && ASCII.isCaseless(name, "expires"): expires = index
         case 10 where connection == nil && ASCII.isCaseless(name, "connection"): connection = index
         case 13 where ASCII.isCaseless(name, "cache-control"): directives.add(value)
@@ -38,7 +38,7 @@ struct CacheFields {
         }
     }
 
-    static func saysNoCache(_ pragma: UnsafeRawBufferPointer) -> Bool {
+    static func hasNoCacheDirective(_ pragma: UnsafeRawBufferPointer) -> Bool {
         var directives = Directives(pragma)
         while let directive = directives.next() {
             if directive.named("no-cache") { return true }

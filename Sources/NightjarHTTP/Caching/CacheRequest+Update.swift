@@ -72,8 +72,8 @@ extension CacheRequest {
     }
 
     private func isOfUse(_ stored: StoredResponse) -> Bool {
-        (!stored.isDecoded || wantsDecoded) && (stored.status != 206 || hasPart(stored))
-            && Selecting.matches(stored.selecting, fields, fingerprint: fingerprint)
+        (!stored.isDecoded || acceptsDecoded) && (stored.status != 206 || hasPart(stored))
+            && VariantKey.matches(stored.variantFields, fields, fingerprint: fingerprint)
     }
 
     private func isOwnTag(_ tag: EntityTag) -> Bool {
@@ -94,13 +94,13 @@ extension CacheRequest {
         ofHead head: ResponseHead, for stored: StoredResponse, requested: Timestamp, received: Timestamp
     ) -> HeadMeaning {
         guard head.status == 200, stored.status == 200, method == .head, isSelected(stored) else { return .unaffected }
-        guard !head.headers.contradicts(stored) else { return .invalidated }
+        guard !head.headers.conflictsWith(stored) else { return .invalidated }
         // Equal validators do not prove equality: a response that a call of this client invalidated is still validated.
         return .updated(update(stored, head.headers, requested, received, isInvalidated: stored.isInvalidated))
     }
 
     func isSelected(_ stored: StoredResponse) -> Bool {
-        Selecting.matches(stored.selecting, fields, fingerprint: fingerprint)
+        VariantKey.matches(stored.variantFields, fields, fingerprint: fingerprint)
     }
 
     private func update(
@@ -116,8 +116,8 @@ extension CacheRequest {
         // Each response may add field names. Without a limit a server could make the stored fields grow indefinitely.
         var isKept = !directives.noStore && !found.directives.noStore && copy.headers.fitsResponse
         if found.vary != nil {
-            if let fields = Selecting.fields(named: copy.headers, of: fields, fingerprint: fingerprint) {
-                copy.selecting = fields
+            if let fields = VariantKey.fields(named: copy.headers, of: fields, fingerprint: fingerprint) {
+                copy.variantFields = fields
             } else {
                 isKept = false
             }
@@ -160,12 +160,12 @@ extension Headers {
     }
 
     private func keepsTag(_ newer: Headers, _ name: UnsafeRawBufferPointer) -> Bool {
-        guard ASCII.isCaseless(name, "etag"), let mine = firstIndex(of: "etag"),
+        guard ASCII.isCaseless(name, "etag"), let own = firstIndex(of: "etag"),
             let other = newer.firstIndex(of: "etag")
         else { return false }
-        return withBytes(at: mine) { _, mine in
+        return withBytes(at: own) { _, own in
             newer.withBytes(at: other) { _, other in
-                EntityTag(mine).isWeak && EntityTag(mine).isWeaklySame(EntityTag(other))
+                EntityTag(own).isWeak && EntityTag(own).isWeaklySame(EntityTag(other))
             }
         }
     }
@@ -198,8 +198,8 @@ extension Headers {
     /// True if a validator that both have differs from that of `stored`.
     func hasOtherValidator(than stored: StoredResponse) -> Bool {
         for name in ["etag", "last-modified"] {
-            if let mine = firstIndex(of: name), let other = stored.headers.firstIndex(of: name),
-                !withBytes(at: mine, { _, mine in stored.headers.withBytes(at: other) { $1.elementsEqual(mine) } })
+            if let own = firstIndex(of: name), let other = stored.headers.firstIndex(of: name),
+                !withBytes(at: own, { _, own in stored.headers.withBytes(at: other) { $1.elementsEqual(own) } })
             {
                 return true
             }
@@ -208,7 +208,7 @@ extension Headers {
     }
 
     /// True if a validator or the length, where both are known, differs from that of `stored`.
-    fileprivate func contradicts(_ stored: StoredResponse) -> Bool {
+    fileprivate func conflictsWith(_ stored: StoredResponse) -> Bool {
         if hasOtherValidator(than: stored) { return true }
         guard let index = firstIndex(of: "content-length") else { return false }
         if let other = stored.headers.firstIndex(of: "content-length") {

@@ -6,7 +6,7 @@ public final class CacheRequest: Sendable {
     public let method: Method
     public let policy: CachePolicy
     /// The caller wants the body without its content codings.
-    public let wantsDecoded: Bool
+    public let acceptsDecoded: Bool
     /// The request has its own Authorization field.
     public let hasAuthorization: Bool
     let fields: Headers
@@ -34,13 +34,13 @@ public final class CacheRequest: Sendable {
     ///   - fingerprint: for responses that vary by a credential (Vary: Cookie). Without it such responses are not
     ///     stored.
     public init(
-        _ method: Method, _ fields: Headers, policy: CachePolicy = .protocol, wantsDecoded: Bool = true,
+        _ method: Method, _ fields: Headers, policy: CachePolicy = .protocol, acceptsDecoded: Bool = true,
         fingerprint: Fingerprint? = nil
     ) {
         self.method = method
         self.fields = fields
         self.policy = policy
-        self.wantsDecoded = wantsDecoded
+        self.acceptsDecoded = acceptsDecoded
         self.fingerprint = fingerprint
         isLookedUp = method == .get || method == .head
         var directives = RequestDirectives()
@@ -52,7 +52,7 @@ public final class CacheRequest: Sendable {
                 switch name.count {
                 case 5 where ASCII.isCaseless(name, "range"): traits.insert(.range)
                 case 6 where ASCII.isCaseless(name, "pragma"):
-                    hasPragmaNoCache = hasPragmaNoCache || CacheFields.saysNoCache(value)
+                    hasPragmaNoCache = hasPragmaNoCache || CacheFields.hasNoCacheDirective(value)
                 case 8 where ASCII.isCaseless(name, "if-match"): traits.insert(.forServer)
                 case 8 where ASCII.isCaseless(name, "if-range"): traits.insert(.ifRange)
                 case 13 where ASCII.isCaseless(name, "cache-control"): directives.add(value)
@@ -72,10 +72,10 @@ public final class CacheRequest: Sendable {
         self.hasAuthorization = hasAuthorization
     }
 
-    private init(_ other: CacheRequest, _ policy: CachePolicy, wantsDecoded: Bool) {
+    private init(_ other: CacheRequest, _ policy: CachePolicy, acceptsDecoded: Bool) {
         method = other.method
         self.policy = policy
-        self.wantsDecoded = wantsDecoded
+        self.acceptsDecoded = acceptsDecoded
         hasAuthorization = other.hasAuthorization
         fields = other.fields
         directives = other.directives
@@ -86,14 +86,14 @@ public final class CacheRequest: Sendable {
     }
 
     /// A copy with another policy.
-    func asking(_ policy: CachePolicy, wantsDecoded: Bool) -> CacheRequest {
-        policy == self.policy && wantsDecoded == self.wantsDecoded
-            ? self : CacheRequest(self, policy, wantsDecoded: wantsDecoded)
+    func with(_ policy: CachePolicy, acceptsDecoded: Bool) -> CacheRequest {
+        policy == self.policy && acceptsDecoded == self.acceptsDecoded
+            ? self : CacheRequest(self, policy, acceptsDecoded: acceptsDecoded)
     }
 
     /// True if stored responses are looked up for the request, or it may fail without one. Other requests bypass the
     /// cache.
-    public var concernsCache: Bool { isLookedUp && (!directives.noStore || staysHere) }
+    public var concernsCache: Bool { isLookedUp && (!directives.noStore || isCacheOnly) }
 
     /// True if the request permits storing the response. A response to HEAD has no body and only updates stored
     /// responses.
@@ -104,10 +104,10 @@ public final class CacheRequest: Sendable {
     public var limitsAge: Bool { directives.maxAge != nil || directives.minFresh != nil }
 
     /// True if the server must not be contacted: `cache_only` or only-if-cached.
-    public var staysHere: Bool { policy == .cacheOnly || directives.onlyIfCached }
+    public var isCacheOnly: Bool { policy == .cacheOnly || directives.onlyIfCached }
 
     /// True if the request asks for a range, so that its response is useless to most others.
-    public var wantsPart: Bool { range != nil }
+    public var requestsRange: Bool { range != nil }
 
     /// The requested range. Nil: the complete representation. Only GET has ranges (RFC 9110 section 14.2).
     var range: ByteRange? {

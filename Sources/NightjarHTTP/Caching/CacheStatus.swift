@@ -33,10 +33,10 @@ public struct CacheStatus: Sendable, Equatable {
 
     public init() {}
 
-    public init(_ answer: CacheAnswer) {
-        isHit = answer.because != .validated && answer.because != .staleIfError
-        timeToLive = answer.timeToLive
-        switch answer.because {
+    public init(_ hit: CacheHit) {
+        isHit = hit.because != .validated && hit.because != .staleIfError
+        timeToLive = hit.timeToLive
+        switch hit.because {
         case .fresh, .validated: break
         case .maxStale: detail = "max-stale"
         case .staleWhileRevalidate: detail = "stale-while-revalidate"
@@ -81,16 +81,16 @@ extension StoredResponse {
     /// 5.1.
     ///
     /// The same for all responses within one second, so it can be reused.
-    public func head(for answer: CacheAnswer, _ cacheStatus: CacheStatus) -> ResponseHead {
+    public func head(for hit: CacheHit, _ cacheStatus: CacheStatus) -> ResponseHead {
         var result = Headers(reservingFields: headers.count + 3, bytes: headers.end + 128)
         for index in 0..<headers.count {
             headers.withBytes(at: index) { name, value in
-                if !answer.form.omits(name) { result.append(name: name, value: value) }
+                if !hit.form.omits(name) { result.append(name: name, value: value) }
             }
         }
-        result.append("Age", String(answer.age))
+        result.append("Age", String(hit.age))
         result.append("Cache-Status", cacheStatus.text)
-        switch answer.form {
+        switch hit.form {
         case .whole: return head(status, reason, result, length: contentLength)
         case .notModified: return head(304, "Not Modified", result, length: 0)
         case .part(let part):
@@ -113,7 +113,7 @@ extension StoredResponse {
     }
 }
 
-extension CacheAnswer.Form {
+extension CacheHit.Form {
     /// True for fields that are not copied: Age, which is computed, and fields about the body if the response has none
     /// or another one.
     fileprivate func omits(_ name: UnsafeRawBufferPointer) -> Bool {

@@ -1,14 +1,14 @@
 /// A decision of the cache, for the explanation of a call. See ``Decision``.
 public enum CacheVerdict: Sendable, Equatable {
-    case answered(CacheAnswer.Reason, age: Int64)
+    case hit(CacheHit.Reason, age: Int64)
     /// The request was sent to the server.
-    case asked(CacheStatus.ForwardReason, isConditional: Bool)
+    case forwarded(CacheStatus.ForwardReason, isConditional: Bool)
     case notStored(Storability.Refusal)
 
     /// The machine-readable name.
     public var name: String {
         switch self {
-        case .answered(let reason, _):
+        case .hit(let reason, _):
             switch reason {
             case .fresh: "fresh"
             case .maxStale: "max_stale"
@@ -17,15 +17,15 @@ public enum CacheVerdict: Sendable, Equatable {
             case .anyAge: "any_age"
             case .validated: "validated"
             }
-        case .asked(_, isConditional: true): "validating"
-        case .asked(_, isConditional: false): "miss"
+        case .forwarded(_, isConditional: true): "validating"
+        case .forwarded(_, isConditional: false): "miss"
         case .notStored: "not_stored"
         }
     }
 
     var sentence: String {
         switch self {
-        case .answered(let reason, let age):
+        case .hit(let reason, let age):
             switch reason {
             case .fresh: "served from the cache: fresh, \(age) s old"
             case .maxStale: "served from the cache: \(age) s old and stale, which the request allows (max-stale)"
@@ -36,7 +36,7 @@ public enum CacheVerdict: Sendable, Equatable {
             case .anyAge: "served from the cache: \(age) s old, which the policy allows"
             case .validated: "served from the cache: the server confirmed it (304)"
             }
-        case .asked(let reason, let isConditional):
+        case .forwarded(let reason, let isConditional):
             reason.sentence + (isConditional ? ": validated with the server" : ": requested from the server")
         case .notStored(let refusal): "not stored in the cache: " + refusal.sentence
         }

@@ -17,7 +17,7 @@ public struct Freshness: Sendable, Equatable {
     static let heuristicFraction: Int64 = 10
     /// The longest heuristic lifetime: a week, in seconds. Many servers send a date in 1970 for "unknown", which would
     /// yield five years. A week is the limit in browsers that have one.
-    static let longestGuess: Int64 = 7 * 86_400
+    static let maximumGuess: Int64 = 7 * 86_400
     /// The tolerated difference between two clock readings, in milliseconds, because one may come from a coarse clock.
     /// If a response appears to have arrived later than this from now, the clock was set back and its age is unknown.
     static let clockTolerance: Int64 = 1000
@@ -84,7 +84,7 @@ public struct Freshness: Sendable, Equatable {
             StatusRules.isHeuristicallyCacheable(status) || fields.directives.flags.contains(.isPublic),
             let changed = headers.date(at: fields.lastModified, received: received), changed < date
         else { return 0 }
-        return min((date - changed) / heuristicFraction, longestGuess)
+        return min((date - changed) / heuristicFraction, maximumGuess)
     }
 
     /// The current age in milliseconds.

@@ -1,7 +1,7 @@
 /// The cookies that identify a login. Responses to requests with different login cookies are stored separately.
 public enum LoginCookies: Sendable, Equatable {
     /// All cookies except those known to be set by load balancers, bot filters and analytics. A cookie that a reusable
-    /// response replaces identifies the same login as before: see ``CookieSuccession``.
+    /// response replaces identifies the same login as before: see ``CookieChange``.
     case automatic
     /// All cookies, each by its value.
     case all
@@ -67,7 +67,7 @@ public enum LoginCookies: Sendable, Equatable {
 /// cookies to switch the login therefore does not make the response reusable. So cookies that a reusable response
 /// replaces belong to the login of the request. Cookies that it adds may become a login later, so they do not belong to
 /// a login yet.
-public enum CookieSuccession: Sendable, Equatable {
+public enum CookieChange: Sendable, Equatable {
     /// The response sets no cookie, or deletes one.
     case none
     /// The response replaces cookies of the request and adds none. The value is the resulting Cookie field.

@@ -17,7 +17,7 @@ public struct SharedFetches: Sendable {
         case leads
         case waits
         /// The request fetches the response for itself only, and no request waits for it.
-        case isAlone
+        case isIndependent
     }
 
     private struct Line {
@@ -36,13 +36,13 @@ public struct SharedFetches: Sendable {
 
     private var lines: [CacheKey: Line] = [:]
     /// The keys whose last response could not be stored.
-    private var shunned: Set<CacheKey> = []
+    private var notStorableKeys: Set<CacheKey> = []
 
     public init() {}
 
     /// A request missed the cache, or found a response that must be validated.
-    public mutating func wants(_ key: CacheKey, _ member: Member) -> Place {
-        if isKnownNotStorable(key) { return .isAlone }
+    public mutating func join(_ key: CacheKey, _ member: Member) -> Place {
+        if isKnownNotStorable(key) { return .isIndependent }
         guard var line = lines.removeValue(forKey: key) else {
             lines[key] = Line(leader: member)
             return .leads
@@ -55,13 +55,15 @@ public struct SharedFetches: Sendable {
     }
 
     /// True if the last response for the key could not be stored.
-    public func isKnownNotStorable(_ key: CacheKey) -> Bool { !shunned.isEmpty && shunned.contains(key) }
+    public func isKnownNotStorable(_ key: CacheKey) -> Bool {
+        !notStorableKeys.isEmpty && notStorableKeys.contains(key)
+    }
 
     /// The leader's response was stored.
     ///
     /// - Returns: the waiters, which look up the cache again.
     public mutating func stored(_ key: CacheKey, by member: Member) -> [Member] {
-        shunned.remove(key)
+        notStorableKeys.remove(key)
         return end(key, member)
     }
 
@@ -69,9 +71,9 @@ public struct SharedFetches: Sendable {
     ///
     /// - Returns: the waiters, each of which fetches for itself.
     public mutating func notStorable(_ key: CacheKey, by member: Member) -> [Member] {
-        if shunned.contains(key) { return [] }
-        if shunned.count >= SharedFetches.mostShunned { shunned.removeAll() }
-        shunned.insert(key)
+        if notStorableKeys.contains(key) { return [] }
+        if notStorableKeys.count >= SharedFetches.maximumNotStorableKeys { notStorableKeys.removeAll() }
+        notStorableKeys.insert(key)
         return end(key, member)
     }
 
@@ -107,5 +109,5 @@ public struct SharedFetches: Sendable {
 
     /// The maximum number of remembered keys, each about a hundred bytes. A forgotten key costs one wait for a response
     /// head.
-    private static let mostShunned = 1024
+    private static let maximumNotStorableKeys = 1024
 }

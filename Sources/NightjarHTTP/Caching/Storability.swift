@@ -72,18 +72,18 @@ extension CacheRequest {
             found.entityTag != nil || found.lastModified != nil || policy.ignoresAge && head.status < 400
                 || mayBeUsed(found, head, received)
         else { return .refuse(.useless) }
-        var selecting: [StoredResponse.SelectingField] = []
+        var variantFields: [StoredResponse.VariantField] = []
         if found.vary != nil {
-            guard let fields = Selecting.fields(named: head.headers, of: fields, fingerprint: fingerprint) else {
+            guard let fields = VariantKey.fields(named: head.headers, of: fields, fingerprint: fingerprint) else {
                 return .refuse(.vary)
             }
-            selecting = fields
+            variantFields = fields
         }
         return .store(
             StoredResponse(
                 status: head.status, reason: head.reason, minorVersion: head.minorVersion,
                 headers: head.headers.stored(found, received: received), requested: requested, received: received,
-                selecting: selecting, isDecoded: isDecoded))
+                variantFields: variantFields, isDecoded: isDecoded))
     }
 
     /// True if the response to a GET request says no-store without must-understand. A fast path: most responses that

@@ -10,7 +10,7 @@ public struct StoredResponse: Sendable, Equatable {
     public var requested: Timestamp
     public var received: Timestamp
     /// The request fields named in Vary, normalized. Section 4.1.
-    public var selecting: [SelectingField]
+    public var variantFields: [VariantField]
     /// True if the body is stored without the content codings that the headers declare. It is then used only for
     /// requests that want decoded bodies, and not for ranges.
     public var isDecoded: Bool
@@ -21,7 +21,7 @@ public struct StoredResponse: Sendable, Equatable {
 
     public init(
         status: Int, reason: String = "", minorVersion: Int = 1, headers: Headers = Headers(),
-        trailers: Headers = Headers(), requested: Timestamp, received: Timestamp, selecting: [SelectingField] = [],
+        trailers: Headers = Headers(), requested: Timestamp, received: Timestamp, variantFields: [VariantField] = [],
         isDecoded: Bool = false, isInvalidated: Bool = false, contentLength: Int = 0
     ) {
         self.status = status
@@ -31,14 +31,14 @@ public struct StoredResponse: Sendable, Equatable {
         self.trailers = trailers
         self.requested = requested
         self.received = received
-        self.selecting = selecting
+        self.variantFields = variantFields
         self.isDecoded = isDecoded
         self.isInvalidated = isInvalidated
         self.contentLength = contentLength
     }
 
     /// A request field by which responses are selected.
-    public struct SelectingField: Sendable, Hashable {
+    public struct VariantField: Sendable, Hashable {
         /// The name in lower case.
         public let name: String
         /// The normalized value. Nil if the request did not have the field.
@@ -49,7 +49,7 @@ public struct StoredResponse: Sendable, Equatable {
             self.value = value
         }
 
-        public static func == (a: SelectingField, b: SelectingField) -> Bool {
+        public static func == (a: VariantField, b: VariantField) -> Bool {
             guard a.name.isExactly(b.name), let value = a.value, let other = b.value else {
                 return a.name.isExactly(b.name) && a.value == nil && b.value == nil
             }

@@ -122,7 +122,7 @@ public struct Cookie: Equatable, Sendable, CustomStringConvertible, CustomReflec
     }
 
     /// Creates the cookie that ``CookieJar/store(setCookie:from:at:firstParty:)`` has accepted.
-    init(judged set: SetCookie, domain: String, isHostOnly: Bool, path: String, expires: Double?) {
+    init(evaluated set: SetCookie, domain: String, isHostOnly: Bool, path: String, expires: Double?) {
         content = Content(
             Identity(name: set.name, domain: domain, isHostOnly: isHostOnly, path: path), value: set.value,
             expires: expires, isSecure: set.isSecure, isHTTPOnly: set.isHTTPOnly, sameSite: set.sameSite)

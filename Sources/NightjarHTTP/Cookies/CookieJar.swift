@@ -58,8 +58,8 @@ public struct CookieJar: Sendable {
             guard policy != .firstParty || isSameSite(url.origin, firstParty) else { throw .thirdParty }
             let set = try SetCookie(parsing: setCookie)
             let now = Cookie.moment(now)
-            let cookie = try judge(set, from: url, at: now)
-            guard cookie.isSecure || url.origin.isTLS || !table.hasSecureCookie(overlaidBy: cookie, at: now) else {
+            let cookie = try evaluate(set, from: url, at: now)
+            guard cookie.isSecure || url.origin.isTLS || !table.hasSecureCookie(shadowedBy: cookie, at: now) else {
                 throw .overwritesSecure
             }
             return try keep(cookie, at: now)
@@ -98,7 +98,7 @@ public struct CookieJar: Sendable {
     }
 
     /// Applies the steps of section 5.7 that do not depend on other cookies.
-    private func judge(_ set: SetCookie, from url: RequestURL, at now: Double) throws(CookieRefusal) -> Cookie {
+    private func evaluate(_ set: SetCookie, from url: RequestURL, at now: Double) throws(CookieRefusal) -> Cookie {
         let host = url.origin.host
         var domain = set.domain
         if let named = domain {
@@ -120,7 +120,8 @@ public struct CookieJar: Sendable {
                 rootPath: set.hasPath && path == "/")
         else { throw .prefix }
         return Cookie(
-            judged: set, domain: domain ?? host, isHostOnly: domain == nil, path: path, expires: expiry(set, at: now))
+            evaluated: set, domain: domain ?? host, isHostOnly: domain == nil, path: path, expires: expiry(set, at: now)
+        )
     }
 
     private func defaultPath(of url: RequestURL) throws(CookieRefusal) -> String {
@@ -242,19 +243,19 @@ public struct CookieJar: Sendable {
             }, at: now)
     }
 
-    /// Deletes the cookies for which `isDoomed` returns true.
+    /// Deletes the cookies for which `isExpiring` returns true.
     @discardableResult
-    public mutating func delete(at now: Double, where isDoomed: (Cookie) -> Bool) -> Int {
-        delete(table.all.filter(isDoomed), at: now)
+    public mutating func delete(at now: Double, where isExpiring: (Cookie) -> Bool) -> Int {
+        delete(table.all.filter(isExpiring), at: now)
     }
 
-    private mutating func delete(_ doomed: [Cookie], at now: Double) -> Int {
-        for cookie in doomed {
+    private mutating func delete(_ expiring: [Cookie], at now: Double) -> Int {
+        for cookie in expiring {
             table.remove(cookie.identity)
             deletions.note(cookie.identity, at: stamp(tick(now)))
         }
-        if !doomed.isEmpty { revision &+= 1 }
-        return doomed.count
+        if !expiring.isEmpty { revision &+= 1 }
+        return expiring.count
     }
 
     /// Deletes all cookies. Later merges do not restore cookies from before this time.

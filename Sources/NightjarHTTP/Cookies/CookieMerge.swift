@@ -63,8 +63,8 @@ extension CookieJar {
 
     private mutating func merge(deletionOf identity: Cookie.Identity, at stamp: Double) {
         lastStamp = max(lastStamp, stamp)
-        if let mine = table.find(identity) {
-            guard mine.modified <= stamp else { return }
+        if let own = table.find(identity) {
+            guard own.modified <= stamp else { return }
             table.remove(identity)
             revision &+= 1
         }
@@ -74,17 +74,17 @@ extension CookieJar {
     /// - Returns: true if the number of cookies has increased.
     private mutating func merge(_ cookie: Cookie) -> Bool {
         lastStamp = max(lastStamp, cookie.modified)
-        guard let mine = table.find(cookie.identity) else {
+        guard let own = table.find(cookie.identity) else {
             guard !deletions.covers(cookie), isAllowed(cookie) else { return false }
             deletions.forget(cookie.identity)
             table.insert(cookie)
             revision &+= 1
             return true
         }
-        let isNewer = CookieJar.isOlder(mine, cookie)
-        var kept = isNewer ? cookie : mine
-        kept.lastAccess = max(mine.lastAccess, cookie.lastAccess)
-        if kept != mine { table.insert(kept) }
+        let isNewer = CookieJar.isOlder(own, cookie)
+        var kept = isNewer ? cookie : own
+        kept.lastAccess = max(own.lastAccess, cookie.lastAccess)
+        if kept != own { table.insert(kept) }
         if isNewer { revision &+= 1 }
         return false
     }

@@ -85,7 +85,7 @@ struct CookieTable: Sendable {
 
     /// True if a secure cookie of the same name, whose domain is equal, a parent or a subdomain and whose path is equal
     /// or a parent, would be shadowed by this one. Section 5.7, the step "leave secure cookies alone".
-    mutating func hasSecureCookie(overlaidBy cookie: Cookie, at now: Double) -> Bool {
+    mutating func hasSecureCookie(shadowedBy cookie: Cookie, at now: Double) -> Bool {
         for domain in CookieScope.ancestry(of: cookie.domain) where hasSecureCookie(of: domain, cookie, now) {
             return true
         }
@@ -111,25 +111,25 @@ struct CookieTable: Sendable {
     /// Evicts the cookies that exceed the limit of one domain: expired ones, then non-secure ones, then the others;
     /// least recently used first.
     mutating func evict(from domain: String, at now: Double) -> [Cookie] {
-        let doomed = leastWorth(of: Substring(domain), at: now)
-        for cookie in doomed { remove(cookie.identity) }
-        return doomed
+        let expiring = leastImportant(of: Substring(domain), at: now)
+        for cookie in expiring { remove(cookie.identity) }
+        return expiring
     }
 
     /// A separate function, so that no other reference to the array exists when it is changed, which would copy it.
-    private mutating func leastWorth(of domain: Substring, at now: Double) -> [Cookie] {
+    private mutating func leastImportant(of domain: Substring, at now: Double) -> [Cookie] {
         guard let cookies = domains[domain], cookies.count > CookieTable.maximumPerDomain else { return [] }
         visited &+= cookies.count
         let excess = cookies.count - CookieTable.maximumPerDomain
         let expired = cookies.filter { $0.isExpired(at: now) }
         guard expired.count < excess else { return expired }
         // The usual case, a full domain with one cookie too many. No sorting is needed.
-        if excess == 1 { return cookies.min(by: CookieTable.isLessWorth).map { [$0] } ?? [] }
-        let living = cookies.filter { !$0.isExpired(at: now) }
-        return expired + living.sorted(by: CookieTable.isLessWorth).prefix(excess - expired.count)
+        if excess == 1 { return cookies.min(by: CookieTable.isLessImportant).map { [$0] } ?? [] }
+        let unexpired = cookies.filter { !$0.isExpired(at: now) }
+        return expired + unexpired.sorted(by: CookieTable.isLessImportant).prefix(excess - expired.count)
     }
 
-    private static func isLessWorth(_ a: Cookie, _ b: Cookie) -> Bool {
+    private static func isLessImportant(_ a: Cookie, _ b: Cookie) -> Bool {
         a.isSecure == b.isSecure ? isLongerUnused(a, b) : b.isSecure
     }
 

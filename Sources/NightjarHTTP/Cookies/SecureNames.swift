@@ -1,5 +1,5 @@
 /// Indexes the domains that have secure cookies of a given name, so that the subdomains of a domain can be found
-/// without examining all others. See ``CookieTable/hasSecureCookie(overlaidBy:at:)``.
+/// without examining all others. See ``CookieTable/hasSecureCookie(shadowedBy:at:)``.
 struct SecureNames: Sendable {
     private struct Place: Sendable {
         /// The domain's bytes in reverse order. All subdomains of a domain thus follow it in one run.

@@ -18,20 +18,20 @@ public struct ExpectContinue: Sendable {
         case repeatWithoutExpectation
     }
 
-    private enum State { case idle, waiting, invited, released, withheld }
+    private enum State { case idle, waiting, sentContinue, released, withheld }
 
     /// How long to wait for a server that may not support the expectation. The same as curl's default.
-    public static let patience = Duration.seconds(1)
+    public static let continueTimeout = Duration.seconds(1)
     /// The minimum body size in bytes for which the client waits. The same as curl's default.
     public static let worthwhileLength = 1 << 20
 
     private var state = State.idle
-    private let patience: Duration
+    private let continueTimeout: Duration
     private let bodyIsReplayable: Bool
 
     /// - Parameter bodyIsReplayable: the body can be sent again from its beginning after part of it was sent.
-    public init(patience: Duration = ExpectContinue.patience, bodyIsReplayable: Bool) {
-        self.patience = patience
+    public init(continueTimeout: Duration = ExpectContinue.continueTimeout, bodyIsReplayable: Bool) {
+        self.continueTimeout = continueTimeout
         self.bodyIsReplayable = bodyIsReplayable
     }
 
@@ -41,16 +41,16 @@ public struct ExpectContinue: Sendable {
     }
 
     /// True if the body may be sent now.
-    public var letsBodyPass: Bool { state == .invited || state == .released }
+    public var letsBodyPass: Bool { state == .sentContinue || state == .released }
 
     /// Reports that the request head with `Expect: 100-continue` was sent.
     public mutating func headSent() -> Action {
         switch state {
         case .idle:
             state = .waiting
-            return .startTimer(patience)
+            return .startTimer(continueTimeout)
         case .withheld: return .nothing
-        case .waiting, .invited, .released:
+        case .waiting, .sentContinue, .released:
             assertionFailure("the head was sent twice")
             return .nothing
         }
@@ -66,7 +66,7 @@ public struct ExpectContinue: Sendable {
             return .dropBody
         case .waiting:
             if status == 100 {
-                state = .invited
+                state = .sentContinue
                 return .sendBody
             }
             // 102 and 103 do not fulfil the expectation.
@@ -79,7 +79,7 @@ public struct ExpectContinue: Sendable {
             guard status == 417, bodyIsReplayable else { return .nothing }
             state = .withheld
             return .repeatWithoutExpectation
-        case .invited, .withheld:
+        case .sentContinue, .withheld:
             // After the server has asked for the body, a 417 has another meaning.
             return .nothing
         }

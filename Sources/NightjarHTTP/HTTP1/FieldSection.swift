@@ -100,7 +100,7 @@ struct FieldSection: Sendable {
         return scan
     }
 
-    /// Appends the folded line at the front of `buffer`, which ``judge(_:_:_:)`` has checked, to the last value. A line
+    /// Appends the folded line at the front of `buffer`, which ``evaluate(_:_:_:)`` has checked, to the last value. A line
     /// that begins with a blank continues the value (obs-fold); the fold becomes one space. RFC 9112 section 5.2.
     private mutating func readFold(_ buffer: inout ByteBuffer) {
         hasFolds = true
@@ -154,7 +154,7 @@ struct FieldSection: Sendable {
             } else if acceptsBareLF, stop < bytes.count, bytes[stop] == UInt8(ascii: "\n") {
                 next = stop + 1
             } else {
-                return judge(bytes, start, &scan)
+                return evaluate(bytes, start, &scan)
             }
             guard next <= room else {
                 scan.failure = oversized
@@ -188,7 +188,7 @@ struct FieldSection: Sendable {
         } else if acceptsBareLF, start < bytes.count, bytes[start] == UInt8(ascii: "\n") {
             next = start + 1
         } else {
-            return judge(bytes, start, &scan)
+            return evaluate(bytes, start, &scan)
         }
         guard next <= maximumSize - size else {
             scan.failure = oversized
@@ -199,7 +199,7 @@ struct FieldSection: Sendable {
     }
 
     /// Handles a line that continues a value, is malformed or is incomplete. Sets the failure if the line is complete.
-    private func judge(_ bytes: UnsafeRawBufferPointer, _ start: Int, _ scan: inout Scan) {
+    private func evaluate(_ bytes: UnsafeRawBufferPointer, _ start: Int, _ scan: inout Scan) {
         guard let length = LineBuffer.lineLength(UnsafeRawBufferPointer(rebasing: bytes[start...])) else { return }
         guard start + length <= maximumSize - size else {
             scan.failure = oversized
@@ -241,8 +241,8 @@ struct FieldSection: Sendable {
             return "there is a space between the header name \(name) and its colon"
         case UInt8(ascii: "\r"), UInt8(ascii: "\n"): return "the header line \(quoted(line)) has no colon"
         default:
-            let offender = quoted(UnsafeRawBufferPointer(rebasing: line[nameEnd...nameEnd]))
-            return "\(offender) after \(name) is not allowed in a header name"
+            let invalidByte = quoted(UnsafeRawBufferPointer(rebasing: line[nameEnd...nameEnd]))
+            return "\(invalidByte) after \(name) is not allowed in a header name"
         }
         var at = nameEnd + 1
         while at < line.count, isBlank(line[at]) { at += 1 }

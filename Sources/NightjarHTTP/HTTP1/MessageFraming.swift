@@ -15,7 +15,7 @@ struct FramingFields: Sendable, Equatable {
         case bytes(Int)
         case invalid(String)
         /// Occurs more than once with different values.
-        case contradictory
+        case conflicting
     }
 
     private enum Coding: Sendable, Equatable {
@@ -28,9 +28,9 @@ struct FramingFields: Sendable, Equatable {
     private var length = Length.absent
     private var coding = Coding.absent
     /// The fields contain `Connection: close`. RFC 9112 section 9.3.
-    private(set) var asksToClose = false
+    private(set) var requestsClose = false
     /// The fields contain `Connection: keep-alive`, which HTTP/1.0 requires for reuse.
-    private(set) var asksToKeepAlive = false
+    private(set) var requestsKeepAlive = false
 
     @inline(__always)
     mutating func note(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
@@ -50,8 +50,8 @@ struct FramingFields: Sendable, Equatable {
         while true {
             let comma = rest.firstIndex(of: UInt8(ascii: ",")) ?? rest.count
             let option = UnsafeRawBufferPointer(rebasing: rest[..<comma]).trimmingBlanks()
-            if ASCII.isCaseless(option, "close") { asksToClose = true }
-            if ASCII.isCaseless(option, "keep-alive") { asksToKeepAlive = true }
+            if ASCII.isCaseless(option, "close") { requestsClose = true }
+            if ASCII.isCaseless(option, "keep-alive") { requestsKeepAlive = true }
             guard comma < rest.count else { return }
             rest = UnsafeRawBufferPointer(rebasing: rest[(comma + 1)...])
         }
@@ -73,10 +73,10 @@ struct FramingFields: Sendable, Equatable {
             let comma = rest.firstIndex(of: UInt8(ascii: ",")) ?? rest.count
             let item = UnsafeRawBufferPointer(rebasing: rest[..<comma]).trimmingBlanks()
             switch (length, FramingFields.decimal(item)) {
-            case (.invalid, _), (.contradictory, _): return
+            case (.invalid, _), (.conflicting, _): return
             case (_, nil): length = .invalid(quoted(value))
             case (.absent, let number?): length = .bytes(number)
-            case (.bytes(let known), let number?): if known != number { length = .contradictory }
+            case (.bytes(let known), let number?): if known != number { length = .conflicting }
             }
             guard comma < rest.count else { return }
             rest = UnsafeRawBufferPointer(rebasing: rest[(comma + 1)...])
@@ -112,7 +112,7 @@ struct FramingFields: Sendable, Equatable {
         switch length {
         case .absent, .bytes: break
         case .invalid(let value): throw .malformedResponse("Content-Length \(value) is not a number of bytes")
-        case .contradictory:
+        case .conflicting:
             throw .malformedResponse("Content-Length occurs more than once with different values")
         }
         switch coding {
@@ -138,10 +138,10 @@ struct FramingFields: Sendable, Equatable {
 
     /// True if the connection can be reused after a response with this framing. RFC 9112 section 9.3.
     func keepsConnection(_ framing: MessageFraming, status: Int, minorVersion: Int) -> Bool {
-        if framing == .untilClose || asksToClose { return false }
+        if framing == .untilClose || requestsClose { return false }
         // A 204 response has no body. If it declares one, the server may send it nevertheless.
         if status == 204, coding != .absent || length != .absent && length != .bytes(0) { return false }
-        return minorVersion >= 1 || asksToKeepAlive
+        return minorVersion >= 1 || requestsKeepAlive
     }
 }
 

@@ -12,7 +12,7 @@ public struct CircuitBreaker: Sendable {
         public var minimumCalls = 20
         public var window = Duration.seconds(10)
         /// How long the breaker stays open before a probe is admitted.
-        public var rest = Duration.seconds(5)
+        public var openDuration = Duration.seconds(5)
 
         public init() {}
     }
@@ -20,13 +20,13 @@ public struct CircuitBreaker: Sendable {
     public enum Visible: Sendable, Equatable { case closed, open, halfOpen }
 
     /// Returned when the call ends. A call that began before the last change of state is ignored.
-    public struct Pass: Sendable, Equatable {
+    public struct Permit: Sendable, Equatable {
         public let isProbe: Bool
         fileprivate let epoch: UInt64
     }
 
     public enum Admission: Sendable, Equatable {
-        case pass(Pass)
+        case permit(Permit)
         /// - Parameter retryAfter: the time until the next probe. Zero while a probe is in flight.
         case refuse(retryAfter: Duration)
     }
@@ -36,7 +36,7 @@ public struct CircuitBreaker: Sendable {
         /// The server failed: no connection, no response, or a 5xx response.
         case failed
         /// The call says nothing about the server: it was cancelled, or rejected before it was sent.
-        case withoutVerdict
+        case inconclusive
     }
 
     private enum State { case closed, open(until: UInt64), halfOpen(probeIsOut: Bool) }
@@ -77,17 +77,17 @@ public struct CircuitBreaker: Sendable {
     /// A call wants to start. Each pass must be returned with ``ended(_:_:now:)``.
     public mutating func admit(now: UInt64) -> Admission {
         if let wait = refusal(now: now) { return .refuse(retryAfter: wait) }
-        if case .closed = state { return .pass(Pass(isProbe: false, epoch: epoch)) }
+        if case .closed = state { return .permit(Permit(isProbe: false, epoch: epoch)) }
         change(to: .halfOpen(probeIsOut: true))
-        return .pass(Pass(isProbe: true, epoch: epoch))
+        return .permit(Permit(isProbe: true, epoch: epoch))
     }
 
     /// - Returns: true if calls that were refused may now be admitted.
     @discardableResult
-    public mutating func ended(_ pass: Pass, _ ending: Ending, now: UInt64) -> Bool {
-        guard pass.epoch == epoch else { return false }
+    public mutating func ended(_ permit: Permit, _ ending: Ending, now: UInt64) -> Bool {
+        guard permit.epoch == epoch else { return false }
         switch (state, ending) {
-        case (.closed, .withoutVerdict), (.open, _), (.halfOpen(probeIsOut: false), _): return false
+        case (.closed, .inconclusive), (.open, _), (.halfOpen(probeIsOut: false), _): return false
         case (.closed, .succeeded):
             record.add(failed: false, now: now)
             return false
@@ -103,14 +103,14 @@ public struct CircuitBreaker: Sendable {
         case (.halfOpen, .failed):
             open(now)
             return false
-        case (.halfOpen, .withoutVerdict):
+        case (.halfOpen, .inconclusive):
             // The next call becomes the probe.
             change(to: .halfOpen(probeIsOut: false))
             return true
         }
     }
 
-    private mutating func open(_ now: UInt64) { change(to: .open(until: now.later(by: settings.rest))) }
+    private mutating func open(_ now: UInt64) { change(to: .open(until: now.later(by: settings.openDuration))) }
 
     private mutating func change(to state: State) {
         self.state = state

@@ -18,8 +18,8 @@ public struct LimitGate: Sendable {
         public var concurrency: Int?
         public var breaker: CircuitBreaker.Settings?
         /// Whether rate limit fields in responses are respected. Retry-After is respected regardless.
-        public var learns = true
-        public var maximumWaiting = 1000
+        public var adaptsToServer = true
+        public var maximumQueued = 1000
         /// The longest wait that a server may ask for. If the server's window ends later, calls fail immediately and
         /// their error contains the wait.
         public var longestWait = Duration.seconds(60)
@@ -28,12 +28,12 @@ public struct LimitGate: Sendable {
     }
 
     /// Returned when the exchange ends.
-    public struct Pass: Sendable, Equatable {
+    public struct Permit: Sendable, Equatable {
         /// True if this exchange probes whether the server works again.
         public var isProbe: Bool { breaker?.isProbe ?? false }
-        fileprivate let breaker: CircuitBreaker.Pass?
+        fileprivate let breaker: CircuitBreaker.Permit?
         fileprivate let enteredAt: UInt64
-        fileprivate var isAnswered = false
+        fileprivate var hasResponse = false
     }
 
     /// What the queue is waiting for.
@@ -46,7 +46,7 @@ public struct LimitGate: Sendable {
 
     public enum Arrival: Sendable, Equatable {
         /// Start the exchange, and report its end with ``left(_:_:now:)``.
-        case enter(Pass)
+        case enter(Permit)
         /// Wait until a ``Release`` names the ID, or give up.
         case wait
         case refuse(Refusal)
@@ -54,19 +54,19 @@ public struct LimitGate: Sendable {
 
     public enum Release: Sendable, Equatable {
         /// - Parameter after: what it waited for last.
-        case enter(ID, Pass, after: Hold)
+        case enter(ID, Permit, after: Hold)
         case refuse(ID, Refusal)
     }
 
-    public private(set) var inside = 0
+    public private(set) var inFlight = 0
     private let settings: Settings
     private var limiter: RateLimiter
     private var breaker: CircuitBreaker?
-    private var line = WaitingLine()
+    private var line = WaitQueue()
     /// What the first waiter waits for.
     private var hold = Hold.concurrency
     /// The server's limit when the queue was last checked for waiters that would wait in vain.
-    private var judged: UInt64 = 0
+    private var evaluated: UInt64 = 0
 
     public init(_ settings: Settings = Settings()) {
         self.settings = settings
@@ -76,7 +76,7 @@ public struct LimitGate: Sendable {
 
     // MARK: State
 
-    public var waiting: Int { line.count }
+    public var queued: Int { line.count }
     public var holds: Hold? { line.isEmpty ? nil : hold }
     public var circuit: CircuitBreaker.Visible { breaker?.visible ?? .closed }
 
@@ -91,7 +91,7 @@ public struct LimitGate: Sendable {
 
     /// True if the gate behaves like a new one.
     public func isIdle(now: UInt64) -> Bool {
-        inside == 0 && line.isEmpty && limiter.isIdle(now: now) && breaker?.isIdle(now: now) ?? true
+        inFlight == 0 && line.isEmpty && limiter.isIdle(now: now) && breaker?.isIdle(now: now) ?? true
     }
 
     // MARK: Events
@@ -104,14 +104,14 @@ public struct LimitGate: Sendable {
     ///   - ignoresPause: enter during a pause that the server asked for, if nothing else prevents it.
     public mutating func arrive(_ id: ID, deadline: UInt64?, ignoresPause: Bool = false, now: UInt64) -> Arrival {
         if let wait = breaker?.refusal(now: now) { return .refuse(.circuitIsOpen(retryAfter: wait)) }
-        if ignoresPause, let pass = passDuringPause(now) { return .enter(pass) }
+        if ignoresPause, let permit = passDuringPause(now) { return .enter(permit) }
         let reason = blocks(now)
-        if line.isEmpty, reason == nil { return .enter(pass(now)) }
-        if let wait = longWait(now) { return .refuse(.serverAsksForLongWait(wait)) }
-        if let wait = limiter.vainWait(place: line.count, deadline: deadline, now: now) {
+        if line.isEmpty, reason == nil { return .enter(permit(now)) }
+        if let wait = longWait(now) { return .refuse(.serverRequestedLongWait(wait)) }
+        if let wait = limiter.futileWait(place: line.count, deadline: deadline, now: now) {
             return .refuse(.pastDeadline(wait))
         }
-        let maximum = max(settings.maximumWaiting, 0)
+        let maximum = max(settings.maximumQueued, 0)
         guard line.count < maximum else { return .refuse(.queueIsFull(maximum: maximum)) }
         if line.isEmpty, let reason { hold = reason }
         line.append(id, deadline: deadline)
@@ -119,11 +119,11 @@ public struct LimitGate: Sendable {
     }
 
     /// An exchange has ended. Each pass is returned once.
-    public mutating func left(_ pass: Pass, _ ending: CircuitBreaker.Ending, now: UInt64) -> [Release] {
-        assert(inside > 0, "more have left than entered")
-        inside = max(inside - 1, 0)
-        if !pass.isAnswered { limiter.settled(isCounted: false) }
-        if let own = pass.breaker { breaker?.ended(own, ending, now: now) }
+    public mutating func left(_ permit: Permit, _ ending: CircuitBreaker.Ending, now: UInt64) -> [Release] {
+        assert(inFlight > 0, "more have left than entered")
+        inFlight = max(inFlight - 1, 0)
+        if !permit.hasResponse { limiter.settled(isCounted: false) }
+        if let own = permit.breaker { breaker?.ended(own, ending, now: now) }
         if circuit == .open, let wait = breaker?.refusal(now: now) {
             return line.removeAll { _, _ in true }.map { .refuse($0.id, .circuitIsOpen(retryAfter: wait)) }
         }
@@ -131,7 +131,7 @@ public struct LimitGate: Sendable {
     }
 
     /// A waiter was cancelled or has timed out. Ignored if `id` is not waiting.
-    public mutating func gaveUp(_ id: ID, now: UInt64) -> [Release] {
+    public mutating func refreshFailed(_ id: ID, now: UInt64) -> [Release] {
         guard line.remove(id) else { return [] }
         return admit(now)
     }
@@ -143,16 +143,16 @@ public struct LimitGate: Sendable {
     ///   - respectsRetryAfter: whether a Retry-After pauses the origin.
     ///   - wallClock: seconds since 1970. Used if the response has no Date field.
     public mutating func received(
-        _ pass: inout Pass?, status: Int, _ headers: Headers, respectsRetryAfter: Bool = true, now: UInt64,
+        _ permit: inout Permit?, status: Int, _ headers: Headers, respectsRetryAfter: Bool = true, now: UInt64,
         wallClock: @autoclosure () -> Double
     ) -> [Release] {
         let isCounted = limiter.received(
-            status: status, headers, sent: pass?.enteredAt, learns: settings.learns,
+            status: status, headers, sent: permit?.enteredAt, adaptsToServer: settings.adaptsToServer,
             respectsRetryAfter: respectsRetryAfter, now: now, wallClock: wallClock(), longestPause: settings.longestWait
         )
-        if status < 400, let pass { limiter.succeeded(since: pass.enteredAt, now: now) }
-        if pass?.isAnswered == false {
-            pass?.isAnswered = true
+        if status < 400, let permit { limiter.succeeded(since: permit.enteredAt, now: now) }
+        if permit?.hasResponse == false {
+            permit?.hasResponse = true
             limiter.settled(isCounted: isCounted)
         }
         return admit(now)
@@ -171,43 +171,43 @@ public struct LimitGate: Sendable {
                 return releases + refuseWhoWaitsForNothing(now)
             }
             line.removeFirst()
-            releases.append(.enter(waiter.id, pass(now), after: hold))
+            releases.append(.enter(waiter.id, permit(now), after: hold))
         }
         return releases
     }
 
     /// What prevents the next exchange from starting. Nil if nothing does.
     private func blocks(_ now: UInt64) -> Hold? {
-        if let limit = settings.concurrency, inside >= max(limit, 1) { return .concurrency }
+        if let limit = settings.concurrency, inFlight >= max(limit, 1) { return .concurrency }
         if breaker?.refusal(now: now) != nil { return .probe }
         return limiter.admits > now ? .rate(limiter.cause) : nil
     }
 
-    private mutating func pass(_ now: UInt64, ignoresPause: Bool = false) -> Pass {
+    private mutating func permit(_ now: UInt64, ignoresPause: Bool = false) -> Permit {
         let wait = limiter.take(now: now, ignoresPause: ignoresPause)
         assert(wait == .zero, "let in before its time")
-        inside += 1
-        guard case .pass(let own) = breaker?.admit(now: now) else { return Pass(breaker: nil, enteredAt: now) }
-        return Pass(breaker: own, enteredAt: now)
+        inFlight += 1
+        guard case .permit(let own) = breaker?.admit(now: now) else { return Permit(breaker: nil, enteredAt: now) }
+        return Permit(breaker: own, enteredAt: now)
     }
 
     /// Returns a pass if the server's pause is all that holds the call back. Otherwise nil.
-    private mutating func passDuringPause(_ now: UInt64) -> Pass? {
+    private mutating func passDuringPause(_ now: UInt64) -> Permit? {
         guard case .rate(.serverPause) = blocks(now), limiter.admitsIgnoringPause <= now else { return nil }
-        return pass(now, ignoresPause: true)
+        return permit(now, ignoresPause: true)
     }
 
     /// Refuses waiters that would wait in vain, because the server has since asked for a longer wait.
     private mutating func refuseWhoWaitsForNothing(_ now: UInt64) -> [Release] {
-        guard limiter.serverAdmits != judged else { return [] }
-        judged = limiter.serverAdmits
+        guard limiter.serverAdmits != evaluated else { return [] }
+        evaluated = limiter.serverAdmits
         if let wait = longWait(now) {
-            return line.removeAll { _, _ in true }.map { .refuse($0.id, .serverAsksForLongWait(wait)) }
+            return line.removeAll { _, _ in true }.map { .refuse($0.id, .serverRequestedLongWait(wait)) }
         }
         let limiter = limiter
         var waits: [Duration] = []
         let refused = line.removeAll { place, waiter in
-            guard let wait = limiter.vainWait(place: place, deadline: waiter.deadline, now: now) else { return false }
+            guard let wait = limiter.futileWait(place: place, deadline: waiter.deadline, now: now) else { return false }
             waits.append(wait)
             return true
         }
@@ -224,7 +224,7 @@ public struct LimitGate: Sendable {
 extension RateLimiter {
     /// The wait at this position of the queue, if it reaches the deadline. An exchange that starts at the deadline
     /// could not complete.
-    fileprivate func vainWait(place: Int, deadline: UInt64?, now: UInt64) -> Duration? {
+    fileprivate func futileWait(place: Int, deadline: UInt64?, now: UInt64) -> Duration? {
         guard let deadline else { return nil }
         let moment = estimate(place: place, now: now)
         return moment > now && moment >= deadline ? now.wait(until: moment) : nil

@@ -8,7 +8,7 @@ extension LimitGate {
         /// - Parameter retryAfter: zero while a probe is in flight.
         case circuitIsOpen(retryAfter: Duration)
         /// The wait exceeds ``Settings/longestWait``.
-        case serverAsksForLongWait(Duration)
+        case serverRequestedLongWait(Duration)
         /// The estimated wait reaches the call's deadline.
         case pastDeadline(Duration)
     }
@@ -25,7 +25,7 @@ extension LimitGate.Refusal {
             NightjarError(
                 .rateLimited,
                 "\(maximum) calls are already waiting for the limit of \(name); start fewer calls at once, or raise "
-                    + "max_waiting"
+                    + "max_queued"
             )
         case .circuitIsOpen(.zero):
             NightjarError(
@@ -36,7 +36,7 @@ extension LimitGate.Refusal {
             NightjarError(
                 .server, "the circuit of \(name) is open: most calls failed recently; try again in \(wait.rounded) s",
                 retryAfter: wait)
-        case .serverAsksForLongWait(let wait):
+        case .serverRequestedLongWait(let wait):
             NightjarError(
                 .rateLimited,
                 "\(name) accepts no calls for \(wait.rounded) s, which exceeds the maximum wait; try again then, or "

@@ -22,7 +22,7 @@ struct RateLimitFields: Equatable {
     ///   field.
     /// - Returns: nil if the response does not report a remaining count and a reset.
     init?(_ headers: Headers, now: @autoclosure () -> Double) {
-        guard headers.mayTellRateLimit else { return nil }
+        guard headers.isRateLimitField else { return nil }
         if let text = headers["RateLimit"], let read = RateLimitFields(items: text, policy: headers["RateLimit-Policy"])
         {
             self = read
@@ -111,7 +111,7 @@ struct RateLimitFields: Equatable {
 extension Headers {
     /// True if a name has one of the prefixes above. A fast path in one pass, because most responses have no such
     /// field.
-    fileprivate var mayTellRateLimit: Bool {
+    fileprivate var isRateLimitField: Bool {
         (0..<count).contains { index in
             withBytes(at: index) { name, _ in
                 name.count >= 9

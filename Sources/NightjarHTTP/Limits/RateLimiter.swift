@@ -52,13 +52,13 @@ public struct RateLimiter: Sendable {
         /// The observed length.
         var length: Duration
         /// Nothing has been reported for this window. It is assumed to be like the previous one.
-        var isPresumed = false
+        var isAssumed = false
         /// The earliest time of the next spaced request.
         var next: UInt64 = 0
 
         /// True if requests must be spread over the rest of the window, so that the last one is sent at its end and no
         /// 429 occurs before.
-        func isScarce(_ left: Int) -> Bool { left <= (quota.map { $0 / 10 } ?? 10) }
+        func isLimitedResource(_ left: Int) -> Bool { left <= (quota.map { $0 / 10 } ?? 10) }
 
         /// True if `end` belongs to a later window. Servers count whole seconds and responses take time, so a small
         /// difference is still the same window.
@@ -88,7 +88,7 @@ public struct RateLimiter: Sendable {
     private var pausedAt: UInt64 = 0
     private var window: Window?
     /// Requests that were sent and are not in any reported count yet.
-    private var underWay = 0
+    private var inFlight = 0
 
     /// - Parameter rate: the configured rate. Nil: only what responses report.
     public init(_ rate: Rate? = nil) { self.rate = rate }
@@ -98,19 +98,19 @@ public struct RateLimiter: Sendable {
     /// - Parameter ignoresPause: send it during a pause that the server asked for.
     /// - Returns: zero if the request was counted and may be sent now. Otherwise how long to wait before asking again.
     public mutating func take(now: UInt64, ignoresPause: Bool = false) -> Duration {
-        beginAnew(now)
+        restart(now)
         let moment = ignoresPause ? admitsIgnoringPause : admits
         guard moment <= now else { return now.wait(until: moment) }
         if let rate { fullAt = max(fullAt, now).later(by: rate.interval) }
         if var window {
-            let left = window.remaining - underWay
-            if window.isScarce(left) {
+            let left = window.remaining - inFlight
+            if window.isLimitedResource(left) {
                 let share = (window.end - now) / UInt64(max(left, 1))
                 window.next = now + min(share, RateLimiter.longestSpacing)
             }
             self.window = window
         }
-        underWay += 1
+        inFlight += 1
         return .zero
     }
 
@@ -118,28 +118,28 @@ public struct RateLimiter: Sendable {
     ///
     /// - Parameter isCounted: its response reported a remaining count. Otherwise the server may still have counted it.
     public mutating func settled(isCounted: Bool) {
-        underWay = max(underWay - 1, 0)
+        inFlight = max(inFlight - 1, 0)
         guard !isCounted, let remaining = window?.remaining else { return }
         window?.remaining = max(remaining - 1, 0)
     }
 
     /// Starts a new window when the current one has ended. It is assumed to have the same length and quota. Otherwise
     /// all waiting requests would be sent at once, before the server reports anything about the new window.
-    private mutating func beginAnew(_ now: UInt64) {
+    private mutating func restart(_ now: UInt64) {
         guard let over = window, over.end <= now else { return }
         window = nil
-        guard !over.isPresumed else { return }
-        let (remaining, overflow) = max(over.quota ?? over.most, 1).addingReportingOverflow(underWay)
+        guard !over.isAssumed else { return }
+        let (remaining, overflow) = max(over.quota ?? over.most, 1).addingReportingOverflow(inFlight)
         window = Window(
             remaining: overflow ? .max : remaining, least: (.max, now), most: over.most, quota: over.quota,
-            end: now.later(by: over.length), length: over.length, isPresumed: true)
+            end: now.later(by: over.length), length: over.length, isAssumed: true)
     }
 
     /// When the next request may be sent. May be in the past. Responses to requests in flight may make it earlier.
-    public var admits: UInt64 { max(pausedUntil, windowAdmits(underWay), bucketAdmits) }
+    public var admits: UInt64 { max(pausedUntil, windowAdmits(inFlight), bucketAdmits) }
 
     /// Like ``admits``, without the pause that the server asked for.
-    var admitsIgnoringPause: UInt64 { max(windowAdmits(underWay), bucketAdmits) }
+    var admitsIgnoringPause: UInt64 { max(windowAdmits(inFlight), bucketAdmits) }
 
     /// A request that began at `start` has succeeded. If it began after the pause was requested, the server accepts
     /// requests again and the pause ends.
@@ -152,7 +152,7 @@ public struct RateLimiter: Sendable {
 
     /// What determines ``admits``.
     public var cause: Cause {
-        let windowAdmits = windowAdmits(underWay)
+        let windowAdmits = windowAdmits(inFlight)
         if bucketAdmits > max(pausedUntil, windowAdmits) { return .ownRate }
         return pausedUntil >= windowAdmits ? .serverPause : .serverCount
     }
@@ -188,7 +188,8 @@ public struct RateLimiter: Sendable {
     /// - Returns: true if the response reports a remaining count.
     @discardableResult
     public mutating func received(
-        status: Int, _ headers: Headers, sent: UInt64? = nil, learns: Bool = true, respectsRetryAfter: Bool = true,
+        status: Int, _ headers: Headers, sent: UInt64? = nil, adaptsToServer: Bool = true,
+        respectsRetryAfter: Bool = true,
         now: UInt64, wallClock: @autoclosure () -> Double, longestPause: Duration = .seconds(60)
     ) -> Bool {
         if status == 429, respectsRetryAfter, let wait = RetryAfter.duration(headers, now: wallClock()), wait > .zero,
@@ -198,14 +199,14 @@ public struct RateLimiter: Sendable {
             pausedUntil = max(pausedUntil, now.later(by: wait))
             pausedAt = now
         }
-        guard learns else { return false }
-        return RateLimitFields(headers, now: wallClock()).map { learn($0, sent: sent, now: now) } ?? false
+        guard adaptsToServer else { return false }
+        return RateLimitFields(headers, now: wallClock()).map { observe($0, sent: sent, now: now) } ?? false
     }
 
-    private mutating func learn(_ fields: RateLimitFields, sent: UInt64?, now: UInt64) -> Bool {
+    private mutating func observe(_ fields: RateLimitFields, sent: UInt64?, now: UInt64) -> Bool {
         let end = now.later(by: fields.reset)
         guard end > now else { return false }
-        guard var same = window, !same.isPresumed, same.end > now,
+        guard var same = window, !same.isAssumed, same.end > now,
             !same.isEarlier(than: end, fields.remaining, sent: sent)
         else {
             window = Window(
@@ -230,10 +231,10 @@ public struct RateLimiter: Sendable {
         return slack > fullAt ? 0 : fullAt - slack
     }
 
-    private func windowAdmits(_ underWay: Int) -> UInt64 {
+    private func windowAdmits(_ inFlight: Int) -> UInt64 {
         guard let window else { return 0 }
-        let left = window.remaining - underWay
+        let left = window.remaining - inFlight
         if left <= 0 { return window.end }
-        return window.isScarce(left) ? window.next : 0
+        return window.isLimitedResource(left) ? window.next : 0
     }
 }

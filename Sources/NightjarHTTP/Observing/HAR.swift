@@ -134,7 +134,7 @@ public struct HARWriter: Sendable {
         case .bytes(let bytes):
             members.append(.init("bodySize", .integer(Int64(bytes.readableBytes))))
             members.append(.init("postData", .object(postData(bytes, type: type, sensitive + request.sensitive))))
-        case .unkept(let length):
+        case .omitted(let length):
             members.append(.init("bodySize", .integer(Int64(length ?? -1))))
             members.append(
                 .init(
@@ -235,10 +235,10 @@ public struct HARWriter: Sendable {
     private func content(
         _ bytes: ByteBuffer, type: String?, _ sensitive: [String]
     ) -> (text: String, isBase64: Bool, comment: String?) {
-        let isCut = bytes.readableBytes > maximumBody
-        let comment = isCut ? "only the first \(maximumBody) bytes" : nil
+        let isTruncated = bytes.readableBytes > maximumBody
+        let comment = isTruncated ? "only the first \(maximumBody) bytes" : nil
         let view = bytes.readableBytesView.prefix(maximumBody)
-        if let text = HARWriter.text(view, isCut: isCut) {
+        if let text = HARWriter.text(view, isTruncated: isTruncated) {
             return (showsSecrets ? text : Masking.content(text, type: type, sensitive: sensitive), false, comment)
         }
         // A multipart form may contain both files and secrets.
@@ -249,8 +249,8 @@ public struct HARWriter: Sendable {
     }
 
     /// The bytes as text if they are UTF-8. A character truncated at the end is omitted.
-    private static func text(_ bytes: ByteBufferView, isCut: Bool) -> String? {
-        for missing in 0...(isCut ? 3 : 0) {
+    private static func text(_ bytes: ByteBufferView, isTruncated: Bool) -> String? {
+        for missing in 0...(isTruncated ? 3 : 0) {
             if let text = String(validating: bytes.dropLast(missing), as: UTF8.self) { return text }
         }
         return nil

@@ -9,20 +9,20 @@ public struct Replacement: Sendable {
     public var connectionWasReused: Bool
     /// At least one byte of the request was written to the connection.
     public var requestWasStarted: Bool
-    public var answerHasBegun: Bool
+    public var responseHasStarted: Bool
     public var alreadyReplaced: Bool
 
     public init(
-        connectionWasReused: Bool, requestWasStarted: Bool, answerHasBegun: Bool, alreadyReplaced: Bool
+        connectionWasReused: Bool, requestWasStarted: Bool, responseHasStarted: Bool, alreadyReplaced: Bool
     ) {
         self.connectionWasReused = connectionWasReused
         self.requestWasStarted = requestWasStarted
-        self.answerHasBegun = answerHasBegun
+        self.responseHasStarted = responseHasStarted
         self.alreadyReplaced = alreadyReplaced
     }
 
     public func isAllowed(for method: Method, _ body: RequestBody) -> Bool {
-        guard !alreadyReplaced, !answerHasBegun else { return false }
+        guard !alreadyReplaced, !responseHasStarted else { return false }
         if !requestWasStarted { return true }
         return connectionWasReused && method.isIdempotent && body.isReplayable
     }

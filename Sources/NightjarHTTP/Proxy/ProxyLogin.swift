@@ -1,6 +1,6 @@
 extension ProxyAddress {
     /// The error for a 407 response. RFC 9110 section 11.7.
-    public func loginAsked(by headers: Headers) -> NightjarError {
+    public func loginRequired(by headers: Headers) -> NightjarError {
         NightjarError(.connect, loginMessage(headers), phase: .connect, code: 407)
     }
 
@@ -9,7 +9,7 @@ extension ProxyAddress {
         let schemes = headers.values("Proxy-Authenticate").map { value in
             String(value.prefix { $0 != " " && $0 != "," })
         }
-        let asked = schemes.isEmpty ? "" : ", by " + schemes.prefix(4).map { quoted($0) }.joined(separator: " or ")
-        return "the proxy \(self) requires authentication\(asked) (407); add a user name and password to its URL"
+        let requested = schemes.isEmpty ? "" : ", by " + schemes.prefix(4).map { quoted($0) }.joined(separator: " or ")
+        return "the proxy \(self) requires authentication\(requested) (407); add a user name and password to its URL"
     }
 }

@@ -80,13 +80,15 @@ public struct SOCKS5: Sendable {
             if buffer.readableBytes == 0 { return .wait }
             throw fail(.protocol, "the proxy \(proxy) sent data before the request")
         case .method:
-            guard let answer = take(2, from: &buffer) else { return .wait }
-            return .send(try chosen(answer))
+            guard let serverReply = take(2, from: &buffer) else { return .wait }
+            return .send(try chosen(serverReply))
         case .login:
-            guard let answer = take(2, from: &buffer) else { return .wait }
+            guard let serverReply = take(2, from: &buffer) else { return .wait }
             // The version is 1. Some servers send the SOCKS version instead.
-            guard answer[0] == Login.version || answer[0] == SOCKS5.version else { throw nonsense(answer) }
-            guard answer[1] == 0 else {
+            guard serverReply[0] == Login.version || serverReply[0] == SOCKS5.version else {
+                throw malformedReply(serverReply)
+            }
+            guard serverReply[1] == 0 else {
                 throw fail(.connect, "the proxy \(proxy) rejected the user name and password")
             }
             state = .reply
@@ -141,13 +143,13 @@ public struct SOCKS5: Sendable {
 
     /// The first `count` bytes of a reply. Nil if they have not all arrived.
     private mutating func take(_ count: Int, from buffer: inout ByteBuffer) -> [UInt8]? {
-        guard gather(count, from: &buffer) else { return nil }
+        guard readExactly(count, from: &buffer) else { return nil }
         defer { partial.clear() }
         return Array(partial.readableBytesView)
     }
 
     /// Moves bytes to ``partial`` until it has `count`.
-    private mutating func gather(_ count: Int, from buffer: inout ByteBuffer) -> Bool {
+    private mutating func readExactly(_ count: Int, from buffer: inout ByteBuffer) -> Bool {
         let missing = count - partial.readableBytes
         if missing > 0, var part = buffer.readSlice(length: min(missing, buffer.readableBytes)) {
             partial.writeBuffer(&part)
@@ -156,9 +158,9 @@ public struct SOCKS5: Sendable {
     }
 
     /// Handles the selected authentication method. RFC 1928 section 3.
-    private mutating func chosen(_ answer: [UInt8]) throws(NightjarError) -> ByteBuffer {
-        guard answer[0] == SOCKS5.version else { throw nonsense(answer) }
-        switch answer[1] {
+    private mutating func chosen(_ serverReply: [UInt8]) throws(NightjarError) -> ByteBuffer {
+        guard serverReply[0] == SOCKS5.version else { throw malformedReply(serverReply) }
+        switch serverReply[1] {
         case Login.none:
             state = .reply
             return request
@@ -173,31 +175,32 @@ public struct SOCKS5: Sendable {
                     : "the proxy \(proxy) accepts neither a user name and password nor anonymous access")
         default:
             throw fail(
-                .protocol, "the proxy \(proxy) selected an authentication method (\(answer[1])) that was not offered")
+                .protocol,
+                "the proxy \(proxy) selected an authentication method (\(serverReply[1])) that was not offered")
         }
     }
 
     /// Handles the reply to the connect request. RFC 1928 section 6.
     private mutating func reply(_ buffer: inout ByteBuffer) throws(NightjarError) -> Action {
-        guard gather(2, from: &buffer) else { return .wait }
+        guard readExactly(2, from: &buffer) else { return .wait }
         let view = partial.readableBytesView
         let (version, code) = (view[view.startIndex], view[view.startIndex + 1])
-        guard version == SOCKS5.version else { throw nonsense(Array(view)) }
+        guard version == SOCKS5.version else { throw malformedReply(Array(view)) }
         // The rest of a refusal is meaningless, and some proxies omit it.
         guard code == 0 else { throw refusal(code) }
 
         // Version, code, a reserved byte, the type of the address and its first byte.
-        guard gather(5, from: &buffer) else { return .wait }
+        guard readExactly(5, from: &buffer) else { return .wait }
         let head = Array(partial.readableBytesView)
         let addressLength: Int
         switch head[3] {
         case AddressType.v4: addressLength = 4
         case AddressType.v6: addressLength = 16
         case AddressType.name: addressLength = 1 + Int(head[4])
-        default: throw nonsense(head)
+        default: throw malformedReply(head)
         }
         // The local address of the proxy is not used.
-        guard gather(4 + addressLength + 2, from: &buffer) else { return .wait }
+        guard readExactly(4 + addressLength + 2, from: &buffer) else { return .wait }
         partial = ByteBuffer()
         // In HTTP the client sends first, so these bytes belong to no response.
         guard target.isTLS || buffer.readableBytes == 0 else {
@@ -227,7 +230,7 @@ public struct SOCKS5: Sendable {
             .connect, "the proxy \(proxy) did not connect to \(target.authority): \(reason)", code: Int32(code))
     }
 
-    private mutating func nonsense(_ bytes: [UInt8]) -> NightjarError {
+    private mutating func malformedReply(_ bytes: [UInt8]) -> NightjarError {
         let text = bytes.withUnsafeBytes { quoted($0) }
         let hint =
             bytes.starts(with: "HT".utf8) ? "; it appears to be an HTTP proxy; use http:// in its URL" : ""

@@ -22,7 +22,7 @@ public struct RedirectSettings: Sendable, Equatable {
 /// Receives each final response and records the URLs that the call has visited.
 public struct RedirectPolicy: Sendable {
     /// A response that redirected the call.
-    public struct Visit: Sendable, Equatable {
+    public struct VisitedURL: Sendable, Equatable {
         public let method: Method
         public let url: RequestURL
         public let status: Int
@@ -30,15 +30,15 @@ public struct RedirectPolicy: Sendable {
 
     public enum Verdict: Sendable {
         /// The response is not a redirect, or redirects are not followed.
-        case answer
-        case follow(RedirectHop)
+        case respond
+        case follow(ProposedRedirect)
         /// The redirect cannot be followed: `protocol` if the server or the settings prevent it, `invalid_request` if
         /// the body cannot be sent again. The message names the chain of redirects.
         case fail(NightjarError)
     }
 
     /// The redirects followed so far, first to last.
-    public private(set) var history: [Visit] = []
+    public private(set) var history: [VisitedURL] = []
     /// The fragment of the current URL, encoded. A redirect inherits it (RFC 9110 section 10.2.2).
     public private(set) var fragment: String?
     private let settings: RedirectSettings
@@ -61,18 +61,18 @@ public struct RedirectPolicy: Sendable {
     ) -> Verdict {
         guard settings.follows, RedirectPolicy.isRedirect(head.status),
             let field = head.headers.firstIndex(of: "Location")
-        else { return .answer }
-        history.append(Visit(method: method, url: url, status: head.status))
+        else { return .respond }
+        history.append(VisitedURL(method: method, url: url, status: head.status))
         do throws(NightjarError) {
             let location = try self.location(head.headers, at: field, base: url)
             fragment = location.fragment
-            let asked = RetryAfter.duration(head.headers, now: wallClock())
-            let hop = RedirectHop(
+            let requested = RetryAfter.duration(head.headers, now: wallClock())
+            let proposed = ProposedRedirect(
                 method: RedirectPolicy.method(after: head.status, to: method), url: location.url, status: head.status,
-                wait: settings.respectsRetryAfter ? asked ?? .zero : .zero, from: url, originalMethod: method)
+                wait: settings.respectsRetryAfter ? requested ?? .zero : .zero, from: url, originalMethod: method)
             let setsCookie = settings.keepsCookies && head.headers.firstIndex(of: "Set-Cookie") != nil
-            try check(hop, progresses: setsCookie || asked != nil, bodyIsReplayable)
-            return .follow(hop)
+            try check(proposed, progresses: setsCookie || requested != nil, bodyIsReplayable)
+            return .follow(proposed)
         } catch {
             return .fail(
                 NightjarError(
@@ -89,13 +89,13 @@ public struct RedirectPolicy: Sendable {
     ///
     /// - Throws: `protocol` if `text` is not a valid target. The message names the chain.
     public mutating func changed(
-        _ hop: RedirectHop, to text: String, bodyIsReplayable: Bool
-    ) throws(NightjarError) -> RedirectHop {
+        _ proposed: ProposedRedirect, to text: String, bodyIsReplayable: Bool
+    ) throws(NightjarError) -> ProposedRedirect {
         do throws(NightjarError) {
             let location = try text.withRawBytes { bytes throws(NightjarError) in
-                try Location(bytes, base: hop.from, fragment: fragment)
+                try Location(bytes, base: proposed.from, fragment: fragment)
             }
-            var changed = hop
+            var changed = proposed
             changed.url = location.url
             fragment = location.fragment
             try check(changed, progresses: false, bodyIsReplayable)
@@ -131,30 +131,32 @@ public struct RedirectPolicy: Sendable {
     /// - Parameter progresses: the response set a cookie or had a Retry-After, so a redirect back to the same URL is
     ///   not a loop: the next request carries the cookie or is sent later. Polling by redirect works up to the limit.
     private mutating func check(
-        _ hop: RedirectHop, progresses: Bool, _ bodyIsReplayable: Bool
+        _ proposed: ProposedRedirect, progresses: Bool, _ bodyIsReplayable: Bool
     ) throws(NightjarError) {
         guard history.count <= settings.maximum else {
             throw .unfollowable("it is redirect number \(history.count), but the limit is \(settings.maximum)")
         }
-        guard settings.allowsDowngrade || hop.url.origin.isTLS || !hop.from.origin.isTLS else {
-            throw .unfollowable("it leads from https to \(brief(hop.url)); allow downgrades if this is intended")
+        guard settings.allowsDowngrade || proposed.url.origin.isTLS || !proposed.from.origin.isTLS else {
+            throw .unfollowable("it leads from https to \(brief(proposed.url)); allow downgrades if this is intended")
         }
-        guard hop.wait <= settings.longestWait else {
+        guard proposed.wait <= settings.longestWait else {
             throw NightjarError(
                 .rateLimited,
-                "the redirect cannot be followed: it asks to wait \(hop.wait.inSeconds) s, but the limit is "
+                "the redirect cannot be followed: it asks to wait \(proposed.wait.inSeconds) s, but the limit is "
                     + "\(settings.longestWait.inSeconds) s; repeat the call later, raise retry.max_wait, or set "
-                    + "respect_retry_after to false", retryAfter: hop.wait)
+                    + "respect_retry_after to false", retryAfter: proposed.wait)
         }
         if progresses { loopStart = history.count }
-        let isLoop = history[loopStart...].contains { $0.method == hop.method && $0.url.isSameResource(hop.url) }
-        guard !isLoop else {
-            throw .unfollowable("it leads back to \(brief(hop.url)), which is a loop")
+        let isLoop = history[loopStart...].contains {
+            $0.method == proposed.method && $0.url.isSameResource(proposed.url)
         }
-        guard !hop.keepsBody || bodyIsReplayable else {
+        guard !isLoop else {
+            throw .unfollowable("it leads back to \(brief(proposed.url)), which is a loop")
+        }
+        guard !proposed.keepsBody || bodyIsReplayable else {
             throw NightjarError(
                 .invalidRequest,
-                "the redirect (\(hop.status)) requires the body to be sent again to \(brief(hop.url)), but a "
+                "the redirect (\(proposed.status)) requires the body to be sent again to \(brief(proposed.url)), but a "
                     + "streamed body can be "
                     + "sent only once; set the body as bytes, or send the request to that URL")
         }
@@ -182,7 +184,7 @@ public struct RedirectPolicy: Sendable {
 }
 
 /// The request that follows a redirect.
-public struct RedirectHop: Sendable {
+public struct ProposedRedirect: Sendable {
     public var method: Method
     /// The target. Changing it also changes which fields ``headers(from:sensitive:)`` forwards.
     public var url: RequestURL
@@ -220,7 +222,7 @@ public struct RedirectHop: Sendable {
                     }
                     return
                 }
-                if !keepsBody, RedirectHop.describesContent(name) { return }
+                if !keepsBody, ProposedRedirect.describesContent(name) { return }
                 kept.append(name: name, value: value)
             }
         }

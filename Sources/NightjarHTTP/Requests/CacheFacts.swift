@@ -5,7 +5,7 @@ public final class CacheFacts: Sendable {
     /// The partition by credentials other than Authorization, which may be the token of a login. Nil without such
     /// credentials.
     public let partitionBesideLogin: CachePartition?
-    private let asked: CacheRequest
+    private let cacheRequest: CacheRequest
 
     /// - Parameters:
     ///   - cookies: the cookies that count as credentials.
@@ -16,7 +16,7 @@ public final class CacheFacts: Sendable {
         _ fingerprint: @escaping CacheRequest.Fingerprint
     ) {
         let fields = request.fields
-        asked = CacheRequest(request.method, fields, fingerprint: fingerprint)
+        cacheRequest = CacheRequest(request.method, fields, fingerprint: fingerprint)
         func made(withAuthorization authorization: Bool) -> CachePartition? {
             let credentials = request.credentials(
                 among: fields, withAuthorization: authorization, cookies: cookies)
@@ -24,11 +24,11 @@ public final class CacheFacts: Sendable {
         }
         let partition = made(withAuthorization: true)
         key = CacheKey(url: request.url.cacheAddress, partition: partition ?? .common)
-        partitionBesideLogin = asked.hasAuthorization ? made(withAuthorization: false) : partition
+        partitionBesideLogin = cacheRequest.hasAuthorization ? made(withAuthorization: false) : partition
     }
 
-    public func asked(_ policy: CachePolicy, wantsDecoded: Bool) -> CacheRequest {
-        asked.asking(policy, wantsDecoded: wantsDecoded)
+    public func cacheRequest(_ policy: CachePolicy, acceptsDecoded: Bool) -> CacheRequest {
+        cacheRequest.with(policy, acceptsDecoded: acceptsDecoded)
     }
 }
 

@@ -41,7 +41,7 @@ public struct CurlCommand: Sendable {
             case .none:
                 // curl sends "Content-Length: 0" only for empty data.
                 if request.headers["Content-Length"] != nil { words = ["--data-raw", "''"] }
-            case .unkept: words = ["--data-binary", "@-"]
+            case .omitted: words = ["--data-binary", "@-"]
             case .bytes(let bytes):
                 let view = bytes.readableBytesView
                 guard view.count <= CurlCommand.longestData, let text = String(validating: view, as: UTF8.self),

@@ -50,7 +50,7 @@ extension PreparedRequest {
     }
 }
 
-extension CacheAnswer {
+extension CacheHit {
     /// The source of a response from the cache.
     ///
     /// - Parameter isShared: another call has fetched it in the meantime.

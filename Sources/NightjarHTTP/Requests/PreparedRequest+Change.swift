@@ -120,18 +120,18 @@ extension PreparedRequest {
     ///   - sensitive: names of fields that are never sent to another origin, whatever `forwarded` contains.
     ///   - forwarded: the fields that are sent to another origin.
     public func following(
-        _ hop: RedirectHop, sensitive: [String] = [], forwarded: ForwardedFields = .standard
+        _ proposed: ProposedRedirect, sensitive: [String] = [], forwarded: ForwardedFields = .standard
     ) throws(NightjarError) -> PreparedRequest {
         var fields = fields
         // A Host that the caller set belongs to the original origin, as credentials do.
-        let host = hop.dropsCredentials ? nil : fields["Host"]
+        let host = proposed.dropsCredentials ? nil : fields["Host"]
         for name in ["Host", "Content-Length", "Transfer-Encoding", "Expect"] { fields.remove(name) }
-        fields = hop.headers(from: fields, sensitive: sensitive, forwarded: forwarded)
+        fields = proposed.headers(from: fields, sensitive: sensitive, forwarded: forwarded)
         return try PreparedRequest(
-            hop.method, hop.url, host: host ?? hop.url.origin.hostField, fields: fields,
-            body: hop.keepsBody ? body : .none, isCompressed: hop.keepsBody && isCompressed,
-            expectsContinue: hop.keepsBody && expectsContinue, sensitive: self.sensitive,
-            ownCookies: hop.dropsCredentials ? [] : ownCookies)
+            proposed.method, proposed.url, host: host ?? proposed.url.origin.hostField, fields: fields,
+            body: proposed.keepsBody ? body : .none, isCompressed: proposed.keepsBody && isCompressed,
+            expectsContinue: proposed.keepsBody && expectsContinue, sensitive: self.sensitive,
+            ownCookies: proposed.dropsCredentials ? [] : ownCookies)
     }
 
     private convenience init(

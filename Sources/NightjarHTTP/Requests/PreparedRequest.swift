@@ -22,7 +22,7 @@ public final class PreparedRequest: Sendable {
     /// set that field. See ``CookieField``.
     public let ownCookies: [String]
     /// What the cache has computed for this request.
-    let facts = OnceReference<CacheFacts>()
+    let facts = LazyReference<CacheFacts>()
 
     public var origin: Origin { url.origin }
     public var framing: BodyFraming { body.framing(isCoded: isCompressed) }
@@ -48,7 +48,7 @@ public final class PreparedRequest: Sendable {
     ) throws(NightjarError) {
         method = request.method
         body = request.body
-        isCompressed = request.compresses && request.body.isPulled
+        isCompressed = request.compresses && request.body.isStreamedFromCaller
         try PreparedRequest.check(request)
         let framing = request.body.framing(isCoded: isCompressed)
         expectsContinue =
@@ -150,7 +150,7 @@ public final class PreparedRequest: Sendable {
             throw NightjarError(
                 .invalidRequest,
                 "\(request.method) has a body, which servers and caches may ignore (RFC 9110 section 9.3.1); "
-                    + "use POST, use the query, or set body_on_get")
+                    + "use POST, use the query, or set allow_body_on_get")
         }
     }
 

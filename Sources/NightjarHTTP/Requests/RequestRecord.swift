@@ -6,7 +6,7 @@ public struct RequestRecord: Sendable {
         case none
         case bytes(ByteBuffer)
         /// The body was streamed and not kept.
-        case unkept(length: Int?)
+        case omitted(length: Int?)
     }
 
     public var method: Method
@@ -31,7 +31,7 @@ public struct RequestRecord: Sendable {
             switch request.body {
             case .none: .none
             case .bytes(let bytes): .bytes(bytes)
-            case .stream, .file, .multipart: .unkept(length: request.isCompressed ? nil : request.body.length)
+            case .stream, .file, .multipart: .omitted(length: request.isCompressed ? nil : request.body.length)
             }
         self.init(
             method: request.method, url: request.url, headers: request.fields, body: body,

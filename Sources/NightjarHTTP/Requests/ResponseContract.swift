@@ -15,20 +15,20 @@ public final class ResponseContract: Sendable {
     /// What happens on a mismatch. Nil: the client's setting.
     public let validation: ResponseValidation?
     public let isDeprecated: Bool
-    package let answers: [AnswerDescription]
+    package let responses: [ResponseDescription]
 
     package init(
-        endpoint: String, validation: ResponseValidation?, isDeprecated: Bool, answers: [AnswerDescription]
+        endpoint: String, validation: ResponseValidation?, isDeprecated: Bool, responses: [ResponseDescription]
     ) {
         self.endpoint = endpoint
         self.validation = validation
         self.isDeprecated = isDeprecated
-        self.answers = answers
+        self.responses = responses
     }
 }
 
 /// The response of an operation for certain statuses.
-public struct AnswerDescription: Sendable {
+public struct ResponseDescription: Sendable {
     /// The statuses. Nil: all statuses not covered by another description (`default`).
     public var statuses: StatusRange?
     /// The schemas by media type or range, such as `application/json`. A nil schema accepts any content.

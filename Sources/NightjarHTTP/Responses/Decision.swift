@@ -1,7 +1,7 @@
 /// A decision that was made during a call. See ``Response/decisions`` and ``NightjarError/decisions``. Contains no
 /// secrets.
 public struct Decision: Sendable, Equatable {
-    public enum What: Sendable, Equatable {
+    public enum Kind: Sendable, Equatable {
         /// The request was retried after a wait.
         case retried(cause: String, after: Duration)
         /// The failure was reported to the caller.
@@ -38,13 +38,13 @@ public struct Decision: Sendable, Equatable {
         }
     }
 
-    public let what: What
+    public let what: Kind
     /// How often the request had been sent on a connection by then.
     public let attempt: Int
     /// The time since the start of the call.
     public let moment: Duration
 
-    public init(_ what: What, attempt: Int, moment: Duration) {
+    public init(_ what: Kind, attempt: Int, moment: Duration) {
         self.what = what
         self.attempt = attempt
         self.moment = moment
@@ -124,7 +124,7 @@ extension Decision {
         case .cache(let verdict, let key):
             add("verdict", .string(verdict.name))
             add("key", .string(key.redacted))
-            if case .answered(_, let age) = verdict { add("age", .integer(age)) }
+            if case .hit(_, let age) = verdict { add("age", .integer(age)) }
         case .mismatched(let problem): add("problem", .string(problem))
         }
         add("text", .string(description))

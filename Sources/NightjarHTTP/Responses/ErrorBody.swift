@@ -65,10 +65,10 @@ public struct ErrorBody: Sendable, Equatable {
 
     /// The title, message, details, code and up to three field messages in one line. The text comes from the server and
     /// is not escaped; escape it before printing.
-    public var summary: String { summary(besides: "") }
+    public var summary: String { summary(excluding: "") }
 
     /// The summary without a title that only repeats `reason`, the reason phrase of the status line.
-    public func summary(besides reason: String) -> String {
+    public func summary(excluding reason: String) -> String {
         var parts: [String] = []
         let isRepeated = title.map { ASCII.equalIgnoringCase($0.utf8, reason.utf8) } ?? false
         for part in [isRepeated ? nil : title, message, detail] {
@@ -82,9 +82,9 @@ public struct ErrorBody: Sendable, Equatable {
         }
         if let code, code != text { text += text.isEmpty ? code : " (\(code))" }
         let fields = fields.filter { $0.name != nil || !parts.contains($0.message) }
-        let told = fields.prefix(3).map { field in (field.name.map { "\($0): " } ?? "") + field.message }
-        if !told.isEmpty { text += (text.isEmpty ? "" : "; ") + told.joined(separator: ", ") }
-        if fields.count > told.count { text += ", and \(fields.count - told.count) more" }
+        let reported = fields.prefix(3).map { field in (field.name.map { "\($0): " } ?? "") + field.message }
+        if !reported.isEmpty { text += (text.isEmpty ? "" : "; ") + reported.joined(separator: ", ") }
+        if fields.count > reported.count { text += ", and \(fields.count - reported.count) more" }
         return text.isEmpty ? type ?? "" : text
     }
 

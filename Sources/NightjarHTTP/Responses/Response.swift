@@ -32,7 +32,7 @@ public final class Response: Sendable {
     public let trailers: Headers
     /// The URL that sent the response, after redirects.
     public var location: RequestURL {
-        switch asked {
+        switch requestReference {
         case .request(let request): request.url
         case .url(let url): url
         }
@@ -42,16 +42,16 @@ public final class Response: Sendable {
     public let timing: Timing
     public let source: ResponseSource
     /// The redirect responses that led to this response, first to last.
-    public let redirects: [RedirectPolicy.Visit]
+    public let redirects: [RedirectPolicy.VisitedURL]
     /// The decisions made during the call, first to last. Usually empty.
     public let decisions: [Decision]
     /// The request that was sent. The task and the call share this instance, so keeping it costs nothing.
-    var sent: PreparedRequest? { if case .request(let request) = asked { request } else { nil } }
-    private let asked: Asked
+    var sent: PreparedRequest? { if case .request(let request) = requestReference { request } else { nil } }
+    private let requestReference: RequestReference
     /// Accounts for the memory of the body. Nil if it is not accounted.
-    package let hold: MemoryHold?
+    package let hold: MemoryReservation?
 
-    private enum Asked: Sendable {
+    private enum RequestReference: Sendable {
         case request(PreparedRequest)
         indirect case url(RequestURL)
     }
@@ -61,7 +61,7 @@ public final class Response: Sendable {
         head: ResponseHead, body: consuming ByteBuffer, trailers: Headers = Headers(),
         url: @autoclosure () -> RequestURL,
         attempts: Int = 1, timing: Timing = Timing(), source: ResponseSource = .network,
-        redirects: [RedirectPolicy.Visit] = [], decisions: [Decision] = [], sent: PreparedRequest? = nil
+        redirects: [RedirectPolicy.VisitedURL] = [], decisions: [Decision] = [], sent: PreparedRequest? = nil
     ) {
         self.init(
             head: head, body: body, trailers: trailers, url: url(), attempts: attempts, timing: timing, source: source,
@@ -71,8 +71,8 @@ public final class Response: Sendable {
     /// - Parameter hold: accounts for the memory of the body.
     package init(
         head: ResponseHead, body: consuming ByteBuffer, trailers: Headers, url: @autoclosure () -> RequestURL,
-        attempts: Int, timing: Timing, source: ResponseSource, redirects: [RedirectPolicy.Visit],
-        decisions: [Decision], sent: PreparedRequest?, hold: MemoryHold?
+        attempts: Int, timing: Timing, source: ResponseSource, redirects: [RedirectPolicy.VisitedURL],
+        decisions: [Decision], sent: PreparedRequest?, hold: MemoryReservation?
     ) {
         self.hold = hold
         self.head = head
@@ -86,11 +86,11 @@ public final class Response: Sendable {
         self.source = source
         self.redirects = redirects
         self.decisions = decisions
-        asked = sent.map(Asked.request) ?? .url(url())
+        requestReference = sent.map(RequestReference.request) ?? .url(url())
     }
 
     /// A copy with these redirects.
-    public func after(_ redirects: [RedirectPolicy.Visit]) -> Response {
+    public func after(_ redirects: [RedirectPolicy.VisitedURL]) -> Response {
         Response(
             head: head, body: body, trailers: trailers, url: location, attempts: attempts, timing: timing,
             source: source, redirects: redirects, decisions: decisions, sent: sent, hold: hold)

@@ -5,10 +5,10 @@ extension RetryPolicy.Reason: CustomStringConvertible {
         case .notTransient: "not retried: another attempt would have the same result"
         case .mayHaveBeenProcessed:
             "not retried: the server may have processed the request, which has no idempotency key"
-        case .bodyIsGone: "not retried: the body is a stream that was partly sent"
-        case .answerIsGone: "not retried: part of the response was delivered before the connection was lost"
-        case .attemptsUsedUp: "not retried: this was the last attempt"
-        case .serverAsksForLongWait(let wait):
+        case .bodyWasConsumed: "not retried: the body is a stream that was partly sent"
+        case .responseWasDelivered: "not retried: part of the response was delivered before the connection was lost"
+        case .attemptsExhausted: "not retried: this was the last attempt"
+        case .serverRequestedLongWait(let wait):
             "not retried: the server asks to wait \(wait.inSeconds) s, which is longer than the maximum wait"
         case .pastDeadline(let wait):
             "not retried: after a wait of \(wait.inSeconds) s the call's deadline would have passed"

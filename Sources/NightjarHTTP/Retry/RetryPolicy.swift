@@ -35,9 +35,9 @@ public struct RetryPolicy: Sendable {
                 return
             }
             // The total timeout belongs to the call, so no time is left for another attempt.
-            let isCallsEnd = error.kind == .timeout && error.phase == .total
+            let isCompletion = error.kind == .timeout && error.phase == .total
             self = Outcome(
-                isTransient: error.isRetryable && !isCallsEnd,
+                isTransient: error.isRetryable && !isCompletion,
                 mayHaveBeenProcessed: error.requestMayHaveBeenProcessed, retryAfter: error.retryAfter)
         }
 
@@ -60,12 +60,12 @@ public struct RetryPolicy: Sendable {
         /// A retry could repeat the effect of the request.
         case mayHaveBeenProcessed
         /// The body is a stream that was partly consumed.
-        case bodyIsGone
+        case bodyWasConsumed
         /// Part of the response was delivered to the caller.
-        case answerIsGone
-        case attemptsUsedUp
+        case responseWasDelivered
+        case attemptsExhausted
         /// The server asks for a wait longer than ``RetrySettings/longestWait``.
-        case serverAsksForLongWait(Duration)
+        case serverRequestedLongWait(Duration)
         /// The wait would end after the call's deadline.
         case pastDeadline(Duration)
         /// The retry budget is exhausted. See ``RetryBudget``.
@@ -87,16 +87,18 @@ public struct RetryPolicy: Sendable {
     public struct Attempt: Sendable {
         var isRepeatable: Bool
         var bodyIsReplayable: Bool
-        var answerIsGone: Bool
+        var responseWasDelivered: Bool
 
         /// - Parameters:
         ///   - hasIdempotencyKey: the request has a key that is the same in every attempt.
         ///   - bodyIsReplayable: the body can be sent again, or none of it was consumed.
-        ///   - answerIsGone: part of the response was delivered to the caller.
-        public init(_ method: Method, hasIdempotencyKey: Bool, bodyIsReplayable: Bool, answerIsGone: Bool = false) {
+        ///   - responseWasDelivered: part of the response was delivered to the caller.
+        public init(
+            _ method: Method, hasIdempotencyKey: Bool, bodyIsReplayable: Bool, responseWasDelivered: Bool = false
+        ) {
             isRepeatable = method.isIdempotent || hasIdempotencyKey
             self.bodyIsReplayable = bodyIsReplayable
-            self.answerIsGone = answerIsGone
+            self.responseWasDelivered = responseWasDelivered
         }
     }
 
@@ -109,12 +111,12 @@ public struct RetryPolicy: Sendable {
         attempts += 1
         guard outcome.isTransient else { return .stop(.notTransient) }
         guard attempt.isRepeatable || !outcome.mayHaveBeenProcessed else { return .stop(.mayHaveBeenProcessed) }
-        guard attempt.bodyIsReplayable else { return .stop(.bodyIsGone) }
-        guard !attempt.answerIsGone else { return .stop(.answerIsGone) }
-        guard attempts < settings.maximumAttempts else { return .stop(.attemptsUsedUp) }
-        let asked = outcome.retryAfter ?? .zero
-        guard asked <= settings.longestWait else { return .stop(.serverAsksForLongWait(asked)) }
-        let wait = max(asked, backoff(using: &random))
+        guard attempt.bodyIsReplayable else { return .stop(.bodyWasConsumed) }
+        guard !attempt.responseWasDelivered else { return .stop(.responseWasDelivered) }
+        guard attempts < settings.maximumAttempts else { return .stop(.attemptsExhausted) }
+        let requested = outcome.retryAfter ?? .zero
+        guard requested <= settings.longestWait else { return .stop(.serverRequestedLongWait(requested)) }
+        let wait = max(requested, backoff(using: &random))
         // An attempt that begins at the deadline would time out immediately.
         if let deadline, now.later(by: wait) >= deadline { return .stop(.pastDeadline(wait)) }
         guard budget.takeRetry() else { return .stop(.budgetSpent) }

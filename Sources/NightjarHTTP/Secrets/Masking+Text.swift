@@ -15,7 +15,7 @@ extension Masking {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)
         var at = 0
-        var former: ArraySlice<UInt8> = []
+        var previous: ArraySlice<UInt8> = []
         while at < bytes.count {
             guard isWord(bytes[at]) else {
                 result.append(bytes[at])
@@ -25,8 +25,8 @@ extension Masking {
             let start = at
             while at < bytes.count, isWord(bytes[at]) { at += 1 }
             let word = bytes[start..<at]
-            result += shown(word, after: former)
-            former = word.elementsEqual("=".utf8) ? former + word : word
+            result += shown(word, after: previous)
+            previous = word.elementsEqual("=".utf8) ? previous + word : word
             // Handles `password = "hunter2"`.
             guard let sign = word.last, sign == UInt8(ascii: "=") || sign == UInt8(ascii: ":"),
                 isNamed(word.dropLast()) || word.count == 1 && isNamed(ending(before: start, bytes))
@@ -50,11 +50,11 @@ extension Masking {
 
     private static func isWord(_ byte: UInt8) -> Bool { byte > 0x20 && byte != 0x7F && !"\"'<>`".utf8.contains(byte) }
 
-    private static func shown(_ word: ArraySlice<UInt8>, after former: ArraySlice<UInt8>) -> [UInt8] {
-        if isScheme(former), isCredential(word) { return Array(mask.utf8) }
+    private static func shown(_ word: ArraySlice<UInt8>, after previous: ArraySlice<UInt8>) -> [UInt8] {
+        if isScheme(previous), isCredential(word) { return Array(mask.utf8) }
         // Masks "password: hunter2". Masks "the token: it has expired" only if the word looks like a value.
-        let isColon = former.last == UInt8(ascii: ":") && isCredential(word)
-        if isColon || former.last == UInt8(ascii: "="), isNamed(former.dropLast()) { return Array(mask.utf8) }
+        let isColon = previous.last == UInt8(ascii: ":") && isCredential(word)
+        if isColon || previous.last == UInt8(ascii: "="), isNamed(previous.dropLast()) { return Array(mask.utf8) }
         guard word.contains(where: { "=/?&;@:".utf8.contains($0) }) else { return Array(word) }
         // Handles `x=1,password=hunter2`.
         let parts = word.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)

@@ -43,7 +43,7 @@ extension SecretContent {
         _ value: ArraySlice<UInt8>, with secrets: inout some SecretReplacing, depth: Int
     ) -> [UInt8] {
         let isNested = value.first == UInt8(ascii: "{") || value.first == UInt8(ascii: "[")
-        if isNested, !secrets.replacesWhole { return beneath(Array(value), with: &secrets) }
+        if isNested, !secrets.replacesWhole { return inSecret(Array(value), with: &secrets) }
         let isText = value.first == UInt8(ascii: "\"")
         let isNumber = value.first.map { ASCII.isDigit($0) || $0 == UInt8(ascii: "-") } ?? false
         let text = isText ? plain(value) : Array(value)
@@ -54,7 +54,7 @@ extension SecretContent {
     }
 
     /// Replaces all strings in an object or array except names, and except members that only describe the secret.
-    private static func beneath(_ bytes: [UInt8], with secrets: inout some SecretReplacing) -> [UInt8] {
+    private static func inSecret(_ bytes: [UInt8], with secrets: inout some SecretReplacing) -> [UInt8] {
         var result: [UInt8] = []
         var at = 0
         while at < bytes.count {
@@ -86,7 +86,7 @@ extension SecretContent {
     ) -> [UInt8] {
         let start = text.dropFirst().first
         guard start == UInt8(ascii: "{") || start == UInt8(ascii: "["), text.contains(UInt8(ascii: "\\")),
-            depth + 1 < deepest
+            depth + 1 < maximumDepth
         else { return Array(text) }
         let plain = plain(text)
         let other = json(plain, with: &secrets, depth: depth + 1)

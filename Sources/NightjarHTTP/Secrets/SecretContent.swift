@@ -24,7 +24,7 @@ package enum SecretContent {
     package static func replacing(
         _ bytes: [UInt8], type: String?, with secrets: inout some SecretReplacing, depth: Int = 0
     ) -> [UInt8] {
-        guard depth < deepest else { return bytes }
+        guard depth < maximumDepth else { return bytes }
         let essence = SecretContent.essence(type)
         if essence.hasPrefix("multipart/") || type == nil && bytes.starts(with: "--".utf8) {
             if let result = multipart(bytes, type: type, with: &secrets, depth: depth) { return result }
@@ -46,7 +46,7 @@ package enum SecretContent {
     }
 
     /// The maximum nesting of content within content.
-    package static let deepest = 8
+    package static let maximumDepth = 8
 
     package static func essence(_ type: String?) -> String {
         let essence = (type ?? "").utf8.prefix { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: " ") }
@@ -101,7 +101,7 @@ package enum SecretContent {
         let other =
             isText
             ? replacing(value, type: "application/json", with: &secrets, depth: depth + 1)
-            : depth < deepest ? query(value, with: &secrets, depth: depth + 1) : value
+            : depth < maximumDepth ? query(value, with: &secrets, depth: depth + 1) : value
         guard other != value else { return Array(item) }
         return item[...equals] + PercentEncoding.component(other)
     }

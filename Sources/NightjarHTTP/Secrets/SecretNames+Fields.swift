@@ -1,18 +1,18 @@
 extension SecretNames {
     /// True if a field is probably a credential, by its name or by the form of its value.
     package static func isSecret(field name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool {
-        guard !isHarmless(name) else { return false }
+        guard !isPublic(name) else { return false }
         return isSecret(name, in: .field) || SecretShape.isToken(value)
             || SecretShape.isRandom(value) && !isIdentifier(name)
     }
 
     /// True if a field of this name is probably a credential.
     package static func isSecret(field name: UnsafeRawBufferPointer) -> Bool {
-        !isHarmless(name) && isSecret(name, in: .field)
+        !isPublic(name) && isSecret(name, in: .field)
     }
 
     /// A fast path for the fields of nearly all requests.
-    private static func isHarmless(_ name: UnsafeRawBufferPointer) -> Bool {
+    private static func isPublic(_ name: UnsafeRawBufferPointer) -> Bool {
         ForwardedFields.isSafe(name) || name.count == 4 && ASCII.isCaseless(name, "host")
     }
 

@@ -16,14 +16,16 @@ enum SecretShape {
         let token = withoutScheme(value)
         guard token.count >= shortestRandom, token.count <= longest else { return false }
         var (changes, groups) = (0, 0)
-        var former: UInt8?
+        var previous: UInt8?
         for byte in token {
             guard isRandomByte(byte) else { return false }
-            if let former, ASCII.isDigit(former) != ASCII.isDigit(byte), isAlphanumeric(former), isAlphanumeric(byte) {
+            if let previous, ASCII.isDigit(previous) != ASCII.isDigit(byte), isAlphanumeric(previous),
+                isAlphanumeric(byte)
+            {
                 changes += 1
             }
             if byte == UInt8(ascii: "-") { groups += 1 }
-            former = byte
+            previous = byte
         }
         return changes >= fewestChanges && !(token.count == 36 && groups == 4)
     }

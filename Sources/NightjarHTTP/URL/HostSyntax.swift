@@ -106,7 +106,7 @@ enum HostSyntax {
     }
 
     private static func notAllowed(_ byte: UInt8) -> NightjarError {
-        let offender = quoted(String(decoding: CollectionOfOne(byte), as: UTF8.self))
-        return NightjarError(.invalidURL, "\(offender) is not allowed in a host name")
+        let invalidByte = quoted(String(decoding: CollectionOfOne(byte), as: UTF8.self))
+        return NightjarError(.invalidURL, "\(invalidByte) is not allowed in a host name")
     }
 }

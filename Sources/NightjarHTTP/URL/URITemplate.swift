@@ -72,11 +72,11 @@ public struct URITemplate: Sendable {
                 "the URL template's variable \(quoted(missing)) has no value; "
                     + (near.map { "the values contain \(quoted($0)), did you mean that?" } ?? "add one"))
         }
-        guard let stranger = given.first(where: { !known.contains($0.name) })?.name else { return }
-        let near = nearestName(to: stranger, among: variables)
+        guard let unknownName = given.first(where: { !known.contains($0.name) })?.name else { return }
+        let near = nearestName(to: unknownName, among: variables)
         throw NightjarError(
             .invalidRequest,
-            "the URL template has no variable \(quoted(stranger)); "
+            "the URL template has no variable \(quoted(unknownName)); "
                 + (near.map { "did you mean \(quoted($0))?" } ?? "remove the value"))
     }
 }

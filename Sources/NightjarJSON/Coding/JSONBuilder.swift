@@ -98,7 +98,7 @@ struct JSONBuilder: Encoder {
         } else if let value = value as? JSONValue {
             // Store a JSON value directly instead of encoding it through Codable.
             node.content = .value(value)
-        } else if let value = value as? any PlainlyNamed {
+        } else if let value = value as? any NamedCoding {
             try value.encode(plainly: self)
         } else {
             try value.encode(to: self)
@@ -235,11 +235,11 @@ private struct JSONElementBuilder: UnkeyedEncodingContainer {
 
 /// A dictionary. Its keys are data, so no naming strategy applies. They are sorted so that equal values produce equal
 /// bodies.
-private protocol PlainlyNamed {
+private protocol NamedCoding {
     func encode(plainly builder: JSONBuilder) throws
 }
 
-extension Dictionary: PlainlyNamed where Key == String, Value: Encodable {
+extension Dictionary: NamedCoding where Key == String, Value: Encodable {
     fileprivate func encode(plainly builder: JSONBuilder) throws {
         builder.node.beginMembers()
         let container = JSONPlace.Container(builder.place)

@@ -34,7 +34,7 @@ struct JSONReader: Decoder {
         if let read = options.reading(of: type), let value = try read(self) as? Value { return value }
         if type == JSONValue.self, let value = value as? Value { return value }
         if case .useDefaultKeys = options.names {
-        } else if let type = type as? any PlainlyNamed.Type {
+        } else if let type = type as? any NamedCoding.Type {
             if let value = try type.init(plainly: self) as? Value { return value }
         }
         do {
@@ -63,8 +63,8 @@ struct JSONReader: Decoder {
         error(JSONMismatch(path: place.pointer, expected: expected, found: value.typeName), type)
     }
 
-    func error(_ misfit: JSONValue.Misfit, _ type: any Any.Type) -> DecodingError {
-        error(JSONMismatch(path: place.pointer, expected: misfit.expected, found: misfit.found), type)
+    func error(_ typeError: JSONValue.TypeMismatch, _ type: any Any.Type) -> DecodingError {
+        error(JSONMismatch(path: place.pointer, expected: typeError.expected, found: typeError.found), type)
     }
 
     func error(_ mismatch: JSONMismatch, _ type: (any Any.Type)? = nil) -> DecodingError {
@@ -95,8 +95,12 @@ struct JSONReader: Decoder {
 
 extension JSONReader: SingleValueDecodingContainer {
     func decodeNil() -> Bool { value == .null }
-    func decode(_ type: Bool.Type) throws -> Bool { try scalar { () throws(JSONValue.Misfit) in try value.flag() } }
-    func decode(_ type: String.Type) throws -> String { try scalar { () throws(JSONValue.Misfit) in try value.text() } }
+    func decode(_ type: Bool.Type) throws -> Bool {
+        try scalar { () throws(JSONValue.TypeMismatch) in try value.flag() }
+    }
+    func decode(_ type: String.Type) throws -> String {
+        try scalar { () throws(JSONValue.TypeMismatch) in try value.text() }
+    }
     func decode(_ type: Double.Type) throws -> Double { try floatingPoint() }
     func decode(_ type: Float.Type) throws -> Float { try floatingPoint() }
     func decode(_ type: Int.Type) throws -> Int { try integer() }
@@ -114,15 +118,15 @@ extension JSONReader: SingleValueDecodingContainer {
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try read(type) }
 
     private func integer<Integer: FixedWidthInteger>() throws -> Integer {
-        try scalar { () throws(JSONValue.Misfit) in try value.integer(Integer.self) }
+        try scalar { () throws(JSONValue.TypeMismatch) in try value.integer(Integer.self) }
     }
 
     private func floatingPoint<Number: BinaryFloatingPoint>() throws -> Number {
-        try scalar { () throws(JSONValue.Misfit) in try value.floatingPoint(Number.self) }
+        try scalar { () throws(JSONValue.TypeMismatch) in try value.floatingPoint(Number.self) }
     }
 
-    private func scalar<Value>(_ read: () throws(JSONValue.Misfit) -> Value) throws -> Value {
-        do throws(JSONValue.Misfit) {
+    private func scalar<Value>(_ read: () throws(JSONValue.TypeMismatch) -> Value) throws -> Value {
+        do throws(JSONValue.TypeMismatch) {
             return try read()
         } catch {
             throw self.error(error, Value.self)
@@ -131,11 +135,11 @@ extension JSONReader: SingleValueDecodingContainer {
 }
 
 /// A dictionary. Its keys are data, so no naming strategy applies.
-private protocol PlainlyNamed {
+private protocol NamedCoding {
     init(plainly reader: JSONReader) throws
 }
 
-extension Dictionary: PlainlyNamed where Key == String, Value: Decodable {
+extension Dictionary: NamedCoding where Key == String, Value: Decodable {
     fileprivate init(plainly reader: JSONReader) throws {
         let container = JSONPlace.Container(reader.place)
         self.init()

@@ -1,10 +1,10 @@
 /// A schema that is parsed on first use, because most schemas of a large API are never used.
 public final class DeferredSchema: Sendable {
     private let read: @Sendable () throws(NightjarError) -> JSONSchema
-    private let kept = OnceReference<Kept>()
+    private let cached = LazyReference<Loaded>()
 
     /// The result of parsing.
-    private final class Kept: Sendable {
+    private final class Loaded: Sendable {
         let result: Result<JSONSchema, NightjarError>
 
         init(_ result: Result<JSONSchema, NightjarError>) { self.result = result }
@@ -16,15 +16,15 @@ public final class DeferredSchema: Sendable {
 
     public convenience init(_ schema: JSONSchema) {
         self.init { () throws(NightjarError) in schema }
-        _ = kept.storeIfNil(Kept(.success(schema)))
+        _ = cached.storeIfNil(Loaded(.success(schema)))
     }
 
     /// - Throws: `invalid_argument` with the reason and location if the schema is invalid.
     public func get() throws(NightjarError) -> JSONSchema {
-        if let kept = kept.load() { return try kept.result.get() }
-        return try kept.storeIfNil(Kept(Result { () throws(NightjarError) in try read() })).result.get()
+        if let cached = cached.load() { return try cached.result.get() }
+        return try cached.storeIfNil(Loaded(Result { () throws(NightjarError) in try read() })).result.get()
     }
 
     /// True if ``get()`` returns without parsing.
-    public var isRead: Bool { kept.load() != nil }
+    public var isRead: Bool { cached.load() != nil }
 }

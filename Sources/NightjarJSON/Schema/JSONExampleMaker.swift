@@ -87,7 +87,7 @@ struct JSONExampleMaker {
         if let values = rules.lazy.compactMap(\.values).first { return values.first }
         // Without `type`, derive the type from the kind of the rules.
         let isObject = !forced.isEmpty || rules.contains { !$0.properties.isEmpty || !$0.required.isEmpty }
-        let isArray = rules.contains { $0.items != nil || !$0.prefix.isEmpty || $0.itemCount.areTold }
+        let isArray = rules.contains { $0.items != nil || !$0.prefix.isEmpty || $0.itemCount.areReported }
         let isNumber = rules.contains { $0.numbers != nil }
         if types.contains(.object), isObject { return object(rules, forced) }
         if types.contains(.array), isArray { return array(rules) }

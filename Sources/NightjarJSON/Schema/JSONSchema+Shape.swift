@@ -72,9 +72,9 @@ extension JSONSchema {
     /// The allowed values. Empty if there is no such restriction.
     public var values: [JSONValue] { first { $0.values } ?? [] }
 
-    private func first<Value>(_ told: (Rules) -> Value?) -> Value? {
+    private func first<Value>(_ reported: (Rules) -> Value?) -> Value? {
         for part in arena.parts(of: root) {
-            if let value = told(arena[part].rules) { return value }
+            if let value = reported(arena[part].rules) { return value }
         }
         return nil
     }
@@ -135,17 +135,17 @@ extension JSONSchema.Arena {
         var types = rules.types.isEmpty ? JSONSchema.Types.every : rules.types
         if types.contains(.number) { types.insert(.integer) }
         if let values = rules.values {
-            let told = values.reduce(into: JSONSchema.Types()) { $0.formUnion(JSONSchema.Types(of: $1)) }
-            types.formIntersection(told.contains(.number) ? told.union(.integer) : told)
+            let reported = values.reduce(into: JSONSchema.Types()) { $0.formUnion(JSONSchema.Types(of: $1)) }
+            types.formIntersection(reported.contains(.number) ? reported.union(.integer) : reported)
         }
         guard let combination = rules.combination?.value else { return types }
         for schema in combination.allOf + (combination.reference.map { [$0] } ?? []) {
             types.formIntersection(self.types(of: schema, depth + 1, &looks))
         }
         for branches in [combination.anyOf, combination.oneOf] where !branches.isEmpty {
-            var told = JSONSchema.Types()
-            for branch in branches { told.formUnion(self.types(of: branch, depth + 1, &looks)) }
-            types.formIntersection(told)
+            var reported = JSONSchema.Types()
+            for branch in branches { reported.formUnion(self.types(of: branch, depth + 1, &looks)) }
+            types.formIntersection(reported)
         }
         if rules.acceptsNull { types.insert(.null) }
         return types

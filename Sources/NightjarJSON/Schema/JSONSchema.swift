@@ -51,7 +51,7 @@ public struct JSONSchema: Sendable {
     }
 
     /// The cost limit of a check.
-    package struct Effort {
+    package struct CheckBudget {
         /// Nil for a limit that depends on the size of the document. A document that exceeds that limit is reported as
         /// a mismatch.
         package var maximumSteps: Int?
@@ -68,13 +68,13 @@ public struct JSONSchema: Sendable {
     package struct Unfinished: Error {}
 
     package func mismatch(
-        in document: JSONValue, use: Use, _ effort: Effort
+        in document: JSONValue, use: Use, _ budget: CheckBudget
     ) throws(Unfinished) -> JSONMismatch? {
-        let steps = effort.maximumSteps ?? JSONSchemaChecker.steps(for: document)
+        let steps = budget.maximumSteps ?? JSONSchemaChecker.steps(for: document)
         var checker = JSONSchemaChecker(arena, use, maximumSteps: steps)
-        checker.isWanted = effort.isWanted
+        checker.isWanted = budget.isWanted
         let mismatch = checker.mismatch(of: document, root)
-        if effort.maximumSteps != nil, checker.isExhausted { throw Unfinished() }
+        if budget.maximumSteps != nil, checker.isExhausted { throw Unfinished() }
         return mismatch
     }
 
@@ -95,7 +95,7 @@ private final class OwnSchemas: SchemaSource {
 
     let root: JSONValue
     /// Created for the first reference to an anchor.
-    private let anchors = OnceReference<Anchors>()
+    private let anchors = LazyReference<Anchors>()
 
     init(root: JSONValue) { self.root = root }
 

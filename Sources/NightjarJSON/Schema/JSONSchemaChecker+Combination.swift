@@ -80,7 +80,7 @@ extension JSONSchemaChecker {
                 frames[top].index = branch
                 return one(schemas[branch], top, value, nil)
             }
-            if tells { attempts[top] = [] }
+            if reports { attempts[top] = [] }
         }
         if frames[top].count == JSONSchemaChecker.chosen { return last == .valid ? nil : .invalid }
         var outcome = last
@@ -88,7 +88,7 @@ extension JSONSchemaChecker {
             if isExhausted { return .invalid }
             if let outcome {
                 note(branch: outcome, top)
-                if outcome == .valid, isOneOf ? frames[top].count > 1 && !tells : !tracks { break }
+                if outcome == .valid, isOneOf ? frames[top].count > 1 && !reports : !tracks { break }
             }
             guard frames[top].index < schemas.count else { break }
             outcome = apply(schemas[frames[top].index], to: value, tracks: tracks)
@@ -96,7 +96,7 @@ extension JSONSchemaChecker {
         }
         let count = frames[top].count
         if isOneOf ? count == 1 : count > 0 { return nil }
-        if tells { tell(of: attempts.removeValue(forKey: top) ?? [], schemas.count, top, discriminator) }
+        if reports { report(of: attempts.removeValue(forKey: top) ?? [], schemas.count, top, discriminator) }
         return .invalid
     }
 
@@ -104,7 +104,7 @@ extension JSONSchemaChecker {
         let branch = frames[top].index
         if outcome == .valid { frames[top].count += 1 }
         frames[top].index += 1
-        if tells { attempts[top]?.append(Attempt(branch: branch, failure: outcome == .valid ? nil : failure)) }
+        if reports { attempts[top]?.append(Attempt(branch: branch, failure: outcome == .valid ? nil : failure)) }
     }
 
     /// Stored in a frame's `count`: the discriminator has selected the schema.

@@ -21,7 +21,7 @@ extension JSONSchemaChecker {
         _ expected: @autoclosure () -> String, _ found: @autoclosure () -> String, at name: String? = nil,
         types: JSONSchema.Types? = nil, values: [JSONValue]? = nil, ofTop: Bool = false
     ) -> Bool {
-        guard tells else { return false }
+        guard reports else { return false }
         var tokens = path(ofTop ? frames.count - 1 : frames.count)
         if let name { tokens.append(name) }
         failure = Failure(
@@ -40,7 +40,7 @@ extension JSONSchemaChecker {
     }
 
     /// Describes a value that matches the wrong number of schemas of `anyOf` or `oneOf`.
-    mutating func tell(
+    mutating func report(
         of attempts: [Attempt], _ count: Int, _ top: Int, _ discriminator: JSONSchema.Discriminator?
     ) {
         let keyword = frames[top].stage == .oneOf ? "oneOf" : "anyOf"
@@ -53,9 +53,9 @@ extension JSONSchemaChecker {
             return
         }
         if let discriminator, !discriminator.names.isEmpty, case .object = value {
-            if let meant = tell(by: discriminator, top, value) {
-                guard let told = attempts.first(where: { $0.branch == meant })?.failure else { return }
-                failure = told
+            if let meant = report(by: discriminator, top, value) {
+                guard let reported = attempts.first(where: { $0.branch == meant })?.failure else { return }
+                failure = reported
                 failure?.namesBranch = true
             }
             return
@@ -67,7 +67,7 @@ extension JSONSchemaChecker {
             _ = fails(types.phrase, value.typeName, types: types, ofTop: true)
             return
         }
-        if tellOfValues(far) { return }
+        if reportValues(far) { return }
         // A branch whose const or enum for a direct member differs is probably not the intended one, if there are
         // others. Report the deepest failure, and the first of those.
         let meant = far.filter { $0.failure?.values == nil || $0.failure?.mismatch.path.tokens.count != own + 1 }
@@ -75,20 +75,22 @@ extension JSONSchemaChecker {
             let nearest = (meant.isEmpty ? far : meant).max(by: {
                 ($0.failure?.mismatch.path.tokens.count ?? 0, -$0.branch)
                     < ($1.failure?.mismatch.path.tokens.count ?? 0, -$1.branch)
-            }), var told = nearest.failure
+            }), var reported = nearest.failure
         else { return }
-        if !told.namesBranch, count > 1 {
-            let expected = "\(told.mismatch.expected) (by schema \(nearest.branch + 1) of \(count) in \"\(keyword)\")"
-            told.mismatch = JSONMismatch(path: told.mismatch.path, expected: expected, found: told.mismatch.found)
+        if !reported.namesBranch, count > 1 {
+            let expected =
+                "\(reported.mismatch.expected) (by schema \(nearest.branch + 1) of \(count) in \"\(keyword)\")"
+            reported.mismatch = JSONMismatch(
+                path: reported.mismatch.path, expected: expected, found: reported.mismatch.found)
         }
-        failure = Failure(mismatch: told.mismatch, types: nil, namesBranch: true)
+        failure = Failure(mismatch: reported.mismatch, types: nil, namesBranch: true)
     }
 
     /// Describes a discriminator value that selects no schema. If the schemas do not have the names, the allowed values
     /// are taken from their `enum` and `const`.
     ///
     /// - Returns: the schema that allows the value after all, if no failure has been recorded for it.
-    private mutating func tell(by discriminator: JSONSchema.Discriminator, _ top: Int, _ value: JSONValue) -> Int? {
+    private mutating func report(by discriminator: JSONSchema.Discriminator, _ top: Int, _ value: JSONValue) -> Int? {
         guard let combination = frames[top].node.rules.combination?.value else { return nil }
         let schemas = frames[top].stage == .oneOf ? combination.oneOf : combination.anyOf
         let named = value[discriminator.property]
@@ -140,7 +142,7 @@ extension JSONSchemaChecker {
     private static let partsOfValues = 16
 
     /// If each schema allows different values of the same member, reports the union of these values.
-    private mutating func tellOfValues(_ attempts: [Attempt]) -> Bool {
+    private mutating func reportValues(_ attempts: [Attempt]) -> Bool {
         guard attempts.count > 1, let first = attempts.first?.failure else { return false }
         var known: [JSONValue] = []
         for attempt in attempts {

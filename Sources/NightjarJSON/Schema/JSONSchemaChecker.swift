@@ -16,7 +16,7 @@ struct JSONSchemaChecker {
     static let maximumDepth = 8192
 
     /// The steps between two polls of `isWanted`, a power of two minus one. That many take some microseconds.
-    private static let roundsBetweenAsking = 255
+    private static let roundsBetweenChecks = 255
 
     enum Outcome {
         case valid, invalid
@@ -62,7 +62,7 @@ struct JSONSchemaChecker {
     /// Steps left.
     var budget: Int
     /// True in the second pass, which describes failures.
-    var tells = false
+    var reports = false
     /// The last failure.
     var failure: Failure?
     /// A limit was reached. All further results are meaningless.
@@ -103,7 +103,7 @@ struct JSONSchemaChecker {
         if isValid(value, schema) { return nil }
         if isExhausted { return exhaustion(allowance) }
         budget = allowance
-        tells = true
+        reports = true
         let isValidNow = isValid(value, schema)
         if isExhausted { return exhaustion(allowance) }
         return isValidNow ? nil : failure?.mismatch
@@ -116,7 +116,7 @@ struct JSONSchemaChecker {
         var rounds = 0
         while let top = frames.indices.last, !isExhausted {
             rounds &+= 1
-            if rounds & JSONSchemaChecker.roundsBetweenAsking == 0, let isWanted, !isWanted() { isExhausted = true }
+            if rounds & JSONSchemaChecker.roundsBetweenChecks == 0, let isWanted, !isWanted() { isExhausted = true }
             outcome = advance(top, outcome)
             guard outcome != .open, let done = frames.popLast() else { continue }
             if outcome == .valid, let seen = done.seen, top > 0, frames[top - 1].seen != nil {
@@ -184,7 +184,7 @@ struct JSONSchemaChecker {
         if let values = rules.values {
             guard spend(values.count / 4) else { return false }
             if !values.contains(where: { $0.isSame(as: value) }) {
-                let isShown = tells && mayShowValue
+                let isShown = reports && mayShowValue
                 return fails(
                     JSONSchemaChecker.list(values), isShown ? JSONSchemaChecker.short(value) : value.typeName,
                     values: values)
@@ -223,7 +223,7 @@ struct JSONSchemaChecker {
     }
 
     private mutating func passes(_ text: String, _ rules: JSONSchema.Rules) -> Bool {
-        if rules.length.areTold {
+        if rules.length.areReported {
             guard spend(text.utf8.count / 256) else { return false }
             guard passes(text.unicodeScalars.count, rules.length, "a string", "character") else { return false }
         }
@@ -252,13 +252,13 @@ struct JSONSchemaChecker {
         guard spend(members.count * rules.required.count / 32) else { return false }
         for name in rules.required where !members.contains(where: { $0.name.isExactly(name) }) {
             if use != .any, let schema = rules.places[name], isLeftOut(arena[schema].rules) { continue }
-            let expected = tells ? phrase(rules.places[name]) : ""
+            let expected = reports ? phrase(rules.places[name]) : ""
             return fails(expected, "nothing", at: name)
         }
         for rule in rules.dependentRequired where members.contains(where: { $0.name.isExactly(rule.name) }) {
             guard spend(members.count * rule.names.count / 32) else { return false }
             for name in rule.names where !members.contains(where: { $0.name.isExactly(name) }) {
-                let expected = tells ? phrase(rules.places[name]) : ""
+                let expected = reports ? phrase(rules.places[name]) : ""
                 return fails("\(expected) because \(quoted(rule.name, limit: 40)) is present", "nothing", at: name)
             }
         }

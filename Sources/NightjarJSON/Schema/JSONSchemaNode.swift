@@ -117,7 +117,7 @@ extension JSONSchema {
         var mediaType: String?
         var encoding: String?
 
-        var saysNothing: Bool {
+        var isEmptyMessage: Bool {
             description == nil && format == nil && defaultValue == nil && examples.isEmpty && mediaType == nil
                 && encoding == nil
         }
@@ -127,7 +127,7 @@ extension JSONSchema {
         var minimum = 0
         var maximum = Int.max
 
-        var areTold: Bool { minimum > 0 || maximum < Int.max }
+        var areReported: Bool { minimum > 0 || maximum < Int.max }
     }
 
     struct Types: OptionSet, Sendable {

@@ -89,7 +89,7 @@ extension JSONSchemaReader {
                 || !combination.oneOf.isEmpty || combination.not != nil || combination.condition != nil
                 || !combination.dependent.isEmpty
             if isCombined { rules.combination = JSONSchema.Boxed(combination) }
-            if !notice.saysNothing { rules.notice = JSONSchema.Boxed(notice) }
+            if !notice.isEmptyMessage { rules.notice = JSONSchema.Boxed(notice) }
             return rules
         }
     }
@@ -148,7 +148,7 @@ extension JSONSchemaReader {
             try readOfObjects(keyword, value, &draft)
         case "$ref", "allOf", "anyOf", "oneOf", "not", "if", "then", "else", "discriminator":
             try readOfCombinations(keyword, value, &draft)
-        default: try passOver(keyword)
+        default: try skip(keyword)
         }
     }
 
@@ -247,7 +247,7 @@ extension JSONSchemaReader {
         }
     }
 
-    private mutating func passOver(_ name: String) throws(NightjarError) {
+    private mutating func skip(_ name: String) throws(NightjarError) {
         if JSONSchemaReader.annotations.contains(name) || name.utf8.starts(with: "x-".utf8) { return }
         if JSONSchemaReader.unsupported.contains(name) {
             if dialect != nil, name.hasSuffix("Anchor") { return }

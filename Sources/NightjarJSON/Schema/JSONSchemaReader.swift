@@ -11,7 +11,7 @@ struct JSONSchemaReader {
     /// The budget for reading a single schema.
     static let maximumWork = 10_000_000
     /// Name bytes that count as much as one schema.
-    private static let bytesOfWork = 64
+    private static let workBytes = 64
     /// The longest chain of `$ref`s.
     private static let maximumReferences = 64
     /// The most notes in one arena. Further ones are dropped.
@@ -129,7 +129,7 @@ struct JSONSchemaReader {
         var inner = place
         inner.pointer = JSONPointer(tokens: place.pointer.tokens + tokens)
         // The names are copied and looked up for each schema below them.
-        work -= 1 + inner.pointer.tokens.reduce(0) { $0 + $1.utf8.count } / JSONSchemaReader.bytesOfWork
+        work -= 1 + inner.pointer.tokens.reduce(0) { $0 + $1.utf8.count } / JSONSchemaReader.workBytes
         guard work >= 0 else {
             throw fatal(
                 failure(

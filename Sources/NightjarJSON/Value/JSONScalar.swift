@@ -1,13 +1,13 @@
 /// Converts a value to a Swift type without loss. A value that does not fit is an error and is never truncated.
 extension JSONValue {
     /// The expected and the found type. The caller adds the path.
-    struct Misfit: Error {
+    struct TypeMismatch: Error {
         let expected: String
         let found: String
     }
 
     /// Accepts `3`, `3.0` and `3e2`, which are integers. Rejects fractions and values out of range.
-    func integer<Integer: FixedWidthInteger>(_ type: Integer.Type) throws(Misfit) -> Integer {
+    func integer<Integer: FixedWidthInteger>(_ type: Integer.Type) throws(TypeMismatch) -> Integer {
         switch self {
         case .integer(let number):
             if let exact = Integer(exactly: number) { return exact }
@@ -15,37 +15,39 @@ extension JSONValue {
             if let exact = Integer(exactly: number) { return exact }
         case .number(let number):
             guard number.rounded(.towardZero) == number else {
-                throw Misfit(expected: "an integer", found: "a number with a fraction")
+                throw TypeMismatch(expected: "an integer", found: "a number with a fraction")
             }
             guard number.magnitude < JSONValue.firstInexact else {
-                throw Misfit(expected: JSONValue.range(of: type), found: "a number too large to be exact")
+                throw TypeMismatch(expected: JSONValue.range(of: type), found: "a number too large to be exact")
             }
             if let exact = Integer(exactly: number) { return exact }
-        default: throw Misfit(expected: "an integer", found: typeName)
+        default: throw TypeMismatch(expected: "an integer", found: typeName)
         }
-        throw Misfit(expected: JSONValue.range(of: type), found: "one out of range")
+        throw TypeMismatch(expected: JSONValue.range(of: type), found: "one out of range")
     }
 
     /// Accepts any number. An integer beyond 2^53 is rounded to the nearest value, as parsing its digits would.
-    func floatingPoint<Number: BinaryFloatingPoint>(_ type: Number.Type) throws(Misfit) -> Number {
+    func floatingPoint<Number: BinaryFloatingPoint>(_ type: Number.Type) throws(TypeMismatch) -> Number {
         let number: Number
         switch self {
         case .integer(let integer): number = Number(integer)
         case .unsigned(let integer): number = Number(integer)
         case .number(let double): number = Number(double)
-        default: throw Misfit(expected: "a number", found: typeName)
+        default: throw TypeMismatch(expected: "a number", found: typeName)
         }
-        guard number.isFinite else { throw Misfit(expected: "a number that \(type) can hold", found: "a larger one") }
+        guard number.isFinite else {
+            throw TypeMismatch(expected: "a number that \(type) can hold", found: "a larger one")
+        }
         return number
     }
 
-    func flag() throws(Misfit) -> Bool {
-        guard case .bool(let flag) = self else { throw Misfit(expected: "a boolean", found: typeName) }
+    func flag() throws(TypeMismatch) -> Bool {
+        guard case .bool(let flag) = self else { throw TypeMismatch(expected: "a boolean", found: typeName) }
         return flag
     }
 
-    func text() throws(Misfit) -> String {
-        guard case .string(let text) = self else { throw Misfit(expected: "a string", found: typeName) }
+    func text() throws(TypeMismatch) -> String {
+        guard case .string(let text) = self else { throw TypeMismatch(expected: "a string", found: typeName) }
         return text
     }
 

@@ -108,7 +108,7 @@ struct BodyFolder: Sendable {
         guard lstat(place, &status) == 0 else { return }
         let age = now.seconds.subtractingReportingOverflow(Int64(status.st_mtim.tv_sec)).partialValue
         // A time in the future means that the clock was set back.
-        if age > BodyFolder.grace || age < -BodyFolder.grace { unlink(place) }
+        if age > BodyFolder.gracePeriod || age < -BodyFolder.gracePeriod { unlink(place) }
     }
 
     func removeIndex(_ path: String) {
@@ -123,7 +123,7 @@ struct BodyFolder: Sendable {
     }
 
     /// In seconds: longer than any download goes without receiving a byte.
-    private static let grace: Int64 = 3600
+    private static let gracePeriod: Int64 = 3600
 
     /// Returns the names in a folder.
     static func names(in path: String) -> [String] {

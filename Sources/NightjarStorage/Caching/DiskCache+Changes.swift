@@ -89,7 +89,7 @@ extension DiskCache {
     // MARK: Changes by others
 
     /// Changes that other cache objects, of this or another process, have made in the folder.
-    public enum OthersChanges: Sendable {
+    public enum ExternalChanges: Sendable {
         /// The folder cannot be used at all, so no other process shares it with this one.
         case none
         /// The index cannot be read now.
@@ -105,7 +105,7 @@ extension DiskCache {
     }
 
     /// Reads the log of changes. Does not wait for writers and writes no pending changes.
-    public func changes(for tier: MemoryTier) -> OthersChanges {
+    public func changes(for tier: MemoryTier) -> ExternalChanges {
         guard getpid() == process else { return .none }
         return state.withLock { state in
             withoutFileSizeSignal {

@@ -35,7 +35,7 @@ public final class DiskCache: Sendable {
 
     public let maximumBytes: Int
     let bodies: BodyFolder
-    private let patience: Double
+    private let lockTimeout: Double
     let process = getpid()
     /// Identifies this cache object in the log of changes.
     let writer = Int64.random(in: 1 ... .max)
@@ -48,10 +48,10 @@ public final class DiskCache: Sendable {
     ///   - maximumBytes: the limit for everything in the folder. If processes use different limits, the smallest
     ///     applies.
     ///   - patience: seconds that an operation waits for other processes.
-    public init(folder: String, maximumBytes: Int, patience: Double = 0.5) {
+    public init(folder: String, maximumBytes: Int, lockTimeout: Double = 0.5) {
         bodies = BodyFolder(path: folder)
         self.maximumBytes = max(0, min(maximumBytes, DiskCache.largest))
-        self.patience = patience
+        self.lockTimeout = lockTimeout
     }
 
     deinit { close() }
@@ -194,7 +194,7 @@ public final class DiskCache: Sendable {
     public func update(_ entry: DiskEntry, _ response: StoredResponse, since moment: CacheMoment? = nil) -> DiskEntry? {
         var response = response
         response.contentLength = entry.response.contentLength
-        response.selecting = entry.response.selecting
+        response.variantFields = entry.response.variantFields
         return use(nil) { [response] (index, _) throws(DatabaseError) in
             try index.update(entry, response, since: moment)
         }
@@ -211,14 +211,14 @@ public final class DiskCache: Sendable {
         var count = 0
         for _ in 0..<DiskCache.mostBatches {
             // One batch per transaction, so that others can access the index in between.
-            let gone = use(nil as Int?) { (index, state) throws(DatabaseError) in
-                guard let gone = try index.evict(counting: state.uses) else { return nil }
+            let removed = use(nil as Int?) { (index, state) throws(DatabaseError) in
+                guard let removed = try index.evict(counting: state.uses) else { return nil }
                 state.uses = [:]
-                state.evictions += gone
-                return gone
+                state.evictions += removed
+                return removed
             }
-            guard let gone else { break }
-            count += gone
+            guard let removed else { break }
+            count += removed
         }
         shrink()
         sweep(now)
@@ -232,14 +232,14 @@ public final class DiskCache: Sendable {
     }
 
     private func sweep(_ now: Timestamp) {
-        let isOurs = use(false) { (index, _) throws(DatabaseError) in try index.claimSweep(now) }
-        guard isOurs else { return }
+        let isOwn = use(false) { (index, _) throws(DatabaseError) in try index.acquireSweep(now) }
+        guard isOwn else { return }
         for name in BodyFolder.names(in: bodies.temporaries) { bodies.removeTemporary(name, at: now) }
         bodies.removeDamaged()
         for first in UInt8.min...UInt8.max {
             use(()) { (index, _) throws(DatabaseError) in try index.sweep(folder: first) }
         }
-        use(()) { (index, _) throws(DatabaseError) in try index.heal() }
+        use(()) { (index, _) throws(DatabaseError) in try index.repair() }
     }
 
     public var statistics: Statistics {
@@ -295,8 +295,8 @@ public final class DiskCache: Sendable {
                     guard let index = open(&state) else { return nothing }
                     do throws(DatabaseError) {
                         // After a timeout, the next operations do not wait as long.
-                        let isImpatient = state.impatient.map { ContinuousClock.now < $0 } ?? false
-                        index.wait(upTo: isImpatient ? 0 : patience)
+                        let skipsLock = state.skipsLockUntil.map { ContinuousClock.now < $0 } ?? false
+                        index.wait(upTo: skipsLock ? 0 : lockTimeout)
                         while let change = state.pending.first {
                             state.settled += try index.apply(change.change, ticket: change.ticket)
                             state.pending.wroteFirst()
@@ -316,12 +316,12 @@ public final class DiskCache: Sendable {
 
     func failed(_ error: DatabaseError, _ index: DiskIndex, _ state: inout DiskCacheState) {
         state.note(error, folder)
-        if error.cause == .busy, !(state.impatient.map { ContinuousClock.now < $0 } ?? false) {
-            state.impatient = ContinuousClock.now + .seconds(patience)
+        if error.cause == .busy, !(state.skipsLockUntil.map { ContinuousClock.now < $0 } ?? false) {
+            state.skipsLockUntil = ContinuousClock.now + .seconds(lockTimeout)
         }
         guard error.cause == .damaged else { return }
         // Closed before it is moved.
-        state.condemned = CondemnedFile(index.database, error)
+        state.corruptFile = CorruptFile(index.database, error)
         state.index = nil
     }
 
@@ -330,15 +330,16 @@ public final class DiskCache: Sendable {
             if !index.database.isReplaced { return index }
             state.index = nil
         }
-        guard !state.isOff, state.rests.map({ ContinuousClock.now >= $0 }) ?? true else { return nil }
+        guard !state.isOff, state.suspendedUntil.map({ ContinuousClock.now >= $0 }) ?? true else { return nil }
         // Damage found while preparing statements; the next attempt replaces the index.
-        var condemned: CondemnedFile?
+        var corruptFile: CorruptFile?
         do throws(DatabaseError) {
             try bodies.prepare()
             let opened = try DatabaseFile.open(
-                bodies.index, DiskIndex.schema, patience: patience, condemned: state.condemned, leavesNewer: true,
+                bodies.index, DiskIndex.schema, lockTimeout: lockTimeout, corruptFile: state.corruptFile,
+                leavesNewer: true,
                 checksPages: false)
-            state.condemned = nil
+            state.corruptFile = nil
             if let moved = opened.movedAside {
                 // The moved file is not needed: a cache can be refilled.
                 bodies.removeIndex(moved.path)
@@ -347,17 +348,18 @@ public final class DiskCache: Sendable {
             do throws(DatabaseError) {
                 state.index = try DiskIndex(opened.database, bodies, maximumBytes: maximumBytes, writer: writer)
             } catch {
-                if error.cause == .damaged { condemned = CondemnedFile(opened.database, error) }
+                if error.cause == .damaged { corruptFile = CorruptFile(opened.database, error) }
                 throw error
             }
-            state.rests = nil
+            state.suspendedUntil = nil
         } catch {
-            state.condemned = condemned
+            state.corruptFile = corruptFile
             state.note(error, folder)
             switch error.cause {
             case .newer, .foreign: state.isOff = true
-            case .busy: state.rests = ContinuousClock.now + DiskCache.rest / 30
-            case .damaged, .full, .readOnly, .other: state.rests = ContinuousClock.now + DiskCache.rest
+            case .busy: state.suspendedUntil = ContinuousClock.now + DiskCache.compactionInterval / 30
+            case .damaged, .full, .readOnly, .other:
+                state.suspendedUntil = ContinuousClock.now + DiskCache.compactionInterval
             }
         }
         return state.index
@@ -383,5 +385,5 @@ public final class DiskCache: Sendable {
     /// An upper bound that is never reached in practice.
     private static let mostBatches = 10_000
     /// Before the next attempt to use a folder that could not be used.
-    private static let rest = Duration.seconds(30)
+    private static let compactionInterval = Duration.seconds(30)
 }

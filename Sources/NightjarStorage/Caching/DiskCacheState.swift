@@ -8,13 +8,13 @@ struct PendingChange: Sendable {
 /// The state of a ``DiskCache``, under its lock. The index belongs to this state only.
 struct DiskCacheState: @unchecked Sendable {
     var index: DiskIndex?
-    var condemned: CondemnedFile?
+    var corruptFile: CorruptFile?
     /// Permanently off.
     var isOff = false
     /// Off until then.
-    var rests: ContinuousClock.Instant?
+    var suspendedUntil: ContinuousClock.Instant?
     /// Does not wait for other processes until then, because one has held the index for too long.
-    var impatient: ContinuousClock.Instant?
+    var skipsLockUntil: ContinuousClock.Instant?
     /// Why the index could not be used in the last attempt.
     var lastError: DatabaseError?
     /// Changes to write before the next lookup. If there are too many, they are replaced by the removal of all entries.
@@ -33,9 +33,9 @@ struct DiskCacheState: @unchecked Sendable {
     var said: Set<DatabaseError.Cause> = []
 
     mutating func succeeded() {
-        guard lastError != nil || impatient != nil else { return }
+        guard lastError != nil || skipsLockUntil != nil else { return }
         lastError = nil
-        impatient = nil
+        skipsLockUntil = nil
     }
 
     mutating func note(_ error: DatabaseError, _ folder: String) {

@@ -46,7 +46,7 @@ struct DiskNames {
     /// A name of the selecting fields, independent of their order.
     static func variant(_ response: StoredResponse) -> [UInt8] {
         var text: [UInt8] = []
-        for field in response.selecting.sorted(by: { ($0.name, $0.value ?? "") < ($1.name, $1.value ?? "") }) {
+        for field in response.variantFields.sorted(by: { ($0.name, $0.value ?? "") < ($1.name, $1.value ?? "") }) {
             text += field.name.utf8
             text.append(0)
             if let value = field.value {

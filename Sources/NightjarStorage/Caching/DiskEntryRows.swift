@@ -85,7 +85,7 @@ struct DiskEntryRows {
         _ row: Int64, digest: [UInt8]
     ) throws(DatabaseError) -> (shown: String, bytes: Int64, isMain: Bool)? {
         try shownOf.first([.integer(row), .blob(digest)]) { row in
-            row.text(0).map { ($0, DiskLine.plausible(row.integer(1)), row.flag(2) ?? false) }
+            row.text(0).map { ($0, DiskEvictionQueue.plausible(row.integer(1)), row.flag(2) ?? false) }
         } ?? nil
     }
 
@@ -141,7 +141,7 @@ struct DiskEntryRows {
 
     func insert(
         _ names: DiskNames, _ variant: [UInt8], _ shown: String, _ head: [UInt8], _ content: [UInt8],
-        _ digest: [UInt8], _ valid: Int64, _ bytes: Int, _ place: DiskLine.Place
+        _ digest: [UInt8], _ valid: Int64, _ bytes: Int, _ place: DiskEvictionQueue.Place
     ) throws(DatabaseError) -> Int64 {
         try insertEntry.first([
             .blob(names.key), .blob(variant), .blob(names.url), .blob(names.partition), .text(shown), .blob(head),
@@ -161,11 +161,11 @@ struct DiskEntryRows {
     /// - Returns: what the entry had and its position in its queue; nil if it did not exist.
     func remove(
         _ row: Int64
-    ) throws(DatabaseError) -> (content: [UInt8], bytes: Int64, place: DiskLine.Place)? {
+    ) throws(DatabaseError) -> (content: [UInt8], bytes: Int64, place: DiskEvictionQueue.Place)? {
         try deleteEntry.first([.integer(row)]) { row in
             (
-                row.blob(0) ?? [], DiskLine.plausible(row.integer(1)),
-                DiskLine.Place(
+                row.blob(0) ?? [], DiskEvictionQueue.plausible(row.integer(1)),
+                DiskEvictionQueue.Place(
                     isMain: row.flag(2) ?? false, position: row.integer(3) ?? 0, uses: row.integer(4) ?? 0)
             )
         }

@@ -45,12 +45,12 @@ final class DiskIndex {
     let bodies: BodyFolder
     let maximumBytes: Int
     let entries: DiskEntryRows
-    let line: DiskLine
+    let line: DiskEvictionQueue
     let changes: DiskChanges
     /// The cache object that uses this index, unique among processes.
     private let writer: Int64
     /// Seconds that a statement waits for other processes, if set.
-    private var patience: Double?
+    private var lockTimeout: Double?
     /// Some pages may be free.
     private var mayShrink = false
 
@@ -64,14 +64,14 @@ final class DiskIndex {
         // A cache does not wait for the disk: the write-ahead log is synced only when it is copied into the file.
         try database.execute("PRAGMA synchronous = NORMAL; PRAGMA secure_delete = FAST")
         entries = try DiskEntryRows(database)
-        line = try DiskLine(database)
+        line = try DiskEvictionQueue(database)
         changes = try DiskChanges(database)
     }
 
     /// Sets how many seconds a statement waits for other processes.
     func wait(upTo seconds: Double) {
-        guard seconds != patience else { return }
-        patience = seconds
+        guard seconds != lockTimeout else { return }
+        lockTimeout = seconds
         database.wait(upTo: seconds)
     }
 
@@ -277,7 +277,7 @@ final class DiskIndex {
     }
 
     /// - Returns: its position in its queue; nil if it did not exist.
-    private func drop(_ row: Int64) throws(DatabaseError) -> DiskLine.Place? {
+    private func drop(_ row: Int64) throws(DatabaseError) -> DiskEvictionQueue.Place? {
         guard let (content, bytes, place) = try entries.remove(row) else { return nil }
         mayShrink = true
         try line.add(-bytes, isMain: place.isMain)
@@ -296,8 +296,8 @@ final class DiskIndex {
     /// Applies the rules of ``EvictionQueue`` to rows and evicts a bounded number of them. Must be called in a
     /// transaction.
     private func evictSome() throws(DatabaseError) -> Int {
-        var gone = 0
-        for _ in 0..<DiskIndex.batch * 4 where gone < DiskIndex.batch {
+        var removed = 0
+        for _ in 0..<DiskIndex.batch * 4 where removed < DiskIndex.batch {
             let total = try line.total()
             guard total.bytes > maximumBytes - maximumBytes / DiskIndex.slack else { break }
             let isSmall = total.small > maximumBytes / EvictionQueue.smallShare
@@ -308,16 +308,16 @@ final class DiskIndex {
                 try line.recount()
                 break
             }
-            let isStaying = candidate.uses >= (candidate.isMain ? 1 : Int64(EvictionQueue.usesForMain))
-            if isStaying {
+            let isRetained = candidate.uses >= (candidate.isMain ? 1 : Int64(EvictionQueue.usesForMain))
+            if isRetained {
                 try line.moveToMain(candidate)
             } else {
                 _ = try drop(candidate.row)
                 if !candidate.isMain { try line.remember(candidate) }
-                gone += 1
+                removed += 1
             }
         }
-        return gone
+        return removed
     }
 
     /// - Returns: the number of evicted entries; nil if the cache is within its limit.
@@ -325,9 +325,9 @@ final class DiskIndex {
         guard try line.total().bytes > maximumBytes else { return nil }
         return try database.transaction { () throws(DatabaseError) -> Int in
             for (row, count) in uses { try line.use(row, count) }
-            let gone = try evictSome()
+            let removed = try evictSome()
             try line.forgetGhosts()
-            return gone
+            return removed
         }
     }
 
@@ -351,8 +351,8 @@ final class DiskIndex {
     // MARK: Sweep
 
     /// Claims the next sweep for this process if it is due.
-    func claimSweep(_ now: Timestamp) throws(DatabaseError) -> Bool {
-        func isDue(_ total: DiskLine.Total) -> Bool {
+    func acquireSweep(_ now: Timestamp) throws(DatabaseError) -> Bool {
+        func isDue(_ total: DiskEvictionQueue.Total) -> Bool {
             // A clock that was set back does not delay the sweep.
             total.swept > now.seconds || now.seconds - total.swept >= DiskIndex.sweepInterval
         }
@@ -381,7 +381,7 @@ final class DiskIndex {
     }
 
     /// Checks the pages, drops unreferenced rows and recomputes the sums.
-    func heal() throws(DatabaseError) {
+    func repair() throws(DatabaseError) {
         try DatabaseFile.checkPages(database)
         if try database.number("PRAGMA auto_vacuum") == 0 {
             // Created by a version whose files could not shrink.

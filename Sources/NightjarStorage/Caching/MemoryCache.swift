@@ -100,23 +100,23 @@ public final class MemoryCache: Sendable {
         let weight = MemoryCache.weight(key, response, body)
         let fits = compact != nil && weight <= maximumBytes / MemoryCache.largestShare
         // Removed entries are released outside of the lock, because they may be large.
-        let (entry, gone) = state.withLock { state -> (Entry?, [Entry]) in
-            var gone: [Entry] = []
+        let (entry, removed) = state.withLock { state -> (Entry?, [Entry]) in
+            var removed: [Entry] = []
             let others = state.keys[key] ?? []
             let same = others.first { $0.response.selectsAs(response) }
-            if let same { gone.append(state.remove(same)) }
-            guard fits else { return (nil, gone) }
+            if let same { removed.append(state.remove(same)) }
+            guard fits else { return (nil, removed) }
             let count = others.count - (same == nil ? 0 : 1)
             if count >= MemoryCache.mostVariants, let oldest = others.first(where: { $0 !== same }) {
-                gone.append(state.remove(oldest))
+                removed.append(state.remove(oldest))
             }
             let slot = state.queue.insert(MemoryCache.fingerprint(key, response), weight: weight)
             let entry = Entry(key, response, body, slot: slot, weight: weight)
             state.add(entry)
-            state.evict(into: &gone)
-            return (entry, gone)
+            state.evict(into: &removed)
+            return (entry, removed)
         }
-        withExtendedLifetime(gone) {}
+        withExtendedLifetime(removed) {}
         return entry
     }
 
@@ -126,16 +126,16 @@ public final class MemoryCache: Sendable {
     @discardableResult
     public func update(_ entry: Entry, _ response: StoredResponse) -> Entry? {
         let weight = MemoryCache.weight(entry.key, response, entry.body)
-        let (updated, gone) = state.withLock { state -> (Entry?, [Entry]) in
+        let (updated, removed) = state.withLock { state -> (Entry?, [Entry]) in
             guard state.isThere(entry) else { return (nil, []) }
             let updated = Entry(entry.key, response, entry.body, slot: entry.slot, weight: weight)
             state.queue.change(entry.slot, weight: weight)
             state.replace(entry, updated)
-            var gone: [Entry] = [entry]
-            state.evict(into: &gone)
-            return (updated, gone)
+            var removed: [Entry] = [entry]
+            state.evict(into: &removed)
+            return (updated, removed)
         }
-        withExtendedLifetime(gone) {}
+        withExtendedLifetime(removed) {}
         return updated
     }
 
@@ -185,17 +185,17 @@ public final class MemoryCache: Sendable {
     @discardableResult
     public func removeAll() -> Int { removeKeys { _ in true } }
 
-    private func removeKeys(where isGone: (CacheKey) -> Bool) -> Int {
-        removeEntries(chosenBy: { state in state.keys.filter { isGone($0.key) }.flatMap(\.value) })
+    private func removeKeys(where isRemoved: (CacheKey) -> Bool) -> Int {
+        removeEntries(chosenBy: { state in state.keys.filter { isRemoved($0.key) }.flatMap(\.value) })
     }
 
     private func removeEntries(chosenBy choose: (borrowing State) -> [Entry]) -> Int {
-        let gone = state.withLock { state in
-            let gone = choose(state)
-            for entry in gone { _ = state.remove(entry) }
-            return gone
+        let removed = state.withLock { state in
+            let removed = choose(state)
+            for entry in removed { _ = state.remove(entry) }
+            return removed
         }
-        return gone.count
+        return removed.count
     }
 
     // MARK: Sizes
@@ -212,7 +212,7 @@ public final class MemoryCache: Sendable {
     /// Headers count twice, because the response created from the entry has a copy for a second.
     private static func weight(_ key: CacheKey, _ response: StoredResponse, _ body: ByteBuffer) -> Int {
         var text = response.headers.byteCount + response.trailers.byteCount
-        for field in response.selecting { text += field.name.utf8.count + (field.value?.utf8.count ?? 0) + 32 }
+        for field in response.variantFields { text += field.name.utf8.count + (field.value?.utf8.count ?? 0) + 32 }
         return overhead + key.url.utf8.count * 2 + text * 2 + (body.readableBytes == 0 ? 0 : body.storageCapacity)
     }
 
@@ -229,7 +229,7 @@ public final class MemoryCache: Sendable {
     private static func fingerprint(_ key: CacheKey, _ response: StoredResponse) -> UInt64 {
         var hasher = Hasher()
         hasher.combine(key)
-        hasher.combine(response.selecting)
+        hasher.combine(response.variantFields)
         return UInt64(bitPattern: Int64(hasher.finalize()))
     }
 }
@@ -265,12 +265,12 @@ extension MemoryCache.State {
         if partitions[entry.key.url]?.isEmpty ?? false { partitions[entry.key.url] = nil }
     }
 
-    fileprivate mutating func evict(into gone: inout [MemoryCache.Entry]) {
+    fileprivate mutating func evict(into removed: inout [MemoryCache.Entry]) {
         while let slot = queue.evict() {
             guard let entry = entries[slot] else { continue }
             evictions += 1
             forget(entry)
-            gone.append(entry)
+            removed.append(entry)
         }
     }
 
@@ -287,8 +287,8 @@ extension MemoryCache.State {
 extension StoredResponse {
     /// Whether both apply to the same requests, independent of the order of their fields.
     public func selectsAs(_ other: StoredResponse) -> Bool {
-        selecting == other.selecting
-            || selecting.count == other.selecting.count && Set(selecting) == Set(other.selecting)
+        variantFields == other.variantFields
+            || variantFields.count == other.variantFields.count && Set(variantFields) == Set(other.variantFields)
     }
 }
 

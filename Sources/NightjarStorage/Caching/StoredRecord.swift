@@ -18,8 +18,8 @@ enum StoredRecord {
         writer.text(response.reason)
         writer.headers(response.headers)
         writer.headers(response.trailers)
-        writer.count(response.selecting.count)
-        for field in response.selecting {
+        writer.count(response.variantFields.count)
+        for field in response.variantFields {
             writer.text(field.name)
             writer.bytes.append(field.value == nil ? 0 : 1)
             if let value = field.value { writer.text(value) }
@@ -44,11 +44,11 @@ enum StoredRecord {
             for _ in 0..<count {
                 guard let name = reader.text(), let hasValue = reader.byte() else { return nil }
                 guard hasValue == 1 else {
-                    response.selecting.append(StoredResponse.SelectingField(name, nil))
+                    response.variantFields.append(StoredResponse.VariantField(name, nil))
                     continue
                 }
                 guard let value = reader.text() else { return nil }
-                response.selecting.append(StoredResponse.SelectingField(name, value))
+                response.variantFields.append(StoredResponse.VariantField(name, value))
             }
             return reader.rest.isEmpty ? response : nil
         }

@@ -13,9 +13,9 @@ public final class CookieFile {
     public typealias Note = String
 
     public let path: String
-    private let patience: Double
+    private let lockTimeout: Double
     private var connection: Connection?
-    private var condemned: CondemnedFile?
+    private var corruptFile: CorruptFile?
     private var decisions: CookieExchange
     private var notes: [Note] = []
 
@@ -31,10 +31,10 @@ public final class CookieFile {
     /// Does not access the disk yet.
     ///
     /// - Parameter patience: seconds to wait for other processes.
-    public init(_ path: String, keepsSession: Bool = false, patience: Double = 5) {
+    public init(_ path: String, keepsSession: Bool = false, lockTimeout: Double = 5) {
         self.path = path
         decisions = CookieExchange(keepsSession: keepsSession)
-        self.patience = patience
+        self.lockTimeout = lockTimeout
     }
 
     /// Returns the events since the last call, such as a file that was moved aside.
@@ -64,7 +64,7 @@ public final class CookieFile {
 
     /// Whether an ``exchange(_:at:)`` might return changes of other processes, as far as this can be determined
     /// cheaply.
-    public func mayHaveNews() throws(DatabaseError) -> Bool {
+    public func mayHaveChanged() throws(DatabaseError) -> Bool {
         guard let connection else { return true }
         if connection.database.isReplaced { return true }
         return try connection.database.version != connection.version
@@ -88,7 +88,7 @@ public final class CookieFile {
                 self.connection = connection
                 return decisions.committed(content, after: changes)
             } catch {
-                if error.cause == .damaged, let connection { condemned = CondemnedFile(connection.database, error) }
+                if error.cause == .damaged, let connection { corruptFile = CorruptFile(connection.database, error) }
                 // After any error, the next attempt opens the file again.
                 connection = nil
                 guard error.cause == .damaged, attempts < 2 else { throw error }
@@ -100,8 +100,8 @@ public final class CookieFile {
         if let connection, !connection.database.isReplaced { return connection }
         // Closed first, because the file may be moved.
         connection = nil
-        let opened = try DatabaseFile.open(path, CookieRows.schema, patience: patience, condemned: condemned)
-        condemned = nil
+        let opened = try DatabaseFile.open(path, CookieRows.schema, lockTimeout: lockTimeout, corruptFile: corruptFile)
+        corruptFile = nil
         if let moved = opened.movedAside {
             notes.append("\(moved.error.description); it was moved to \(quoted(moved.path)) and recreated")
         }
@@ -110,7 +110,7 @@ public final class CookieFile {
                 database: opened.database, rows: try CookieRows(opened.database), content: CookieJar.Snapshot(),
                 version: Connection.unread)
         } catch {
-            if error.cause == .damaged { condemned = CondemnedFile(opened.database, error) }
+            if error.cause == .damaged { corruptFile = CorruptFile(opened.database, error) }
             throw error
         }
     }

@@ -106,12 +106,12 @@ struct CookieRows {
     func write(
         _ after: CookieJar.Snapshot, over before: CookieJar.Snapshot
     ) throws(DatabaseError) -> CookieJar.Snapshot {
-        var gone = [Cookie.Identity: Cookie](before.cookies.map { ($0.identity, $0) }) { $1 }
+        var removed = [Cookie.Identity: Cookie](before.cookies.map { ($0.identity, $0) }) { $1 }
         for cookie in after.cookies {
-            let old = gone.removeValue(forKey: cookie.identity)
-            if old.map({ CookieRows.isWorthWriting(cookie, over: $0) }) ?? true { try put(cookie) }
+            let old = removed.removeValue(forKey: cookie.identity)
+            if old.map({ CookieRows.needsWriting(cookie, over: $0) }) ?? true { try put(cookie) }
         }
-        for identity in gone.keys { try dropCookie.run(identity) }
+        for identity in removed.keys { try dropCookie.run(identity) }
 
         for (identity, stamp) in after.deletions where before.deletions[identity] != stamp {
             try putDeletion.run(identity, .real(stamp))
@@ -132,7 +132,7 @@ struct CookieRows {
     }
 
     /// A change of only the last access is written at most once a day. It only affects which cookies are evicted.
-    private static func isWorthWriting(_ cookie: Cookie, over old: Cookie) -> Bool {
+    private static func needsWriting(_ cookie: Cookie, over old: Cookie) -> Bool {
         cookie.modified != old.modified || !cookie.value.isExactly(old.value) || cookie.expires != old.expires
             || cookie.created != old.created || cookie.lastAccess > old.lastAccess + 86400
     }

@@ -15,18 +15,18 @@ public final class Database {
     /// - Parameters:
     ///   - patience: seconds that one statement waits for other processes.
     ///   - asItStands: opens the file read-only and without locks, for files that this process may only read.
-    convenience init(existing path: String, patience: Double, asItStands: Bool = false) throws(DatabaseError) {
+    convenience init(existing path: String, lockTimeout: Double, asItStands: Bool = false) throws(DatabaseError) {
         try self.init(
             path, as: asItStands ? Database.immutableURI(path) : path,
-            asItStands ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI : SQLITE_OPEN_READWRITE, patience: patience)
+            asItStands ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI : SQLITE_OPEN_READWRITE, lockTimeout: lockTimeout)
     }
 
     /// Creates a database in memory.
     convenience init() throws(DatabaseError) {
-        try self.init(":memory:", as: ":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY, patience: 0)
+        try self.init(":memory:", as: ":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY, lockTimeout: 0)
     }
 
-    private init(_ path: String, as name: String, _ mode: Int32, patience: Double) throws(DatabaseError) {
+    private init(_ path: String, as name: String, _ mode: Int32, lockTimeout: Double) throws(DatabaseError) {
         var handle: OpaquePointer?
         // NOMUTEX: only one thread at a time. EXRESCODE: distinguishes a full disk from a failing one.
         let code = ForkGate.inside {
@@ -40,7 +40,7 @@ public final class Database {
         self.path = path
         self.handle = handle
         identity = FileIdentity(path) ?? FileIdentity()
-        wait(upTo: patience)
+        wait(upTo: lockTimeout)
         sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, Database.largestValue)
         sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0)
         guard ForkGate.inside({ csqlite_harden(handle) }) == SQLITE_OK else { throw error("opened") }
@@ -49,8 +49,8 @@ public final class Database {
     }
 
     /// Sets how many seconds one statement waits for other processes.
-    func wait(upTo patience: Double) {
-        ForkGate.waitForOthers(handle, patience: Int(max(0, min(patience, 3600)) * 1000))
+    func wait(upTo lockTimeout: Double) {
+        ForkGate.waitForOthers(handle, lockTimeout: Int(max(0, min(lockTimeout, 3600)) * 1000))
     }
 
     /// Statements that are still alive keep the connection open.

@@ -25,7 +25,7 @@ public struct DatabaseSchema: Sendable {
 }
 
 /// A file that was found damaged after it was opened. Its ``Database`` must be closed before the file is moved.
-public struct CondemnedFile {
+public struct CorruptFile {
     let identity: FileIdentity
     let error: DatabaseError
 
@@ -55,19 +55,19 @@ public enum DatabaseFile {
     ///   - checksPages: reads the whole file to check it. Not for large files whose rows are checked when they are
     ///     read.
     public static func open(
-        _ path: String, _ schema: DatabaseSchema, patience: Double = 5, condemned: CondemnedFile? = nil,
+        _ path: String, _ schema: DatabaseSchema, lockTimeout: Double = 5, corruptFile: CorruptFile? = nil,
         leavesUnreadable: Bool = false, leavesNewer: Bool = false, checksPages: Bool = true
     ) throws(DatabaseError) -> Opened {
         var moved: (path: String, error: DatabaseError)?
         var attempts = 0
-        if let condemned, let place = try moveAside(path, condemned.identity) { moved = (place, condemned.error) }
+        if let corruptFile, let place = try moveAside(path, corruptFile.identity) { moved = (place, corruptFile.error) }
         while true {
             attempts += 1
             try create(path)
             try checkOwner(path)
             let identity = FileIdentity(path)
             do throws(DatabaseError) {
-                let database = try openExisting(path, schema, patience, checksPages: checksPages)
+                let database = try openExisting(path, schema, lockTimeout, checksPages: checksPages)
                 // A process that may write in the folder could have replaced the file since the first check.
                 try checkOwner(path)
                 return Opened(database: database, movedAside: moved)
@@ -85,7 +85,7 @@ public enum DatabaseFile {
     /// Opens a file that may only be read.
     public static func openAsItStands(_ path: String, _ schema: DatabaseSchema) throws(DatabaseError) -> Database {
         try checkOwner(path, orRoot: true)
-        let database = try Database(existing: path, patience: 0, asItStands: true)
+        let database = try Database(existing: path, lockTimeout: 0, asItStands: true)
         guard try isCurrent(database, schema) else { throw DatabaseError(.foreign, path, "is empty") }
         return database
     }
@@ -148,16 +148,16 @@ public enum DatabaseFile {
     }
 
     private static func openExisting(
-        _ path: String, _ schema: DatabaseSchema, _ patience: Double, checksPages: Bool
+        _ path: String, _ schema: DatabaseSchema, _ lockTimeout: Double, checksPages: Bool
     ) throws(DatabaseError) -> Database {
-        let database = try Database(existing: path, patience: patience)
+        let database = try Database(existing: path, lockTimeout: lockTimeout)
         if try !isCurrent(database, schema, checksPages: checksPages) {
             // Must be set before the first page is written.
             if schema.shrinks { try database.execute("PRAGMA auto_vacuum = INCREMENTAL") }
-            try useWriteAheadLog(database, patience)
+            try useWriteAheadLog(database, lockTimeout)
             try migrate(database, schema)
         } else if try database.prepare("PRAGMA journal_mode").first(read: { $0.text(0) }) != "wal" {
-            try useWriteAheadLog(database, patience)
+            try useWriteAheadLog(database, lockTimeout)
         }
         // A crash of the process loses nothing. A power failure may lose the last changes but does not damage the file.
         try database.execute("PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 1048576")
@@ -165,9 +165,9 @@ public enum DatabaseFile {
     }
 
     /// With a write-ahead log, readers and the writer do not wait for each other, and a change is a single append.
-    private static func useWriteAheadLog(_ database: Database, _ patience: Double) throws(DatabaseError) {
+    private static func useWriteAheadLog(_ database: Database, _ lockTimeout: Double) throws(DatabaseError) {
         // SQLite does not wait by itself if two processes open a new file at the same time.
-        let deadline = ContinuousClock.now + .seconds(patience)
+        let deadline = ContinuousClock.now + .seconds(lockTimeout)
         while true {
             do throws(DatabaseError) {
                 return try database.execute("PRAGMA journal_mode = WAL")
@@ -251,7 +251,7 @@ public enum DatabaseFile {
             guard errno == EINTR else { throw DatabaseError(errno: errno, path, doing: "moved aside") }
         }
         guard FileIdentity(path) == identity else { return nil }
-        let place = freeName(beside: path)
+        let place = unusedName(beside: path)
         // The database itself last: otherwise its log could be mistaken for the log of a new file of that name.
         for suffix in ["-wal", "-shm", ""] where rename(path + suffix, place + suffix) != 0 {
             guard !suffix.isEmpty, errno == ENOENT else {
@@ -262,7 +262,7 @@ public enum DatabaseFile {
     }
 
     /// `NAME.damaged-20250131T235959Z`, followed by a number if that name exists.
-    private static func freeName(beside path: String) -> String {
+    private static func unusedName(beside path: String) -> String {
         var now = time(nil)
         var parts = tm()
         gmtime_r(&now, &parts)

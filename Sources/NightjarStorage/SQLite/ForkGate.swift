@@ -29,8 +29,8 @@ enum ForkGate {
     /// Waits for other processes like `sqlite3_busy_timeout`, but outside of the gate.
     ///
     /// - Parameter patience: milliseconds per statement.
-    static func waitForOthers(_ database: OpaquePointer, patience: Int) {
-        guard patience > 0 else {
+    static func waitForOthers(_ database: OpaquePointer, lockTimeout: Int) {
+        guard lockTimeout > 0 else {
             sqlite3_busy_handler(database, nil, nil)
             return
         }
@@ -43,7 +43,7 @@ enum ForkGate {
                 usleep(UInt32(ForkGate.pause(tries)) * 1000)
                 pthread_rwlock_rdlock(ForkGate.lock)
                 return 1
-            }, UnsafeMutableRawPointer(bitPattern: patience))
+            }, UnsafeMutableRawPointer(bitPattern: lockTimeout))
     }
 
     /// The pause in milliseconds after the given number of attempts.

@@ -50,13 +50,13 @@ final class FileLock: TokenLock {
 
     /// Waits until the lock is available.
     static func wait(
-        _ path: String, byte: Int64, patience: Duration
+        _ path: String, byte: Int64, lockTimeout: Duration
     ) throws(NightjarError) -> FileLock {
-        let deadline = ContinuousClock.now + patience
+        let deadline = ContinuousClock.now + lockTimeout
         while true {
             if let lock = try take(path, byte: byte) { return lock }
             guard ContinuousClock.now < deadline else {
-                throw PrivateFile(path, "lock file").failure("has been held by another process for \(patience)")
+                throw PrivateFile(path, "lock file").failure("has been held by another process for \(lockTimeout)")
             }
             usleep(2000)
         }

@@ -50,7 +50,7 @@ public struct FileTokenStore: TokenStore {
     }
 
     private func writingLock() throws(NightjarError) -> FileLock {
-        try FileLock.wait(lockPath(), byte: Byte.writing, patience: FileTokenStore.patience)
+        try FileLock.wait(lockPath(), byte: Byte.writing, lockTimeout: FileTokenStore.lockTimeout)
     }
 
     /// The associated data of an encrypted record: its path.
@@ -65,5 +65,5 @@ public struct FileTokenStore: TokenStore {
     }
 
     /// Others hold the write lock only while they write to disk.
-    private static let patience = Duration.seconds(10)
+    private static let lockTimeout = Duration.seconds(10)
 }

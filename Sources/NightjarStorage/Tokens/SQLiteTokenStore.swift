@@ -10,7 +10,7 @@ public struct SQLiteTokenStore: TokenStore {
     public let path: String
     public let account: String
     private let key: EncryptionKey?
-    private let patience: Double
+    private let lockTimeout: Double
     private let file: PrivateFile
 
     /// Does not access the disk yet.
@@ -20,11 +20,11 @@ public struct SQLiteTokenStore: TokenStore {
     ///   - key: encrypts this login with AES-256-GCM for this file and account: a copy of the row or the file
     ///     elsewhere is rejected.
     ///   - patience: seconds that one statement waits for other processes.
-    public init(path: String, account: String, key: EncryptionKey? = nil, patience: Double = 5) {
+    public init(path: String, account: String, key: EncryptionKey? = nil, lockTimeout: Double = 5) {
         self.path = path
         self.account = account
         self.key = key
-        self.patience = patience
+        self.lockTimeout = lockTimeout
         file = PrivateFile(path, "token database")
     }
 
@@ -126,7 +126,7 @@ public struct SQLiteTokenStore: TokenStore {
             result = try ForkWatch.usingDatabases { () throws(DatabaseError) in
                 try withoutFileSizeSignal { () throws(DatabaseError) in
                     let opened = try DatabaseFile.open(
-                        place, SQLiteTokenStore.schema, patience: patience, leavesUnreadable: true)
+                        place, SQLiteTokenStore.schema, lockTimeout: lockTimeout, leavesUnreadable: true)
                     // Durable with each commit; overwritten data is not left in the file.
                     try opened.database.execute("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON")
                     return try body(opened.database)

@@ -42,7 +42,7 @@ public struct SecretServiceTokenStore: TokenStore {
         guard let record = LoginRecord.encode(login, key: nil, place: "") else {
             throw failure("cannot store a token of this length")
         }
-        let lock = try FileLock.wait(lockPath(), byte: Byte.writing, patience: .seconds(30))
+        let lock = try FileLock.wait(lockPath(), byte: Byte.writing, lockTimeout: .seconds(30))
         defer { lock.unlock() }
         // A record that cannot be read is not overwritten.
         guard login.mayReplace(try load(), of: version) else { return false }
@@ -88,10 +88,10 @@ public struct SecretServiceTokenStore: TokenStore {
         guard !service.utf8.contains(0), !account.utf8.contains(0) else {
             throw NightjarError(.invalidArgument, "the service and account of a keyring login must not contain a NUL")
         }
-        let mine = getpid()
+        let own = getpid()
         let (_, user) = SecretServiceTokenStore.process.compareExchange(
-            expected: 0, desired: mine, ordering: .acquiringAndReleasing)
-        guard user == 0 || user == mine else {
+            expected: 0, desired: own, ordering: .acquiringAndReleasing)
+        guard user == 0 || user == own else {
             throw NightjarError(.forked, "the token \(name) was in use when this process was forked")
         }
         // Without an address, GLib would start a bus of its own, which no other process would find.

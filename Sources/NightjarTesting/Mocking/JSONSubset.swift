@@ -6,15 +6,15 @@ extension JSONValue {
     func firstDifference(from other: JSONValue) -> JSONPointer? {
         // Iterative, so that a deeply nested value cannot exhaust the stack.
         var pairs: [(JSONValue, JSONValue?, [String])] = [(self, other, [])]
-        while let (wanted, found, path) = pairs.popLast() {
+        while let (expected, found, path) = pairs.popLast() {
             guard let found else { return JSONPointer(tokens: path) }
-            switch (wanted, found) {
+            switch (expected, found) {
             case (.object(let members), .object):
                 pairs += members.reversed().map { ($0.value, found[$0.name], path + [$0.name]) }
             case (.array(let elements), .array(let others)):
                 guard elements.count == others.count else { return JSONPointer(tokens: path) }
                 pairs += zip(elements, others).enumerated().reversed().map { ($1.0, $1.1, path + [String($0)]) }
-            default: if !wanted.isSameScalar(found) { return JSONPointer(tokens: path) }
+            default: if !expected.isSameScalar(found) { return JSONPointer(tokens: path) }
             }
         }
         return nil

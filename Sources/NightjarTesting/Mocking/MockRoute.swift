@@ -1,7 +1,7 @@
 /// A pattern for requests and the responses to them.
 public struct MockRoute: Sendable {
     /// What happens after each response has been used once.
-    public enum UsedUp: String, Sendable, CaseIterable {
+    public enum ExhaustionPolicy: String, Sendable, CaseIterable {
         /// The last response is repeated.
         case last
         /// The sequence starts again.
@@ -10,9 +10,9 @@ public struct MockRoute: Sendable {
         case error
     }
 
-    public enum Answers: Sendable {
+    public enum Responses: Sendable {
         /// Used in order.
-        case sequence([MockAnswer])
+        case sequence([MockResponse])
         /// The program supplies each response. The number identifies its callback.
         case responder(Int)
     }
@@ -20,22 +20,22 @@ public struct MockRoute: Sendable {
     /// The name in messages and use counts. Nil uses the pattern instead.
     public var name: String?
     public var pattern: RequestPattern
-    public var answers: Answers
-    public var usedUp = UsedUp.last
+    public var responses: Responses
+    public var whenExhausted = ExhaustionPolicy.last
     /// The most requests that the route responds to. Later ones are matched against the routes after it. Nil for no
     /// limit.
     public var times: Int?
     /// True if verification accepts that the route was never used.
     public var isOptional = false
 
-    public init(_ pattern: RequestPattern, _ answers: Answers, name: String? = nil) {
+    public init(_ pattern: RequestPattern, _ responses: Responses, name: String? = nil) {
         self.pattern = pattern
-        self.answers = answers
+        self.responses = responses
         self.name = name
     }
 
-    public init(_ method: Method, _ path: String, _ answers: MockAnswer...) throws(NightjarError) {
-        self.init(RequestPattern(method, try PathPattern(path)), .sequence(answers))
+    public init(_ method: Method, _ path: String, _ responses: MockResponse...) throws(NightjarError) {
+        self.init(RequestPattern(method, try PathPattern(path)), .sequence(responses))
     }
 
     /// For messages: `"list" (GET /articles)`.

@@ -1,9 +1,9 @@
 /// The routes of a mock and their use counts. The first route whose pattern matches responds to a request.
 public struct MockTable: Sendable {
     public enum Choice: Sendable {
-        case answer(MockAnswer)
+        case respond(MockResponse)
         /// The program supplies the response. `parameters` are those of the path.
-        case ask(responder: Int, parameters: [(name: String, value: String)])
+        case callResponder(responder: Int, parameters: [(name: String, value: String)])
         /// The request is sent to the network.
         case pass
         case fail(NightjarError)
@@ -30,7 +30,7 @@ public struct MockTable: Sendable {
                 .invalidArgument, "the mock has \(routes.count) routes; the maximum is \(MockTable.mostRoutes)")
         }
         for route in routes {
-            if case .sequence(let answers) = route.answers, answers.isEmpty {
+            if case .sequence(let responses) = route.responses, responses.isEmpty {
                 throw NightjarError(.invalidArgument, "the mock route \(route.summary) has no responses")
             }
         }
@@ -70,19 +70,19 @@ public struct MockTable: Sendable {
     private mutating func use(_ index: Int, _ parameters: [(name: String, value: String)]) -> Choice {
         let use = uses[index]
         uses[index] = use &+ 1
-        switch routes[index].answers {
-        case .responder(let number): return .ask(responder: number, parameters: parameters)
-        case .sequence(let answers):
-            if use < answers.count { return .answer(answers[use]) }
-            switch routes[index].usedUp {
-            case .last: return .answer(answers[answers.count - 1])
-            case .first: return .answer(answers[use % answers.count])
+        switch routes[index].responses {
+        case .responder(let number): return .callResponder(responder: number, parameters: parameters)
+        case .sequence(let responses):
+            if use < responses.count { return .respond(responses[use]) }
+            switch routes[index].whenExhausted {
+            case .last: return .respond(responses[responses.count - 1])
+            case .first: return .respond(responses[use % responses.count])
             case .error:
                 return .fail(
                     NightjarError(
                         .invalidRequest,
-                        "the mock route \(routes[index].summary) has used up its \(answers.count) responses; "
-                            + "add one, or set used_up = \"last\" to repeat the last one"))
+                        "the mock route \(routes[index].summary) has used up its \(responses.count) responses; "
+                            + "add one, or set when_exhausted = \"last\" to repeat the last one"))
             }
         }
     }
@@ -111,8 +111,8 @@ public struct MockTable: Sendable {
                 .invalidRequest, "\(what); the nearest is \(nearest.route.summary), but \(nearest.mismatch.reason)")
         }
         let paths = routes.compactMap { $0.pattern.path?.description }
-        let alike = MockTable.mostAlike(request.url.path, paths)
-        let route = routes.first { $0.pattern.path?.description == alike } ?? nearest.route
+        let similar = MockTable.mostSimilar(request.url.path, paths)
+        let route = routes.first { $0.pattern.path?.description == similar } ?? nearest.route
         return NightjarError(
             .invalidRequest,
             "\(what); the nearest is \(route.summary), but its path is \(quoted(route.pattern.path?.description ?? ""))"
@@ -120,7 +120,7 @@ public struct MockTable: Sendable {
     }
 
     /// The path with the longest common prefix and suffix.
-    private static func mostAlike(_ path: String, _ paths: [String]) -> String? {
+    private static func mostSimilar(_ path: String, _ paths: [String]) -> String? {
         func common(_ other: String) -> Int {
             let front = zip(path.utf8, other.utf8).prefix { $0 == $1 }.count
             let back = zip(path.utf8.reversed(), other.utf8.reversed()).prefix { $0 == $1 }.count
@@ -155,25 +155,25 @@ public struct MockTable: Sendable {
 
     /// The result of verification: routes that were never used or less often than their `times`, and calls that matched
     /// no route. Nil if there are none.
-    public var complaint: NightjarError? {
-        var complaints: [String] = []
+    public var failureMessage: NightjarError? {
+        var mismatches: [String] = []
         for (index, route) in routes.enumerated() where !route.isOptional {
-            let wanted = route.times ?? 1
-            guard uses[index] < wanted else { continue }
-            complaints.append(
+            let expected = route.times ?? 1
+            guard uses[index] < expected else { continue }
+            mismatches.append(
                 uses[index] == 0
                     ? "the route \(route.summary) was never used"
-                    : "the route \(route.summary) was used \(MockTable.times(uses[index])) instead of \(MockTable.times(wanted))"
+                    : "the route \(route.summary) was used \(MockTable.times(uses[index])) instead of \(MockTable.times(expected))"
             )
         }
         if unmatched > 0 {
-            complaints.append("\(unmatched == 1 ? "a call" : "\(unmatched) calls") matched no route")
+            mismatches.append("\(unmatched == 1 ? "a call" : "\(unmatched) calls") matched no route")
         }
-        guard !complaints.isEmpty else { return nil }
-        let shown = complaints.prefix(MockTable.mostComplaints).joined(separator: "; ")
-        let rest = complaints.count - MockTable.mostComplaints
+        guard !mismatches.isEmpty else { return nil }
+        let shown = mismatches.prefix(MockTable.maximumMismatches).joined(separator: "; ")
+        let rest = mismatches.count - MockTable.maximumMismatches
         return NightjarError(.invalidRequest, rest > 0 ? "\(shown); and \(rest) more" : shown)
     }
 
-    private static let mostComplaints = 10
+    private static let maximumMismatches = 10
 }

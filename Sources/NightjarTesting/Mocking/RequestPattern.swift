@@ -1,7 +1,7 @@
 /// The requests that a route matches. Properties that are not set match anything.
 public struct RequestPattern: Sendable {
     /// The condition for a header field, a query item or a form item.
-    public enum Wanted: Sendable, Equatable {
+    public enum ExpectedValue: Sendable, Equatable {
         /// The first item with this name has this value.
         case value(String)
         /// All items with this name have these values, in order.
@@ -17,13 +17,13 @@ public struct RequestPattern: Sendable {
         /// JSON that contains this value, see ``JSONValue/firstDifference(from:)``.
         case json(JSONValue)
         /// A form that contains these items.
-        case form([(name: String, wanted: Wanted)])
+        case form([(name: String, expected: ExpectedValue)])
     }
 
     public var method: Method?
     public var path: PathPattern?
-    public var query: [(name: String, wanted: Wanted)] = []
-    public var headers: [(name: String, wanted: Wanted)] = []
+    public var query: [(name: String, expected: ExpectedValue)] = []
+    public var headers: [(name: String, expected: ExpectedValue)] = []
     public var body: Body?
 
     public init(_ method: Method? = nil, _ path: PathPattern? = nil) {
@@ -44,13 +44,13 @@ public struct RequestPattern: Sendable {
         }
         if let method, method != request.method { return .failure(MismatchError(1, "its method is \(method)")) }
         let items = request.query
-        for (name, wanted) in query {
-            if let reason = RequestPattern.reason(wanted, items.filter { $0.name.isExactly(name) }.map(\.value)) {
+        for (name, expected) in query {
+            if let reason = RequestPattern.reason(expected, items.filter { $0.name.isExactly(name) }.map(\.value)) {
                 return .failure(MismatchError(2, "the query item \(quoted(name)) \(reason)"))
             }
         }
-        for (name, wanted) in headers {
-            if let reason = RequestPattern.reason(wanted, request.headers.values(name), showsFound: false) {
+        for (name, expected) in headers {
+            if let reason = RequestPattern.reason(expected, request.headers.values(name), showsFound: false) {
                 return .failure(MismatchError(3, "the header \(quoted(name)) \(reason)"))
             }
         }
@@ -63,15 +63,15 @@ public struct RequestPattern: Sendable {
         case nil: return nil
         case .text(let text):
             return request.body.readableBytesView.elementsEqual(text.utf8) ? nil : "its body differs"
-        case .json(let wanted):
+        case .json(let expected):
             guard let json = request.json else { return "its body is JSON but the request's is not" }
-            guard let place = wanted.firstDifference(from: json) else { return nil }
+            guard let place = expected.firstDifference(from: json) else { return nil }
             let path = place.description
             return path.isEmpty ? "its JSON body differs" : "its JSON body differs at \(quoted(path))"
         case .form(let items):
             let found = request.form
-            for (name, wanted) in items {
-                if RequestPattern.reason(wanted, found.filter { $0.name.isExactly(name) }.map(\.value)) != nil {
+            for (name, expected) in items {
+                if RequestPattern.reason(expected, found.filter { $0.name.isExactly(name) }.map(\.value)) != nil {
                     return "the form item \(quoted(name)) differs"
                 }
             }
@@ -81,9 +81,9 @@ public struct RequestPattern: Sendable {
 
     /// - Parameter showsFound: false for values that may be secret.
     /// - Returns: nil if the condition is met.
-    private static func reason(_ wanted: Wanted, _ found: [String], showsFound: Bool = true) -> String? {
+    private static func reason(_ expected: ExpectedValue, _ found: [String], showsFound: Bool = true) -> String? {
         let had = found.isEmpty ? "is missing" : "differs"
-        switch wanted {
+        switch expected {
         case .value(let value):
             return found.first.map { $0.isExactly(value) } == true
                 ? nil : showsFound ? "must be \(quoted(value)) but \(had)" : had

@@ -73,7 +73,7 @@ extension RecordedExchange.Response {
         }
         if let cut = members["cut"] {
             guard case .bool(let flag) = cut.value else { throw cut.error("must be true or false") }
-            isCut = flag
+            isTruncated = flag
         }
     }
 }
@@ -114,7 +114,7 @@ extension RecordedExchange.Failure {
 }
 
 extension RecordedBody {
-    fileprivate static let names = ["json", "text", "base64", "unkept"]
+    fileprivate static let names = ["json", "text", "base64", "omitted"]
 
     fileprivate init(_ members: [String: CassetteNode], _ node: CassetteNode) throws(NightjarError) {
         let given = RecordedBody.names.filter { members[$0] != nil }
@@ -129,7 +129,7 @@ extension RecordedBody {
             guard let bytes = Base64.decode(try node.text().utf8) else { throw node.error("is not base64") }
             self = .binary(ByteBuffer(bytes: bytes))
         } else {
-            self = members["unkept"] == nil ? .none : .unkept
+            self = members["omitted"] == nil ? .none : .omitted
         }
     }
 }

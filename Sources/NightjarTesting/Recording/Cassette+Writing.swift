@@ -48,7 +48,7 @@ extension RecordedExchange.Response {
             members.append(
                 .init("pieces", .array(pieces.map { .array([$0.delay.recorded, .integer(Int64($0.bytes))]) })))
         }
-        if isCut { members.append(.init("cut", .bool(true))) }
+        if isTruncated { members.append(.init("cut", .bool(true))) }
         return .object(members)
     }
 }
@@ -70,7 +70,7 @@ extension RecordedBody {
         case .json(let value): [.init("json", value)]
         case .text(let text): [.init("text", .string(text))]
         case .binary(let bytes): [.init("base64", .string(Base64.encode(bytes.readableBytesView)))]
-        case .unkept: [.init("unkept", .bool(true))]
+        case .omitted: [.init("omitted", .bool(true))]
         }
     }
 }

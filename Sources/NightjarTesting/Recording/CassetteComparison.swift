@@ -56,7 +56,7 @@ public struct CassetteComparison: Sendable {
         let type = request.headers["Content-Type"].flatMap(MediaType.init)
         switch request.body {
         case .none: return ""
-        case .unkept: return nil
+        case .omitted: return nil
         case .json(let value): return CassetteComparison.canonical(without(value))
         case .binary(let bytes): return CassetteComparison.plain(Base64.encode(bytes.readableBytesView), type)
         case .text(let text):
@@ -92,7 +92,7 @@ public struct CassetteComparison: Sendable {
 
     /// Describes how the recorded request differs from the live one, and rates their similarity (higher is more
     /// similar). Nil if they are equal.
-    static func difference(_ recorded: Key, _ live: Key) -> (nearness: Int, text: String)? {
+    static func difference(_ recorded: Key, _ live: Key) -> (similarity: Int, text: String)? {
         if !recorded.place.isExactly(live.place) {
             return (recorded.method == live.method ? 1 : 0, "is for \(quoted(recorded.place, limit: 200))")
         }

@@ -17,7 +17,7 @@ public struct CassettePlayer: Sendable {
     private var keys: [CassetteComparison.Key] = []
     private var places: [CassetteComparison.Key: [Int]] = [:]
     /// Exchanges whose request body is unknown, so that one key stands for many requests.
-    private var vague: [CassetteComparison.Key: [Int]] = [:]
+    private var inexactMatches: [CassetteComparison.Key: [Int]] = [:]
     private var played: [CassetteComparison.Key: Int] = [:]
     private var uses: [Int]
 
@@ -37,7 +37,7 @@ public struct CassettePlayer: Sendable {
             let key = comparison.key(of: scrubber.scrub(RecordedExchange(exchange.request, nil)).request)
             keys.append(key)
             if key.body == nil, !comparison.ignoresBody {
-                vague[key, default: []].append(index)
+                inexactMatches[key, default: []].append(index)
             } else {
                 places[key, default: []].append(index)
             }
@@ -59,7 +59,7 @@ public struct CassettePlayer: Sendable {
         }
         if candidates == nil {
             key.body = nil
-            candidates = vague[key]
+            candidates = inexactMatches[key]
         }
         guard let candidates, let last = candidates.last else { return .missing(unmatched(request, live)) }
         let next = played[key, default: 0]
@@ -79,10 +79,10 @@ public struct CassettePlayer: Sendable {
 
     private func unmatched(_ request: ArrivedRequest, _ live: CassetteComparison.Key) -> NightjarError {
         let what = "the cassette \(quoted(file)) has no exchange for \(request.method) \(request.url.redacted)"
-        var nearest: (index: Int, nearness: Int, text: String)?
+        var nearest: (index: Int, similarity: Int, text: String)?
         for (index, key) in keys.enumerated().prefix(CassettePlayer.mostCompared) {
-            guard let (nearness, text) = CassetteComparison.difference(key, live) else { continue }
-            if nearest.map({ $0.nearness < nearness }) ?? true { nearest = (index, nearness, text) }
+            guard let (similarity, text) = CassetteComparison.difference(key, live) else { continue }
+            if nearest.map({ $0.similarity < similarity }) ?? true { nearest = (index, similarity, text) }
         }
         guard let nearest else { return NightjarError(.invalidRequest, "\(what): it is empty; record it first") }
         let exchange = exchanges[nearest.index].request
@@ -101,6 +101,6 @@ extension RecordedExchange.Request {
     public init(_ request: ArrivedRequest) {
         self.init(
             method: request.method, url: request.url.origin.description + request.url.target, headers: request.headers,
-            body: request.body.readableBytes > Cassette.largestBody ? .unkept : RecordedBody(request.body))
+            body: request.body.readableBytes > Cassette.largestBody ? .omitted : RecordedBody(request.body))
     }
 }

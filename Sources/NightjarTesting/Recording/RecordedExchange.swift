@@ -29,7 +29,7 @@ public struct RecordedExchange: Sendable, Equatable {
         /// The parts in which the body arrived. The last one includes all bytes that the sizes do not cover.
         public var pieces: [Piece] = []
         /// True if the client stopped reading before the end of the body.
-        public var isCut = false
+        public var isTruncated = false
 
         public init(status: Int) { self.status = status }
     }
@@ -83,9 +83,9 @@ public struct RecordedExchange: Sendable, Equatable {
 
     /// Returns the script of the exchange.
     ///
-    /// - Parameter keepsTime: true to replay the recorded delays, false for no delays.
-    public func script(keepsTime: Bool) -> ExchangeScript {
-        func delay(_ duration: Duration) -> Duration { keepsTime ? duration : .zero }
+    /// - Parameter replaysTiming: true to replay the recorded delays, false for no delays.
+    public func script(replaysTiming: Bool) -> ExchangeScript {
+        func delay(_ duration: Duration) -> Duration { replaysTiming ? duration : .zero }
         var steps: [ExchangeScript.Step] = []
         if let response {
             var rest = response.body.bytes
@@ -127,7 +127,7 @@ public enum RecordedBody: Sendable, Equatable {
     case text(String)
     case binary(ByteBuffer)
     /// The body was too large to be stored.
-    case unkept
+    case omitted
 
     public init(_ bytes: ByteBuffer) {
         guard bytes.readableBytes > 0 else {
@@ -196,7 +196,7 @@ public enum RecordedBody: Sendable, Equatable {
 
     public var bytes: ByteBuffer {
         switch self {
-        case .none, .unkept: ByteBuffer()
+        case .none, .omitted: ByteBuffer()
         case .json(let value): (try? value.encoded()) ?? ByteBuffer()
         case .text(let text): ByteBuffer(string: text)
         case .binary(let bytes): bytes

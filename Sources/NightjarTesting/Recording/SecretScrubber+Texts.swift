@@ -17,7 +17,7 @@ extension RecordedBody {
     /// Applies `change` to the names and strings of JSON, or to a whole text.
     func mapTexts(_ change: (String) -> String) -> RecordedBody {
         switch self {
-        case .none, .unkept, .binary: return self
+        case .none, .omitted, .binary: return self
         case .text(let text): return .text(change(text))
         case .json(let value):
             // Change the encoded text: replacements need no escapes, and the nesting depth does not matter.
@@ -34,7 +34,7 @@ extension RecordedBody {
 extension JSONValue {
     /// Applies `change` to names, strings and numbers. A number that changes becomes a string.
     func mapTexts(_ change: (String) -> String, depth: Int = 0) -> JSONValue {
-        guard depth < SecretScrubber.deepest else { return self }
+        guard depth < SecretScrubber.maximumDepth else { return self }
         switch self {
         case .string(let text): return .string(change(text))
         case .array(let elements): return .array(elements.map { $0.mapTexts(change, depth: depth + 1) })

@@ -84,7 +84,7 @@ public struct SecretScrubber: Sendable {
     }
 
     private func isLogin(_ exchange: RecordedExchange) -> Bool {
-        func tells(_ body: RecordedBody, _ type: String?) -> Bool {
+        func reports(_ body: RecordedBody, _ type: String?) -> Bool {
             switch body {
             case .json(.object(let members)): return members.contains { CassetteSecrets.isLogin($0.name[...].utf8) }
             case .text(let text) where MediaType(type ?? "")?.essence == FormEncoding.contentType:
@@ -92,8 +92,8 @@ public struct SecretScrubber: Sendable {
             default: return false
             }
         }
-        return tells(exchange.request.body, exchange.request.headers["Content-Type"])
-            || tells(exchange.response?.body ?? .none, exchange.response?.headers["Content-Type"])
+        return reports(exchange.request.body, exchange.request.headers["Content-Type"])
+            || reports(exchange.response?.body ?? .none, exchange.response?.headers["Content-Type"])
     }
 
     // MARK: Parts
@@ -168,7 +168,7 @@ public struct SecretScrubber: Sendable {
     private mutating func scrub(_ body: RecordedBody, type: String?, inLogin: Bool) -> RecordedBody {
         self.inLogin = inLogin
         switch body {
-        case .none, .unkept: return body
+        case .none, .omitted: return body
         case .json(let value): return .json(scrub(value, inLogin: inLogin))
         case .text(let text):
             return .text(String(decoding: replacing(Array(text.utf8), type: type), as: UTF8.self))
@@ -185,25 +185,26 @@ public struct SecretScrubber: Sendable {
     }
 
     /// Scrubs the values of secret members, including all strings inside them.
-    private mutating func scrub(_ value: JSONValue, inLogin: Bool, beneath: Bool = false, depth: Int = 0) -> JSONValue {
+    private mutating func scrub(_ value: JSONValue, inLogin: Bool, inSecret: Bool = false, depth: Int = 0) -> JSONValue
+    {
         // Deeper bodies are stored as text, in which members are searched by name.
-        guard depth < SecretScrubber.deepest else { return value }
+        guard depth < SecretScrubber.maximumDepth else { return value }
         switch value {
         case .object(let members):
             return .object(
                 members.map { member in
                     let isSecret =
                         names.isSecret(member: member.name.utf8, inLogin: inLogin)
-                        || beneath && !CassetteSecrets.isAboutSecret(member.name.utf8)
+                        || inSecret && !CassetteSecrets.isAboutSecret(member.name.utf8)
                     if isSecret, let number = member.value.numberText {
-                        return beneath ? member : .init(member.name, .string(replace(number)))
+                        return inSecret ? member : .init(member.name, .string(replace(number)))
                     }
                     return .init(
-                        member.name, scrub(member.value, inLogin: inLogin, beneath: isSecret, depth: depth + 1))
+                        member.name, scrub(member.value, inLogin: inLogin, inSecret: isSecret, depth: depth + 1))
                 })
         case .array(let elements):
-            return .array(elements.map { scrub($0, inLogin: inLogin, beneath: beneath, depth: depth + 1) })
-        case .string(let text) where beneath && !text.isEmpty: return .string(replace(text))
+            return .array(elements.map { scrub($0, inLogin: inLogin, inSecret: inSecret, depth: depth + 1) })
+        case .string(let text) where inSecret && !text.isEmpty: return .string(replace(text))
         case .string(let text) where text.utf8.count >= SecretScrubber.shortest: return .string(inner(text))
         default: return value
         }
@@ -219,7 +220,7 @@ public struct SecretScrubber: Sendable {
     }
 
     /// The levels of a body that is stored as JSON, plus one for its scalars.
-    static let deepest = RecordedBody.deepestJSON + 1
+    static let maximumDepth = RecordedBody.deepestJSON + 1
 
     // MARK: Secrets
 

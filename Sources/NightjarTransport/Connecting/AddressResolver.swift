@@ -16,7 +16,7 @@ final class AddressResolver: Resolver, @unchecked Sendable {
     /// A cache of resolved names, so that consecutive connections do not each resolve the name.
     private var known: [String: (addresses: [SocketAddress], until: NIODeadline)] = [:]
 
-    init(loop: any EventLoop, lookUp: @escaping LookUp = AddressResolver.askSystem) {
+    init(loop: any EventLoop, lookUp: @escaping LookUp = AddressResolver.queryResolver) {
         self.loop = loop
         self.lookUp = lookUp
         threads = WorkerThreads(2, for: loop)
@@ -80,7 +80,7 @@ final class AddressResolver: Resolver, @unchecked Sendable {
     private static let mostKnown = 1024
 
     @Sendable
-    static func askSystem(_ host: String, _ port: Int) throws -> [SocketAddress] {
+    static func queryResolver(_ host: String, _ port: Int) throws -> [SocketAddress] {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         hints.ai_protocol = Int32(IPPROTO_TCP)

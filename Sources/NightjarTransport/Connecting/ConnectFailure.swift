@@ -6,23 +6,23 @@ import NightjarHTTP
 
 /// Describes why a connection could not be opened.
 enum ConnectFailure {
-    static func timeout(_ origin: Origin, through proxy: ProxyAddress?, _ patience: TimeAmount) -> NightjarError {
+    static func timeout(_ origin: Origin, through proxy: ProxyAddress?, _ maximumWait: TimeAmount) -> NightjarError {
         let way = proxy.map { " through the proxy \($0)" } ?? ""
         return NightjarError(
             .timeout,
-            "connecting to \(origin.authority)\(way) timed out after \(seconds(patience)); raise "
+            "connecting to \(origin.authority)\(way) timed out after \(seconds(maximumWait)); raise "
                 + "timeout.connect",
             phase: .connect, code: ETIMEDOUT)
     }
 
     /// - Parameter error: Nil if the peer has closed the connection without another error.
-    static func describe(_ error: (any Error)?, _ peer: Counterpart) -> NightjarError {
+    static func describe(_ error: (any Error)?, _ peer: Peer) -> NightjarError {
         switch error {
         case let error as NightjarError: error
         case let error as NIOConnectionError: describe(error, peer)
         case let error as IOError: refused(error, peer)
         case let error as ChannelError:
-            if case .connectTimeout(let patience) = error { silent(peer, patience) } else { other(error, peer) }
+            if case .connectTimeout(let maximumWait) = error { silent(peer, maximumWait) } else { other(error, peer) }
         case nil:
             NightjarError(
                 peer.isTLS ? .tls : .connect,
@@ -48,25 +48,25 @@ enum ConnectFailure {
             phase: .dns, code: failure?.code ?? 0)
     }
 
-    private static func silent(_ peer: Counterpart, _ patience: TimeAmount) -> NightjarError {
+    private static func silent(_ peer: Peer, _ maximumWait: TimeAmount) -> NightjarError {
         NightjarError(
             .timeout,
-            "connecting to \(peer.place)\(peer.purpose) timed out after \(seconds(patience)); raise timeout.connect",
+            "connecting to \(peer.place)\(peer.purpose) timed out after \(seconds(maximumWait)); raise timeout.connect",
             phase: .connect, code: ETIMEDOUT)
     }
 
-    private static func other(_ error: any Error, _ peer: Counterpart) -> NightjarError {
+    private static func other(_ error: any Error, _ peer: Peer) -> NightjarError {
         TLSFailure.describe(error, peer)
             ?? NightjarError(
                 .connect, "connecting to \(peer.place)\(peer.purpose) failed: \(error)", phase: .connect)
     }
 
-    private static func describe(_ error: NIOConnectionError, _ peer: Counterpart) -> NightjarError {
+    private static func describe(_ error: NIOConnectionError, _ peer: Peer) -> NightjarError {
         if let attempt = error.connectionErrors.last { return describe(attempt.error, peer) }
         return notFound(peer.host, error.dnsAError ?? error.dnsAAAAError, purpose: peer.isProxy ? " of the proxy" : "")
     }
 
-    private static func refused(_ error: IOError, _ peer: Counterpart) -> NightjarError {
+    private static func refused(_ error: IOError, _ peer: Peer) -> NightjarError {
         let reason = String(cString: strerror(error.errnoCode))
         return NightjarError(
             error.errnoCode == ENETUNREACH || error.errnoCode == ENETDOWN ? .offline : .connect,
@@ -80,8 +80,8 @@ enum ConnectFailure {
 
 /// Describes why an open connection was lost.
 enum ConnectionFailure {
-    static func describe(_ error: any Error, answerHasBegun: Bool) -> NightjarError {
-        let phase: ErrorPhase = answerHasBegun ? .receive : .send
+    static func describe(_ error: any Error, responseHasStarted: Bool) -> NightjarError {
+        let phase: ErrorPhase = responseHasStarted ? .receive : .send
         switch error {
         case let error as NightjarError: return error
         case let error as IOError:
@@ -103,7 +103,7 @@ enum ConnectionFailure {
 
 /// Describes why a TLS handshake failed.
 enum TLSFailure {
-    static func describe(_ error: any Error, _ peer: Counterpart) -> NightjarError? {
+    static func describe(_ error: any Error, _ peer: Peer) -> NightjarError? {
         let place = peer.place
         switch error {
         case NIOSSLError.handshakeFailed(let reason):

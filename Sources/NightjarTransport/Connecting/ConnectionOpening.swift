@@ -20,7 +20,7 @@ struct ConnectionOpening {
     ///
     /// - Parameter lookUp: The lookup of the connection's host; nil for an address.
     mutating func connected(after lookUp: LookUpClock?, usesTLS: Bool) {
-        resolved = lookUp?.answered
+        resolved = lookUp?.resolvedAt
         connected = .now()
         self.usesTLS = usesTLS
     }
@@ -47,7 +47,7 @@ final class LookUpClock: Resolver, @unchecked Sendable {
     private let resolver: AddressResolver
     private let isKnown: Bool
     /// When the lookup finished; nil before that, and if the addresses were cached. Used on the loop.
-    private(set) var answered: NIODeadline?
+    private(set) var resolvedAt: NIODeadline?
 
     init(_ resolver: AddressResolver, _ host: String, _ port: Int) {
         self.resolver = resolver
@@ -67,7 +67,7 @@ final class LookUpClock: Resolver, @unchecked Sendable {
     private func noting(_ query: EventLoopFuture<[SocketAddress]>) -> EventLoopFuture<[SocketAddress]> {
         if isKnown { return query }
         query.assumeIsolated().whenSuccess { _ in
-            if self.answered == nil { self.answered = .now() }
+            if self.resolvedAt == nil { self.resolvedAt = .now() }
         }
         return query
     }

@@ -25,7 +25,7 @@ final class TLSClient {
     }
 
     /// Creates a handler that verifies the certificate for the peer's name or address. The peer is the origin or a proxy.
-    func handler(for peer: Counterpart) throws -> NIOSSLClientHandler {
+    func handler(for peer: Peer) throws -> NIOSSLClientHandler {
         let context = try self.context.loaded()
         // Server Name Indication is for names only (RFC 6066 section 3) and excludes the trailing dot.
         let isAddress = NumericAddress.bytes(peer.host.utf8) != nil

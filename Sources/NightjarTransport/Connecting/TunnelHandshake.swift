@@ -19,16 +19,16 @@ final class TunnelHandshake: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     private var machine: Machine
-    private let proxy: Counterpart
+    private let proxy: Peer
     private let finished: (Result<Void, NightjarError>) -> Void
-    private var isAsking = false
+    private var isHandshaking = false
     private var isDone = false
     /// The error of the channel, reported before it closes.
     private var cause: (any Error)?
 
     /// - Parameter finished: Called once. Adds the handlers of the origin's connection after this one.
     init(
-        _ machine: Machine, with proxy: Counterpart, finished: @escaping (Result<Void, NightjarError>) -> Void
+        _ machine: Machine, with proxy: Peer, finished: @escaping (Result<Void, NightjarError>) -> Void
     ) {
         self.machine = machine
         self.proxy = proxy
@@ -36,18 +36,18 @@ final class TunnelHandshake: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
-        if !proxy.isTLS, context.channel.isActive { ask(context) }
+        if !proxy.isTLS, context.channel.isActive { requestTunnel(context) }
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         // Not passed on: later handlers would mistake it for the end of their own handshake.
-        if case .handshakeCompleted = event as? TLSUserEvent { return ask(context) }
+        if case .handshakeCompleted = event as? TLSUserEvent { return requestTunnel(context) }
         context.fireUserInboundEventTriggered(event)
     }
 
-    private func ask(_ context: ChannelHandlerContext) {
-        guard !isAsking, !isDone else { return }
-        isAsking = true
+    private func requestTunnel(_ context: ChannelHandlerContext) {
+        guard !isHandshaking, !isDone else { return }
+        isHandshaking = true
         do throws(NightjarError) {
             context.writeAndFlush(wrapOutboundOut(try start()), promise: nil)
         } catch {
@@ -93,7 +93,7 @@ final class TunnelHandshake: ChannelInboundHandler, RemovableChannelHandler {
                 switch try socks.received(&buffer) {
                 case .wait: return false
                 case .open: return true
-                case .send(let answer): context.writeAndFlush(wrapOutboundOut(answer), promise: nil)
+                case .send(let serverReply): context.writeAndFlush(wrapOutboundOut(serverReply), promise: nil)
                 }
             }
         }
@@ -101,7 +101,7 @@ final class TunnelHandshake: ChannelInboundHandler, RemovableChannelHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         if !isDone {
-            finish(.failure(isAsking && cause == nil ? endOfStream() : ConnectFailure.describe(cause, proxy)))
+            finish(.failure(isHandshaking && cause == nil ? endOfStream() : ConnectFailure.describe(cause, proxy)))
         }
         context.fireChannelInactive()
     }

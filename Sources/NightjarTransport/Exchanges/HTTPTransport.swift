@@ -20,7 +20,7 @@ public protocol Exchange: AnyObject {
     /// Stops reading, so that flow control slows down the peer.
     func pause()
     func resume()
-    /// Sends the next part of a streamed request body, after `exchangeWantsBody`.
+    /// Sends the next part of a streamed request body, after `exchangeNeedsBody`.
     func send(_ part: ByteBuffer)
     func endBody()
     /// Bytes that the peer is not known to have received, for the idle timeout.
@@ -49,5 +49,5 @@ public protocol ExchangeReceiver: AnyObject {
     func exchangeFinished(trailers: Headers)
     func exchangeFailed(_ error: NightjarError)
     /// The connection accepts up to about `maximum` bytes of the streamed body. Call `send` or `endBody` once.
-    func exchangeWantsBody(maximum: Int)
+    func exchangeNeedsBody(maximum: Int)
 }

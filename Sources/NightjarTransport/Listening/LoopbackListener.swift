@@ -32,12 +32,12 @@ public final class LoopbackListener: @unchecked Sendable {
         on loop: any EventLoop, _ handler: @escaping Handler,
         then deliver: @escaping @Sendable (Result<LoopbackListener, NightjarError>) -> Void
     ) {
-        let visitors = Visitors()
+        let connections = BrowserConnections()
         ServerBootstrap(group: loop)
             .serverChannelOption(.backlog, value: 64)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    visitors.enter(channel)
+                    connections.enter(channel)
                     try channel.pipeline.syncOperations.addHandler(BrowserConnection(handler))
                 }
             }
@@ -59,12 +59,12 @@ public final class LoopbackListener: @unchecked Sendable {
 
 /// The open connections. Any program of this machine may connect, and a browser needs few connections. If there are too
 /// many, the oldest one is closed, so that other programs cannot keep the browser out. Used on the loop.
-private final class Visitors: @unchecked Sendable {
+private final class BrowserConnections: @unchecked Sendable {
     /// Oldest first.
     private var channels: [any Channel] = []
 
     func enter(_ channel: any Channel) {
-        if channels.count >= Visitors.most { channels.removeFirst().close(promise: nil) }
+        if channels.count >= BrowserConnections.most { channels.removeFirst().close(promise: nil) }
         channels.append(channel)
         channel.closeFuture.whenComplete { _ in self.channels.removeAll { $0 === channel } }
     }
@@ -81,23 +81,23 @@ private final class BrowserConnection: ChannelInboundHandler {
     private var head = ByteBuffer()
     /// How many bytes of the final CR LF CR LF have been received.
     private var matched = 0
-    private var hasAnswered = false
+    private var hasResponded = false
 
     init(_ handler: @escaping LoopbackListener.Handler) { self.handler = handler }
 
     func channelActive(context: ChannelHandlerContext) {
         let channel = context.channel
-        context.eventLoop.scheduleTask(in: BrowserConnection.patience) { channel.close(promise: nil) }
+        context.eventLoop.scheduleTask(in: BrowserConnection.timeout) { channel.close(promise: nil) }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard !hasAnswered else { return }
+        guard !hasResponded else { return }
         var part = unwrapInboundIn(data)
         let isWhole = ends(in: part)
         head.writeBuffer(&part)
         guard head.readableBytes <= BrowserConnection.largestHead else { return context.close(promise: nil) }
         guard isWhole else { return }
-        hasAnswered = true
+        hasResponded = true
         let channel = context.channel
         let (method, target) = request()
         let reply = handler(method, target)
@@ -135,5 +135,5 @@ private final class BrowserConnection: ChannelInboundHandler {
 
     /// The maximum head size in bytes. Codes, states and cookies of this host can be long.
     private static let largestHead = 64 * 1024
-    private static let patience = TimeAmount.seconds(10)
+    private static let timeout = TimeAmount.seconds(10)
 }

@@ -37,7 +37,7 @@ public final class LoopThread: Sendable {
     }
 
     /// Blocks the calling loop's thread for `duration`.
-    public static func rest(_ duration: Duration) {
+    public static func sleep(_ duration: Duration) {
         var length = timespec(tv_sec: 0, tv_nsec: Int(duration.nanosecondsClamped))
         nanosleep(&length, nil)
     }

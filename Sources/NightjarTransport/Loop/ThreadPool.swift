@@ -40,7 +40,7 @@ package final class ThreadPool: @unchecked Sendable {
             } catch {
                 // If another thread runs, the work waits for it.
                 guard threads > 0 else {
-                    if mustRun, queue.count < ThreadPool.mostKept { queue.append(work) }
+                    if mustRun, queue.count < ThreadPool.maximumKept { queue.append(work) }
                     throw error
                 }
             }
@@ -83,5 +83,5 @@ package final class ThreadPool: @unchecked Sendable {
         }
     }
 
-    private static let mostKept = 10_000
+    private static let maximumKept = 10_000
 }

@@ -9,17 +9,17 @@ final class ConnectionAttempt {
     private let connection: HTTP1Connection
     private let origin: Origin
     private let route: Route
-    private let patience: TimeAmount
+    private let timeout: TimeAmount
     /// The origin's addresses that have not been tried, for a SOCKS proxy that does not resolve the name itself.
     private var addresses: ArraySlice<SocketAddress> = []
     /// The lookup of the connected host; nil for an address.
     private var lookUp: LookUpClock?
 
     /// - Parameter patience: The timeout of each step. The connection's timer limits all steps together.
-    init(_ connector: Connector, _ connection: HTTP1Connection, patience: TimeAmount) {
+    init(_ connector: Connector, _ connection: HTTP1Connection, timeout: TimeAmount) {
         self.connector = connector
         self.connection = connection
-        self.patience = patience
+        self.timeout = timeout
         origin = connection.host.origin
         route = connection.host.route
     }
@@ -55,7 +55,7 @@ final class ConnectionAttempt {
 
     private var bootstrap: ClientBootstrap {
         ClientBootstrap(group: connector.loop)
-            .connectTimeout(patience)
+            .connectTimeout(timeout)
             .channelInitializer { [connector] channel in
                 connector.watch(channel)
                 return channel.eventLoop.makeSucceededVoidFuture()
@@ -99,7 +99,7 @@ final class ConnectionAttempt {
                 if proxy.kind != .https { connection.opened(SocketHandle(channel)) }
             case .tunnelled(let proxy):
                 if proxy.kind == .https { try secure(channel, connection.host.nearest) }
-                try askForTunnel(channel, proxy)
+                try requestTunnel(channel, proxy)
             }
         } catch {
             fail(error, channel)
@@ -108,7 +108,7 @@ final class ConnectionAttempt {
 
     // MARK: The tunnel
 
-    private func askForTunnel(_ channel: any Channel, _ proxy: ProxyAddress) throws {
+    private func requestTunnel(_ channel: any Channel, _ proxy: ProxyAddress) throws {
         let machine: TunnelHandshake.Machine
         switch proxy.kind {
         case .http, .https:
@@ -144,15 +144,15 @@ final class ConnectionAttempt {
     private func finish(_ channel: any Channel, isSecured: Bool) throws(NightjarError) {
         connection.opening.connected(after: lookUp, usesTLS: origin.isTLS)
         do {
-            if origin.isTLS { try secure(channel, Counterpart(origin)) }
+            if origin.isTLS { try secure(channel, Peer(origin)) }
             try channel.pipeline.syncOperations.addHandler(connection)
         } catch {
-            throw ConnectFailure.describe(error, Counterpart(origin))
+            throw ConnectFailure.describe(error, Peer(origin))
         }
         if !origin.isTLS { connection.opened(isSecured ? nil : SocketHandle(channel)) }
     }
 
-    private func secure(_ channel: any Channel, _ peer: Counterpart) throws {
+    private func secure(_ channel: any Channel, _ peer: Peer) throws {
         try channel.pipeline.syncOperations.addHandler(connector.tls.handler(for: peer))
     }
 

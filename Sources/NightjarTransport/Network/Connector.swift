@@ -34,13 +34,13 @@ final class Connector: @unchecked Sendable {
 
     /// - Parameter timeout: For all steps together; nil: the default of 130 s.
     func connect(_ connection: HTTP1Connection, timeout: Duration?) {
-        let patience = TimeAmount.nanoseconds(timeout?.nanosecondsClamped ?? Connector.longestAttempt.nanoseconds)
+        let maximumWait = TimeAmount.nanoseconds(timeout?.nanosecondsClamped ?? Connector.longestAttempt.nanoseconds)
         let origin = connection.host.origin
         let proxy = connection.host.route.proxy
-        connection.connectTimer = loop.assumeIsolated().scheduleTask(in: patience) {
-            connection.connectFailed(ConnectFailure.timeout(origin, through: proxy, patience))
+        connection.connectTimer = loop.assumeIsolated().scheduleTask(in: maximumWait) {
+            connection.connectFailed(ConnectFailure.timeout(origin, through: proxy, maximumWait))
         }
-        ConnectionAttempt(self, connection, patience: patience).begin()
+        ConnectionAttempt(self, connection, timeout: maximumWait).begin()
     }
 
     /// The limit without a timeout: about when the kernel gives up on a silent peer.

@@ -16,7 +16,7 @@ final class HTTP1Connection: ChannelInboundHandler {
     struct Loss {
         var wasReused: Bool
         var requestWasStarted: Bool
-        var answerHasBegun: Bool
+        var responseHasStarted: Bool
     }
 
     private enum Phase { case connecting, idle, busy, closed }
@@ -39,13 +39,13 @@ final class HTTP1Connection: ChannelInboundHandler {
     private var exchange: NetworkExchange?
     private var isReused = false
     private var requestIsComplete = false
-    private var answerHasBegun = false
+    private var responseHasStarted = false
     /// The rest of the request body; nil if there is none.
     private var outgoing: OutgoingBody?
     /// Nil for a request without Expect: 100-continue.
     private var expectation: ExpectContinue?
     /// Fires if the server does not respond to the expectation.
-    private var patience: Scheduled<Void>?
+    private var timeout: Scheduled<Void>?
     /// The error of the channel, reported before it closes.
     private var cause: (any Error)?
     /// The channel during the handshakes with the proxy and TLS; this handler may not be in it yet.
@@ -84,8 +84,8 @@ final class HTTP1Connection: ChannelInboundHandler {
     }
 
     /// The peer of the current step: a proxy until its tunnel is open, then the origin.
-    private var stepPeer: Counterpart {
-        if case .tunnelled = host.route, opening.isConnected { Counterpart(host.origin) } else { host.nearest }
+    private var stepPeer: Peer {
+        if case .tunnelled = host.route, opening.isConnected { Peer(host.origin) } else { host.nearest }
     }
 
     /// Whether the connection is still being opened.
@@ -114,13 +114,13 @@ final class HTTP1Connection: ChannelInboundHandler {
             transport.lost(self)
             exchange.connectionFailed(
                 NightjarError(.connectionLost, "the connection closed before the request was sent", phase: .send),
-                Loss(wasReused: reused, requestWasStarted: false, answerHasBegun: false))
+                Loss(wasReused: reused, requestWasStarted: false, responseHasStarted: false))
             return
         }
         phase = .busy
         self.exchange = exchange
         isReused = reused
-        answerHasBegun = false
+        responseHasStarted = false
         let request = exchange.request
         decoder.expectResponse(to: request.method)
 
@@ -129,13 +129,13 @@ final class HTTP1Connection: ChannelInboundHandler {
             requestIsComplete = true
         } else {
             let body = OutgoingBody(
-                request.body, request.framing, asksFirst: request.expectsContinue, inlinedInto: &head)
+                request.body, request.framing, waitsForContinue: request.expectsContinue, inlinedInto: &head)
             requestIsComplete = body.isComplete
             outgoing = body
         }
         writeHead(head, context)
         if request.expectsContinue {
-            ask(ExpectContinue(bodyIsReplayable: request.body.isReplayable), context)
+            sendExpectation(ExpectContinue(bodyIsReplayable: request.body.isReplayable), context)
         } else if !requestIsComplete {
             continueBody(context)
         }
@@ -160,8 +160,8 @@ final class HTTP1Connection: ChannelInboundHandler {
             case .write(let part):
                 context.write(wrapOutboundOut(part), promise: nil)
                 isUnflushed = true
-            case .ask(let maximum):
-                exchange?.receiver?.exchangeWantsBody(maximum: maximum)
+            case .requestPart(let maximum):
+                exchange?.receiver?.exchangeNeedsBody(maximum: maximum)
                 return
             case .wait:
                 return
@@ -212,21 +212,21 @@ final class HTTP1Connection: ChannelInboundHandler {
 
     // MARK: Expect: 100-continue
 
-    private func ask(_ expectation: consuming ExpectContinue, _ context: ChannelHandlerContext) {
+    private func sendExpectation(_ expectation: consuming ExpectContinue, _ context: ChannelHandlerContext) {
         let action = expectation.headSent()
         self.expectation = expectation
-        carryOut(action, context)
+        perform(action, context)
     }
 
     /// - Returns: False if the exchange is repeated on another connection.
     @discardableResult
-    private func carryOut(_ action: ExpectContinue.Action?, _ context: ChannelHandlerContext) -> Bool {
+    private func perform(_ action: ExpectContinue.Action?, _ context: ChannelHandlerContext) -> Bool {
         switch action {
         case nil, .nothing: break
-        case .startTimer(let patience):
-            self.patience = context.eventLoop.assumeIsolated().scheduleTask(
-                in: .nanoseconds(patience.nanosecondsClamped)
-            ) { self.patienceEnded() }
+        case .startTimer(let timeout):
+            self.timeout = context.eventLoop.assumeIsolated().scheduleTask(
+                in: .nanoseconds(timeout.nanosecondsClamped)
+            ) { self.timedOut() }
         case .sendBody: continueBody(context)
         case .dropBody: outgoing = nil
         case .repeatWithoutExpectation:
@@ -238,17 +238,17 @@ final class HTTP1Connection: ChannelInboundHandler {
         return true
     }
 
-    private func patienceEnded() {
-        patience = nil
+    private func timedOut() {
+        timeout = nil
         guard phase == .busy, let context, let action = expectation?.timerFired() else { return }
-        carryOut(action, context)
+        perform(action, context)
     }
 
     private func forgetExpectation() {
         guard expectation != nil else { return }
         expectation = nil
-        patience?.cancel()
-        patience = nil
+        timeout?.cancel()
+        timeout = nil
     }
 
     // MARK: Receiving
@@ -267,7 +267,7 @@ final class HTTP1Connection: ChannelInboundHandler {
             if phase == .idle { close() }  // data without a request (RFC 9112 section 9.2)
             return
         }
-        answerHasBegun = true
+        responseHasStarted = true
         transport.clock.hold()
         defer { transport.clock.release() }
         exchange?.receiver?.exchangeProgressed()
@@ -284,10 +284,10 @@ final class HTTP1Connection: ChannelInboundHandler {
         switch consume event {
         case .informational(let head):
             exchange?.receiver?.exchangeReceived(informational: head)
-            if let context { carryOut(expectation?.received(status: head.status), context) }
+            if let context { perform(expectation?.received(status: head.status), context) }
         case .head(let head):
             try host.checkProxy(head)
-            if let context, !carryOut(expectation?.received(status: head.status), context) { return }
+            if let context, !perform(expectation?.received(status: head.status), context) { return }
             exchange?.receiver?.exchangeReceived(head: consume head)
         case .body(let bytes): exchange?.receiver?.exchangeReceived(body: bytes)
         case .end(let trailers):
@@ -338,7 +338,7 @@ final class HTTP1Connection: ChannelInboundHandler {
 
     private func endOfStream() {
         do throws(NightjarError) {
-            if let cause { throw ConnectionFailure.describe(cause, answerHasBegun: answerHasBegun) }
+            if let cause { throw ConnectionFailure.describe(cause, responseHasStarted: responseHasStarted) }
             while phase == .busy, let event = try decoder.endOfStream() { try handle(event, rest: 0) }
             if phase == .busy {
                 throw NightjarError(.connectionLost, "the server closed the connection", phase: .receive)
@@ -352,7 +352,7 @@ final class HTTP1Connection: ChannelInboundHandler {
         if cause == nil { cause = error }
         switch phase {
         case .connecting: connectFailed(ConnectFailure.describe(error, stepPeer))
-        case .busy: fail(ConnectionFailure.describe(error, answerHasBegun: answerHasBegun))
+        case .busy: fail(ConnectionFailure.describe(error, responseHasStarted: responseHasStarted))
         case .idle: close()
         case .closed: break
         }
@@ -364,7 +364,7 @@ final class HTTP1Connection: ChannelInboundHandler {
         // A proxy that requires authentication has not forwarded the request.
         let isProxys = error.phase == .connect
         exchange.connectionFailed(
-            error, Loss(wasReused: isReused, requestWasStarted: !isProxys, answerHasBegun: answerHasBegun))
+            error, Loss(wasReused: isReused, requestWasStarted: !isProxys, responseHasStarted: responseHasStarted))
     }
 
     /// Ends an exchange in progress. A partial request or response is on the connection, so it cannot be reused.

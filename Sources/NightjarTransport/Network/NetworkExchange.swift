@@ -61,7 +61,7 @@ final class NetworkExchange: Exchange {
     func connectionFailed(_ error: NightjarError, _ loss: HTTP1Connection.Loss) {
         let replacement = Replacement(
             connectionWasReused: loss.wasReused, requestWasStarted: loss.requestWasStarted,
-            answerHasBegun: loss.answerHasBegun, alreadyReplaced: wasReplaced)
+            responseHasStarted: loss.responseHasStarted, alreadyReplaced: wasReplaced)
         if error.kind == .connectionLost, replacement.isAllowed(for: request.method, request.body) {
             wasReplaced = true
             requestWasStarted = loss.requestWasStarted

@@ -32,7 +32,7 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     public convenience init(
         loop: any EventLoop, clock: LoopClock = LoopClock(), configuration: TransportConfiguration
     ) throws(NightjarError) {
-        try self.init(loop: loop, clock: clock, configuration: configuration, lookUp: AddressResolver.askSystem)
+        try self.init(loop: loop, clock: clock, configuration: configuration, lookUp: AddressResolver.queryResolver)
     }
 
     /// - Parameter lookUp: Replaces the system's resolver.

@@ -7,7 +7,7 @@ struct OutgoingBody {
     enum Step {
         case write(ByteBuffer)
         /// No data is available: request up to `maximum` bytes from the source.
-        case ask(maximum: Int)
+        case requestPart(maximum: Int)
         /// The source has been asked.
         case wait
         case complete
@@ -17,7 +17,7 @@ struct OutgoingBody {
         case none
         case bytes(ByteBuffer)
         /// The source is asked for one part at a time. `remaining` is nil for an unknown length.
-        case stream(remaining: Int?, isAsked: Bool)
+        case stream(remaining: Int?, isRequested: Bool)
     }
 
     private var source = Source.none
@@ -28,16 +28,18 @@ struct OutgoingBody {
     private var pending = Deque<ByteBuffer>()
 
     /// A small body is written together with the head, unless Expect: 100-continue is sent.
-    init(_ body: RequestBody, _ framing: BodyFraming, asksFirst: Bool = false, inlinedInto head: inout ByteBuffer) {
+    init(
+        _ body: RequestBody, _ framing: BodyFraming, waitsForContinue: Bool = false, inlinedInto head: inout ByteBuffer
+    ) {
         encoder = HTTP1BodyEncoder(framing)
         switch (body, framing) {
         case (.none, _), (_, .absent), (_, .length(0)): break
-        case (.bytes(let bytes), _) where bytes.readableBytes <= OutgoingBody.largestInlined && !asksFirst:
+        case (.bytes(let bytes), _) where bytes.readableBytes <= OutgoingBody.largestInlined && !waitsForContinue:
             head.writeImmutableBuffer(bytes)
             sentBytes = bytes.readableBytes
         case (.bytes(let bytes), _): source = .bytes(bytes)
-        case (_, .length(let length)): source = .stream(remaining: length, isAsked: false)
-        case (_, .chunked): source = .stream(remaining: nil, isAsked: false)
+        case (_, .length(let length)): source = .stream(remaining: length, isRequested: false)
+        case (_, .chunked): source = .stream(remaining: nil, isRequested: false)
         }
     }
 
@@ -58,11 +60,11 @@ struct OutgoingBody {
             source = bytes.readableBytes == 0 ? .none : .bytes(bytes)
             sentBytes += part.readableBytes
             return .write(part)
-        case .stream(_, isAsked: true):
+        case .stream(_, isRequested: true):
             return .wait
-        case .stream(let remaining, isAsked: false):
-            source = .stream(remaining: remaining, isAsked: true)
-            return .ask(maximum: min(remaining ?? OutgoingBody.partSize, OutgoingBody.partSize))
+        case .stream(let remaining, isRequested: false):
+            source = .stream(remaining: remaining, isRequested: true)
+            return .requestPart(maximum: min(remaining ?? OutgoingBody.partSize, OutgoingBody.partSize))
         }
     }
 
@@ -70,18 +72,18 @@ struct OutgoingBody {
     ///
     /// - Throws: `invalid_request` if the source provides more than it announced.
     mutating func receive(_ part: ByteBuffer) throws(NightjarError) {
-        guard case .stream(let remaining, isAsked: true) = source else { return }
+        guard case .stream(let remaining, isRequested: true) = source else { return }
         try encoder.encode(part) { pending.append($0) }
         sentBytes += part.readableBytes
         let left = remaining.map { $0 - part.readableBytes }
-        source = left == 0 ? .none : .stream(remaining: left, isAsked: false)
+        source = left == 0 ? .none : .stream(remaining: left, isRequested: false)
     }
 
     /// Ends the body.
     ///
     /// - Throws: `invalid_request` if the source provided less than it announced.
     mutating func end() throws(NightjarError) {
-        guard case .stream(_, isAsked: true) = source else { return }
+        guard case .stream(_, isRequested: true) = source else { return }
         try encoder.finish { pending.append($0) }
         source = .none
     }

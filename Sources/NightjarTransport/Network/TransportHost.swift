@@ -15,11 +15,11 @@ final class TransportHost {
     }
 
     /// The peer of a connection's socket.
-    var nearest: Counterpart {
+    var nearest: Peer {
         switch route {
-        case .direct: Counterpart(origin)
-        case .socket(let socket): Counterpart(socket, for: origin)
-        case .forwarded(let proxy), .tunnelled(let proxy): Counterpart(proxy, for: origin)
+        case .direct: Peer(origin)
+        case .socket(let socket): Peer(socket, for: origin)
+        case .forwarded(let proxy), .tunnelled(let proxy): Peer(proxy, for: origin)
         }
     }
 
@@ -30,6 +30,6 @@ final class TransportHost {
 
     /// - Throws: `connect` if the proxy, not the origin, requires authentication.
     func checkProxy(_ head: ResponseHead) throws(NightjarError) {
-        if head.status == 407, case .forwarded(let proxy) = route { throw proxy.loginAsked(by: head.headers) }
+        if head.status == 407, case .forwarded(let proxy) = route { throw proxy.loginRequired(by: head.headers) }
     }
 }

@@ -13,7 +13,7 @@ static nj_client *client_of(nj_config *config) {
   nj_config_set_base_url(config, url);
   nj_client *client = nj_client_new(config, &error);
   if (error) fprintf(stderr, "%s\n", nj_error_message(error));
-  nj_error_free(error);
+  nj_error_release(error);
   nj_config_free(config);
   return client;
 }
@@ -25,7 +25,7 @@ static nj_client *client_with(const char *format, const char *argument) {
   nj_error *error = NULL;
   CHECK(nj_config_set_auth_json(config, json, strlen(json), &error) == NJ_OK);
   if (error) fprintf(stderr, "%s\n", nj_error_message(error));
-  nj_error_free(error);
+  nj_error_release(error);
   return client_of(config);
 }
 
@@ -36,7 +36,7 @@ static int call(nj_client *client, nj_request *request, char **out_body) {
   int status = response ? nj_response_status(response) : -(int)nj_error_kind(error);
   if (out_body) *out_body = strdup(response ? nj_response_body(response, NULL) : nj_error_message(error));
   nj_response_release(response);
-  nj_error_free(error);
+  nj_error_release(error);
   return status;
 }
 
@@ -142,13 +142,13 @@ static void endpoints_are_sent_what_they_name(void) {
   nj_request_free(request);
   request = nj_request_from_endpoint(catalog, "me", NULL);
   CHECK(call(client, request, NULL) == 200);
-  CHECK(nj_client_sign_out(client, "oauht", &error) == NJ_INVALID_REQUEST);
+  CHECK(nj_client_log_out(client, "oauht", &error) == NJ_INVALID_REQUEST);
   CHECK(strcmp(nj_error_message(error), "the client has no login for the scheme \"oauht\"; did you mean \"oauth\"?") == 0);
-  nj_error_free(error);
-  CHECK(nj_client_sign_out(client, "oauth", NULL) == NJ_OK);
-  CHECK(nj_client_sign_in(client, "oauth", "{\"access_token\": \"wrong\"}", 25, NULL) == NJ_OK);
-  CHECK(nj_client_sign_in(client, "key", "{\"access_token\": \"wrong\"}", 25, NULL) == NJ_INVALID_REQUEST);
-  CHECK(nj_client_sign_in(client, "\xff", "{\"access_token\": \"wrong\"}", 25, NULL) == NJ_INVALID_ARGUMENT);
+  nj_error_release(error);
+  CHECK(nj_client_log_out(client, "oauth", NULL) == NJ_OK);
+  CHECK(nj_client_set_token(client, "oauth", "{\"access_token\": \"wrong\"}", 25, NULL) == NJ_OK);
+  CHECK(nj_client_set_token(client, "key", "{\"access_token\": \"wrong\"}", 25, NULL) == NJ_INVALID_REQUEST);
+  CHECK(nj_client_set_token(client, "\xff", "{\"access_token\": \"wrong\"}", 25, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(call(client, request, NULL) == 200); /* Refused, and got anew. */
   nj_request_free(request);
   request = nj_request_new("GET", "/echo");
@@ -189,13 +189,13 @@ static void credentials_go_to_their_origin_alone(void) {
   CHECK(call(client, request, &body) == 200 && strstr(body, "sesame") == NULL);
   free(body);
   nj_request_free(request);
-  CHECK(nj_client_sign_out(client, NULL, NULL) == NJ_INVALID_REQUEST);
+  CHECK(nj_client_log_out(client, NULL, NULL) == NJ_INVALID_REQUEST);
   nj_client_free(client);
 }
 
 #define LOGIN                                                                                                         \
   "{\"type\":\"login\",\"url\":\"/v1/auth/login\",\"json\":{\"email\":\"ada@example.org\",\"password\":\"moonlight\"},"  \
-  "\"access\":\"/access_token\",\"renewal\":\"/refresh_token\",\"lifetime\":\"/expires_in\","                           \
+  "\"access_token_pointer\":\"/access_token\",\"refresh_token_pointer\":\"/refresh_token\",\"lifetime\":\"/expires_in\","                           \
   "\"refresh\":{\"url\":\"/v1/auth/refresh\"}%s}"
 
 static void a_login_is_renewed_and_ended(void) {
@@ -211,10 +211,10 @@ static void a_login_is_renewed_and_ended(void) {
   nj_response_release(response);
   nj_request_free(request);
   CHECK(count("/auth/logins") == 1 && count("/auth/refreshes") == 1);
-  CHECK(nj_client_sign_out(client, NULL, NULL) == NJ_OK);
+  CHECK(nj_client_log_out(client, NULL, NULL) == NJ_OK);
   CHECK(get(client, "/v1/me") == -NJ_UNAUTHORIZED);
   static const char token[] = "{\"access_token\":\"wrong\",\"expires_in\":100}";
-  CHECK(nj_client_sign_in(client, NULL, token, sizeof token - 1, NULL) == NJ_OK);
+  CHECK(nj_client_set_token(client, NULL, token, sizeof token - 1, NULL) == NJ_OK);
   CHECK(get(client, "/v1/me") == 200); /* It was refused, and there are credentials to log in anew with. */
   CHECK(count("/auth/logins") == 2);
   nj_client_free(client);
@@ -235,39 +235,39 @@ static void a_store_is_shared(void) {
 
 typedef struct provider {
   enum { NOW, LATER, NEVER, NOT_NOW, NO_LOGIN, NESTED } manner;
-  int asked, ended;
+  int requested, ended;
   bool was_refused;
   nj_client *client;
   pthread_t thread, helper;
 } provider;
 
 static void *answer_later(void *context) {
-  nj_token_question *question = context;
+  nj_token_request *request = context;
   usleep(20000);
-  CHECK(nj_token_question_answer(question, "later", NJ_NO_LIMIT) == NJ_OK);
-  nj_token_question_release(question);
+  CHECK(nj_token_request_respond(request, "later", NJ_NO_LIMIT) == NJ_OK);
+  nj_token_request_release(request);
   return NULL;
 }
 
-static void provide(void *context, nj_token_question *question) {
+static void provide(void *context, nj_token_request *request) {
   provider *self = context;
-  self->asked++;
-  self->was_refused = nj_token_question_was_refused(question);
+  self->requested++;
+  self->was_refused = nj_token_request_was_rejected(request);
   CHECK(pthread_equal(self->thread, pthread_self()));
   switch (self->manner) {
   case NOW:
-    CHECK(nj_token_question_answer(question, "two words", 10) == NJ_INVALID_ARGUMENT);
-    CHECK(nj_token_question_answer(question, "now", -3) == NJ_INVALID_ARGUMENT);
-    CHECK(nj_token_question_answer(question, "now", 100) == NJ_OK);
-    CHECK(nj_token_question_answer(question, "twice", 100) == NJ_INVALID_ARGUMENT);
-    CHECK(nj_token_question_fail(question, true, NULL) == NJ_INVALID_ARGUMENT);
+    CHECK(nj_token_request_respond(request, "two words", 10) == NJ_INVALID_ARGUMENT);
+    CHECK(nj_token_request_respond(request, "now", -3) == NJ_INVALID_ARGUMENT);
+    CHECK(nj_token_request_respond(request, "now", 100) == NJ_OK);
+    CHECK(nj_token_request_respond(request, "twice", 100) == NJ_INVALID_ARGUMENT);
+    CHECK(nj_token_request_fail(request, true, NULL) == NJ_INVALID_ARGUMENT);
     break;
   case LATER:
-    CHECK(pthread_create(&self->helper, NULL, answer_later, nj_token_question_retain(question)) == 0);
+    CHECK(pthread_create(&self->helper, NULL, answer_later, nj_token_request_retain(request)) == 0);
     break;
   case NEVER: break;
-  case NOT_NOW: CHECK(nj_token_question_fail(question, false, "the vault is closed") == NJ_OK); break;
-  case NO_LOGIN: CHECK(nj_token_question_fail(question, true, NULL) == NJ_OK); break;
+  case NOT_NOW: CHECK(nj_token_request_fail(request, false, "the vault is closed") == NJ_OK); break;
+  case NO_LOGIN: CHECK(nj_token_request_fail(request, true, NULL) == NJ_OK); break;
   case NESTED: {
     static const char json[] = "{\"email\":\"ada@example.org\",\"password\":\"moonlight\"}";
     nj_request *request = nj_request_new("POST", "/v1/auth/login");
@@ -276,7 +276,7 @@ static void provide(void *context, nj_token_question *question) {
     nj_response *response = nj_client_send(self->client, request, NULL);
     const char *token = NULL;
     CHECK(nj_response_json_string(response, "/access_token", &token, NULL, NULL) == NJ_OK);
-    CHECK(nj_token_question_answer(question, token, NJ_NO_LIMIT) == NJ_OK);
+    CHECK(nj_token_request_respond(request, token, NJ_NO_LIMIT) == NJ_OK);
     nj_response_release(response);
     nj_request_free(request);
   }
@@ -311,7 +311,7 @@ static bool echoes(nj_client *client, const char *token) {
 static void a_provider_answers_now_and_later(void) {
   provider self = {.manner = NOW};
   nj_client *client = provided(&self);
-  CHECK(echoes(client, "Bearer now") && echoes(client, "Bearer now") && self.asked == 1 && !self.was_refused);
+  CHECK(echoes(client, "Bearer now") && echoes(client, "Bearer now") && self.requested == 1 && !self.was_refused);
   nj_client_free(client);
   self = (provider){.manner = LATER};
   client = provided(&self);
@@ -320,9 +320,9 @@ static void a_provider_answers_now_and_later(void) {
   nj_client_free(client);
   self = (provider){.manner = NESTED};
   client = provided(&self);
-  CHECK(get(client, "/v1/me") == 200 && self.asked == 1);
+  CHECK(get(client, "/v1/me") == 200 && self.requested == 1);
   control("{\"expire_access_tokens\":true}");
-  CHECK(get(client, "/v1/me") == 200 && self.asked == 2 && self.was_refused);
+  CHECK(get(client, "/v1/me") == 200 && self.requested == 2 && self.was_refused);
   nj_client_free(client);
 }
 
@@ -340,11 +340,11 @@ static void a_scheme_has_a_provider_of_its_own(void) {
   char *body;
   CHECK(call(client, request, &body) == 200 && strstr(body, "Bearer now") && strstr(body, "demo-key"));
   free(body);
-  CHECK(one.asked == 1 && other.asked == 0);
+  CHECK(one.requested == 1 && other.requested == 0);
   CHECK(nj_request_merge_json(request, unanswered, sizeof unanswered - 1, NULL) == NJ_OK);
   CHECK(call(client, request, &body) == -NJ_UNAUTHORIZED && strstr(body, "unanswered") != NULL);
   free(body);
-  CHECK(one.asked == 1 && other.asked == 1);
+  CHECK(one.requested == 1 && other.requested == 1);
   nj_request_free(request);
   nj_client_free(client);
 }
@@ -359,14 +359,14 @@ static void a_provider_may_have_none(void) {
   self.manner = NOT_NOW;
   CHECK(call(client, request, &message) == -NJ_UNAUTHORIZED && strstr(message, "the vault is closed") != NULL);
   free(message);
-  CHECK(self.asked == 2 && self.ended == 0);
+  CHECK(self.requested == 2 && self.ended == 0);
   self.manner = NO_LOGIN;
   CHECK(call(client, request, NULL) == -NJ_UNAUTHORIZED);
   CHECK(call(client, request, NULL) == -NJ_UNAUTHORIZED);
-  CHECK(self.asked == 3 && self.ended == 1);
+  CHECK(self.requested == 3 && self.ended == 1);
   static const char token[] = "{\"access_token\":\"given\"}";
-  CHECK(nj_client_sign_in(client, NULL, token, sizeof token - 1, NULL) == NJ_OK);
-  CHECK(echoes(client, "Bearer given") && self.asked == 3);
+  CHECK(nj_client_set_token(client, NULL, token, sizeof token - 1, NULL) == NJ_OK);
+  CHECK(echoes(client, "Bearer given") && self.requested == 3);
   nj_request_free(request);
   nj_client_free(client);
 }
@@ -389,9 +389,9 @@ static void whoever_polls_is_asked(void) {
       nj_task_release(nj_client_start(client, request, queues[number], done, &finished[number], NULL));
     }
     while (finished[!idle] < 1 && nj_queue_poll(queues[!idle], 10) > 0) continue;
-    CHECK(finished[!idle] == 1 && finished[idle] == 0 && self.asked == 1);
+    CHECK(finished[!idle] == 1 && finished[idle] == 0 && self.requested == 1);
     while (finished[idle] < 1 && nj_queue_poll(queues[idle], 10) > 0) continue;
-    CHECK(finished[idle] == 1 && self.asked == 1);
+    CHECK(finished[idle] == 1 && self.requested == 1);
     nj_queue_free(queues[idle]);
     nj_request_free(request);
     nj_client_free(client);
@@ -409,17 +409,17 @@ static void shared_exchanges_ask_on_the_thread_that_polls(void) {
   int finished = 0;
   for (int i = 0; i < 10; i++) nj_task_release(nj_client_start(client, request, queue, done, &finished, NULL));
   while (finished < 10 && nj_queue_poll(queue, 10) > 0) continue;
-  CHECK(finished == 10 && self.asked == 1);
+  CHECK(finished == 10 && self.requested == 1);
   nj_request_free(request);
   nj_client_free(client);
   nj_queue_free(queue);
 }
 
-static nj_token_question *kept;
+static nj_token_request *kept;
 
-static void keep(void *context, nj_token_question *question) {
+static void keep(void *context, nj_token_request *request) {
   (void)context;
-  kept = nj_token_question_retain(question);
+  kept = nj_token_request_retain(request);
 }
 
 static void a_forked_child_is_told(void) {
@@ -435,12 +435,12 @@ static void a_forked_child_is_told(void) {
   if (child == 0) {
     nj_error *error = NULL;
     size_t length = 7;
-    CHECK(nj_client_sign_in(client, NULL, "{\"access_token\":\"a\"}", 20, &error) == NJ_FORKED);
+    CHECK(nj_client_set_token(client, NULL, "{\"access_token\":\"a\"}", 20, &error) == NJ_FORKED);
     CHECK(nj_error_kind(error) == NJ_FORKED);
-    nj_error_free(error);
-    CHECK(nj_client_sign_out(client, NULL, NULL) == NJ_FORKED);
-    CHECK(nj_token_question_answer(kept, "a", 10) == NJ_FORKED);
-    CHECK(nj_token_question_fail(kept, true, NULL) == NJ_FORKED);
+    nj_error_release(error);
+    CHECK(nj_client_log_out(client, NULL, NULL) == NJ_FORKED);
+    CHECK(nj_token_request_respond(kept, "a", 10) == NJ_FORKED);
+    CHECK(nj_token_request_fail(kept, true, NULL) == NJ_FORKED);
     char *limits = nj_client_limits_json(client, &length);
     CHECK_TEXT(limits, "[]");
     CHECK(length == 2);
@@ -451,8 +451,8 @@ static void a_forked_child_is_told(void) {
   }
   int status;
   CHECK(waitpid(child, &status, 0) == child && status == 0);
-  CHECK(nj_token_question_answer(kept, "a", 10) == NJ_OK);
-  nj_token_question_release(kept);
+  CHECK(nj_token_request_respond(kept, "a", 10) == NJ_OK);
+  nj_token_request_release(kept);
   while (finished < 1 && nj_queue_poll(queue, 10) > 0) continue;
   CHECK(finished == 1);
   nj_request_free(request);
@@ -519,7 +519,7 @@ static void people_log_in(void) {
   nj_error *error = NULL;
   CHECK(nj_client_log_in(client, NULL, 60, enter, &self, &error) == NJ_UNAUTHORIZED && self.shown == 2);
   CHECK(nj_error_kind(error) == NJ_UNAUTHORIZED);
-  nj_error_free(error);
+  nj_error_release(error);
   nj_client_free(client);
 
   client = client_with(OAUTH, "authorization_code");
@@ -538,15 +538,15 @@ static void people_log_in(void) {
   CHECK(self.failed == NJ_CANCELLED && self.logged_in == 1);
   CHECK(nj_client_start_log_in(self.browser, NULL, 60, desk, enter, logged_in, &self, &error) == NULL);
   CHECK(nj_error_kind(error) == NJ_INVALID_REQUEST);
-  nj_error_free(error);
-  nj_task *logout = nj_client_start_sign_out(client, NULL, desk, logged_in, &self, NULL);
+  nj_error_release(error);
+  nj_task *logout = nj_client_start_log_out(client, NULL, desk, logged_in, &self, NULL);
   CHECK(logout != NULL && get(client, "/v1/me") == -NJ_UNAUTHORIZED);
   while (self.logged_in < 2 && nj_queue_poll(desk, 30) > 0) continue;
   CHECK(self.logged_in == 2 && nj_task_is_finished(logout));
   nj_task_release(logout);
-  CHECK(nj_client_start_sign_out(self.browser, NULL, desk, logged_in, &self, &error) == NULL);
+  CHECK(nj_client_start_log_out(self.browser, NULL, desk, logged_in, &self, &error) == NULL);
   CHECK(nj_error_kind(error) == NJ_INVALID_REQUEST);
-  nj_error_free(error);
+  nj_error_release(error);
   nj_client_free(client);
   nj_client_free(self.browser);
   nj_queue_free(desk);
@@ -558,7 +558,7 @@ static void what_cannot_work_is_refused(void) {
   CHECK(nj_config_set_bearer(config, "sesame") == NJ_OK);
   CHECK(nj_client_new(config, &error) == NULL && nj_error_kind(error) == NJ_INVALID_ARGUMENT);
   CHECK(strstr(nj_error_message(error), "base_url") != NULL && strstr(nj_error_message(error), "sesame") == NULL);
-  nj_error_free(error);
+  nj_error_release(error);
   nj_config_set_base_url(config, url);
   nj_config_set_header(config, "Authorization", "Bearer other");
   CHECK(nj_client_new(config, NULL) == NULL);
@@ -576,7 +576,7 @@ static void what_cannot_work_is_refused(void) {
     error = NULL;
     CHECK(nj_config_set_auth_json(config, bad[i], strlen(bad[i]), &error) == NJ_INVALID_ARGUMENT);
     CHECK(nj_error_kind(error) == NJ_INVALID_ARGUMENT);
-    nj_error_free(error);
+    nj_error_release(error);
   }
   nj_config_free(config);
 }

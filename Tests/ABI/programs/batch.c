@@ -83,7 +83,7 @@ static void first_failure(void) {
   CHECK(nj_error_kind(error) == NJ_SERVER);
   CHECK(nj_error_batch_index(error) == 2);
   CHECK(nj_error_http_status(error) == 503);
-  nj_error_free(error);
+  nj_error_release(error);
   for (int i = 0; i < 5; i++) CHECK(responses[i] == NULL);
   nj_request_free(held);
   nj_request_free(failing);
@@ -103,7 +103,7 @@ static void collected(void) {
   CHECK(nj_error_kind(errors[2]) == NJ_INVALID_URL && nj_error_batch_index(errors[2]) == 2);
   for (int i = 0; i < 4; i++) {
     nj_response_release(responses[i]);
-    nj_error_free(errors[i]);
+    nj_error_release(errors[i]);
   }
   nj_request_free(good);
   nj_request_free(missing);
@@ -124,12 +124,12 @@ static void wrong_argument(void) {
   CHECK(nj_client_send_batch(client, requests, 3, 2, true, responses, errors, &error) == NJ_OK && error == NULL);
   CHECK(responses[0] && !responses[1] && responses[2] && !errors[0] && !errors[2]);
   CHECK(nj_error_kind(errors[1]) == NJ_INVALID_REQUEST && nj_error_batch_index(errors[1]) == 1);
-  nj_error_free(errors[1]);
+  nj_error_release(errors[1]);
   nj_response_release(responses[0]);
   nj_response_release(responses[2]);
   CHECK(nj_client_send_batch(client, requests, 3, 2, false, responses, NULL, &error) == NJ_INVALID_REQUEST);
   CHECK(nj_error_batch_index(error) == 1);
-  nj_error_free(error);
+  nj_error_release(error);
   nj_request_free(good);
   nj_request_free(wrong);
   nj_catalog_free(catalog);
@@ -288,14 +288,14 @@ static void misuse(void) {
   nj_error *errors[2], *error = NULL;
   CHECK(nj_client_send_batch(NULL, requests, 1, 1, false, responses, NULL, &error) == NJ_INVALID_ARGUMENT);
   CHECK_TEXT(nj_error_message(error), "client is NULL or not valid UTF-8");
-  nj_error_free(error);
+  nj_error_release(error);
   CHECK(nj_client_send_batch(client, requests, 2, 1, true, responses, errors, &error) == NJ_INVALID_ARGUMENT);
   CHECK_TEXT(nj_error_message(error), "requests[1] is NULL");
   CHECK(responses[0] == NULL && errors[0] == NULL);
-  nj_error_free(error);
+  nj_error_release(error);
   CHECK(nj_client_send_batch(client, requests, 1, 0, false, responses, NULL, &error) == NJ_INVALID_ARGUMENT);
   CHECK_TEXT(nj_error_message(error), "the concurrency of a batch must be 1 or more, got 0");
-  nj_error_free(error);
+  nj_error_release(error);
   CHECK(nj_client_send_batch(client, NULL, 1, 1, false, responses, NULL, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_client_send_batch(client, requests, 1, 1, false, NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_client_send_batch(client, requests, 1, 1, true, responses, NULL, NULL) == NJ_INVALID_ARGUMENT);
@@ -304,7 +304,7 @@ static void misuse(void) {
   CHECK(nj_client_start_batch(client, requests, 1, 1, false, queue, done, NULL, NULL, NULL) == NULL);
   CHECK(nj_client_start_batch(client, requests, 1, 0, false, queue, done, finished, NULL, &error) == NULL);
   CHECK(nj_error_kind(error) == NJ_INVALID_ARGUMENT);
-  nj_error_free(error);
+  nj_error_release(error);
   nj_batch_cancel(NULL);
   nj_batch_release(NULL);
   CHECK(nj_batch_retain(NULL) == NULL && nj_batch_is_finished(NULL));

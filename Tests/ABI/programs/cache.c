@@ -37,7 +37,7 @@ static int source(nj_client *client, const char *path, nj_cache_policy policy) {
   if (error && nj_error_kind(error) != NJ_CACHE_MISS) fprintf(stderr, "%s\n", nj_error_message(error));
   nj_request_free(request);
   nj_response_release(response);
-  nj_error_free(error);
+  nj_error_release(error);
   return found;
 }
 
@@ -161,7 +161,7 @@ static void a_policy_of_the_client_is_for_its_calls(void) {
   nj_error *error = NULL;
   CHECK(nj_client_send(client, request, &error) == NULL);
   CHECK(nj_error_kind(error) == NJ_CACHE_MISS);
-  nj_error_free(error);
+  nj_error_release(error);
   nj_request_free(request);
   nj_cache *cache = nj_client_cache(client);
   CHECK(cache != NULL);
@@ -181,10 +181,10 @@ static void looks_up_inserts_and_removes(void) {
   nj_client *client = client_with(cache);
   nj_request *request = nj_request_new("GET", "/cache/c-hand");
   nj_error *error = NULL;
-  CHECK(nj_client_cached(client, request, &error) == NULL && error == NULL);
+  CHECK(nj_client_cache_get(client, request, &error) == NULL && error == NULL);
   const char *headers[] = {"Cache-Control", "max-age=60", "X-Mine", "1", NULL};
-  CHECK(nj_client_insert(client, request, 200, headers, "planted", 7, &error) == NJ_OK && error == NULL);
-  nj_response *response = nj_client_cached(client, request, &error);
+  CHECK(nj_client_cache_put(client, request, 200, headers, "planted", 7, &error) == NJ_OK && error == NULL);
+  nj_response *response = nj_client_cache_get(client, request, &error);
   CHECK_TEXT(nj_response_body(response, NULL), "planted");
   CHECK_TEXT(nj_response_header(response, "x-mine"), "1");
   nj_response_release(response);
@@ -198,73 +198,73 @@ static void looks_up_inserts_and_removes(void) {
   CHECK(removed(cache, text) == 1);
   CHECK(removed(cache, text) == 0);
   CHECK(nj_cache_remove(cache, "/cache/c-hand", NULL, NULL) == NJ_INVALID_URL);
-  CHECK(nj_client_cached(client, request, &error) == NULL && error == NULL);
+  CHECK(nj_client_cache_get(client, request, &error) == NULL && error == NULL);
 
   /* Of any age and any status. */
-  CHECK(nj_client_insert(client, request, 404, headers, NULL, 0, &error) == NJ_OK);
-  response = nj_client_cached(client, request, &error);
+  CHECK(nj_client_cache_put(client, request, 404, headers, NULL, 0, &error) == NJ_OK);
+  response = nj_client_cache_get(client, request, &error);
   CHECK(response != NULL && nj_response_status(response) == 404);
   nj_response_release(response);
   CHECK(nj_request_expect_status(request, 200, 200) == NJ_OK);
-  CHECK(nj_client_cached(client, request, &error) == NULL && nj_error_kind(error) == NJ_NOT_FOUND);
-  nj_error_free(error);
+  CHECK(nj_client_cache_get(client, request, &error) == NULL && nj_error_kind(error) == NJ_NOT_FOUND);
+  nj_error_release(error);
   error = NULL;
   nj_request_free(request);
 
   request = nj_request_new("GET", "/cache/c-prefix");
-  CHECK(nj_client_insert(client, request, 200, NULL, "x", 1, NULL) == NJ_OK);
+  CHECK(nj_client_cache_put(client, request, 200, NULL, "x", 1, NULL) == NJ_OK);
   snprintf(text, sizeof text, "%s/cache/c-", url);
   CHECK(removed_prefix(cache, text) == 2);
   /* Without freshness information an error response cannot be used, so it is not stored. */
-  CHECK(nj_client_insert(client, request, 404, NULL, "x", 1, NULL) == NJ_INVALID_ARGUMENT);
-  CHECK(nj_client_insert(client, request, 200, NULL, "x", 1, NULL) == NJ_OK);
+  CHECK(nj_client_cache_put(client, request, 404, NULL, "x", 1, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_client_cache_put(client, request, 200, NULL, "x", 1, NULL) == NJ_OK);
   CHECK(cleared(cache) == 1);
   CHECK(cleared(cache) == 0);
 
   static const char *const secret[] = {"Cache-Control", "no-store", NULL};
-  CHECK(nj_client_insert(client, request, 200, secret, "x", 1, &error) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_client_cache_put(client, request, 200, secret, "x", 1, &error) == NJ_INVALID_ARGUMENT);
   CHECK_TEXT(nj_error_message(error), "the response cannot be stored: the response says no-store");
-  nj_error_free(error);
+  nj_error_release(error);
   static const char *const odd[] = {"Cache-Control", NULL};
-  CHECK(nj_client_insert(client, request, 200, odd, "x", 1, &error) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_client_cache_put(client, request, 200, odd, "x", 1, &error) == NJ_INVALID_ARGUMENT);
   CHECK_TEXT(nj_error_message(error), "the last header has a name but no value");
-  nj_error_free(error);
+  nj_error_release(error);
   static const char *const broken[] = {"A", "x\ny", NULL};
-  CHECK(nj_client_insert(client, request, 200, broken, "x", 1, NULL) == NJ_INVALID_REQUEST);
-  CHECK(nj_client_insert(client, request, 99, NULL, "x", 1, NULL) == NJ_INVALID_ARGUMENT);
-  CHECK(nj_client_insert(client, request, 200, NULL, NULL, 1, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_client_cache_put(client, request, 200, broken, "x", 1, NULL) == NJ_INVALID_REQUEST);
+  CHECK(nj_client_cache_put(client, request, 99, NULL, "x", 1, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_client_cache_put(client, request, 200, NULL, NULL, 1, NULL) == NJ_INVALID_ARGUMENT);
   nj_request_free(request);
 
   request = nj_request_new("POST", "/cache/c-hand");
-  CHECK(nj_client_insert(client, request, 200, NULL, "x", 1, NULL) == NJ_INVALID_ARGUMENT);
-  CHECK(nj_client_cached(client, request, &error) == NULL && nj_error_kind(error) == NJ_INVALID_REQUEST);
-  nj_error_free(error);
+  CHECK(nj_client_cache_put(client, request, 200, NULL, "x", 1, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_client_cache_get(client, request, &error) == NULL && nj_error_kind(error) == NJ_INVALID_REQUEST);
+  nj_error_release(error);
   nj_request_free(request);
   nj_client_free(client);
   nj_cache_free(cache);
 
   client = client_with(NULL);
   request = nj_request_new("GET", "/cache/c-hand");
-  CHECK(nj_client_cached(client, request, &error) == NULL && nj_error_kind(error) == NJ_INVALID_REQUEST);
+  CHECK(nj_client_cache_get(client, request, &error) == NULL && nj_error_kind(error) == NJ_INVALID_REQUEST);
   CHECK_TEXT(nj_error_message(error), "the client has no cache; set the option cache");
-  nj_error_free(error);
-  CHECK(nj_client_insert(client, request, 200, NULL, "x", 1, NULL) == NJ_INVALID_REQUEST);
+  nj_error_release(error);
+  CHECK(nj_client_cache_put(client, request, 200, NULL, "x", 1, NULL) == NJ_INVALID_REQUEST);
   nj_request_free(request);
   nj_client_free(client);
 }
 
 /* --- Refreshes --- */
 
-typedef struct heard {
+typedef struct reported {
   int done, refreshed;
   bool was_promised, came_before_done;
   nj_source source;
   int64_t version;
   nj_status error;
-} heard;
+} reported;
 
 static void on_done(void *context, nj_task *task, const nj_response *response, const nj_error *error) {
-  heard *self = context;
+  reported *self = context;
   (void)task, (void)error;
   self->done++;
   self->came_before_done = self->refreshed > 0;
@@ -273,7 +273,7 @@ static void on_done(void *context, nj_task *task, const nj_response *response, c
 }
 
 static void on_refreshed(void *context, const nj_response *response, const nj_error *error) {
-  heard *self = context;
+  reported *self = context;
   self->refreshed++;
   CHECK((response == NULL) != (error == NULL));
   if (response) self->version = version(response);
@@ -287,7 +287,7 @@ static void a_stale_answer_comes_first_and_the_fresh_one_behind_it(void) {
   forget(client, "/cache/c-offline");
   forget(client, "/cache/c-failing");
   nj_request *request = get("/cache/c-offline" STALE, NJ_CACHE_OFFLINE_FIRST);
-  heard self = {0};
+  reported self = {0};
   CHECK(nj_request_on_refresh(request, queue, on_refreshed, &self) == NJ_OK);
   nj_task_release(nj_client_start(client, request, queue, on_done, &self, NULL));
   while (self.done == 0) nj_queue_poll(queue, 10);
@@ -300,7 +300,7 @@ static void a_stale_answer_comes_first_and_the_fresh_one_behind_it(void) {
   CHECK(nj_queue_poll(queue, 0) == 0 && self.refreshed == 1);
 
   /* The blocking call has returned by then, so the callback uses another queue. */
-  self = (heard){0};
+  self = (reported){0};
   post(client, "/cache/c-offline");
   nj_request *copy = nj_request_copy(request);
   CHECK(nj_request_on_refresh(copy, other, on_refreshed, &self) == NJ_OK);
@@ -320,7 +320,7 @@ static void a_stale_answer_comes_first_and_the_fresh_one_behind_it(void) {
   nj_request_free(request);
 
   /* A failure is reported, too. */
-  self = (heard){0};
+  self = (reported){0};
   request = get("/cache/c-failing" STALE "&fail=2&failure=404", NJ_CACHE_OFFLINE_FIRST);
   CHECK(nj_request_on_refresh(request, other, on_refreshed, &self) == NJ_OK);
   nj_response_release(nj_client_send(client, request, NULL));
@@ -331,7 +331,7 @@ static void a_stale_answer_comes_first_and_the_fresh_one_behind_it(void) {
 
   /* In any order of completion. */
   for (int order = 0; order < 3; order++) {
-    self = (heard){0};
+    self = (reported){0};
     nj_queue *last = nj_queue_new();
     nj_client *leaving = client_with(cache);
     request = get("/cache/c-order" STALE, NJ_CACHE_OFFLINE_FIRST);
@@ -391,7 +391,7 @@ static void a_disk_outlives_the_process_and_clients_share(void) {
   CHECK(nj_config_set_cache(config, cache) == NJ_OK);
   CHECK(nj_config_set_ephemeral(config, true) == NJ_OK);
   CHECK(nj_client_new(config, &error) == NULL && nj_error_kind(error) == NJ_INVALID_ARGUMENT);
-  nj_error_free(error);
+  nj_error_release(error);
   CHECK(stat(place("ephemeral"), &status) != 0);
   nj_config_free(config);
   nj_cache_free(cache);
@@ -418,9 +418,9 @@ static void a_forked_child_has_no_part_in_it(void) {
     checks_failed = 0;
     nj_error *error = NULL;
     nj_request *request = nj_request_new("GET", "/cache/c-fork" FRESH);
-    CHECK(nj_client_cached(client, request, &error) == NULL && nj_error_kind(error) == NJ_FORKED);
-    nj_error_free(error);
-    CHECK(nj_client_insert(client, request, 200, NULL, "x", 1, NULL) == NJ_FORKED);
+    CHECK(nj_client_cache_get(client, request, &error) == NULL && nj_error_kind(error) == NJ_FORKED);
+    nj_error_release(error);
+    CHECK(nj_client_cache_put(client, request, 200, NULL, "x", 1, NULL) == NJ_FORKED);
     CHECK(nj_cache_clear(cache, NULL, NULL) == NJ_FORKED && nj_cache_remove(cache, url, NULL, NULL) == NJ_FORKED);
     CHECK(nj_cache_remove_prefix(cache, url, NULL, NULL) == NJ_FORKED);
     CHECK(nj_cache_flush(cache) == NJ_FORKED);
@@ -428,7 +428,7 @@ static void a_forked_child_has_no_part_in_it(void) {
     nj_config *config = nj_config_new();
     CHECK(nj_config_set_cache(config, cache) == NJ_OK);
     CHECK(nj_client_new(config, &error) == NULL && nj_error_kind(error) == NJ_FORKED);
-    nj_error_free(error);
+    nj_error_release(error);
     nj_config_free(config);
     nj_client_free(client);
     nj_cache_free(cache);
@@ -451,7 +451,7 @@ static void a_forked_child_has_no_part_in_it(void) {
   nj_cache_free(cache);
 }
 
-static void *ask_on(void *client) {
+static void *request_decision(void *client) {
   for (int i = 0; i < 20; i++) source(client, "/cache/c-threads" FRESH, NJ_CACHE_PROTOCOL);
   return NULL;
 }
@@ -460,7 +460,7 @@ static void threads_may_do_all_of_it_at_once(void) {
   nj_cache *cache = nj_cache_open(1 << 20, place("threads"), 10 << 20, NULL);
   nj_client *client = client_with(cache);
   pthread_t threads[4];
-  for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, ask_on, client);
+  for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, request_decision, client);
   for (int i = 0; i < 20; i++) {
     CHECK(cleared(cache) >= 0);
     nj_cache_statistics(cache, NJ_CACHE_STATISTIC_DISK_ENTRIES);
@@ -482,7 +482,7 @@ static void sign_out_drops_what_was_the_logins(void) {
   CHECK(source(client, "/me/news", NJ_CACHE_PROTOCOL) == NJ_SOURCE_NETWORK);
   CHECK(source(client, "/me/news", NJ_CACHE_PROTOCOL) == NJ_SOURCE_CACHE);
   CHECK(nj_cache_statistics(cache, NJ_CACHE_STATISTIC_MEMORY_ENTRIES) == 1);
-  CHECK(nj_client_sign_out(client, NULL, NULL) == NJ_OK);
+  CHECK(nj_client_log_out(client, NULL, NULL) == NJ_OK);
   nj_client_free(client);
   CHECK(nj_cache_statistics(cache, NJ_CACHE_STATISTIC_MEMORY_ENTRIES) == 0);
   nj_cache_free(cache);
@@ -492,22 +492,22 @@ static void misuse_is_answered(void) {
   nj_error *error = NULL;
   CHECK(nj_cache_open(1 << 20, NULL, 0, &error) == NULL && nj_error_kind(error) == NJ_INVALID_ARGUMENT);
   CHECK_TEXT(nj_error_message(error), "disk_bytes must be greater than 0; use nj_cache_new for a cache in memory");
-  nj_error_free(error);
+  nj_error_release(error);
   CHECK(nj_cache_open(1 << 20, "\xff", 1, &error) == NULL && nj_error_kind(error) == NJ_INVALID_ARGUMENT);
-  nj_error_free(error);
+  nj_error_release(error);
   CHECK(nj_config_set_cache(NULL, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_cache_policy(NULL, NJ_CACHE_ONLY) == NJ_INVALID_ARGUMENT);
   CHECK(nj_request_set_cache_policy(NULL, NJ_CACHE_ONLY) == NJ_INVALID_ARGUMENT);
   CHECK(nj_request_on_refresh(NULL, NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_client_cache(NULL) == NULL);
-  CHECK(nj_client_cached(NULL, NULL, NULL) == NULL);
-  CHECK(nj_client_insert(NULL, NULL, 200, NULL, NULL, 0, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_client_cache_get(NULL, NULL, NULL) == NULL);
+  CHECK(nj_client_cache_put(NULL, NULL, 200, NULL, NULL, 0, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_cache_remove(NULL, url, NULL, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_cache_remove_prefix(NULL, url, NULL, NULL) == NJ_INVALID_ARGUMENT);
   size_t count = 7;
   CHECK(nj_cache_clear(NULL, &count, &error) == NJ_INVALID_ARGUMENT && count == 0);
   CHECK_TEXT(nj_error_message(error), "cache is NULL or not valid UTF-8");
-  nj_error_free(error);
+  nj_error_release(error);
   CHECK(nj_cache_flush(NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_cache_statistics(NULL, NJ_CACHE_STATISTIC_HITS) == -1);
   CHECK(!nj_response_is_being_refreshed(NULL));

@@ -43,7 +43,7 @@ static int says(nj_client *client, const char *path, const char *wanted) {
   int has = body != NULL && strstr(body, wanted) != NULL;
   if (!has) fprintf(stderr, "%s: %s\n", path, body ? body : nj_error_message(error));
   nj_response_release(response);
-  nj_error_free(error);
+  nj_error_release(error);
   return has;
 }
 
@@ -61,7 +61,7 @@ static void lists_sets_and_deletes(void) {
   CHECK(nj_cookies_set(cookies, "https://example.com/x/", "b=2; Path=/x", &error) == NJ_OK);
   CHECK(nj_cookies_set(cookies, "http://example.com/", "c=3; Secure", &error) == NJ_INVALID_ARGUMENT);
   CHECK_TEXT(nj_error_message(error), "storing the cookie failed: it is Secure but was not received over https");
-  nj_error_free(error);
+  nj_error_release(error);
   nj_cookie_list *list = nj_cookies_list(cookies);
   CHECK(nj_cookie_list_count(list) == 2);
   CHECK_TEXT(nj_cookie_list_name_at(list, 0), "a");
@@ -119,10 +119,10 @@ static void what_cannot_be_a_file_is_refused(void) {
   nj_error *error = NULL;
   CHECK(nj_cookies_open(place("none/jar.db"), NJ_COOKIES_ALL, &error) == NULL);
   CHECK(nj_error_kind(error) == NJ_STORAGE);
-  nj_error_free(error);
+  nj_error_release(error);
   CHECK(nj_cookies_open(NULL, NJ_COOKIES_ALL, &error) == NULL);
   CHECK(nj_error_kind(error) == NJ_INVALID_ARGUMENT);
-  nj_error_free(error);
+  nj_error_release(error);
   CHECK(nj_cookies_open(folder, NJ_COOKIES_ALL, NULL) == NULL);
   CHECK(nj_cookies_open(place("jar.db"), (nj_cookie_policy)77, NULL) == NULL);
   CHECK(nj_cookies_flush(NULL, NULL) == NJ_INVALID_ARGUMENT);
@@ -136,7 +136,7 @@ static void what_cannot_be_a_file_is_refused(void) {
   CHECK(nj_config_set_ephemeral(config, true) == NJ_OK);
   CHECK(nj_client_new(config, &error) == NULL);
   CHECK(nj_error_kind(error) == NJ_INVALID_ARGUMENT);
-  nj_error_free(error);
+  nj_error_release(error);
   struct stat status;
   CHECK(stat(place("ephemeral.db"), &status) != 0);
   CHECK(nj_config_set_ephemeral(config, false) == NJ_OK);
@@ -159,7 +159,7 @@ static void a_forked_child_leaves_its_parents_file_alone(void) {
     CHECK(nj_cookies_flush(cookies, NULL) == NJ_FORKED);
     CHECK(nj_cookies_open(place("forked.db"), NJ_COOKIES_ALL, &error) == NULL);
     CHECK(nj_error_kind(error) == NJ_FORKED);
-    nj_error_free(error);
+    nj_error_release(error);
     nj_cookies_free(cookies);
     CHECK(nj_cookies_open(place("forked.db"), NJ_COOKIES_ALL, NULL) == NULL);
     nj_cookies *own = nj_cookies_open(place("childs-own.db"), NJ_COOKIES_ALL, NULL);

@@ -22,7 +22,7 @@ static nj_config *mocked(const char *routes) {
   CHECK(nj_config_set_base_url(config, "http://api.test/") == NJ_OK);
   CHECK(nj_config_set_mock(config, routes, &error) == NJ_OK);
   if (error) fprintf(stderr, "%s\n", nj_error_message(error));
-  nj_error_free(error);
+  nj_error_release(error);
   return config;
 }
 
@@ -31,7 +31,7 @@ static nj_client *client_of(nj_config *config) {
   nj_client *client = nj_client_new(config, &error);
   CHECK(client != NULL && error == NULL);
   if (error) fprintf(stderr, "%s\n", nj_error_message(error));
-  nj_error_free(error);
+  nj_error_release(error);
   nj_config_free(config);
   return client;
 }
@@ -43,7 +43,7 @@ static int result(nj_client *client, nj_request *request) {
   CHECK((response == NULL) != (error == NULL));
   int status = response ? nj_response_status(response) : -(int)nj_error_kind(error);
   nj_response_release(response);
-  nj_error_free(error);
+  nj_error_release(error);
   return status;
 }
 
@@ -98,12 +98,12 @@ static void getters_of_null_return_none(void) {
   CHECK(nj_client_mock_uses(NULL, NULL) == -1);
   CHECK(!nj_client_limits_json(NULL, &length) && NO_LENGTH);
 
-  CHECK(!nj_outgoing_method(NULL) && !nj_outgoing_url(NULL) && !nj_outgoing_header(NULL, "a"));
-  CHECK(nj_hop_status(NULL) == 0 && !nj_hop_from(NULL) && !nj_hop_url(NULL) && !nj_hop_method(NULL));
-  CHECK(!nj_retry_question_error(NULL) && nj_retry_question_attempt(NULL) == 0);
-  CHECK(nj_retry_question_after(NULL) == -1 && !nj_retry_question_reason(NULL));
+  CHECK(!nj_prepared_request_method(NULL) && !nj_prepared_request_url(NULL) && !nj_prepared_request_header(NULL, "a"));
+  CHECK(nj_proposed_redirect_status(NULL) == 0 && !nj_proposed_redirect_source_url(NULL) && !nj_proposed_redirect_url(NULL) && !nj_proposed_redirect_method(NULL));
+  CHECK(!nj_failed_attempt_error(NULL) && nj_failed_attempt_number(NULL) == 0);
+  CHECK(nj_failed_attempt_delay(NULL) == -1 && !nj_failed_attempt_reason(NULL));
   CHECK(!nj_login_prompt_url(NULL) && !nj_login_prompt_user_code(NULL) && !nj_login_prompt_complete_url(NULL));
-  CHECK(!nj_token_question_retain(NULL) && !nj_token_question_was_refused(NULL));
+  CHECK(!nj_token_request_retain(NULL) && !nj_token_request_was_rejected(NULL));
 
   CHECK(!nj_cookies_list(NULL) && nj_cookie_list_count(NULL) == 0 && nj_cookies_delete(NULL, NULL, NULL, NULL) == 0);
   CHECK(!nj_cookie_list_name_at(NULL, 0) && !nj_cookie_list_value_at(NULL, 0) && !nj_cookie_list_domain_at(NULL, 0));
@@ -114,7 +114,7 @@ static void getters_of_null_return_none(void) {
 
   CHECK(nj_catalog_count(NULL) == 0 && !nj_catalog_name_at(NULL, 0) && !nj_catalog_endpoint_json(NULL, "a"));
   CHECK(!nj_catalog_json(NULL) && !nj_request_copy(NULL));
-  CHECK(!nj_pager_state(NULL) && !nj_pager_explanation(NULL));
+  CHECK(!nj_paginator_state(NULL) && !nj_paginator_explanation(NULL));
   CHECK(nj_page_number(NULL) == 0 && nj_page_count(NULL) == 0 && !nj_page_response(NULL) && !nj_page_retain(NULL));
   CHECK(!nj_page_item(NULL, 0, &length) && NO_LENGTH);
   CHECK(!nj_page_state(NULL, 0));
@@ -126,12 +126,12 @@ static void getters_of_null_return_none(void) {
 }
 
 static void release_functions_ignore_null(void) {
-  nj_text_free(NULL), nj_error_free(NULL), nj_queue_free(NULL), nj_config_free(NULL), nj_client_free(NULL);
+  nj_text_free(NULL), nj_error_release(NULL), nj_queue_free(NULL), nj_config_free(NULL), nj_client_free(NULL);
   nj_request_free(NULL), nj_form_free(NULL), nj_task_release(NULL), nj_task_cancel(NULL), nj_batch_release(NULL);
   nj_batch_cancel(NULL), nj_response_release(NULL), nj_cookies_free(NULL), nj_cookies_clear(NULL);
   nj_cookie_list_free(NULL), nj_cache_free(NULL), nj_catalog_free(NULL), nj_pagination_free(NULL);
-  nj_pager_free(NULL), nj_pager_cancel(NULL), nj_pager_refresh(NULL), nj_page_free(NULL);
-  nj_token_question_release(NULL), nj_script_free(NULL), nj_script_interrupt(NULL), nj_client_mock_reset(NULL);
+  nj_paginator_free(NULL), nj_paginator_cancel(NULL), nj_paginator_refresh(NULL), nj_page_release(NULL);
+  nj_token_request_release(NULL), nj_script_free(NULL), nj_script_interrupt(NULL), nj_client_mock_reset(NULL);
 }
 
 /* --- Ranges --- */
@@ -201,7 +201,7 @@ static void numbers_have_their_ranges(void) {
 #define ATTEMPTS(n) nj_config_set_retry_attempts(config, (int)(n))
 #define REQUEST_ATTEMPTS(n) nj_request_set_retry_attempts(request, (int)(n))
 #define CONCURRENCY(n) nj_config_set_concurrency(config, (size_t)(n))
-#define WAITING(n) nj_config_set_max_waiting(config, (size_t)(n))
+#define WAITING(n) nj_config_set_max_queued(config, (size_t)(n))
 #define CALLS(n) nj_config_set_circuit_breaker(config, 0.5, (size_t)(n), 1, 1)
 #define REQUESTS(n) nj_config_set_rate_limit(config, (size_t)(n), 1, 0)
 #define BURST(n) nj_config_set_rate_limit(config, 1, 1, (size_t)(n))
@@ -257,7 +257,7 @@ static void numbers_have_their_ranges(void) {
   CHECK(nj_request_set_idempotency_key(request, NULL) == NJ_OK);
   nj_error *error = NULL;
   CHECK(!nj_cache_open(1, "/tmp/never", 0, &error) && nj_error_kind(error) == NJ_INVALID_ARGUMENT);
-  nj_error_free(error);
+  nj_error_release(error);
   nj_cache *cache = nj_cache_new(0), *large = nj_cache_new(SIZE_MAX);
   CHECK(cache && large && nj_cache_statistics(cache, NJ_CACHE_STATISTIC_HITS) == 0);
   CHECK(nj_cache_statistics(cache, NJ_CACHE_STATISTIC_DISK_BYTES) == 0);
@@ -329,7 +329,7 @@ static void a_timeout_of_zero_is_no_limit(void) {
   nj_error *error = NULL;
   CHECK(!nj_client_send(client, request, &error) && nj_error_kind(error) == NJ_TIMEOUT);
   CHECK(nj_error_phase(error) == NJ_PHASE_TOTAL && nj_error_is_retryable(error));
-  nj_error_free(error);
+  nj_error_release(error);
   CHECK(nj_request_set_total_timeout(request, 0) == NJ_OK && nj_request_set_idle_timeout(request, 0) == NJ_OK);
   CHECK(nj_request_set_connect_timeout(request, 0) == NJ_OK && result(client, request) == 200);
   CHECK(nj_request_merge_json(request, "{\"timeout\":0}", 13, NULL) == NJ_OK && result(client, request) == 200);
@@ -338,16 +338,16 @@ static void a_timeout_of_zero_is_no_limit(void) {
   request = nj_request_new("GET", "/list");
   nj_pagination *pagination = nj_pagination_new(NJ_PAGINATION_GUESS);
   CHECK(nj_pagination_set_total_timeout(pagination, 0) == NJ_OK);
-  nj_pager *pager = nj_pager_new(client, request, pagination, NULL, NULL);
+  nj_paginator *paginator = nj_paginator_new(client, request, pagination, NULL, NULL);
   nj_page *page = NULL;
-  CHECK(nj_pager_next_page(pager, &page, NULL) == NJ_NEXT_FOUND && nj_page_count(page) == 2);
+  CHECK(nj_paginator_next_page(paginator, &page, NULL) == NJ_NEXT_FOUND && nj_page_count(page) == 2);
   char *all = nj_page_state(page, SIZE_MAX), *two = nj_page_state(page, 2);
   CHECK(all && two && strcmp(all, two) == 0);
   nj_text_free(all), nj_text_free(two);
   CHECK(!nj_page_item(page, 2, NULL) && nj_page_number(page) == 1);
-  nj_page_free(page);
-  CHECK(nj_pager_next_page(pager, NULL, NULL) == NJ_NEXT_FAILED);
-  nj_pager_free(pager);
+  nj_page_release(page);
+  CHECK(nj_paginator_next_page(paginator, NULL, NULL) == NJ_NEXT_FAILED);
+  nj_paginator_free(paginator);
   nj_pagination_free(pagination);
   nj_request_free(request);
   nj_client_free(client);
@@ -398,13 +398,13 @@ static void clients_have_the_documented_defaults(void) {
   CHECK(nj_error_code(error) == 0 && nj_error_response(error));
   CHECK(nj_error_earlier(error, 1) && !nj_error_earlier(error, 2) && nj_error_details_field_count(error) == 0);
   CHECK(!nj_error_details_field_name_at(error, 0) && !nj_error_details_title(error));
-  nj_error_free(error);
+  nj_error_release(error);
   /* Only the attempts change. */
   CHECK(nj_request_set_retry_attempts(request, 2) == NJ_OK);
   error = NULL;
   double before = now();
   CHECK(!nj_client_send(client, request, &error) && nj_error_attempts(error) == 2 && now() - before < 0.4);
-  nj_error_free(error);
+  nj_error_release(error);
   nj_request_free(request);
   CHECK(nj_client_mock_uses(client, "GET /busy") == 5 && nj_client_mock_uses(client, "nothing") == -1);
   /* Ten redirects. */
@@ -459,17 +459,17 @@ static void clients_have_the_documented_defaults(void) {
   nj_request_free(request);
   nj_error *unverified = NULL;
   CHECK(nj_client_mock_verify(client, &unverified) == NJ_INVALID_REQUEST);
-  nj_error_free(unverified);
+  nj_error_release(unverified);
   nj_client_free(client);
 
   client = client_of(nj_config_new());
   CHECK(nj_client_mock_uses(client, NULL) == -1 && nj_client_mock_verify(client, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(get(client, "/relative") == -NJ_INVALID_URL);
   request = nj_request_new("GET", "http://api.test/");
-  CHECK(!nj_client_cached(client, request, &error) && nj_error_kind(error) == NJ_INVALID_REQUEST);
-  nj_error_free(error);
+  CHECK(!nj_client_cache_get(client, request, &error) && nj_error_kind(error) == NJ_INVALID_REQUEST);
+  nj_error_release(error);
   nj_request_free(request);
-  CHECK(nj_client_sign_out(client, NULL, NULL) == NJ_INVALID_REQUEST);
+  CHECK(nj_client_log_out(client, NULL, NULL) == NJ_INVALID_REQUEST);
   nj_client_free(client);
 }
 
@@ -602,8 +602,8 @@ static void never(void *context, nj_task *task, const nj_response *response, con
 
 static void batch_ended(void *context, nj_batch *batch, const nj_error *error) { (void)context, (void)batch, (void)error; }
 
-static void page_came(void *context, nj_pager *pager, nj_page *page, const nj_error *error) {
-  (void)context, (void)pager, (void)page, (void)error;
+static void page_came(void *context, nj_paginator *paginator, nj_page *page, const nj_error *error) {
+  (void)context, (void)paginator, (void)page, (void)error;
 }
 
 static void log_line(void *context, nj_log_level level, const char *message) { (void)context, (void)level, (void)message; }
@@ -622,8 +622,8 @@ static void after_fork_old_handles_fail(void) {
   nj_task *task = nj_client_start(client, request, queue, never, NULL, NULL);
   const nj_request *requests[] = {request};
   nj_batch *batch = nj_client_start_batch(client, requests, 1, 1, true, queue, NULL, batch_ended, NULL, NULL);
-  nj_pager *pager = nj_pager_new(client, list, NULL, NULL, NULL);
-  CHECK(nj_pager_next_item(pager, NULL, NULL, NULL) == NJ_NEXT_FOUND);
+  nj_paginator *paginator = nj_paginator_new(client, list, NULL, NULL, NULL);
+  CHECK(nj_paginator_next_item(paginator, NULL, NULL, NULL) == NJ_NEXT_FOUND);
   nj_script *script = nj_script_new(client), *unused = nj_script_new(NULL);
   CHECK(run(script, "x = 1") == NJ_OK);
   nj_response *response = nj_client_send(client, list, NULL);
@@ -638,26 +638,26 @@ static void after_fork_old_handles_fail(void) {
     nj_response *out[1];
     /* clients */
     CHECK(!nj_client_send(client, request, &error) && nj_error_kind(error) == NJ_FORKED);
-    nj_error_free(error);
+    nj_error_release(error);
     CHECK(!nj_client_start(client, request, queue, never, NULL, &error) && nj_error_kind(error) == NJ_FORKED);
-    nj_error_free(error);
+    nj_error_release(error);
     CHECK(nj_client_send_batch(client, requests, 1, 1, false, out, NULL, NULL) == NJ_FORKED && !out[0]);
     CHECK(!nj_client_start_batch(client, requests, 1, 1, true, queue, NULL, batch_ended, NULL, &error));
     CHECK(nj_error_kind(error) == NJ_FORKED);
-    nj_error_free(error);
-    CHECK(!nj_client_cached(client, list, &error) && nj_error_kind(error) == NJ_FORKED);
-    nj_error_free(error);
-    CHECK(nj_client_insert(client, list, 200, NULL, NULL, 0, NULL) == NJ_FORKED);
+    nj_error_release(error);
+    CHECK(!nj_client_cache_get(client, list, &error) && nj_error_kind(error) == NJ_FORKED);
+    nj_error_release(error);
+    CHECK(nj_client_cache_put(client, list, 200, NULL, NULL, 0, NULL) == NJ_FORKED);
     CHECK(!nj_client_load_catalog(client, "url:/list", &error) && nj_error_kind(error) == NJ_FORKED);
-    nj_error_free(error);
+    nj_error_release(error);
     CHECK(nj_client_mock_uses(client, NULL) == -1 && nj_client_mock_verify(client, NULL) == NJ_FORKED);
     nj_client_mock_reset(client);
     CHECK(!nj_client_cookies(client) && !nj_client_cache(client) && !nj_client_catalog(client));
     char *limits = nj_client_limits_json(client, NULL);
     CHECK_TEXT(limits, "[]");
     nj_text_free(limits);
-    CHECK(!nj_pager_new(client, list, NULL, NULL, &error) && nj_error_kind(error) == NJ_FORKED);
-    nj_error_free(error);
+    CHECK(!nj_paginator_new(client, list, NULL, NULL, &error) && nj_error_kind(error) == NJ_FORKED);
+    nj_error_release(error);
     /* tasks and batches */
     nj_task_cancel(task);
     nj_batch_cancel(batch);
@@ -669,7 +669,7 @@ static void after_fork_old_handles_fail(void) {
     nj_config *own_config = mocked(routes);
     nj_client *own = client_of(own_config);
     CHECK(!nj_client_start(own, request, queue, never, NULL, &error) && nj_error_kind(error) == NJ_FORKED);
-    nj_error_free(error);
+    nj_error_release(error);
     CHECK(get(own, "/ten") == 200);
     nj_client_free(own);
     /* jars and caches */
@@ -684,24 +684,24 @@ static void after_fork_old_handles_fail(void) {
     CHECK(nj_cache_remove_prefix(cache, "http://api.test/", NULL, NULL) == NJ_FORKED);
     CHECK(nj_cache_statistics(cache, NJ_CACHE_STATISTIC_HITS) == -1);
     CHECK(!nj_client_new(config, &error) && nj_error_kind(error) == NJ_FORKED);
-    nj_error_free(error);
+    nj_error_release(error);
     CHECK(nj_config_set_cookies(config, NULL) == NJ_OK);
     CHECK(!nj_client_new(config, &error) && nj_error_kind(error) == NJ_FORKED);
-    nj_error_free(error);
+    nj_error_release(error);
     CHECK(nj_config_set_cache(config, NULL) == NJ_OK);
     own = nj_client_new(config, NULL);
     CHECK(own && get(own, "/ten") == 200);
     nj_client_free(own);
     /* pagers */
     nj_page *page = NULL;
-    CHECK(nj_pager_next_item(pager, NULL, NULL, &error) == NJ_NEXT_FAILED && nj_error_kind(error) == NJ_FORKED);
-    nj_error_free(error);
-    CHECK(nj_pager_next_page(pager, &page, NULL) == NJ_NEXT_FAILED && !page);
-    CHECK(nj_pager_start_next_page(pager, queue, page_came, NULL) == NJ_FORKED);
-    CHECK(nj_pager_go_on(pager, NULL) == NJ_FORKED && nj_pager_go_on_query(pager, NULL) == NJ_FORKED);
-    CHECK(!nj_pager_state(pager) && !nj_pager_explanation(pager));
-    nj_pager_refresh(pager);
-    nj_pager_cancel(pager);
+    CHECK(nj_paginator_next_item(paginator, NULL, NULL, &error) == NJ_NEXT_FAILED && nj_error_kind(error) == NJ_FORKED);
+    nj_error_release(error);
+    CHECK(nj_paginator_next_page(paginator, &page, NULL) == NJ_NEXT_FAILED && !page);
+    CHECK(nj_paginator_start_next_page(paginator, queue, page_came, NULL) == NJ_FORKED);
+    CHECK(nj_paginator_set_next_url(paginator, NULL) == NJ_FORKED && nj_paginator_set_next_query(paginator, NULL) == NJ_FORKED);
+    CHECK(!nj_paginator_state(paginator) && !nj_paginator_explanation(paginator));
+    nj_paginator_refresh(paginator);
+    nj_paginator_cancel(paginator);
     /* scripts, used or not */
     for (int i = 0; i < 2; i++) {
       nj_script *one = i ? unused : script;
@@ -725,7 +725,7 @@ static void after_fork_old_handles_fail(void) {
     CHECK(nj_request_set_header(request, "A", "b") == NJ_OK && nj_catalog_count(catalog) == 0);
     CHECK(nj_cookie_list_count(snapshot) == 1);
     /* All of them can be freed. */
-    nj_pager_free(pager), nj_task_release(task), nj_batch_release(batch), nj_client_free(client), nj_queue_free(queue);
+    nj_paginator_free(paginator), nj_task_release(task), nj_batch_release(batch), nj_client_free(client), nj_queue_free(queue);
     nj_cookies_free(cookies), nj_cache_free(cache), nj_script_free(unused);
     nj_response_release(response), nj_catalog_free(catalog), nj_cookie_list_free(snapshot);
     /* By another program, so that valgrind does not take for lost what the parent's threads hold. */
@@ -735,7 +735,7 @@ static void after_fork_old_handles_fail(void) {
   int status = 0;
   CHECK(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
 
-  nj_pager_free(pager), nj_task_release(task), nj_batch_release(batch), nj_client_free(client), nj_queue_free(queue);
+  nj_paginator_free(paginator), nj_task_release(task), nj_batch_release(batch), nj_client_free(client), nj_queue_free(queue);
   nj_script_free(script), nj_script_free(unused);
   nj_cookies_free(cookies), nj_cache_free(cache), nj_response_release(response), nj_catalog_free(catalog);
   nj_cookie_list_free(snapshot), nj_request_free(request), nj_request_free(list), nj_config_free(config);

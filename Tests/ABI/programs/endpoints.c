@@ -11,7 +11,7 @@ static const char echo[] =
     "{\"path\": \"/echo\", \"method\": \"POST\", \"parameters\": {\"page\": {\"type\": \"integer\", \"default\": 1},"
     " \"tags\": {\"type\": \"array\", \"items\": {\"type\": \"string\"}}, \"X-Trace\": {\"in\": \"header\"}},"
     " \"body\": {\"schema\": {\"type\": \"object\", \"required\": [\"title\"]}, \"required\": false}}";
-static const char strict[] = "{\"path\": \"/v1/articles/1\", \"answer\": {\"required\": [\"nothing\"]}}";
+static const char strict[] = "{\"path\": \"/v1/articles/1\", \"response\": {\"required\": [\"nothing\"]}}";
 
 static nj_catalog *catalog_of_all(void) {
   nj_catalog *catalog = nj_catalog_new();
@@ -40,11 +40,11 @@ static void refused(nj_client *client, nj_request *request, const char *message)
   CHECK(nj_client_send(client, request, &error) == NULL);
   CHECK(nj_error_kind(error) == NJ_INVALID_REQUEST);
   CHECK_TEXT(nj_error_message(error), message);
-  nj_error_free(error);
+  nj_error_release(error);
   nj_request_free(request);
 }
 
-static void answered(nj_client *client, nj_request *request, const char *pointer, const char *text) {
+static void responded(nj_client *client, nj_request *request, const char *pointer, const char *text) {
   nj_error *error = NULL;
   nj_response *response = nj_client_send(client, request, &error);
   if (error) fprintf(stderr, "%s\n", nj_error_message(error));
@@ -53,7 +53,7 @@ static void answered(nj_client *client, nj_request *request, const char *pointer
   CHECK_TEXT(found, text);
   nj_response_release(response);
   nj_request_free(request);
-  nj_error_free(error);
+  nj_error_release(error);
 }
 
 static void values_go_to_their_places(void) {
@@ -66,14 +66,14 @@ static void values_go_to_their_places(void) {
   CHECK(nj_request_set_argument(request, "X-Trace", "t") == NJ_OK);
   CHECK(nj_request_set_argument(request, "X-Trace", NULL) == NJ_OK);
   CHECK(nj_request_add_query(request, "debug", "1") == NJ_OK);
-  answered(client, request, "/target", "/echo?page=2&tags=a%20b&tags=c&debug=1");
+  responded(client, request, "/target", "/echo?page=2&tags=a%20b&tags=c&debug=1");
 
   request = nj_request_from_endpoint(catalog, "echo", NULL);
   CHECK(nj_request_set_argument_body_json(request, "{\"title\": \"x\"}", 14, NULL) == NJ_OK);
-  answered(client, request, "/body", "{\"title\":\"x\"}");
+  responded(client, request, "/body", "{\"title\":\"x\"}");
   request = nj_request_from_endpoint(catalog, "echo", NULL);
   CHECK(nj_request_set_body(request, "{\"title\": 1}", 12) == NJ_OK);
-  answered(client, request, "/body", "{\"title\": 1}");
+  responded(client, request, "/body", "{\"title\": 1}");
   nj_client_free(client);
   nj_catalog_free(catalog);
 }
@@ -85,7 +85,7 @@ static void what_is_wrong_is_told_before_anything_is_sent(void) {
   CHECK(nj_request_from_endpoint(catalog, "artcle", &error) == NULL);
   CHECK(nj_error_kind(error) == NJ_INVALID_REQUEST);
   CHECK_TEXT(nj_error_message(error), "there is no endpoint \"artcle\"; did you mean \"article\"?");
-  nj_error_free(error);
+  nj_error_release(error);
 
   nj_request *request = nj_request_from_endpoint(catalog, "article", NULL);
   nj_request *copy = nj_request_from_endpoint(catalog, "article", NULL);
@@ -123,11 +123,11 @@ static void a_catalog_tells_what_there_is(void) {
   CHECK(strstr(all, "\"strict\"]") != NULL); /* Still there. */
   nj_error *error = NULL;
   CHECK(nj_catalog_add_json(catalog, "article", article, strlen(article), &error) == NJ_INVALID_ARGUMENT);
-  nj_error_free(error);
+  nj_error_release(error);
   error = NULL;
   CHECK(nj_catalog_add_json(catalog, "a", "{\"pth\": \"/\"}", 12, &error) == NJ_INVALID_ARGUMENT);
   CHECK_TEXT(nj_error_message(error), "option \"a.path\" is missing");
-  nj_error_free(error);
+  nj_error_release(error);
   CHECK(nj_catalog_add_json(catalog, "a", "{", 1, NULL) == NJ_DECODING);
   CHECK(nj_catalog_count(NULL) == 0 && nj_catalog_json(NULL) == NULL);
 
@@ -150,7 +150,7 @@ static void answers_are_checked_where_that_is_asked_for(void) {
   nj_error *error = NULL;
   CHECK(nj_client_send(client, request, &error) == NULL);
   CHECK(nj_error_kind(error) == NJ_DECODING);
-  nj_error_free(error);
+  nj_error_release(error);
   nj_request_free(request);
   nj_client_free(client);
   nj_catalog_free(catalog);
@@ -198,16 +198,16 @@ static void a_document_is_a_catalog(void) {
   unlink(path);
   CHECK(nj_catalog_load_file(path, &error) == NULL);
   CHECK(nj_error_kind(error) == NJ_STORAGE);
-  nj_error_free(error);
+  nj_error_release(error);
 }
 
 /* Callbacks run on the waiting thread, and never on a thread of the library. */
 static pthread_t here;
-static int asked, answers, elsewhere;
+static int requested, answers, elsewhere;
 
-static nj_status before(void *context, nj_outgoing *request) {
+static nj_status before(void *context, nj_prepared_request *request) {
   (void)context, (void)request;
-  asked++;
+  requested++;
   elsewhere += !pthread_equal(here, pthread_self());
   return NJ_OK;
 }
@@ -230,7 +230,7 @@ static void callbacks_run_on_the_thread_that_waits(void) {
   nj_catalog *catalog = nj_client_load_catalog(client, "url:/openapi.json", &error);
   if (error) fprintf(stderr, "%s\n", nj_error_message(error));
   CHECK(nj_catalog_count(catalog) > 0);
-  CHECK(asked >= 1 && answers == asked && elsewhere == 0);
+  CHECK(requested >= 1 && answers == requested && elsewhere == 0);
   nj_catalog_free(catalog);
   nj_client_free(client);
 }

@@ -4,26 +4,26 @@
 #include <time.h>
 
 typedef struct seen {
-  int before, responses, errors, hops;
-  nj_status answer;
-  nj_redirect redirect;
+  int before, responses, errors, redirects;
+  nj_status action;
+  nj_redirect_action redirect;
   const char *url;
 } seen;
 
-static nj_status before(void *context, nj_outgoing *request) {
+static nj_status before(void *context, nj_prepared_request *request) {
   seen *self = context;
   self->before++;
-  CHECK_TEXT(nj_outgoing_method(request), "GET");
-  CHECK(strncmp(nj_outgoing_url(request), "http://127.0.0.1:", 17) == 0);
-  CHECK(nj_outgoing_header(request, "X-Signature") == NULL);
-  CHECK(nj_outgoing_set_header(request, "X-Signature", "signed") == NJ_OK);
-  CHECK_TEXT(nj_outgoing_header(request, "x-signature"), "signed");
-  CHECK(nj_outgoing_set_header(request, "User-Agent", NULL) == NJ_OK);
-  CHECK(nj_outgoing_set_header(request, "X-Note", "two\r\nlines") == NJ_INVALID_REQUEST);
-  CHECK(nj_outgoing_set_header(request, "Content-Length", "7") == NJ_INVALID_REQUEST);
-  CHECK(nj_outgoing_set_header(request, "Host", NULL) == NJ_INVALID_REQUEST);
-  CHECK(nj_outgoing_set_header(request, NULL, "a") == NJ_INVALID_ARGUMENT);
-  return self->answer;
+  CHECK_TEXT(nj_prepared_request_method(request), "GET");
+  CHECK(strncmp(nj_prepared_request_url(request), "http://127.0.0.1:", 17) == 0);
+  CHECK(nj_prepared_request_header(request, "X-Signature") == NULL);
+  CHECK(nj_prepared_request_set_header(request, "X-Signature", "signed") == NJ_OK);
+  CHECK_TEXT(nj_prepared_request_header(request, "x-signature"), "signed");
+  CHECK(nj_prepared_request_set_header(request, "User-Agent", NULL) == NJ_OK);
+  CHECK(nj_prepared_request_set_header(request, "X-Note", "two\r\nlines") == NJ_INVALID_REQUEST);
+  CHECK(nj_prepared_request_set_header(request, "Content-Length", "7") == NJ_INVALID_REQUEST);
+  CHECK(nj_prepared_request_set_header(request, "Host", NULL) == NJ_INVALID_REQUEST);
+  CHECK(nj_prepared_request_set_header(request, NULL, "a") == NJ_INVALID_ARGUMENT);
+  return self->action;
 }
 
 static void after(void *context, const nj_response *response, const nj_error *error) {
@@ -33,15 +33,15 @@ static void after(void *context, const nj_response *response, const nj_error *er
   else self->errors++;
 }
 
-static nj_redirect redirected(void *context, nj_task *task, nj_hop *hop) {
+static nj_redirect_action redirected(void *context, nj_task *task, nj_proposed_redirect *redirect) {
   seen *self = context;
   CHECK(task != NULL);
-  CHECK(nj_hop_status(hop) == 302);
-  CHECK(strstr(nj_hop_from(hop), "/redirect/") != NULL);
-  CHECK(nj_hop_url(hop) != NULL);
-  CHECK_TEXT(nj_hop_method(hop), "GET");
-  if (self->url != NULL) CHECK(nj_hop_set_url(hop, self->url) == NJ_OK);
-  self->hops++;
+  CHECK(nj_proposed_redirect_status(redirect) == 302);
+  CHECK(strstr(nj_proposed_redirect_source_url(redirect), "/redirect/") != NULL);
+  CHECK(nj_proposed_redirect_url(redirect) != NULL);
+  CHECK_TEXT(nj_proposed_redirect_method(redirect), "GET");
+  if (self->url != NULL) CHECK(nj_proposed_redirect_set_url(redirect, self->url) == NJ_OK);
+  self->redirects++;
   return self->redirect;
 }
 
@@ -61,15 +61,15 @@ static int call(nj_request *request) {
   int status = response != NULL ? nj_response_status(response) : -(int)nj_error_kind(error);
   if (response != NULL && strstr(nj_response_body(response, NULL), "X-Signature") == NULL) status += 1000;
   nj_response_release(response);
-  nj_error_free(error);
+  nj_error_release(error);
   return status;
 }
 
-static int start(nj_request *request, double patience) {
+static int start(nj_request *request, double timeout) {
   int status = 0;
   nj_queue *queue = nj_queue_new();
   nj_task *task = nj_client_start(client, request, queue, done, &status, NULL);
-  for (int round = 0; round < 100 && status == 0; round++) nj_queue_poll(queue, patience);
+  for (int round = 0; round < 100 && status == 0; round++) nj_queue_poll(queue, timeout);
   nj_task_release(task);
   nj_queue_free(queue);
   return status;
@@ -81,10 +81,10 @@ static void hooks_see_each_call(void) {
   CHECK(hooks.before == 1 && hooks.responses == 1 && hooks.errors == 0);
   CHECK(start(request, 1) == 200);
   CHECK(hooks.before == 2 && hooks.responses == 2);
-  hooks.answer = NJ_FORBIDDEN;
+  hooks.action = NJ_FORBIDDEN;
   CHECK(call(request) == -NJ_FORBIDDEN);
   CHECK(hooks.before == 3 && hooks.errors == 1);
-  hooks.answer = NJ_OK;
+  hooks.action = NJ_OK;
   nj_request_free(request);
 }
 
@@ -110,9 +110,9 @@ static void redirects_are_asked_about(void) {
   nj_request *request = nj_request_new("GET", "/redirect/2");
   CHECK(nj_request_on_redirect(request, redirected, &hooks) == NJ_OK);
   nj_request *copy = nj_request_copy(request);
-  CHECK(call(copy) == 200 && hooks.hops == 2);
-  CHECK(start(request, 1) == 200 && hooks.hops == 4);
-  hooks.redirect = NJ_REDIRECT_REFUSE;
+  CHECK(call(copy) == 200 && hooks.redirects == 2);
+  CHECK(start(request, 1) == 200 && hooks.redirects == 4);
+  hooks.redirect = NJ_REDIRECT_FAIL;
   CHECK(call(request) == -NJ_CANCELLED);
   hooks.redirect = NJ_REDIRECT_STOP;
   CHECK(call(request) == -NJ_CLIENT);
@@ -120,14 +120,14 @@ static void redirects_are_asked_about(void) {
   CHECK(start(copy, 1) == 302);
   hooks.redirect = NJ_REDIRECT_FOLLOW;
   hooks.url = "/echo?changed";
-  hooks.hops = 0;
-  CHECK(call(request) == 200 && hooks.hops == 1);
+  hooks.redirects = 0;
+  CHECK(call(request) == 200 && hooks.redirects == 1);
   hooks.url = "ftp://elsewhere/";
   CHECK(call(request) == -NJ_PROTOCOL);
   hooks.url = NULL;
   CHECK(nj_request_on_redirect(request, NULL, NULL) == NJ_OK);
-  hooks.hops = 0;
-  CHECK(call(request) == 200 && hooks.hops == 0);
+  hooks.redirects = 0;
+  CHECK(call(request) == 200 && hooks.redirects == 0);
   nj_request_free(request);
   nj_request_free(copy);
 }

@@ -8,7 +8,7 @@
 
 /* --- A loopback server: the path selects the response --- */
 
-static const struct answer {
+static const struct response {
   const char *path, *status, *type, *body;
 } answers[] = {
     {"/doc", "200 OK", "application/json",
@@ -23,7 +23,7 @@ static const struct answer {
     {"/plain", "500 Broken", "text/plain", "no JSON"},
 };
 
-static void answer(int peer) {
+static void response(int peer) {
   char head[4096];
   size_t used = 0;
   while (used < sizeof head - 1) {
@@ -43,7 +43,7 @@ static void answer(int peer) {
 }
 
 static void *serve(void *listener) {
-  for (int peer; (peer = accept(*(int *)listener, NULL, NULL)) >= 0; close(peer)) answer(peer);
+  for (int peer; (peer = accept(*(int *)listener, NULL, NULL)) >= 0; close(peer)) response(peer);
   return NULL;
 }
 
@@ -56,7 +56,7 @@ static nj_response *get(const char *path) {
   nj_error *err = NULL;
   nj_response *res = nj_client_send(client, req, &err);
   if (!res) fprintf(stderr, "%s: %s\n", path, nj_error_message(err));
-  nj_error_free(err);
+  nj_error_release(err);
   nj_request_free(req);
   return res;
 }
@@ -69,7 +69,7 @@ static nj_response *get(const char *path) {
     CHECK(nj_error_kind(err) == NJ_DECODING);     \
     CHECK_TEXT(nj_error_message(err), text);      \
     CHECK(nj_error_response(err) != NULL);        \
-    nj_error_free(err);                           \
+    nj_error_release(err);                           \
   } while (0)
 
 #define WRONG "the JSON is not as expected: "
@@ -161,7 +161,7 @@ static void tells_path_expected_and_found(void) {
   CHECK(nj_response_json_int64(res, "/id", &number, &err) == NJ_DECODING);
   CHECK(strstr(nj_error_message(err), "(its Content-Type is \"text/html\")") != NULL);
   CHECK(nj_response_json_type(res, "") == NJ_JSON_NONE);
-  nj_error_free(err);
+  nj_error_release(err);
   nj_response_release(res);
 }
 
@@ -175,7 +175,7 @@ static void refuses_misuse(void) {
   CHECK(nj_response_json_int64(res, "\xFF", &number, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_response_json_int64(res, "id", &number, &err) == NJ_INVALID_ARGUMENT);
   CHECK_TEXT(nj_error_message(err), "the JSON Pointer \"id\" must be empty or begin with /, as in \"/items/0\"");
-  nj_error_free(err);
+  nj_error_release(err);
   CHECK(nj_response_json_string(res, "/name", NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_response_json_key_at(NULL, "", 0, NULL) == NULL);
   CHECK(nj_response_json_key_at(res, "", SIZE_MAX, NULL) == NULL);
@@ -207,11 +207,11 @@ static void checks_a_schema(void) {
   CHECK_TEXT(nj_error_message(err), WRONG "at \"/list/0\": expected a string, found an integer");
   int64_t id = 0;
   CHECK(nj_response_json_int64(nj_error_response(err), "/id", &id, NULL) == NJ_OK && id == 7);
-  nj_error_free(err);
+  nj_error_release(err);
   err = NULL;
   CHECK(nj_request_set_schema(req, "{\"typ\":1}", 9, &err) == NJ_INVALID_ARGUMENT);
   CHECK(strstr(nj_error_message(err), "typ") != NULL);
-  nj_error_free(err);
+  nj_error_release(err);
   CHECK(nj_request_set_schema(req, "{", 1, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_request_set_schema(NULL, good, strlen(good), NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_request_set_schema(req, NULL, 0, NULL) == NJ_OK);
@@ -238,7 +238,7 @@ static void tells_what_the_server_says(void) {
   CHECK(nj_error_details_field_name_at(err, 1) == NULL);
   CHECK_TEXT(nj_error_details_field_message_at(err, 1), "all of it");
   CHECK(nj_error_details_field_message_at(err, 2) == NULL);
-  nj_error_free(err);
+  nj_error_release(err);
   nj_request_free(req);
 
   req = nj_request_new("GET", "/plain");
@@ -246,7 +246,7 @@ static void tells_what_the_server_says(void) {
   CHECK(nj_client_send(client, req, &err) == NULL);
   CHECK_TEXT(nj_error_message(err), "GET returned 500 Broken: \"no JSON\"");
   CHECK(nj_error_details_title(err) == NULL && nj_error_details_field_count(err) == 0);
-  nj_error_free(err);
+  nj_error_release(err);
   nj_request_free(req);
   CHECK(nj_error_details_title(NULL) == NULL && nj_error_details_field_count(NULL) == 0);
 }

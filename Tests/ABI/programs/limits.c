@@ -17,7 +17,7 @@ static nj_client *client_of(nj_config *config) {
   nj_config_set_retry_attempts(config, 1);
   nj_client *client = nj_client_new(config, &error);
   if (error) fprintf(stderr, "%s\n", nj_error_message(error));
-  nj_error_free(error);
+  nj_error_release(error);
   nj_config_free(config);
   return client;
 }
@@ -129,7 +129,7 @@ static void what_servers_tell_is_heeded(void) {
 
 static void only_so_many_are_under_way_and_wait(void) {
   nj_config *config = nj_config_new();
-  CHECK(nj_config_set_concurrency(config, 2) == NJ_OK && nj_config_set_max_waiting(config, 3) == NJ_OK);
+  CHECK(nj_config_set_concurrency(config, 2) == NJ_OK && nj_config_set_max_queued(config, 3) == NJ_OK);
   nj_client *client = client_of(config);
   nj_request *request = get("/v1/slow?ms=100&key=concurrency");
   tally result = all(client, request, 9);
@@ -157,7 +157,7 @@ static void groups_have_limits_of_their_own(void) {
   nj_error *error = NULL;
   CHECK(nj_client_send(client, request, &error) == NULL && nj_error_kind(error) == NJ_INVALID_REQUEST);
   CHECK(strstr(nj_error_message(error), "\"search\"") != NULL);
-  nj_error_free(error);
+  nj_error_release(error);
   CHECK(nj_request_set_limit_group(request, NULL) == NJ_OK);
   CHECK(all(client, request, 1).succeeded == 1);
   nj_request_free(request);
@@ -175,15 +175,15 @@ static void a_circuit_spares_a_server_that_fails(void) {
     nj_error *error = NULL;
     CHECK(nj_client_send(client, request, &error) == NULL && nj_error_kind(error) == NJ_SERVER);
     CHECK((nj_error_attempts(error) == 1) == (i < 4));
-    nj_error_free(error);
+    nj_error_release(error);
   }
   CHECK(count("/outage_requests") - before == 4);
   char *limits = nj_client_limits_json(client, NULL);
   CHECK(strstr(limits, "\"circuit\":\"open\"") != NULL);
   nj_text_free(limits);
   outage("none");
-  struct timespec rest = {.tv_nsec = 300 * 1000 * 1000};
-  nanosleep(&rest, NULL);
+  struct timespec open_duration = {.tv_nsec = 300 * 1000 * 1000};
+  nanosleep(&open_duration, NULL);
   CHECK(all(client, request, 1).succeeded == 1);
   limits = nj_client_limits_json(client, NULL);
   CHECK(strstr(limits, "\"circuit\":\"closed\"") != NULL);
@@ -210,15 +210,15 @@ static void calls_that_are_alike_share_an_exchange(void) {
   /* The last call that stays still gets the response. */
   CHECK(nj_request_set_coalesce(request, true) == NJ_OK);
   nj_task *tasks[20];
-  tally rest = {0};
+  tally open_duration = {0};
   nj_queue *queue = nj_queue_new();
-  start(client, request, 20, queue, &rest, tasks);
+  start(client, request, 20, queue, &open_duration, tasks);
   for (int i = 0; i < 20; i++) {
     if (i != 7) nj_task_cancel(tasks[i]);
     nj_task_release(tasks[i]);
   }
-  while (finished(&rest) < 20 && nj_queue_poll(queue, 10) > 0) continue;
-  CHECK(rest.succeeded == 1 && rest.cancelled == 19);
+  while (finished(&open_duration) < 20 && nj_queue_poll(queue, 10) > 0) continue;
+  CHECK(open_duration.succeeded == 1 && open_duration.cancelled == 19);
   nj_queue_free(queue);
   nj_request_free(request);
   nj_client_free(client);

@@ -40,7 +40,7 @@ static void proxies_and_sockets_are_checked_as_they_are_set(void) {
   nj_error *err = NULL;
   CHECK(nj_client_new(cfg, &err) == NULL);
   CHECK(nj_error_kind(err) == NJ_INVALID_URL);
-  nj_error_free(err);
+  nj_error_release(err);
   nj_config_free(cfg);
 }
 
@@ -58,11 +58,11 @@ static void null_handles_are_answered(void) {
   CHECK(nj_config_on_request(NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_on_response(NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_request_on_redirect(NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
-  CHECK(nj_outgoing_method(NULL) == NULL && nj_outgoing_url(NULL) == NULL && nj_outgoing_header(NULL, "a") == NULL);
-  CHECK(nj_outgoing_set_header(NULL, "a", "b") == NJ_INVALID_ARGUMENT);
-  CHECK(nj_hop_status(NULL) == 0 && nj_hop_from(NULL) == NULL && nj_hop_url(NULL) == NULL);
-  CHECK(nj_hop_method(NULL) == NULL && nj_hop_set_url(NULL, "/") == NJ_INVALID_ARGUMENT);
-  nj_error_free(NULL);
+  CHECK(nj_prepared_request_method(NULL) == NULL && nj_prepared_request_url(NULL) == NULL && nj_prepared_request_header(NULL, "a") == NULL);
+  CHECK(nj_prepared_request_set_header(NULL, "a", "b") == NJ_INVALID_ARGUMENT);
+  CHECK(nj_proposed_redirect_status(NULL) == 0 && nj_proposed_redirect_source_url(NULL) == NULL && nj_proposed_redirect_url(NULL) == NULL);
+  CHECK(nj_proposed_redirect_method(NULL) == NULL && nj_proposed_redirect_set_url(NULL, "/") == NJ_INVALID_ARGUMENT);
+  nj_error_release(NULL);
 
   CHECK(nj_config_set_base_url(NULL, "http://h") == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_path_scope(NULL, "/v1") == NJ_INVALID_ARGUMENT);
@@ -87,7 +87,7 @@ static void null_handles_are_answered(void) {
   CHECK(nj_client_send(NULL, NULL, &err) == NULL);
   CHECK(nj_error_kind(err) == NJ_INVALID_ARGUMENT);
   CHECK_TEXT(nj_error_message(err), "client is NULL or not valid UTF-8");
-  nj_error_free(err);
+  nj_error_release(err);
   CHECK(nj_client_start(NULL, NULL, NULL, NULL, NULL, NULL) == NULL);
   nj_client_free(NULL);
 
@@ -138,14 +138,14 @@ static void null_handles_are_answered(void) {
   nj_queue_free(NULL);
 }
 
-static nj_retry stop(void *context, nj_task *task, nj_retry_question *question) {
-  (void)context, (void)task, (void)question;
+static nj_retry_action stop(void *context, nj_task *task, nj_failed_attempt *request) {
+  (void)context, (void)task, (void)request;
   return NJ_RETRY_STOP;
 }
 
 static void rewind_body(void *context, nj_task *task) { (void)context, (void)task; }
 
-static void provide(void *context, nj_token_question *question) { (void)context, (void)question; }
+static void provide(void *context, nj_token_request *request) { (void)context, (void)request; }
 
 static void nobody(void *context) { (void)context; }
 
@@ -179,15 +179,15 @@ static void null_handles_of_logins_and_limits_are_answered(void) {
   CHECK(nj_config_set_rate_limit(NULL, 1, 1, 1) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_concurrency(NULL, 1) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_circuit_breaker(NULL, 0.5, 1, 1, 1) == NJ_INVALID_ARGUMENT);
-  CHECK(nj_config_set_max_waiting(NULL, 1) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_max_queued(NULL, 1) == NJ_INVALID_ARGUMENT);
 
-  CHECK(!nj_token_question_was_refused(NULL) && nj_token_question_retain(NULL) == NULL);
-  CHECK(nj_token_question_answer(NULL, "a", 1) == NJ_INVALID_ARGUMENT);
-  CHECK(nj_token_question_fail(NULL, true, "a") == NJ_INVALID_ARGUMENT);
-  nj_token_question_release(NULL);
-  CHECK(nj_retry_question_error(NULL) == NULL && nj_retry_question_attempt(NULL) == 0);
-  CHECK(nj_retry_question_after(NULL) < 0 && nj_retry_question_reason(NULL) == NULL);
-  CHECK(nj_retry_question_set_after(NULL, 1) == NJ_INVALID_ARGUMENT);
+  CHECK(!nj_token_request_was_rejected(NULL) && nj_token_request_retain(NULL) == NULL);
+  CHECK(nj_token_request_respond(NULL, "a", 1) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_token_request_fail(NULL, true, "a") == NJ_INVALID_ARGUMENT);
+  nj_token_request_release(NULL);
+  CHECK(nj_failed_attempt_error(NULL) == NULL && nj_failed_attempt_number(NULL) == 0);
+  CHECK(nj_failed_attempt_delay(NULL) < 0 && nj_failed_attempt_reason(NULL) == NULL);
+  CHECK(nj_failed_attempt_set_delay(NULL, 1) == NJ_INVALID_ARGUMENT);
   CHECK(nj_task_retry(NULL, NJ_RETRY_STOP, 0) == NJ_INVALID_ARGUMENT);
   CHECK(nj_login_prompt_url(NULL) == NULL && nj_login_prompt_user_code(NULL) == NULL);
   CHECK(nj_login_prompt_complete_url(NULL) == NULL);
@@ -212,10 +212,10 @@ static void null_handles_of_logins_and_limits_are_answered(void) {
   nj_text_free(NULL);
 
   nj_error *err = NULL;
-  CHECK(nj_client_sign_in(NULL, NULL, "{}", 2, &err) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_client_set_token(NULL, NULL, "{}", 2, &err) == NJ_INVALID_ARGUMENT);
   CHECK_TEXT(nj_error_message(err), "client is NULL or not valid UTF-8");
-  nj_error_free(err);
-  CHECK(nj_client_sign_out(NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
+  nj_error_release(err);
+  CHECK(nj_client_log_out(NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_client_log_in(NULL, NULL, 1, show, NULL, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_client_start_log_in(NULL, NULL, 1, NULL, show, logged_in, NULL, NULL) == NULL);
 }
@@ -248,11 +248,11 @@ static void logins_are_checked(void) {
   };
   for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++) {
     nj_error *err = NULL;
-    CHECK(nj_client_sign_in(client, NULL, tokens[i].json, strlen(tokens[i].json), &err) == tokens[i].status);
+    CHECK(nj_client_set_token(client, NULL, tokens[i].json, strlen(tokens[i].json), &err) == tokens[i].status);
     CHECK((err == NULL) == (tokens[i].status == NJ_OK));
-    nj_error_free(err);
+    nj_error_release(err);
   }
-  CHECK(nj_client_sign_in(client, NULL, NULL, 3, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_client_set_token(client, NULL, NULL, 3, NULL) == NJ_INVALID_ARGUMENT);
   nj_queue *queue = nj_queue_new();
   double bad[] = {NAN, -INFINITY, -1, 1e300};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -263,14 +263,14 @@ static void logins_are_checked(void) {
   CHECK(nj_client_start_log_in(client, NULL, 1, NULL, show, logged_in, NULL, NULL) == NULL);
   CHECK(nj_client_start_log_in(client, NULL, 1, queue, NULL, logged_in, NULL, NULL) == NULL);
   CHECK(nj_client_start_log_in(client, NULL, 1, queue, show, NULL, NULL, NULL) == NULL);
-  CHECK(nj_client_sign_out(client, NULL, NULL) == NJ_OK);
+  CHECK(nj_client_log_out(client, NULL, NULL) == NJ_OK);
   nj_queue_free(queue);
   nj_client_free(client);
   CHECK(nj_config_set_token_provider(config, NULL, NULL, NULL) == NJ_OK);
   CHECK(nj_config_set_token_provider(config, "\xff", NULL, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_token_provider(config, "one", NULL, NULL) == NJ_OK);
   client = nj_client_new(config, NULL);
-  CHECK(nj_client_sign_out(client, NULL, NULL) == NJ_INVALID_REQUEST);
+  CHECK(nj_client_log_out(client, NULL, NULL) == NJ_INVALID_REQUEST);
   nj_client_free(client);
   nj_config_free(config);
 }
@@ -307,8 +307,8 @@ static void retries_and_limits_are_checked(void) {
   CHECK(nj_config_set_concurrency(config, 1000001) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_concurrency(config, SIZE_MAX) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_concurrency(config, 0) == NJ_OK);
-  CHECK(nj_config_set_max_waiting(config, SIZE_MAX) == NJ_INVALID_ARGUMENT);
-  CHECK(nj_config_set_max_waiting(config, 0) == NJ_OK);
+  CHECK(nj_config_set_max_queued(config, SIZE_MAX) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_max_queued(config, 0) == NJ_OK);
 
   static const char *bad_key[] = {"", "two words", "\xc3\xa9", "a\tb", "\xff"};
   for (size_t i = 0; i < sizeof bad_key / sizeof *bad_key; i++)
@@ -337,8 +337,8 @@ static void retries_and_limits_are_checked(void) {
   nj_request *slow = nj_request_new("GET", "http://127.0.0.1:1/");
   nj_request_set_retry_attempts(slow, 1);
   nj_task *task = nj_client_start(client, slow, queue, fails, NULL, NULL);
-  CHECK(nj_task_retry(task, NJ_RETRY_LATER, 0) == NJ_INVALID_ARGUMENT);
-  CHECK(nj_task_retry(task, (nj_retry)9, 0) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_task_retry(task, NJ_RETRY_PENDING, 0) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_task_retry(task, (nj_retry_action)9, 0) == NJ_INVALID_ARGUMENT);
   CHECK(nj_task_retry(task, NJ_RETRY_AGAIN, NAN) == NJ_INVALID_ARGUMENT);
   CHECK(nj_task_retry(task, NJ_RETRY_AGAIN, -1) == NJ_INVALID_ARGUMENT);
   CHECK(nj_task_retry(task, NJ_RETRY_STOP, NAN) == NJ_OK); /* Nobody has asked, so nothing happens. */
@@ -449,18 +449,18 @@ static void urls_that_are_none_are_refused(void) {
     nj_error *err = NULL;
     CHECK(nj_client_send(client, req, &err) == NULL);
     CHECK(nj_error_kind(err) == NJ_INVALID_URL);
-    nj_error_free(err);
+    nj_error_release(err);
     err = NULL;
     CHECK(nj_client_start(client, req, queue, never, NULL, &err) == NULL);
     CHECK(nj_error_kind(err) == NJ_INVALID_URL);
-    nj_error_free(err);
+    nj_error_release(err);
     nj_request_free(req);
     nj_config *config = nj_config_new();
     nj_config_set_base_url(config, bad[i]);
     err = NULL;
     CHECK(nj_client_new(config, &err) == NULL);
     CHECK(nj_error_kind(err) == NJ_INVALID_URL);
-    nj_error_free(err);
+    nj_error_release(err);
     nj_config_free(config);
   }
   nj_request *req = nj_request_new("GET", "http://127.0.0.1:1/");
@@ -469,12 +469,12 @@ static void urls_that_are_none_are_refused(void) {
   nj_error *err = NULL;
   CHECK(nj_client_send(client, req, &err) == NULL);
   CHECK(nj_error_kind(err) == NJ_CONNECT && nj_error_code(err) != 0 && !nj_error_may_have_been_processed(err));
-  nj_error_free(err);
+  nj_error_release(err);
   nj_request_set_header(req, "Content-Length", "3");
   err = NULL;
   CHECK(nj_client_send(client, req, &err) == NULL);
   CHECK(nj_error_kind(err) == NJ_INVALID_REQUEST);
-  nj_error_free(err);
+  nj_error_release(err);
   nj_request_free(req);
   nj_queue_free(queue);
   nj_client_free(client);
@@ -486,7 +486,7 @@ static void configurations_that_cannot_work_are_refused(void) {
   nj_config_set_ca_file(config, "/no/such/file.pem");
   CHECK(nj_client_new(config, &err) == NULL);
   CHECK(nj_error_kind(err) == NJ_TLS);
-  nj_error_free(err);
+  nj_error_release(err);
   nj_config_free(config);
 }
 
@@ -510,7 +510,7 @@ static void options_as_json_are_checked(void) {
     CHECK(status == cases[i].status);
     CHECK((err == NULL) == (status == NJ_OK));
     CHECK(status == NJ_OK || nj_error_kind(err) == status);
-    nj_error_free(err);
+    nj_error_release(err);
   }
   CHECK(nj_config_merge_json(config, NULL, 3, NULL) == NJ_INVALID_ARGUMENT);
   nj_config_free(config);

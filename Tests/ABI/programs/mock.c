@@ -19,13 +19,13 @@ static void mocks(void) {
   nj_config_set_retry_attempts(config, 1);
   CHECK(nj_config_set_mock(config, "[{\"path\": \"/a\"}]", &error) == NJ_INVALID_ARGUMENT);
   CHECK_TEXT(nj_error_message(error), "option \"mock[1]\" is a route without a response; set answer or answers");
-  nj_error_free(error);
+  nj_error_release(error);
   error = NULL;
   CHECK(nj_config_set_mock(config, "[", NULL) == NJ_DECODING);
   CHECK(nj_config_set_mock(NULL, "[]", NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_mock(config,
                            "[{\"name\": \"list\", \"method\": \"GET\", \"path\": \"/a\","
-                           "  \"answers\": [503, {\"json\": {\"n\": 1}}], \"used_up\": \"error\"}]",
+                           "  \"responses\": [503, {\"json\": {\"n\": 1}}], \"when_exhausted\": \"error\"}]",
                            &error) == NJ_OK);
   nj_client *client = nj_client_new(config, &error);
   nj_config_free(config);
@@ -35,7 +35,7 @@ static void mocks(void) {
 
   CHECK(get(client, "/a", &error) == NULL);
   CHECK(nj_error_kind(error) == NJ_SERVER);
-  nj_error_free(error);
+  nj_error_release(error);
   error = NULL;
   nj_response *response = get(client, "/a", &error);
   CHECK(response != NULL && strcmp(nj_response_body(response, NULL), "{\"n\":1}") == 0);
@@ -48,7 +48,7 @@ static void mocks(void) {
 
   CHECK(get(client, "/b", &error) == NULL);
   CHECK(nj_error_kind(error) == NJ_INVALID_REQUEST);
-  nj_error_free(error);
+  nj_error_release(error);
   error = NULL;
   CHECK(nj_client_mock_verify(client, NULL) == NJ_INVALID_REQUEST);
   nj_client_mock_reset(client);
@@ -98,14 +98,14 @@ static void cassettes(void) {
   nj_response_release(replayed);
   CHECK(get(client, "/v1/articles?page=2", &error) == NULL);
   CHECK(nj_error_kind(error) == NJ_INVALID_REQUEST);
-  nj_error_free(error);
+  nj_error_release(error);
   error = NULL;
   nj_client_free(client);
 
   unlink(file);
   CHECK(client_of(file, NJ_CASSETTE_REPLAY, &error) == NULL);
   CHECK(nj_error_kind(error) == NJ_STORAGE);
-  nj_error_free(error);
+  nj_error_release(error);
   nj_config *config = nj_config_new();
   CHECK(nj_config_set_cassette(config, "x", (nj_cassette_mode)9) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_cassette(config, "", NJ_CASSETTE_AUTO) == NJ_INVALID_ARGUMENT);
@@ -124,7 +124,7 @@ static void profiles(void) {
   nj_client *client = nj_client_new(config, &error);
   CHECK(get(client, "/v1/articles", &error) == NULL);
   CHECK(nj_error_kind(error) == NJ_OFFLINE);
-  nj_error_free(error);
+  nj_error_release(error);
   nj_client_free(client);
   nj_config_free(config);
 }

@@ -20,12 +20,12 @@ static nj_error *error;
   } while (0)
 
 static const char routes[] =
-    "[{\"path\": \"/a\", \"answer\": {\"json\": {\"flag\": true, \"n\": 7, \"x\": 1.5, \"text\": \"t\", \"list\": [1, 2]}}},"
-    " {\"path\": \"/list\", \"answer\": {\"json\": {\"items\": [1, 2], \"next_cursor\": null}}},"
-    " {\"path\": \"/api.json\", \"answer\": {\"json\": {\"openapi\": \"3.1.0\", \"info\": {\"title\": \"t\", \"version\": \"1\"},"
+    "[{\"path\": \"/a\", \"response\": {\"json\": {\"flag\": true, \"n\": 7, \"x\": 1.5, \"text\": \"t\", \"list\": [1, 2]}}},"
+    " {\"path\": \"/list\", \"response\": {\"json\": {\"items\": [1, 2], \"next_cursor\": null}}},"
+    " {\"path\": \"/api.json\", \"response\": {\"json\": {\"openapi\": \"3.1.0\", \"info\": {\"title\": \"t\", \"version\": \"1\"},"
     "   \"paths\": {\"/a\": {\"get\": {\"operationId\": \"getA\", \"responses\": {\"200\": {\"description\": \"ok\"}}}}}}}},"
     " {\"path\": \"/login\", \"method\": \"POST\", \"optional\": true,"
-    "  \"answer\": {\"json\": {\"access_token\": \"new\", \"expires_in\": 3600}}}]";
+    "  \"response\": {\"json\": {\"access_token\": \"new\", \"expires_in\": 3600}}}]";
 
 static const char auth[] = "{\"type\": \"login\", \"url\": \"/login\", \"json\": {\"user\": \"u\"}}";
 
@@ -81,15 +81,15 @@ static nj_client *client_of(void) {
 
 static void logins(nj_client *client, nj_queue *queue) {
   static const char token[] = "{\"access_token\": \"t\"}";
-  SUCCEEDS(nj_client_sign_in(client, NULL, token, sizeof token - 1, &error) == NJ_OK);
-  SUCCEEDS(nj_client_sign_out(client, NULL, &error) == NJ_OK);
+  SUCCEEDS(nj_client_set_token(client, NULL, token, sizeof token - 1, &error) == NJ_OK);
+  SUCCEEDS(nj_client_log_out(client, NULL, &error) == NJ_OK);
   SUCCEEDS(nj_client_log_in(client, NULL, 10, prompt, NULL, &error) == NJ_OK);
   int count = 0;
   nj_task *task = NULL;
   SUCCEEDS((task = nj_client_start_log_in(client, NULL, 10, queue, prompt, login_done, &count, &error)) != NULL);
   nj_task_release(task);
   wait_for(queue, &count, 1);
-  SUCCEEDS((task = nj_client_start_sign_out(client, NULL, queue, login_done, &count, &error)) != NULL);
+  SUCCEEDS((task = nj_client_start_log_out(client, NULL, queue, login_done, &count, &error)) != NULL);
   nj_task_release(task);
   wait_for(queue, &count, 2);
   SUCCEEDS((task = nj_client_start_log_in(client, NULL, 10, queue, prompt, login_done, &count, &error)) != NULL);
@@ -146,13 +146,13 @@ static void responses(nj_client *client, nj_queue *queue) {
 static void caches(nj_client *client, const char *directory) {
   nj_request *request = nj_request_new("GET", "/stored");
   const char *headers[] = {"Cache-Control", "max-age=60", NULL};
-  SUCCEEDS(nj_client_insert(client, request, 200, headers, "x", 1, &error) == NJ_OK);
+  SUCCEEDS(nj_client_cache_put(client, request, 200, headers, "x", 1, &error) == NJ_OK);
   nj_response *response = NULL;
-  SUCCEEDS((response = nj_client_cached(client, request, &error)) != NULL);
+  SUCCEEDS((response = nj_client_cache_get(client, request, &error)) != NULL);
   nj_response_release(response);
   nj_request_free(request);
   request = nj_request_new("GET", "/absent");
-  SUCCEEDS((response = nj_client_cached(client, request, &error)) == NULL);
+  SUCCEEDS((response = nj_client_cache_get(client, request, &error)) == NULL);
   nj_request_free(request);
   nj_cache *cache = NULL;
   size_t count;
@@ -199,14 +199,14 @@ static void pages(nj_client *client) {
   nj_request *request = nj_request_new("GET", "/list");
   nj_pagination *pagination = nj_pagination_new(NJ_PAGINATION_CURSOR);
   SUCCEEDS(nj_pagination_merge_json(pagination, options, sizeof options - 1, &error) == NJ_OK);
-  nj_pager *pager = NULL;
-  SUCCEEDS((pager = nj_pager_new(client, request, pagination, NULL, &error)) != NULL);
+  nj_paginator *paginator = NULL;
+  SUCCEEDS((paginator = nj_paginator_new(client, request, pagination, NULL, &error)) != NULL);
   const char *json;
   size_t length;
-  SUCCEEDS(nj_pager_next_item(pager, &json, &length, &error) == NJ_NEXT_FOUND);
+  SUCCEEDS(nj_paginator_next_item(paginator, &json, &length, &error) == NJ_NEXT_FOUND);
   nj_page *page;
-  SUCCEEDS(nj_pager_next_page(pager, &page, &error) == NJ_NEXT_END);
-  nj_pager_free(pager);
+  SUCCEEDS(nj_paginator_next_page(paginator, &page, &error) == NJ_NEXT_END);
+  nj_paginator_free(paginator);
   nj_pagination_free(pagination);
   nj_request_free(request);
 }

@@ -22,13 +22,13 @@ static nj_request *list_of(const char *style, const char *count, const char *lim
 }
 
 /* Reads the remaining items, in the order of their identifiers from `first` on. */
-static void walk(nj_pager *pager, long first, long last) {
+static void walk(nj_paginator *paginator, long first, long last) {
   const char *item;
   size_t length;
   nj_error *error = NULL;
   long next = first;
-  nj_next found;
-  while ((found = nj_pager_next_item(pager, &item, &length, &error)) == NJ_NEXT_FOUND) {
+  nj_next_status found;
+  while ((found = nj_paginator_next_item(paginator, &item, &length, &error)) == NJ_NEXT_FOUND) {
     char expected[32];
     snprintf(expected, sizeof expected, "\"id\":%ld,", next++ * 1000);
     CHECK(strstr(item, expected) != NULL);
@@ -37,7 +37,7 @@ static void walk(nj_pager *pager, long first, long last) {
   if (error) fprintf(stderr, "%s\n", nj_error_message(error));
   CHECK(found == NJ_NEXT_END && error == NULL && item == NULL);
   CHECK(next == last + 1);
-  nj_error_free(error);
+  nj_error_release(error);
 }
 
 static void styles(void) {
@@ -56,17 +56,17 @@ static void styles(void) {
     nj_pagination *pagination = nj_pagination_new(NJ_PAGINATION_GUESS);
     CHECK(nj_pagination_merge_json(pagination, all[i].options, strlen(all[i].options), NULL) == NJ_OK);
     nj_request *request = list_of(all[i].style, "35", "10");
-    nj_pager *pager = nj_pager_new(client, request, pagination, NULL, NULL);
+    nj_paginator *paginator = nj_paginator_new(client, request, pagination, NULL, NULL);
     nj_pagination_free(pagination);
     nj_request_free(request);
-    CHECK(pager != NULL);
-    walk(pager, 1, 35);
-    char *explanation = nj_pager_explanation(pager);
+    CHECK(paginator != NULL);
+    walk(paginator, 1, 35);
+    char *explanation = nj_paginator_explanation(paginator);
     if (strcmp(all[i].options, "{}") == 0) CHECK(strncmp(explanation, "guessed: ", 9) == 0);
     nj_text_free(explanation);
-    nj_pager_refresh(pager);
-    walk(pager, 1, 35);
-    nj_pager_free(pager);
+    nj_paginator_refresh(paginator);
+    walk(paginator, 1, 35);
+    nj_paginator_free(paginator);
   }
 }
 
@@ -81,11 +81,11 @@ static nj_pagination *by_cursor(void) {
 static void whole_pages(void) {
   nj_pagination *pagination = by_cursor();
   nj_request *request = list_of("cursor", "25", "10");
-  nj_pager *pager = nj_pager_new(client, request, pagination, NULL, NULL);
+  nj_paginator *paginator = nj_paginator_new(client, request, pagination, NULL, NULL);
   nj_page *page;
   const char *item;
   size_t length;
-  CHECK(nj_pager_next_page(pager, &page, NULL) == NJ_NEXT_FOUND);
+  CHECK(nj_paginator_next_page(paginator, &page, NULL) == NJ_NEXT_FOUND);
   CHECK(nj_page_number(page) == 1 && nj_page_count(page) == 10);
   CHECK(nj_response_status(nj_page_response(page)) == 200);
   CHECK(strstr(nj_page_item(page, 9, &length), "\"id\":10000,") != NULL);
@@ -93,26 +93,26 @@ static void whole_pages(void) {
   CHECK(nj_page_item(page, 10, NULL) == NULL && nj_page_item(page, (size_t)-1, NULL) == NULL);
   /* A position in the middle of a page, from which another pager continues. */
   char *state = nj_page_state(page, 4);
-  nj_pager *other = nj_pager_new(client, request, pagination, state, NULL);
+  nj_paginator *other = nj_paginator_new(client, request, pagination, state, NULL);
   walk(other, 5, 25);
-  nj_pager_free(other);
+  nj_paginator_free(other);
   nj_text_free(state);
-  nj_page_free(page);
-  CHECK(nj_pager_next_item(pager, &item, NULL, NULL) == NJ_NEXT_FOUND && strstr(item, "\"id\":11000,") != NULL);
-  state = nj_pager_state(pager);
-  other = nj_pager_new(client, request, pagination, state, NULL);
+  nj_page_release(page);
+  CHECK(nj_paginator_next_item(paginator, &item, NULL, NULL) == NJ_NEXT_FOUND && strstr(item, "\"id\":11000,") != NULL);
+  state = nj_paginator_state(paginator);
+  other = nj_paginator_new(client, request, pagination, state, NULL);
   walk(other, 12, 25);
-  nj_pager_free(other);
+  nj_paginator_free(other);
   nj_text_free(state);
-  CHECK(nj_pager_next_page(pager, &page, NULL) == NJ_NEXT_FOUND);
+  CHECK(nj_paginator_next_page(paginator, &page, NULL) == NJ_NEXT_FOUND);
   CHECK(nj_page_number(page) == 3 && nj_page_count(page) == 5);
   nj_page *kept = nj_page_retain(page);
-  nj_page_free(page);
+  nj_page_release(page);
   CHECK(nj_page_count(kept) == 5);
-  nj_page_free(kept);
-  CHECK(nj_pager_next_page(pager, &page, NULL) == NJ_NEXT_END && page == NULL);
-  CHECK(nj_pager_next_page(pager, &page, NULL) == NJ_NEXT_END);
-  nj_pager_free(pager);
+  nj_page_release(kept);
+  CHECK(nj_paginator_next_page(paginator, &page, NULL) == NJ_NEXT_END && page == NULL);
+  CHECK(nj_paginator_next_page(paginator, &page, NULL) == NJ_NEXT_END);
+  nj_paginator_free(paginator);
   nj_pagination_free(pagination);
   nj_request_free(request);
 }
@@ -121,20 +121,20 @@ static void failing_page(void) {
   nj_pagination *pagination = by_cursor();
   nj_request *request = list_of("cursor", "25", "10");
   nj_request_add_query(request, "fail", "2");
-  nj_pager *pager = nj_pager_new(client, request, pagination, NULL, NULL);
+  nj_paginator *paginator = nj_paginator_new(client, request, pagination, NULL, NULL);
   const char *item;
   nj_error *error = NULL;
   int count = 0;
-  while (nj_pager_next_item(pager, &item, NULL, &error) == NJ_NEXT_FOUND) count++;
+  while (nj_paginator_next_item(paginator, &item, NULL, &error) == NJ_NEXT_FOUND) count++;
   /* The page may have been prefetched without a report, and loaded again when it was requested. */
   if (error) {
     CHECK(count == 10 && nj_error_kind(error) == NJ_SERVER);
-    nj_error_free(error);
-    walk(pager, 11, 25);
+    nj_error_release(error);
+    walk(paginator, 11, 25);
   } else {
     CHECK(count == 25);
   }
-  nj_pager_free(pager);
+  nj_paginator_free(paginator);
   nj_pagination_free(pagination);
   nj_request_free(request);
 }
@@ -143,27 +143,27 @@ static void custom(void) {
   nj_pagination *pagination = nj_pagination_new(NJ_PAGINATION_CUSTOM);
   nj_pagination_set_items(pagination, "/results");
   nj_request *request = list_of("cursor", "25", "10");
-  nj_pager *pager = nj_pager_new(client, request, pagination, NULL, NULL);
+  nj_paginator *paginator = nj_paginator_new(client, request, pagination, NULL, NULL);
   nj_page *page;
   nj_error *error = NULL;
   int pages = 0;
-  CHECK(nj_pager_go_on(pager, NULL) == NJ_OK); /* There is nothing to decide yet, as the next is told. */
-  CHECK(nj_pager_next_page(pager, &page, &error) == NJ_NEXT_FAILED);
+  CHECK(nj_paginator_set_next_url(paginator, NULL) == NJ_OK); /* There is nothing to decide yet, as the next is told. */
+  CHECK(nj_paginator_next_page(paginator, &page, &error) == NJ_NEXT_FAILED);
   CHECK(nj_error_kind(error) == NJ_INVALID_ARGUMENT);
-  nj_error_free(error);
-  while (nj_pager_next_page(pager, &page, NULL) == NJ_NEXT_FOUND) {
+  nj_error_release(error);
+  while (nj_paginator_next_page(paginator, &page, NULL) == NJ_NEXT_FOUND) {
     const nj_response *response = nj_page_response(page);
     const char *cursor = NULL; /* stays so where it is null */
     nj_response_json_string(response, "/next_cursor", &cursor, NULL, NULL);
     const char *items[] = {"cursor", cursor, NULL};
     pages++;
-    CHECK(nj_pager_go_on_query(pager, cursor ? items : NULL) == NJ_OK);
-    nj_page_free(page);
+    CHECK(nj_paginator_set_next_query(paginator, cursor ? items : NULL) == NJ_OK);
+    nj_page_release(page);
   }
   CHECK(pages == 3);
   const char *odd[] = {"cursor", NULL};
-  CHECK(nj_pager_go_on_query(pager, odd) == NJ_INVALID_ARGUMENT);
-  nj_pager_free(pager);
+  CHECK(nj_paginator_set_next_query(paginator, odd) == NJ_INVALID_ARGUMENT);
+  nj_paginator_free(paginator);
   nj_pagination_free(pagination);
   nj_request_free(request);
 }
@@ -174,8 +174,8 @@ typedef struct tally {
   nj_status failure;
 } tally;
 
-static void page_came(void *context, nj_pager *pager, nj_page *page, const nj_error *error) {
-  (void)pager;
+static void page_came(void *context, nj_paginator *paginator, nj_page *page, const nj_error *error) {
+  (void)paginator;
   tally *self = context;
   if (page) {
     self->pages++;
@@ -192,22 +192,22 @@ static void queued(void) {
   nj_pagination *pagination = by_cursor();
   nj_request *request = list_of("cursor", "25", "10");
   nj_queue *queue = nj_queue_new();
-  nj_pager *pager = nj_pager_new(client, request, pagination, NULL, NULL);
+  nj_paginator *paginator = nj_paginator_new(client, request, pagination, NULL, NULL);
   tally all = {0};
   /* Requested concurrently, pages arrive in order. */
-  for (int i = 0; i < 4; i++) CHECK(nj_pager_start_next_page(pager, queue, page_came, &all) == NJ_OK);
+  for (int i = 0; i < 4; i++) CHECK(nj_paginator_start_next_page(paginator, queue, page_came, &all) == NJ_OK);
   while (all.ends == 0) nj_queue_poll(queue, -1);
   CHECK(all.pages == 3 && all.items == 25 && all.failures == 0);
-  nj_pager_free(pager);
+  nj_paginator_free(paginator);
 
   /* Cancelled and freed before the page arrives. */
   nj_request_add_query(request, "delay", "3000");
   for (int i = 0; i < 2; i++) {
     tally cut = {0};
-    pager = nj_pager_new(client, request, pagination, NULL, NULL);
-    CHECK(nj_pager_start_next_page(pager, queue, page_came, &cut) == NJ_OK);
-    if (i == 0) nj_pager_cancel(pager);
-    nj_pager_free(pager);
+    paginator = nj_paginator_new(client, request, pagination, NULL, NULL);
+    CHECK(nj_paginator_start_next_page(paginator, queue, page_came, &cut) == NJ_OK);
+    if (i == 0) nj_paginator_cancel(paginator);
+    nj_paginator_free(paginator);
     while (cut.failures == 0) nj_queue_poll(queue, -1);
     CHECK(cut.failure == NJ_CANCELLED && cut.pages == 0 && cut.ends == 0);
   }
@@ -220,7 +220,7 @@ static void queued(void) {
 static pthread_t here;
 static int hooked, elsewhere;
 
-static nj_status before(void *context, nj_outgoing *request) {
+static nj_status before(void *context, nj_prepared_request *request) {
   (void)context, (void)request;
   hooked++;
   elsewhere += !pthread_equal(here, pthread_self());
@@ -235,39 +235,39 @@ static void hooks(void) {
   nj_client *other = nj_client_new(config, NULL);
   nj_config_free(config);
   nj_request *request = list_of("cursor", "35", "10");
-  nj_pager *pager = nj_pager_new(other, request, NULL, NULL, NULL);
-  walk(pager, 1, 35);
+  nj_paginator *paginator = nj_paginator_new(other, request, NULL, NULL, NULL);
+  walk(paginator, 1, 35);
   CHECK(hooked == 4 && elsewhere == 0);
-  nj_pager_free(pager);
+  nj_paginator_free(paginator);
   nj_queue *queue = nj_queue_new();
-  pager = nj_pager_new(other, request, NULL, NULL, NULL);
+  paginator = nj_paginator_new(other, request, NULL, NULL, NULL);
   tally all = {0};
   while (all.ends == 0) {
     int pages = all.pages;
-    CHECK(nj_pager_start_next_page(pager, queue, page_came, &all) == NJ_OK);
+    CHECK(nj_paginator_start_next_page(paginator, queue, page_came, &all) == NJ_OK);
     while (all.ends == 0 && all.pages == pages) nj_queue_poll(queue, -1);
   }
   CHECK(all.pages == 4 && all.items == 35 && hooked == 8 && elsewhere == 0);
-  nj_pager_free(pager);
+  nj_paginator_free(paginator);
   /* Freed while a page is prefetched; the client before the pager, and the queue before both. */
-  pager = nj_pager_new(other, request, NULL, NULL, NULL);
-  CHECK(nj_pager_next_item(pager, NULL, NULL, NULL) == NJ_NEXT_FOUND);
-  CHECK(nj_pager_start_next_page(pager, queue, page_came, &all) == NJ_OK);
+  paginator = nj_paginator_new(other, request, NULL, NULL, NULL);
+  CHECK(nj_paginator_next_item(paginator, NULL, NULL, NULL) == NJ_NEXT_FOUND);
+  CHECK(nj_paginator_start_next_page(paginator, queue, page_came, &all) == NJ_OK);
   nj_queue_free(queue);
   nj_client_free(other);
   nj_error *error = NULL;
-  CHECK(nj_pager_next_page(pager, &(nj_page *){NULL}, &error) == NJ_NEXT_FAILED && nj_error_kind(error) == NJ_CLOSED);
-  nj_error_free(error);
-  nj_pager_free(pager);
+  CHECK(nj_paginator_next_page(paginator, &(nj_page *){NULL}, &error) == NJ_NEXT_FAILED && nj_error_kind(error) == NJ_CLOSED);
+  nj_error_release(error);
+  nj_paginator_free(paginator);
   nj_request_free(request);
 }
 
 static atomic_bool has_returned;
 
 /* A cancel before the page is requested has no effect. */
-static void *cancel_it(void *pager) {
+static void *cancel_it(void *paginator) {
   while (!atomic_load(&has_returned)) {
-    nj_pager_cancel(pager);
+    nj_paginator_cancel(paginator);
     sched_yield();
   }
   return NULL;
@@ -276,17 +276,17 @@ static void *cancel_it(void *pager) {
 static void cancelled(void) {
   nj_request *request = list_of("cursor", "25", "10");
   nj_request_add_query(request, "delay", "4000");
-  nj_pager *pager = nj_pager_new(client, request, NULL, NULL, NULL);
+  nj_paginator *paginator = nj_paginator_new(client, request, NULL, NULL, NULL);
   pthread_t thread;
-  pthread_create(&thread, NULL, cancel_it, pager);
+  pthread_create(&thread, NULL, cancel_it, paginator);
   nj_error *error = NULL;
   const char *item;
-  CHECK(nj_pager_next_item(pager, &item, NULL, &error) == NJ_NEXT_FAILED);
+  CHECK(nj_paginator_next_item(paginator, &item, NULL, &error) == NJ_NEXT_FAILED);
   atomic_store(&has_returned, true);
   CHECK(nj_error_kind(error) == NJ_CANCELLED);
-  nj_error_free(error);
+  nj_error_release(error);
   pthread_join(thread, NULL);
-  nj_pager_free(pager);
+  nj_paginator_free(paginator);
   nj_request_free(request);
 }
 
@@ -294,14 +294,14 @@ static void cancelled(void) {
 static void forked(void) {
   nj_request *request = list_of("cursor", "25", "10");
   nj_queue *queue = nj_queue_new();
-  nj_pager *pager = nj_pager_new(client, request, NULL, NULL, NULL);
-  CHECK(nj_pager_next_item(pager, NULL, NULL, NULL) == NJ_NEXT_FOUND);
+  nj_paginator *paginator = nj_paginator_new(client, request, NULL, NULL, NULL);
+  CHECK(nj_paginator_next_item(paginator, NULL, NULL, NULL) == NJ_NEXT_FOUND);
   pid_t child = fork();
   if (child == 0) {
     alarm(20);
     checks_failed = 0;
     tally none = {0};
-    CHECK(nj_pager_start_next_page(pager, queue, page_came, &none) == NJ_FORKED);
+    CHECK(nj_paginator_start_next_page(paginator, queue, page_came, &none) == NJ_FORKED);
     CHECK(none.pages == 0 && none.ends == 0 && none.failures == 0);
     /* Replaces the process, so that valgrind does not report the memory of the parent's threads as lost. */
     execl("/bin/sh", "sh", "-c", checks_failed ? "exit 1" : "exit 0", (char *)NULL);
@@ -310,7 +310,7 @@ static void forked(void) {
   int status = 0;
   CHECK(child > 0 && waitpid(child, &status, 0) == child);
   CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-  nj_pager_free(pager);
+  nj_paginator_free(paginator);
   nj_queue_free(queue);
   nj_request_free(request);
 }
@@ -322,20 +322,20 @@ static void endpoints(void) {
   CHECK(catalog != NULL && error == NULL);
   nj_request *request = nj_request_from_endpoint(catalog, "list_users", NULL);
   CHECK(nj_request_set_argument(request, "per_page", "3") == NJ_OK);
-  nj_pager *pager = nj_pager_new(client, request, NULL, NULL, &error);
-  CHECK(pager != NULL && error == NULL);
+  nj_paginator *paginator = nj_paginator_new(client, request, NULL, NULL, &error);
+  CHECK(paginator != NULL && error == NULL);
   const char *item;
   long count = 0;
-  while (nj_pager_next_item(pager, &item, NULL, &error) == NJ_NEXT_FOUND) count++;
+  while (nj_paginator_next_item(paginator, &item, NULL, &error) == NJ_NEXT_FOUND) count++;
   CHECK(error == NULL && count > 3);
-  char *explanation = nj_pager_explanation(pager);
+  char *explanation = nj_paginator_explanation(paginator);
   CHECK_TEXT(explanation, "");
   nj_text_free(explanation);
-  nj_pager_free(pager);
+  nj_paginator_free(paginator);
   CHECK(nj_request_set_argument(request, "per_pge", "3") == NJ_OK);
-  CHECK(nj_pager_new(client, request, NULL, NULL, &error) == NULL);
+  CHECK(nj_paginator_new(client, request, NULL, NULL, &error) == NULL);
   CHECK_TEXT(nj_error_message(error), "endpoint \"list_users\" has no parameter \"per_pge\"; did you mean \"per_page\"?");
-  nj_error_free(error);
+  nj_error_release(error);
   nj_request_free(request);
   nj_catalog_free(catalog);
 }
@@ -352,29 +352,29 @@ static void misuse(void) {
   CHECK(nj_pagination_set_next(pagination, NULL) == NJ_OK);
   CHECK(nj_pagination_merge_json(pagination, "{\"nxt\":1}", 9, &error) == NJ_INVALID_ARGUMENT);
   CHECK_TEXT(nj_error_message(error), "unknown option \"nxt\"; did you mean \"next\"?");
-  nj_error_free(error);
+  nj_error_release(error);
   CHECK(nj_pagination_merge_json(pagination, "{", 1, NULL) == NJ_DECODING);
   nj_pagination_free(pagination);
-  CHECK(nj_pager_new(NULL, request, NULL, NULL, NULL) == NULL);
-  CHECK(nj_pager_new(client, NULL, NULL, NULL, NULL) == NULL);
-  CHECK(nj_pager_new(client, request, NULL, "nonsense", &error) == NULL);
+  CHECK(nj_paginator_new(NULL, request, NULL, NULL, NULL) == NULL);
+  CHECK(nj_paginator_new(client, NULL, NULL, NULL, NULL) == NULL);
+  CHECK(nj_paginator_new(client, request, NULL, "nonsense", &error) == NULL);
   CHECK_TEXT(nj_error_message(error), "the state was not created by a paginator, or it is damaged");
-  nj_error_free(error);
-  CHECK(nj_pager_next_item(NULL, &item, NULL, &error) == NJ_NEXT_FAILED && item == NULL);
-  nj_error_free(error);
-  CHECK(nj_pager_next_page(NULL, &page, NULL) == NJ_NEXT_FAILED && page == NULL);
-  nj_pager *pager = nj_pager_new(client, request, NULL, NULL, NULL);
-  CHECK(nj_pager_next_page(pager, NULL, NULL) == NJ_NEXT_FAILED);
-  CHECK(nj_pager_start_next_page(pager, NULL, page_came, NULL) == NJ_INVALID_ARGUMENT);
-  CHECK(nj_pager_next_item(pager, NULL, NULL, NULL) == NJ_NEXT_FOUND);
-  CHECK(nj_pager_go_on(NULL, "/x") == NJ_INVALID_ARGUMENT);
-  nj_pager_free(pager);
-  nj_pager_free(NULL);
+  nj_error_release(error);
+  CHECK(nj_paginator_next_item(NULL, &item, NULL, &error) == NJ_NEXT_FAILED && item == NULL);
+  nj_error_release(error);
+  CHECK(nj_paginator_next_page(NULL, &page, NULL) == NJ_NEXT_FAILED && page == NULL);
+  nj_paginator *paginator = nj_paginator_new(client, request, NULL, NULL, NULL);
+  CHECK(nj_paginator_next_page(paginator, NULL, NULL) == NJ_NEXT_FAILED);
+  CHECK(nj_paginator_start_next_page(paginator, NULL, page_came, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_paginator_next_item(paginator, NULL, NULL, NULL) == NJ_NEXT_FOUND);
+  CHECK(nj_paginator_set_next_url(NULL, "/x") == NJ_INVALID_ARGUMENT);
+  nj_paginator_free(paginator);
+  nj_paginator_free(NULL);
   nj_pagination_free(NULL);
-  nj_page_free(NULL);
-  nj_pager_cancel(NULL);
-  nj_pager_refresh(NULL);
-  CHECK(nj_pager_state(NULL) == NULL && nj_pager_explanation(NULL) == NULL && nj_page_state(NULL, 0) == NULL);
+  nj_page_release(NULL);
+  nj_paginator_cancel(NULL);
+  nj_paginator_refresh(NULL);
+  CHECK(nj_paginator_state(NULL) == NULL && nj_paginator_explanation(NULL) == NULL && nj_page_state(NULL, 0) == NULL);
   CHECK(nj_page_retain(NULL) == NULL && nj_page_count(NULL) == 0 && nj_page_response(NULL) == NULL);
   nj_request_free(request);
 }

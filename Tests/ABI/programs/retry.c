@@ -56,16 +56,16 @@ static void an_error_tells_of_all_attempts(void) {
   size_t length;
   CHECK(strstr(nj_error_explain_json(error, &length), "\"not_retried\"") != NULL && length > 100);
   nj_error *kept = nj_error_retain(nj_error_earlier(error, 0));
-  nj_error_free(error);
+  nj_error_release(error);
   CHECK(nj_error_kind(kept) == NJ_SERVER && nj_error_explain(kept) != NULL);
-  nj_error_free(kept);
+  nj_error_release(kept);
   nj_request_free(request);
 
   error = NULL;
   request = flaky("GET", "times=1");
   CHECK(nj_request_set_retry_attempts(request, 1) == NJ_OK);
   CHECK(nj_client_send(client, request, &error) == NULL && nj_error_attempts(error) == 1);
-  nj_error_free(error);
+  nj_error_release(error);
   nj_request_free(request);
 }
 
@@ -75,7 +75,7 @@ static void writes_are_repeated_by_their_key(void) {
   CHECK(nj_client_send(client, request, &error) == NULL);
   CHECK(nj_error_attempts(error) == 1 && nj_error_may_have_been_processed(error));
   CHECK(nj_error_idempotency_key(error) == NULL);
-  nj_error_free(error);
+  nj_error_release(error);
   nj_request_free(request);
 
   char own[NJ_IDEMPOTENCY_KEY_SIZE], other[NJ_IDEMPOTENCY_KEY_SIZE];
@@ -102,20 +102,20 @@ static void writes_are_repeated_by_their_key(void) {
   CHECK(nj_client_send(client, request, &error) == NULL && nj_error_attempts(error) == 3);
   CHECK(nj_error_idempotency_key(error) != NULL && strlen(nj_error_idempotency_key(error)) == 36);
   snprintf(other, sizeof other, "%s", nj_error_idempotency_key(error));
-  nj_error_free(error);
+  nj_error_release(error);
   error = NULL;
   CHECK(nj_client_send(client, request, &error) == NULL);
   CHECK(strcmp(nj_error_idempotency_key(error), other) != 0);
-  nj_error_free(error);
+  nj_error_release(error);
   nj_request_free(request);
 }
 
 /* ----------------------------------------------------------------------------------------------------- the hook --- */
 
 typedef struct choice {
-  nj_retry answer;
+  nj_retry_action action;
   double after;
-  int asked, last_attempt;
+  int requested, last_attempt;
   bool would;
   pthread_t helper;
 } choice;
@@ -128,17 +128,17 @@ static void *say_again(void *context) {
   return NULL;
 }
 
-static nj_retry choose(void *context, nj_task *task, nj_retry_question *question) {
+static nj_retry_action choose(void *context, nj_task *task, nj_failed_attempt *attempt) {
   choice *self = context;
-  self->asked++;
-  self->last_attempt = nj_retry_question_attempt(question);
-  self->would = nj_retry_question_after(question) >= 0;
-  CHECK((nj_retry_question_reason(question) == NULL) == self->would);
-  CHECK(nj_error_kind(nj_retry_question_error(question)) != NJ_OK);
-  CHECK(nj_retry_question_set_after(question, -1) == NJ_INVALID_ARGUMENT);
-  if (self->after >= 0) CHECK(nj_retry_question_set_after(question, self->after) == NJ_OK);
-  if (self->answer == NJ_RETRY_LATER) CHECK(!pthread_create(&self->helper, NULL, say_again, nj_task_retain(task)));
-  return self->answer;
+  self->requested++;
+  self->last_attempt = nj_failed_attempt_number(attempt);
+  self->would = nj_failed_attempt_delay(attempt) >= 0;
+  CHECK((nj_failed_attempt_reason(attempt) == NULL) == self->would);
+  CHECK(nj_error_kind(nj_failed_attempt_error(attempt)) != NJ_OK);
+  CHECK(nj_failed_attempt_set_delay(attempt, -1) == NJ_INVALID_ARGUMENT);
+  if (self->after >= 0) CHECK(nj_failed_attempt_set_delay(attempt, self->after) == NJ_OK);
+  if (self->action == NJ_RETRY_PENDING) CHECK(!pthread_create(&self->helper, NULL, say_again, nj_task_retain(task)));
+  return self->action;
 }
 
 static void done(void *context, nj_task *task, const nj_response *response, const nj_error *error) {
@@ -157,44 +157,44 @@ static int start(nj_request *request) {
 }
 
 static void the_caller_is_asked(void) {
-  choice self = {.answer = NJ_RETRY_AS_DECIDED, .after = -1};
+  choice self = {.action = NJ_RETRY_DEFAULT, .after = -1};
   nj_request *request = flaky("GET", "times=1");
   CHECK(nj_request_on_retry(request, choose, &self) == NJ_OK);
   nj_request *copy = nj_request_copy(request);
   nj_request_free(request);
-  CHECK(start(copy) == 2 && self.asked == 1 && self.last_attempt == 1 && self.would);
+  CHECK(start(copy) == 2 && self.requested == 1 && self.last_attempt == 1 && self.would);
   nj_request_free(copy);
 
-  self = (choice){.answer = NJ_RETRY_STOP, .after = -1};
+  self = (choice){.action = NJ_RETRY_STOP, .after = -1};
   request = flaky("GET", "times=1");
   nj_request_on_retry(request, choose, &self);
-  CHECK(start(request) == -NJ_SERVER && self.asked == 1);
+  CHECK(start(request) == -NJ_SERVER && self.requested == 1);
   nj_request_free(request);
 
-  self = (choice){.answer = NJ_RETRY_AGAIN, .after = 0.01};
+  self = (choice){.action = NJ_RETRY_AGAIN, .after = 0.01};
   request = flaky("POST", "times=4&status=418");
   nj_request_on_retry(request, choose, &self);
   nj_error *error = NULL;
   nj_response *response = nj_client_send(client, request, &error);
-  CHECK(response == NULL && self.asked == 0 && nj_error_http_status(error) == 418);
-  nj_error_free(error);
+  CHECK(response == NULL && self.requested == 0 && nj_error_http_status(error) == 418);
+  nj_error_release(error);
   nj_request_free(request);
   request = flaky("POST", "times=4");
   nj_request_on_retry(request, choose, &self);
   response = nj_client_send(client, request, NULL);
-  CHECK(attempt(response) == 5 && self.asked == 4 && self.last_attempt == 4 && !self.would);
+  CHECK(attempt(response) == 5 && self.requested == 4 && self.last_attempt == 4 && !self.would);
   nj_response_release(response);
   nj_request_free(request);
 
-  self = (choice){.answer = NJ_RETRY_LATER, .after = -1};
+  self = (choice){.action = NJ_RETRY_PENDING, .after = -1};
   request = flaky("POST", "times=1");
   nj_request_on_retry(request, choose, &self);
-  CHECK(start(request) == 2 && self.asked == 1);
+  CHECK(start(request) == 2 && self.requested == 1);
   pthread_join(self.helper, NULL);
   CHECK(nj_request_on_retry(request, NULL, NULL) == NJ_OK);
   nj_request_free(request);
 
-  self = (choice){.answer = (nj_retry)77, .after = -1};
+  self = (choice){.action = (nj_retry_action)77, .after = -1};
   request = flaky("GET", "times=1");
   nj_request_on_retry(request, choose, &self);
   CHECK(start(request) == -NJ_SERVER);
@@ -217,7 +217,7 @@ static int64_t give(void *context, nj_task *task, void *buffer, size_t capacity)
   return count;
 }
 
-static void begin_anew(void *context, nj_task *task) {
+static void restart(void *context, nj_task *task) {
   (void)task;
   source *self = context;
   self->left = 100000;
@@ -227,14 +227,14 @@ static void begin_anew(void *context, nj_task *task) {
 static void a_stream_begins_anew_where_it_can(void) {
   source self = {.left = 100000};
   nj_request *request = flaky("PUT", "times=2");
-  CHECK(nj_request_set_body_rewind(request, begin_anew) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_request_set_body_rewind(request, restart) == NJ_INVALID_ARGUMENT);
   CHECK(nj_request_set_body_stream(request, 100000, give, &self) == NJ_OK);
   nj_error *error = NULL;
   CHECK(nj_client_send(client, request, &error) == NULL && nj_error_attempts(error) == 1);
   CHECK(strstr(nj_error_explain(error), "not_retried") == NULL && strstr(nj_error_explain(error), "stream") != NULL);
-  nj_error_free(error);
+  nj_error_release(error);
   self = (source){.left = 100000};
-  CHECK(nj_request_set_body_rewind(request, begin_anew) == NJ_OK);
+  CHECK(nj_request_set_body_rewind(request, restart) == NJ_OK);
   nj_response *response = nj_client_send(client, request, NULL);
   CHECK(response != NULL);
   CHECK(self.rewinds > 0);
@@ -242,7 +242,7 @@ static void a_stream_begins_anew_where_it_can(void) {
   CHECK(nj_response_json_int64(response, "/body_bytes/2", &length, NULL) == NJ_OK && length == 100000);
   nj_response_release(response);
   CHECK(nj_request_set_body(request, "x", 1) == NJ_OK);
-  CHECK(nj_request_set_body_rewind(request, begin_anew) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_request_set_body_rewind(request, restart) == NJ_INVALID_ARGUMENT);
   nj_request_free(request);
 }
 
@@ -252,11 +252,11 @@ static void what_takes_too_long_fails_at_once(void) {
   nj_request *request = flaky("GET", "times=9&retry_after=1000");
   CHECK(nj_client_send(client, request, &error) == NULL);
   CHECK(nj_error_attempts(error) == 1 && nj_error_retry_after(error) > 900);
-  nj_error_free(error);
+  nj_error_release(error);
   error = NULL;
   CHECK(nj_client_send(client, request, &error) == NULL);
   CHECK(nj_error_kind(error) == NJ_RATE_LIMITED && nj_error_attempts(error) == 0 && nj_error_retry_after(error) > 900);
-  nj_error_free(error);
+  nj_error_release(error);
   nj_request_free(request);
   char *limits = nj_client_limits_json(client, NULL);
   CHECK(strstr(limits, "\"pause\":9") != NULL && strstr(limits, "\"circuit\":\"closed\"") != NULL);

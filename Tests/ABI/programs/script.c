@@ -47,7 +47,7 @@ static void tells_what_went_wrong(void) {
     if (!message) message = "nothing";
     if (!strstr(message, cases[i].message)) fprintf(stderr, "%s: %s\n", cases[i].source, message);
     CHECK(strstr(message, cases[i].message) != NULL);
-    nj_error_free(err);
+    nj_error_release(err);
   }
   CHECK(nj_script_run_file(script, "/no/such/script.lua", NULL) == NJ_SCRIPT);
   nj_script_free(script);
@@ -59,7 +59,7 @@ static void limits_hold(void) {
   CHECK(nj_script_set_memory_limit(script, 8 << 20) == NJ_OK);
   CHECK(run(script, "local t = {} while true do t[#t + 1] = ('x'):rep(1000) .. #t end", &err) == NJ_SCRIPT);
   CHECK(strstr(nj_error_message(err), "memory") != NULL);
-  nj_error_free(err);
+  nj_error_release(err);
   CHECK(run(script, "return 1", NULL) == NJ_OK);
   nj_script_free(script);
 
@@ -78,7 +78,7 @@ static void limits_hold(void) {
   CHECK(run(script, "for i = 1, 20 do for j = 1, 1e5 do end require('nightjar').sleep(0) end", NULL) == NJ_OK);
   CHECK(run(script, "while true do end", &err) == NJ_SCRIPT);
   CHECK(strstr(nj_error_message(err), "without waiting") != NULL);
-  nj_error_free(err);
+  nj_error_release(err);
   nj_script_free(script);
 
   script = nj_script_new(NULL); /* Without any. */
@@ -111,7 +111,7 @@ static void limits_hold(void) {
   CHECK(nj_script_set_instruction_limit(script, 1000000) == NJ_OK);
   CHECK(run(script, "(('a'):rep(30)):find(('a?'):rep(30) .. ('a'):rep(31))", &err) == NJ_SCRIPT);
   CHECK(strstr(nj_error_message(err), "limit of instructions") != NULL);
-  nj_error_free(err);
+  nj_error_release(err);
   CHECK(run(script, "xpcall(error, function() while true do end end)", NULL) == NJ_SCRIPT);
   nj_script_free(script);
 
@@ -202,7 +202,7 @@ static void a_host_gives_functions_globals_and_its_client(const char *url) {
                          &err);
   if (err) fprintf(stderr, "%s\n", nj_error_message(err));
   CHECK(status == NJ_OK);
-  nj_error_free(err);
+  nj_error_release(err);
   nj_script_free(script);
   nj_client_free(client);
 }
@@ -225,7 +225,7 @@ static void null_is_answered(void) {
   nj_script_call_fail(NULL, "x");
   CHECK(nj_script_run(NULL, "x", 1, NULL, &err) == NJ_INVALID_ARGUMENT);
   CHECK(nj_error_kind(err) == NJ_INVALID_ARGUMENT);
-  nj_error_free(err);
+  nj_error_release(err);
   CHECK(nj_script_run_file(NULL, "x", NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_script_set_sandboxed(NULL, true) == NJ_INVALID_ARGUMENT);
   CHECK(nj_script_set_memory_limit(NULL, 1) == NJ_INVALID_ARGUMENT);

@@ -55,9 +55,9 @@ static void an_unexpected_status_is_an_error_with_its_answer(void) {
   CHECK_TEXT(nj_response_header(nj_error_response(err), "content-type"), "application/problem+json");
   CHECK(strstr(nj_error_curl(err, false), "/articles/999999'") != NULL);
   nj_error *kept = nj_error_retain(err);
-  nj_error_free(err);
+  nj_error_release(err);
   CHECK_TEXT(nj_error_message(kept), "GET returned 404 Not Found: \"there is no article 999999\"");
-  nj_error_free(kept);
+  nj_error_release(kept);
 }
 
 static void an_expected_status_is_an_answer(void) {
@@ -90,7 +90,7 @@ static char *answer_to(nj_request *req) {
   if (!res) fprintf(stderr, "%s\n", nj_error_message(err));
   CHECK(res != NULL);
   char *text = res ? strdup(nj_response_body(res, NULL)) : calloc(1, 1);
-  nj_error_free(err);
+  nj_error_release(err);
   nj_response_release(res);
   return text;
 }
@@ -132,7 +132,7 @@ static void sends_files_and_forms(const char *origin) {
   nj_error *err = NULL;
   CHECK(nj_request_set_body_form(req, form, &err) == NJ_INVALID_REQUEST);
   CHECK_TEXT(nj_error_message(err), "part 6 of the form, \"\": it has no name; set one");
-  nj_error_free(err);
+  nj_error_release(err);
   nj_form_free(form);
   nj_request_free(req);
 
@@ -142,7 +142,7 @@ static void sends_files_and_forms(const char *origin) {
   err = NULL;
   CHECK(nj_client_send(client, req, &err) == NULL);
   CHECK(nj_error_kind(err) == NJ_INVALID_REQUEST && strstr(nj_error_message(err), path));
-  nj_error_free(err);
+  nj_error_release(err);
   nj_request_free(req);
 }
 
@@ -177,7 +177,7 @@ static void sends_fields_compressed_and_on_get(const char *origin) {
   CHECK(nj_request_set_body(req, "query", 5) == NJ_OK);
   nj_error *err = NULL;
   CHECK(nj_client_send(client, req, &err) == NULL && nj_error_kind(err) == NJ_INVALID_REQUEST);
-  nj_error_free(err);
+  nj_error_release(err);
   CHECK(nj_request_set_allow_body_on_get(req, true) == NJ_OK);
   text = answer_to(req);
   CHECK(strstr(text, "\"query\""));
@@ -273,7 +273,7 @@ static void streams_a_body(const char *origin) {
     nj_response *res = nj_client_send(client, req, &err);
     CHECK(res != NULL && left == 0);
     CHECK(res && strstr(nj_response_body(res, NULL), "1000000") != NULL);
-    nj_error_free(err);
+    nj_error_release(err);
     nj_response_release(res);
     nj_request_free(req);
   }
@@ -284,7 +284,7 @@ static void streams_a_body(const char *origin) {
   CHECK(nj_client_send(client, req, &err) == NULL);
   CHECK(nj_error_kind(err) == NJ_INVALID_REQUEST);
   CHECK_TEXT(nj_error_message(err), "the body callback failed");
-  nj_error_free(err);
+  nj_error_release(err);
   nj_request_free(req);
 }
 
@@ -373,13 +373,13 @@ static void limits_of_time_hold(const char *origin) {
   CHECK(nj_client_send(client, req, &err) == NULL);
   CHECK(nj_error_kind(err) == NJ_TIMEOUT && nj_error_phase(err) == NJ_PHASE_TOTAL);
   CHECK(nj_error_is_retryable(err) && nj_error_may_have_been_processed(err));
-  nj_error_free(err);
+  nj_error_release(err);
   nj_request_set_total_timeout(req, NJ_NO_LIMIT);
   nj_request_set_idle_timeout(req, 0.05);
   err = NULL;
   CHECK(nj_client_send(client, req, &err) == NULL);
   CHECK(nj_error_phase(err) == NJ_PHASE_IDLE);
-  nj_error_free(err);
+  nj_error_release(err);
   nj_request_free(req);
 }
 

@@ -51,7 +51,7 @@ equal(expected(nightjar.array(long)), "#_ = 100000")
 equal(expected(tostring {}), "") -- The address differs in each run.
 equal(expected(print), "")
 local mocked = nightjar.client { base_url = "http://mock.test", mock = {
-  { path = "/json", answer = { status = 201, json = { a = 1 } } }, { path = "/text", answer = { body = "text" } },
+  { path = "/json", response = { status = 201, json = { a = 1 } } }, { path = "/text", response = { body = "text" } },
 } }
 equal(expected(mocked:get "/json"), "_.status = 201; _.json = { a = 1 }")
 equal(expected(mocked:get "/text"), "_.status = 200")

@@ -39,9 +39,9 @@ private func challenge(_ input: UnsafeRawBufferPointer) {
     var login = DigestAuthentication(
         user: "user \"ä\"", password: "s3cret", hashes: [.sha512_256: hash, .sha256: hash, .md5: hash])
     guard let url = try? RequestURL("http://h/a?b") else { return }
-    for answered in 0..<3 {
-        let verdict = login.challenged(challenges, for: url, body: .none, answered: answered)
-        guard case .answer = verdict else { return }
+    for rounds in 0..<3 {
+        let verdict = login.challenged(challenges, for: url, body: .none, responsePass: rounds)
+        guard case .respond = verdict else { return }
         var last = ""
         for _ in 0..<2 {
             let random = [UInt8](repeating: 7, count: DigestAuthentication.randomByteCount)
@@ -68,7 +68,7 @@ private func limits(_ input: UnsafeRawBufferPointer, status: Int) {
     var headers = Headers()
     for (index, line) in lines(input).prefix(40).enumerated() { try? headers.add(names[index % names.count], line) }
     let now: UInt64 = 1_000_000_000_000
-    if let asked = RetryAfter.duration(headers, now: 1e9) { require(asked >= .zero, "a negative wait") }
+    if let requested = RetryAfter.duration(headers, now: 1e9) { require(requested >= .zero, "a negative wait") }
     var settings = LimitGate.Settings()
     settings.rate = RateLimiter.Rate(count: 10, per: .seconds(1))
     settings.concurrency = 2
@@ -87,11 +87,11 @@ private func limits(_ input: UnsafeRawBufferPointer, status: Int) {
     }
     for id in 0..<6 {
         switch gate.arrive(UInt64(id), deadline: id % 2 == 0 ? nil : now + 5_000_000_000, now: now + UInt64(id)) {
-        case .enter(let pass):
+        case .enter(let permit):
             entered.insert(UInt64(id))
-            var answered: LimitGate.Pass? = pass
-            take(gate.received(&answered, status: status, headers, now: now + UInt64(id), wallClock: 1e9))
-            take(gate.left(answered ?? pass, .succeeded, now: now + UInt64(id)))
+            var responsePass: LimitGate.Permit? = permit
+            take(gate.received(&responsePass, status: status, headers, now: now + UInt64(id), wallClock: 1e9))
+            take(gate.left(responsePass ?? permit, .succeeded, now: now + UInt64(id)))
         case .wait: break
         case .refuse: refused.insert(UInt64(id))
         }
@@ -103,8 +103,8 @@ private func limits(_ input: UnsafeRawBufferPointer, status: Int) {
 private func tokens(_ input: UnsafeRawBufferPointer, status: Int) {
     let now = Timestamp.epoch
     let old = Token(access: "s3cret", refresh: "s3cret")
-    func check(_ answer: TokenResponse) {
-        guard case .token(let token) = answer else { return }
+    func check(_ response: TokenResponse) {
+        guard case .token(let token) = response else { return }
         require(
             !"\(token) \(String(reflecting: token))".contains(token.access) || token.access.utf8.count < 20, "shown")
         if let value = token.authorization {
@@ -116,16 +116,16 @@ private func tokens(_ input: UnsafeRawBufferPointer, status: Int) {
     do throws(NightjarError) {
         check(try TokenResponse(status: status, body: input, replacing: old, at: now))
     } catch {
-        checkTold(error)
+        checkReported(error)
     }
     do throws(NightjarError) {
-        check(try TokenPlaces().read(status: status, body: input, replacing: old, at: now))
+        check(try TokenPointers().read(status: status, body: input, replacing: old, at: now))
     } catch {
-        checkTold(error)
+        checkReported(error)
     }
 }
 
-private func checkTold(_ error: NightjarError) {
+private func checkReported(_ error: NightjarError) {
     require(!error.message.contains("s3cret") && error.message.utf8.count < 4096, "an error with a secret: \(error)")
 }
 
@@ -144,15 +144,15 @@ private func device(_ input: UnsafeRawBufferPointer) {
                     (code + page).unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F },
                     "a control character")
             case .startTimer(let wait): require(wait >= .zero, "a negative wait")
-            case .ask: break
+            case .poll: break
             case .done, .fail: ended = true
             }
         }
         now += 86_400_000_000_000
         actions = flow.timerFired(now: now)
-        guard actions.contains(where: { if case .ask = $0 { true } else { false } }) else { continue }
+        guard actions.contains(where: { if case .poll = $0 { true } else { false } }) else { continue }
         let refusal = TokenResponse.Refusal(code: round % 2 == 0 ? "slow_down" : "authorization_pending")
-        actions = flow.answered(.success(.refused(refusal)), now: now)
+        actions = flow.received(.success(.refused(refusal)), now: now)
     }
 }
 
@@ -163,11 +163,11 @@ private func browser(_ input: UnsafeRawBufferPointer) {
         clientID: "id", port: 1, random: [UInt8](repeating: 9, count: AuthorizationCode.randomByteCount), proof: proof)
     let state = "CQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQk"
     for target in lines(input).prefix(16) {
-        let answer = login.requested(.get, target)
-        let page = String(buffer: answer.reply.bytes)
+        let response = login.requested(.get, target)
+        let page = String(buffer: response.reply.bytes)
         require(page.hasPrefix("HTTP/1.1 ") && page.utf8.count < 4096, "not an HTTP response")
         require(!page.contains("<script"), "the page contains unescaped input")
-        if case .code = answer.outcome {
+        if case .code = response.outcome {
             require(target.contains(state), "a code was accepted without the state: \(target)")
         }
     }

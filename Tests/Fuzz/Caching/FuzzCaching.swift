@@ -21,7 +21,7 @@ func fuzzCaching(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     let first = CacheRequest(.get, sections[0], fingerprint: fingerprint)
     let method: Method = choices[0] & 0x80 == 0 ? .get : .head
     let then = CacheRequest(
-        method, sections[2], policy: policy, wantsDecoded: choices[1] & 0x80 == 0, fingerprint: fingerprint)
+        method, sections[2], policy: policy, acceptsDecoded: choices[1] & 0x80 == 0, fingerprint: fingerprint)
     let requested = moment(Int64(choices[2]) - 128)
     let head = ResponseHead(status: status, headers: sections[1])
     var candidates: [StoredResponse] = []
@@ -44,40 +44,40 @@ func fuzzCaching(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     case .callers, .none: break
     }
     updated(then.updated(stored, byNotModified: newer, requested: requested, received: now), stored)
-    let answer = ResponseHead(status: 200, headers: sections[3])
-    if case .updated(let update) = then.meaning(ofHead: answer, for: stored, requested: requested, received: now) {
+    let hit = ResponseHead(status: 200, headers: sections[3])
+    if case .updated(let update) = then.meaning(ofHead: hit, for: stored, requested: requested, received: now) {
         updated(update, stored)
     }
     if let url = try? RequestURL("http://example.com/a/b") {
-        for other in Invalidation.urls(.post, url, answer) { require(other.origin == url.origin, "another origin") }
+        for other in Invalidation.urls(.post, url, hit) { require(other.origin == url.origin, "another origin") }
     }
-    _ = Invalidation.clearsOrigin(answer)
+    _ = Invalidation.clearsOrigin(hit)
     return 0
 }
 
 private func decided(_ decision: CacheDecision, _ request: CacheRequest, _ candidates: [StoredResponse]) {
     switch decision {
-    case .answer(let answer), .answerAndRefresh(let answer, _):
-        require(candidates.indices.contains(answer.index), "an answer without a stored response")
-        require(request.policy != .reload || request.staysHere, "a reload was served from the cache")
-        let stored = candidates[answer.index]
-        if case .part(let part) = answer.form {
+    case .hit(let hit), .hitAndRevalidate(let hit, _):
+        require(candidates.indices.contains(hit.index), "an answer without a stored response")
+        require(request.policy != .reload || request.isCacheOnly, "a reload was served from the cache")
+        let stored = candidates[hit.index]
+        if case .part(let part) = hit.form {
             require(
                 !part.isEmpty && 0...stored.contentLength ~= part.upperBound && part.lowerBound >= 0, "a part beyond")
             require(!stored.isDecoded, "a range of a decoded response")
         }
-        let head = stored.head(for: answer, CacheStatus(answer))
-        require(head.headers.values("Age") == [String(answer.age)] && answer.age >= 0, "not exactly one Age field")
+        let head = stored.head(for: hit, CacheStatus(hit))
+        require(head.headers.values("Age") == [String(hit.age)] && hit.age >= 0, "not exactly one Age field")
     case .validate(let fetch):
         require(
-            !fetch.sets.isEmpty && fetch.validating != nil && !request.staysHere,
+            !fetch.sets.isEmpty && fetch.validating != nil && !request.isCacheOnly,
             "a validation without a stored response")
         var headers = Headers()
         for field in fetch.sets {
             require((try? headers.add(field.name, field.value)) != nil, "an invalid field: \(field.value)")
         }
-    case .fetch: require(!request.staysHere, "an only-if-cached request was fetched")
-    case .refuse: require(request.staysHere, "refused without only-if-cached")
+    case .fetch: require(!request.isCacheOnly, "an only-if-cached request was fetched")
+    case .refuse: require(request.isCacheOnly, "refused without only-if-cached")
     }
 }
 

@@ -31,7 +31,7 @@ func fuzzCassette(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
         let request = ArrivedRequest(
             method: exchange.request.method, url: url, headers: exchange.request.headers,
             body: exchange.request.body.bytes)
-        if case .play(let played) = player.play(request) { _ = played.script(keepsTime: true) }
+        if case .play(let played) = player.play(request) { _ = played.script(replaysTiming: true) }
     }
     return 0
 }

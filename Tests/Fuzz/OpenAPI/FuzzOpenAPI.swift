@@ -40,9 +40,9 @@ func fuzzOpenAPI(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
 private func load(_ name: String, _ documents: [[UInt8]]) -> Catalog? {
     var loader = CatalogLoader(name)
     var next = 0
-    var asked: Set<String> = []
+    var requested: Set<String> = []
     while let wanted = loader.wanted.first {
-        require(asked.insert(wanted).inserted, "\(wanted) is asked for twice")
+        require(requested.insert(wanted).inserted, "\(wanted) is asked for twice")
         require(wanted.hasPrefix("/") == name.hasPrefix("/"), "a document at \(wanted)")
         require(
             wanted.hasPrefix("/") || wanted.hasPrefix("https://user:secret@example.com/"), "a document at \(wanted)")
@@ -74,8 +74,8 @@ private func use(_ operation: Operation) {
         let made = (try? choice.schema?.get())?.example(use: .request)
         if let value = choice.example ?? made { arguments.body = .value(value) }
     }
-    for answer in operation.answers.prefix(4) {
-        for (_, schema) in answer.schemas.prefix(4) { _ = try? schema?.get() }
+    for response in operation.responses.prefix(4) {
+        for (_, schema) in response.schemas.prefix(4) { _ = try? schema?.get() }
     }
     _ = try? operation.request(arguments)
 }

@@ -32,9 +32,9 @@ func fuzzPages(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     options.parameter = choices[2] & 1 == 0 ? nil : "p"
     options.requestHeader = "X-Token"
     guard let first = try? RequestURL("https://u:pw@api.example/list?api_key=\(secret)&limit=2") else { return 0 }
-    if let text = sections.first?.body { _ = try? PageWalk(options, first: first, resuming: text) }
-    guard var walk = try? PageWalk(options, first: first) else { return 0 }
-    _ = converse(&walk, options, first, sections, seed: choices[2])
+    if let text = sections.first?.body { _ = try? PageTraversal(options, first: first, resuming: text) }
+    guard var traversal = try? PageTraversal(options, first: first) else { return 0 }
+    _ = converse(&traversal, options, first, sections, seed: choices[2])
     return 0
 }
 
@@ -46,13 +46,13 @@ private struct Section {
 }
 
 private func converse(
-    _ walk: inout PageWalk, _ options: Pagination, _ first: RequestURL, _ sections: [Section], seed: UInt8
+    _ traversal: inout PageTraversal, _ options: Pagination, _ first: RequestURL, _ sections: [Section], seed: UInt8
 ) -> Int {
     var inFlight: PageTarget?
     var owed = 0
     var used = 0
     var given = 0
-    func carryOut(_ actions: [PageWalk.Action]) {
+    func perform(_ actions: [PageTraversal.Action]) {
         for action in actions {
             switch action {
             case .load(let target):
@@ -62,7 +62,7 @@ private func converse(
             case .cancelLoad:
                 require(inFlight != nil, "a cancel without a load")
                 inFlight = nil
-            case .give(let page):
+            case .deliver(let page):
                 owed -= 1
                 given += page.items.count
                 require(page.items.count == page.indices.count, "items and places")
@@ -76,32 +76,32 @@ private func converse(
     for step in 0..<40 {
         switch (Int(seed) &+ step) % 11 {
         case 7:
-            carryOut(walk.refresh())
+            perform(traversal.refresh())
             given = 0
         case 8:
-            carryOut(walk.withdraw())
+            perform(traversal.withdraw())
             owed = max(0, owed - 1)
         case 9:
-            if let actions = try? walk.goOn(step % 2 == 0 ? .url("/next") : .query([("a", secret)])) {
-                carryOut(actions)
+            if let actions = try? traversal.setNext(step % 2 == 0 ? .url("/next") : .query([("a", secret)])) {
+                perform(actions)
             }
         default:
             owed += 1
-            carryOut(walk.wantsPage())
+            perform(traversal.needsPage())
         }
         guard let target = inFlight else { continue }
         inFlight = nil
         if step % 9 == 8 {
-            carryOut(walk.failed(NightjarError(.connectionLost, "fuzzed")))
+            perform(traversal.failed(NightjarError(.connectionLost, "fuzzed")))
             continue
         }
         let section = sections.isEmpty ? Section() : sections[used % sections.count]
         used += 1
         let body = ByteBuffer(string: section.body)
-        let actions = walk.answered(section.headers, body: body, at: target.url)
+        let actions = traversal.received(section.headers, body: body, at: target.url)
         if let pointer = options.items { checkItems(actions, body, pointer, options) }
-        carryOut(actions)
-        checkState(walk.state, options, first)
+        perform(actions)
+        checkState(traversal.state, options, first)
     }
     return given
 }
@@ -117,9 +117,9 @@ private func checkTarget(_ target: PageTarget, _ first: RequestURL, _ options: P
 
 /// When a page is returned immediately, its items are those that the parser finds.
 private func checkItems(
-    _ actions: [PageWalk.Action], _ body: ByteBuffer, _ pointer: JSONPointer, _ options: Pagination
+    _ actions: [PageTraversal.Action], _ body: ByteBuffer, _ pointer: JSONPointer, _ options: Pagination
 ) {
-    guard options.prefetch == 0, case .give(let page) = actions.first else { return }
+    guard options.prefetch == 0, case .deliver(let page) = actions.first else { return }
     let bytes = Array(body.readableBytesView)
     guard let document = bytes.withUnsafeBytes({ try? JSONValue(parsing: $0) }),
         case .array(let elements) = pointer.value(in: document)
@@ -133,8 +133,8 @@ private func checkItems(
 
 private func checkState(_ state: String, _ options: Pagination, _ first: RequestURL) {
     do {
-        let walk = try PageWalk(options, first: first, resuming: state)
-        require(walk.state == state, "the state changed when it was read")
+        let traversal = try PageTraversal(options, first: first, resuming: state)
+        require(traversal.state == state, "the state changed when it was read")
     } catch {
         // A next URL from the server may contain a secret, which no state may contain.
         require(error.kind == .invalidArgument && error.message.contains("omits the query item"), error.message)

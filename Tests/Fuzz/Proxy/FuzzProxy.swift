@@ -11,31 +11,31 @@ import NightjarHTTP
 /// The first byte selects the handshake, whether it uses credentials, and the scheme of the target.
 func fuzzProxy(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     guard let start, count >= 1 else { return 0 }
-    let answers = Array(UnsafeBufferPointer(start: start + 1, count: count - 1))
-    guard !String(decoding: answers, as: UTF8.self).contains("s3cret") else { return 0 }
+    let responses = Array(UnsafeBufferPointer(start: start + 1, count: count - 1))
+    guard !String(decoding: responses, as: UTF8.self).contains("s3cret") else { return 0 }
     let login = start[0] & 1 == 0 ? "" : "s3cret:s3cret@"
     guard let proxy = try? ProxyAddress("socks5h://\(login)p"),
         let url = try? RequestURL(start[0] & 2 == 0 ? "https://name" : "http://[::1]:1")
     else { return 0 }
-    let everyByte = Array(answers.indices.dropFirst())
+    let everyByte = Array(responses.indices.dropFirst())
     let outcomes = [[], everyByte].map { cuts in
         start[0] & 4 == 0
-            ? outcome(SOCKS5(to: url.origin, through: proxy), answers, cutAt: cuts)
-            : outcome(ConnectTunnel(to: url.origin, through: proxy), answers, cutAt: cuts)
+            ? outcome(SOCKS5(to: url.origin, through: proxy), responses, cutAt: cuts)
+            : outcome(ConnectTunnel(to: url.origin, through: proxy), responses, cutAt: cuts)
     }
     // Bytes after the end of the handshake can be detected only if they arrive together with it.
     if url.origin.isTLS { require(outcomes[0] == outcomes[1], "the result depends on the split: \(outcomes)") }
     require(!outcomes[0].contains("s3cret"), "a login is shown: \(outcomes[0])")
-    checkText(String(decoding: answers, as: UTF8.self))
+    checkText(String(decoding: responses, as: UTF8.self))
     return 0
 }
 
-private func outcome(_ machine: SOCKS5, _ answers: [UInt8], cutAt cuts: [Int]) -> String {
+private func outcome(_ machine: SOCKS5, _ responses: [UInt8], cutAt cuts: [Int]) -> String {
     var machine = machine
-    return told { () throws(NightjarError) in
+    return reported { () throws(NightjarError) in
         _ = try machine.start()
         var sent = ""
-        for piece in pieces(answers, cuts) {
+        for piece in pieces(responses, cuts) {
             var buffer = piece
             reading: while true {
                 switch try machine.received(&buffer) {
@@ -53,11 +53,11 @@ private func outcome(_ machine: SOCKS5, _ answers: [UInt8], cutAt cuts: [Int]) -
     }
 }
 
-private func outcome(_ machine: ConnectTunnel, _ answers: [UInt8], cutAt cuts: [Int]) -> String {
+private func outcome(_ machine: ConnectTunnel, _ responses: [UInt8], cutAt cuts: [Int]) -> String {
     var machine = machine
-    return told { () throws(NightjarError) in
+    return reported { () throws(NightjarError) in
         _ = try machine.start()
-        for piece in pieces(answers, cuts) {
+        for piece in pieces(responses, cuts) {
             var buffer = piece
             if try machine.received(&buffer) { return "open" }
             require(buffer.readableBytes == 0, "it needs more input but has not drained its buffer")
@@ -73,7 +73,7 @@ private func pieces(_ bytes: [UInt8], _ cuts: [Int]) -> [ByteBuffer] {
     zip([0] + cuts, cuts + [bytes.count]).map { ByteBuffer(bytes: bytes[$0..<$1]) }
 }
 
-private func told(
+private func reported(
     _ conversation: () throws(NightjarError) -> String, again: () throws(NightjarError) -> Void
 ) -> String {
     do throws(NightjarError) {

@@ -94,7 +94,7 @@ private func request(_ name: String, _ secret: String, _ text: String) {
     var policy = RedirectPolicy(RedirectSettings())
     let verdict = policy.received(
         ResponseHead(status: 302, headers: headers), to: .get, at: prepared.url, bodyIsReplayable: true)
-    guard case .follow(let hop) = verdict, let next = try? prepared.following(hop) else { return }
+    guard case .follow(let proposed) = verdict, let next = try? prepared.following(proposed) else { return }
     hides(String(buffer: next.wireHead), secret, "a redirect with \(name)")
 }
 

@@ -18,21 +18,23 @@ func fuzzRedirect(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     guard !String(decoding: input, as: UTF8.self).contains("s3cret") else { return 0 }
     var request = first
     var policy = RedirectPolicy(RedirectSettings(), fragment: "f")
-    var hops = 0
+    var redirects = 0
     for line in input.dropFirst().split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
-        guard let head = head(line, status: [301, 302, 303, 307, 308][(Int(start[0]) + hops) % 5]) else { return 0 }
+        guard let head = head(line, status: [301, 302, 303, 307, 308][(Int(start[0]) + redirects) % 5]) else {
+            return 0
+        }
         switch policy.received(head, to: request.method, at: request.url, bodyIsReplayable: start[0] & 8 == 0) {
-        case .answer: return 0
+        case .respond: return 0
         case .fail(let error):
             require(error.kind == .protocol || error.kind == .invalidRequest, "an error of kind \(error.kind.name)")
             require(error.message.utf8.count < 8192, "a message that is too long")
             require(!error.message.contains("s3cret"), "a message with a password: \(error.message)")
             return 0
-        case .follow(let hop):
-            hops += 1
-            require(hops <= 10, "more redirects than the limit")
-            check(hop)
-            guard let next = try? request.following(hop, sensitive: ["X-Mine"]) else { return 0 }
+        case .follow(let proposed):
+            redirects += 1
+            require(redirects <= 10, "more redirects than the limit")
+            check(proposed)
+            guard let next = try? request.following(proposed, sensitive: ["X-Mine"]) else { return 0 }
             require(
                 next.url.origin == first.url.origin || !hasCredentials(next), "a credential was sent to another origin")
             check(next)
@@ -62,16 +64,16 @@ private func head(_ location: Slice<UnsafeRawBufferPointer>, status: Int) -> Res
     return head
 }
 
-private func check(_ hop: RedirectHop) {
-    require(hop.url.origin.isTLS || !hop.from.origin.isTLS, "a redirect from https to http")
-    require(hop.url.target.utf8.first == UInt8(ascii: "/"), "a target without a leading slash")
-    require(hop.url.target.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x23 }, "an invalid target")
-    require(hop.url.target.utf8.count <= 65536, "a target that is too long")
-    let again = try? RequestURL(hop.url.origin.description + hop.url.target)
+private func check(_ proposed: ProposedRedirect) {
+    require(proposed.url.origin.isTLS || !proposed.from.origin.isTLS, "a redirect from https to http")
+    require(proposed.url.target.utf8.first == UInt8(ascii: "/"), "a target without a leading slash")
+    require(proposed.url.target.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x23 }, "an invalid target")
+    require(proposed.url.target.utf8.count <= 65536, "a target that is too long")
+    let again = try? RequestURL(proposed.url.origin.description + proposed.url.target)
     // An empty query is preserved, because a server may distinguish "/?" from "/". Parsing a caller's URL drops it.
-    let target = hop.url.query == "" ? String(hop.url.target.dropLast()) : hop.url.target
-    require(again?.origin == hop.url.origin && again?.target == target, "\(hop.url) is read as another URL")
-    require(hop.method == .get || hop.method == .post, "an unexpected method")
+    let target = proposed.url.query == "" ? String(proposed.url.target.dropLast()) : proposed.url.target
+    require(again?.origin == proposed.url.origin && again?.target == target, "\(proposed.url) is read as another URL")
+    require(proposed.method == .get || proposed.method == .post, "an unexpected method")
 }
 
 private func hasCredentials(_ request: PreparedRequest) -> Bool {

@@ -77,7 +77,7 @@ func schemas(_ catalog: Catalog, _ clock: ContinuousClock) throws {
     for operation in catalog.operations {
         let schemas =
             operation.parameters.map(\.schema) + (operation.content?.choices.map(\.schema) ?? [])
-            + operation.answers.flatMap { $0.schemas.map(\.schema) }
+            + operation.responses.flatMap { $0.schemas.map(\.schema) }
         for case let schema? in schemas where seen.insert(ObjectIdentifier(schema)).inserted {
             do throws(NightjarError) {
                 let schema = try schema.get()
@@ -94,7 +94,7 @@ func schemas(_ catalog: Catalog, _ clock: ContinuousClock) throws {
 }
 
 /// The current resident memory of the process, in bytes.
-func resident() -> Int {
+func component() -> Int {
     guard let file = fopen("/proc/self/statm", "r") else { return 0 }
     defer { fclose(file) }
     var line = [CChar](repeating: 0, count: 256)
@@ -108,7 +108,7 @@ func calls(_ catalog: Catalog, _ bytes: Int, _ clock: ContinuousClock) throws {
     let start = clock.now
     let url = try RequestURL("http://a.example/")
     var requests = 0
-    var answers = 0
+    var responses = 0
     var failures: [String] = []
     for operation in catalog.operations {
         do throws(NightjarError) {
@@ -122,13 +122,13 @@ func calls(_ catalog: Catalog, _ bytes: Int, _ clock: ContinuousClock) throws {
             }
             let contract = try operation.request(arguments).contract ?? ResponseContract(operation)
             requests += 1
-            for answer in operation.answers {
-                for (mediaType, schema) in answer.schemas {
+            for reply in operation.responses {
+                for (mediaType, schema) in reply.schemas {
                     guard let value = try schema?.get().example(use: .response) else { continue }
-                    var head = ResponseHead(status: answer.statuses?.lowest ?? 200)
+                    var head = ResponseHead(status: reply.statuses?.lowest ?? 200)
                     try head.headers.set("Content-Type", mediaType)
                     try contract.check(Response(head: head, body: try value.encoded(), url: url))
-                    answers += 1
+                    responses += 1
                 }
             }
         } catch {
@@ -136,9 +136,9 @@ func calls(_ catalog: Catalog, _ bytes: Int, _ clock: ContinuousClock) throws {
         }
     }
     let time = tenths(start.duration(to: clock.now) / .milliseconds(1))
-    print("  \(requests) requests made and \(answers) answers checked in \(time) ms, \(failures.count) failures")
+    print("  \(requests) requests made and \(responses) answers checked in \(time) ms, \(failures.count) failures")
     for failure in failures.prefix(CommandLine.arguments.contains("--notes") ? 100 : 0) { print("  \(failure)") }
-    for (name, memory) in [("then", resident()), ("at most", peak())] {
+    for (name, memory) in [("then", component()), ("at most", peak())] {
         print(
             "  \(name): \(tenths(Double(memory) / 1_048_576)) MiB, \(tenths(Double(memory) / Double(bytes))) times the files"
         )

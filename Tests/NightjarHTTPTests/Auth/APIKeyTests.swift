@@ -52,9 +52,9 @@ import Testing
         try fields.add("Location", "/y?subscription=k3y")
         let head = ResponseHead(status: 302, headers: fields)
         var policy = RedirectPolicy(RedirectSettings())
-        let hop = try policy.received(head, to: .get, at: request.url, bodyIsReplayable: true)
-        #expect(!"\(hop) \(archive(RequestRecord(request), head))".contains("k3y"))
-        #expect("\(hop)".contains("/y?subscription=***"))
+        let proposed = try policy.received(head, to: .get, at: request.url, bodyIsReplayable: true)
+        #expect(!"\(proposed) \(archive(RequestRecord(request), head))".contains("k3y"))
+        #expect("\(proposed)".contains("/y?subscription=***"))
     }
 
     private func archive(_ record: RequestRecord, _ head: ResponseHead, _ writer: HARWriter = HARWriter()) -> String {

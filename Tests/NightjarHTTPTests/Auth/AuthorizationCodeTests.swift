@@ -14,7 +14,7 @@ import Testing
             clientID: "me", scope: "a b", port: 4711, random: Self.random, proof: proof, issuer: issuer)
     }
 
-    private func text(_ answer: AuthorizationCode.Answer) -> String { String(buffer: answer.reply.bytes) }
+    private func text(_ response: AuthorizationCode.BrowserResult) -> String { String(buffer: response.reply.bytes) }
 
     @Test func theUserIsSentToAPageThatKnowsTheWayBack() throws {
         let page = try login().page(at: "https://a.test/authorize?tenant=1")
@@ -28,9 +28,9 @@ import Testing
     @Test func theCodeIsTakenOnce() throws {
         var login = try login()
         let target = "/callback?code=a%2Bb+c&state=\(Self.state)"
-        let answer = login.requested(.get, target)
-        #expect(answer.outcome == .code("a+b c"))
-        #expect(text(answer).hasPrefix("HTTP/1.1 200 OK\r\n") && text(answer).contains("You are signed in."))
+        let response = login.requested(.get, target)
+        #expect(response.outcome == .code("a+b c"))
+        #expect(text(response).hasPrefix("HTTP/1.1 200 OK\r\n") && text(response).contains("You are signed in."))
         #expect(login.requested(.get, target).outcome == nil)
         #expect(login.requested(.get, target).reply.status == 404)
         let form = login.exchange("a+b c", client: .none(id: "me")).form
@@ -46,19 +46,19 @@ import Testing
     ])
     func whatIsNotTheServersAnswerIsAnsweredAndWaitedOn(target: String, status: Int) throws {
         var login = try login()
-        let answer = login.requested(.get, target)
-        #expect(answer.outcome == nil && answer.reply.status == status)
+        let response = login.requested(.get, target)
+        #expect(response.outcome == nil && response.reply.status == status)
         #expect(login.requested(.post, "/callback?code=x&state=\(Self.state)").reply.status == 405)
         #expect(login.requested(.get, "/callback?state=\(Self.state)&code=x").outcome == .code("x"))
     }
 
     @Test func aRefusalEndsItAndIsQuoted() throws {
         var login = try login()
-        let answer = login.requested(
+        let response = login.requested(
             .get, "/callback?error=access_denied&error_description=%3Cscript%3E%1B&state=\(Self.state)")
         let refusal = TokenResponse.Refusal(code: "access_denied", description: "<script>\u{1b}")
-        #expect(answer.outcome == .failed(.refused(refusal)))
-        #expect(!text(answer).contains("<script>"))
+        #expect(response.outcome == .failed(.refused(refusal)))
+        #expect(!text(response).contains("<script>"))
         let error = AuthorizationCode.Reason.refused(refusal).error
         #expect(error.kind == .unauthorized && !error.message.contains("\u{1b}"))
     }
@@ -83,10 +83,10 @@ import Testing
 
     @Test func codeAndStateAreShownToNobody() throws {
         var login = try login()
-        let answer = login.requested(.get, "/callback?code=secret&state=\(Self.state)")
+        let response = login.requested(.get, "/callback?code=secret&state=\(Self.state)")
         var text = ""
         dump(login, to: &text)
-        text += "\(login) \(String(describing: answer.outcome)) \(String(reflecting: login))"
+        text += "\(login) \(String(describing: response.outcome)) \(String(reflecting: login))"
         #expect(!text.contains("secret") && !text.contains("____"))
     }
 }

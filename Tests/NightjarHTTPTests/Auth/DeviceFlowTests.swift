@@ -4,10 +4,10 @@ import Testing
 
 @Suite struct DeviceFlowTests {
     private static let second: UInt64 = 1_000_000_000
-    private static let answer =
+    private static let response =
         #"{"device_code":"dc","user_code":"WD-JB","verification_uri":"https://a.test/d","expires_in":60,"interval":3}"#
 
-    private func authorization(_ text: String = answer, status: Int = 200) throws -> DeviceAuthorization {
+    private func authorization(_ text: String = response, status: Int = 200) throws -> DeviceAuthorization {
         try Array(text.utf8).withUnsafeBytes { try DeviceAuthorization(status: status, body: $0) }
     }
 
@@ -18,7 +18,7 @@ import Testing
             flow.begin(now: 0) == [
                 .show(userCode: "WD-JB", page: "https://a.test/d", completePage: nil), .startTimer(.seconds(3)),
             ])
-        #expect(flow.timerFired(now: 3 * Self.second) == [.ask(deviceCode: "dc")])
+        #expect(flow.timerFired(now: 3 * Self.second) == [.poll(deviceCode: "dc")])
         return flow
     }
 
@@ -28,22 +28,22 @@ import Testing
 
     @Test func asksUntilTheUserHasDecided() throws {
         var flow = try asking()
-        #expect(flow.answered(refusal("authorization_pending"), now: 3 * Self.second) == [.startTimer(.seconds(3))])
-        #expect(flow.timerFired(now: 6 * Self.second) == [.ask(deviceCode: "dc")])
+        #expect(flow.received(refusal("authorization_pending"), now: 3 * Self.second) == [.startTimer(.seconds(3))])
+        #expect(flow.timerFired(now: 6 * Self.second) == [.poll(deviceCode: "dc")])
         let token = Token(access: "a")
-        #expect(flow.answered(.success(.token(token)), now: 6 * Self.second) == [.done(token)])
+        #expect(flow.received(.success(.token(token)), now: 6 * Self.second) == [.done(token)])
         // Late events have no effect.
         #expect(flow.timerFired(now: 9 * Self.second) == [] && flow.begin(now: 0) == [])
-        #expect(flow.answered(.success(.token(token)), now: 9 * Self.second) == [])
+        #expect(flow.received(.success(.token(token)), now: 9 * Self.second) == [])
     }
 
     @Test func slowDownHoldsFromThenOn() throws {
         var flow = try asking()
-        #expect(flow.answered(refusal("slow_down"), now: 3 * Self.second) == [.startTimer(.seconds(8))])
-        #expect(flow.timerFired(now: 11 * Self.second) == [.ask(deviceCode: "dc")])
-        #expect(flow.answered(refusal("slow_down"), now: 11 * Self.second) == [.startTimer(.seconds(13))])
-        #expect(flow.timerFired(now: 24 * Self.second) == [.ask(deviceCode: "dc")])
-        #expect(flow.answered(refusal("authorization_pending"), now: 24 * Self.second) == [.startTimer(.seconds(13))])
+        #expect(flow.received(refusal("slow_down"), now: 3 * Self.second) == [.startTimer(.seconds(8))])
+        #expect(flow.timerFired(now: 11 * Self.second) == [.poll(deviceCode: "dc")])
+        #expect(flow.received(refusal("slow_down"), now: 11 * Self.second) == [.startTimer(.seconds(13))])
+        #expect(flow.timerFired(now: 24 * Self.second) == [.poll(deviceCode: "dc")])
+        #expect(flow.received(refusal("authorization_pending"), now: 24 * Self.second) == [.startTimer(.seconds(13))])
     }
 
     @Test func withoutAnAnswerItAsksLessAndLess() throws {
@@ -51,15 +51,15 @@ import Testing
         var now = 3 * Self.second
         let late = NightjarError(.timeout, "late", phase: .connect)
         for wait in [6, 12, 24] as [UInt64] {
-            #expect(flow.answered(.failure(late), now: now) == [.startTimer(.seconds(Int64(wait)))])
+            #expect(flow.received(.failure(late), now: now) == [.startTimer(.seconds(Int64(wait)))])
             now += wait * Self.second
-            #expect(flow.timerFired(now: now) == [.ask(deviceCode: "dc")])
+            #expect(flow.timerFired(now: now) == [.poll(deviceCode: "dc")])
         }
-        #expect(flow.answered(refusal("authorization_pending"), now: now) == [.startTimer(.seconds(3))])
+        #expect(flow.received(refusal("authorization_pending"), now: now) == [.startTimer(.seconds(3))])
         now += 3 * Self.second
-        #expect(flow.timerFired(now: now) == [.ask(deviceCode: "dc")])
+        #expect(flow.timerFired(now: now) == [.poll(deviceCode: "dc")])
         let busy = NightjarError(.rateLimited, "busy", retryAfter: .seconds(9))
-        #expect(flow.answered(.failure(busy), now: now) == [.startTimer(.seconds(9))])
+        #expect(flow.received(.failure(busy), now: now) == [.startTimer(.seconds(9))])
     }
 
     @Test(arguments: [
@@ -68,20 +68,20 @@ import Testing
     ])
     func aRefusalEndsIt(code: String, reason: DeviceFlow.Reason) throws {
         var flow = try asking()
-        #expect(flow.answered(refusal(code), now: 3 * Self.second) == [.fail(reason)])
+        #expect(flow.received(refusal(code), now: 3 * Self.second) == [.fail(reason)])
         #expect(flow.timerFired(now: 6 * Self.second) == [])
         #expect(reason.error.kind == .unauthorized)
     }
 
     @Test func whatTimeDoesNotMendEndsIt() throws {
         var flow = try asking()
-        let actions = flow.answered(.failure(NightjarError(.tls, "no")), now: 3 * Self.second)
+        let actions = flow.received(.failure(NightjarError(.tls, "no")), now: 3 * Self.second)
         #expect(actions == [.fail(.failed(.tls, "no"))])
     }
 
     @Test func theCodeRunsOut() throws {
         var flow = try asking()
-        #expect(flow.answered(refusal("authorization_pending"), now: 59 * Self.second) == [.startTimer(.seconds(1))])
+        #expect(flow.received(refusal("authorization_pending"), now: 59 * Self.second) == [.startTimer(.seconds(1))])
         #expect(flow.timerFired(now: 60 * Self.second) == [.fail(.expired)])
     }
 
@@ -96,7 +96,7 @@ import Testing
 
     @Test(arguments: [
         ("{}", 200, ErrorKind.decoding), ("no", 200, .decoding), (#"{"error":"invalid_client"}"#, 401, .unauthorized),
-        (answer, 500, .decoding),
+        (response, 500, .decoding),
         (#"{"device_code":"dc","user_code":"\u001b[2J","verification_uri":"https://a.test"}"#, 200, .decoding),
         (#"{"device_code":"dc","user_code":"u","verification_uri":"file:///etc/passwd"}"#, 200, .decoding),
     ])
@@ -106,10 +106,10 @@ import Testing
     }
 
     @Test func theDeviceCodeIsShownToNobody() throws {
-        let authorization = try authorization(Self.answer.replacing("\"dc\"", with: "\"secret\""))
+        let authorization = try authorization(Self.response.replacing("\"dc\"", with: "\"secret\""))
         var text = ""
         dump(authorization, to: &text)
-        text += "\(authorization) \(DeviceFlow.Action.ask(deviceCode: "secret"))"
+        text += "\(authorization) \(DeviceFlow.Action.poll(deviceCode: "secret"))"
         #expect(!text.contains("secret"))
     }
 }

@@ -15,12 +15,12 @@ import Testing
 
     private func challenged(
         _ login: inout DigestAuthentication, _ fields: String..., target: String = "/", body: RequestBody = .none,
-        answered: Int = 0
+        rounds: Int = 0
     ) throws -> DigestAuthentication.Verdict {
-        login.challenged(Challenge.parse(fields), for: try url(target), body: body, answered: answered)
+        login.challenged(Challenge.parse(fields), for: try url(target), body: body, rounds: rounds)
     }
 
-    private func answer(
+    private func respond(
         _ login: inout DigestAuthentication, _ method: Method = .get, _ target: String = "/",
         body: RequestBody = .none, random: [UInt8] = random
     ) throws -> Challenge {
@@ -63,7 +63,7 @@ import Testing
             "Digest realm=\"http-auth@example.org\", qop=\"auth, auth-int\", algorithm=\(algorithm), "
             + "nonce=\"7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v\", "
             + "opaque=\"FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS\""
-        #expect(try challenged(&login, challenge) == .answer)
+        #expect(try challenged(&login, challenge) == .respond)
         let value = login.authorization(
             .get, try url("/dir/index.html"), body: .none,
             random: Self.bytes(base64: "f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ"))
@@ -82,7 +82,7 @@ import Testing
             "Digest realm=\"api@example.org\", qop=\"auth\", algorithm=SHA-512-256, "
             + "nonce=\"5TsQWLVdgBdmrQ0XsxbDODV+57QdFR34I9HAbC/RVvkK\", "
             + "opaque=\"HRPCssKJSGjCrkzDg8OhwpzCiGPChXYjwrI2QmXDnsOS\", charset=UTF-8, userhash=\(hashesUser)"
-        #expect(try challenged(&login, challenge) == .answer)
+        #expect(try challenged(&login, challenge) == .respond)
         let random = Self.bytes(base64: "NTg6RKcb9boFIAS3KrFK9BGeh+iDa/sm6jUMp2wds69v")
         let value = try #require(login.authorization(.get, try url("/doe.json"), body: .none, random: random))
         #expect(value.contains("response=\"3798d4131c277846293534c3edc11bd8a5e4cdcbff78b05db9d95eeb1cec68a5\""))
@@ -98,9 +98,9 @@ import Testing
 
     /// The server side, implemented from the RFC: whether the response matches this password.
     private func isRight(
-        _ answer: Challenge, password: String, user: String = "Mufasa", _ method: String, body: String? = nil
+        _ response: Challenge, password: String, user: String = "Mufasa", _ method: String, body: String? = nil
     ) throws -> Bool {
-        var name = answer["algorithm"] ?? "MD5"
+        var name = response["algorithm"] ?? "MD5"
         let isSession = name.hasSuffix("-sess")
         if isSession { name.removeLast(5) }
         let algorithm = try #require(DigestAuthentication.Algorithm(rawValue: name.lowercased()))
@@ -109,33 +109,33 @@ import Testing
             let text = texts.compactMap { $0 }.joined(separator: ":")
             return hash(Array(text.utf8)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         }
-        var key = digest(user, answer["realm"], password)
-        if isSession { key = digest(key, answer["nonce"], answer["cnonce"]) }
-        let request = digest(method, answer["uri"], body.map { digest($0) })
-        return answer["response"]
-            == digest(key, answer["nonce"], answer["nc"], answer["cnonce"], answer["qop"], request)
+        var key = digest(user, response["realm"], password)
+        if isSession { key = digest(key, response["nonce"], response["cnonce"]) }
+        let request = digest(method, response["uri"], body.map { digest($0) })
+        return response["response"]
+            == digest(key, response["nonce"], response["nc"], response["cnonce"], response["qop"], request)
     }
 
     @Test(arguments: ["MD5", "MD5-sess", "SHA-256", "sha-256-sess", "SHA-512-256", "SHA-512-256-sess", ""])
     func aServerThatKnowsThePasswordAgrees(algorithm: String) throws {
         var login = login()
         let name = algorithm.isEmpty ? "" : ", algorithm=\(algorithm)"
-        #expect(try challenged(&login, "Digest realm=\"a\\\"b\", nonce=n, qop=\"auth\"" + name) == .answer)
+        #expect(try challenged(&login, "Digest realm=\"a\\\"b\", nonce=n, qop=\"auth\"" + name) == .respond)
         for count in 1...3 {
             let random = [UInt8](repeating: UInt8(count), count: 33)
-            let answer = try answer(&login, .post, "/a?b=c", random: random)
-            #expect(answer["nc"] == "0000000\(count)" && answer["algorithm"] == (name.isEmpty ? nil : algorithm))
-            #expect(try isRight(answer, password: "Circle of Life", "POST"))
-            #expect(try !isRight(answer, password: "Circle of life", "POST"))
+            let response = try respond(&login, .post, "/a?b=c", random: random)
+            #expect(response["nc"] == "0000000\(count)" && response["algorithm"] == (name.isEmpty ? nil : algorithm))
+            #expect(try isRight(response, password: "Circle of Life", "POST"))
+            #expect(try !isRight(response, password: "Circle of life", "POST"))
         }
     }
 
     @Test func beforeQopThereWasNoCounter() throws {
         var login = login()
-        #expect(try challenged(&login, "Digest realm=r, nonce=n") == .answer)
-        let answer = try answer(&login)
-        #expect(answer["qop"] == nil && answer["nc"] == nil && answer["cnonce"] == nil)
-        #expect(try isRight(answer, password: "Circle of Life", "GET"))
+        #expect(try challenged(&login, "Digest realm=r, nonce=n") == .respond)
+        let response = try respond(&login)
+        #expect(response["qop"] == nil && response["nc"] == nil && response["cnonce"] == nil)
+        #expect(try isRight(response, password: "Circle of Life", "GET"))
         #expect(try challenged(&login, "Digest realm=r, nonce=n, algorithm=SHA-256") == .stop(.notSupported))
     }
 
@@ -143,21 +143,21 @@ import Testing
         var login = login()
         let body = RequestBody.bytes(ByteBuffer(string: "content"))
         let field = "Digest realm=r, nonce=n, qop=\"auth-int\""
-        #expect(try challenged(&login, field, body: body) == .answer)
-        let first = try answer(&login, .put, "/", body: body)
+        #expect(try challenged(&login, field, body: body) == .respond)
+        let first = try respond(&login, .put, "/", body: body)
         #expect(first["qop"] == "auth-int")
         #expect(try isRight(first, password: "Circle of Life", "PUT", body: "content"))
-        #expect(try isRight(try answer(&login), password: "Circle of Life", "GET", body: ""))
+        #expect(try isRight(try respond(&login), password: "Circle of Life", "GET", body: ""))
 
         let stream = RequestBody.stream(length: nil)
-        #expect(login.unasked(.put, try url("/"), body: stream, random: Self.random) == nil)
+        #expect(login.preemptive(.put, try url("/"), body: stream, random: Self.random) == nil)
         #expect(try challenged(&login, field, body: stream) == .stop(.bodyIsNotInMemory))
         // The weaker of two supported challenges.
         #expect(
             try challenged(
                 &login, "Digest realm=r, nonce=n, algorithm=SHA-256, qop=\"auth-int\"",
-                "Digest realm=r, nonce=n, qop=\"auth\"", body: stream) == .answer)
-        #expect(try answer(&login, .put, "/", body: stream)["algorithm"] == nil)
+                "Digest realm=r, nonce=n, qop=\"auth\"", body: stream) == .respond)
+        #expect(try respond(&login, .put, "/", body: stream)["algorithm"] == nil)
     }
 
     // MARK: Choice of the challenge
@@ -168,8 +168,8 @@ import Testing
             try challenged(
                 &login, "Basic realm=r, Digest realm=r, nonce=a, algorithm=MD5, qop=\"auth\"",
                 "Digest realm=r, nonce=x, algorithm=SHA-999, qop=\"auth\"",
-                "Digest realm=r, nonce=b, algorithm=SHA-256, qop=\"auth\"") == .answer)
-        #expect(try answer(&login)["nonce"] == "b")
+                "Digest realm=r, nonce=b, algorithm=SHA-256, qop=\"auth\"") == .respond)
+        #expect(try respond(&login)["nonce"] == "b")
     }
 
     @Test func whatCannotBeAnsweredIsSaid() throws {
@@ -188,13 +188,13 @@ import Testing
     @Test func theSecondRefusalIsFinalUnlessTheNonceWasStale() throws {
         var login = login()
         let field = "Digest realm=r, nonce=n, qop=\"auth\""
-        #expect(try challenged(&login, field) == .answer)
-        #expect(try challenged(&login, field + ", stale=TRUE", answered: 1) == .answer)
-        #expect(try challenged(&login, field + ", stale=true", answered: 2) == .stop(.refused))
+        #expect(try challenged(&login, field) == .respond)
+        #expect(try challenged(&login, field + ", stale=TRUE", rounds: 1) == .respond)
+        #expect(try challenged(&login, field + ", stale=true", rounds: 2) == .stop(.refused))
         // Credentials that were refused are not sent preemptively.
-        #expect(login.unasked(.get, try url("/"), body: .none, random: Self.random) == nil)
-        #expect(try challenged(&login, field) == .answer)
-        #expect(try challenged(&login, field, answered: 1) == .stop(.refused))
+        #expect(login.preemptive(.get, try url("/"), body: .none, random: Self.random) == nil)
+        #expect(try challenged(&login, field) == .respond)
+        #expect(try challenged(&login, field, rounds: 1) == .stop(.refused))
     }
 
     @Test func aNonceServesLaterRequestsOfItsSpace() throws {
@@ -202,38 +202,38 @@ import Testing
         #expect(
             try challenged(
                 &login, "Digest realm=r, nonce=n, qop=\"auth\", domain=\"/a/ http://api.test/b http://other.test/c\"")
-                == .answer)
+                == .respond)
         for (target, isSent) in [("/a/x", true), ("/b?q", true), ("/c", false), ("/", false)] {
-            let value = login.unasked(.get, try url(target), body: .none, random: Self.random)
+            let value = login.preemptive(.get, try url(target), body: .none, random: Self.random)
             #expect((value != nil) == isSent, "\(target)")
         }
         let other = try RequestURL("https://api.test/a/x")
         #expect(login.authorization(.get, other, body: .none, random: Self.random) == nil)
-        #expect(try challenged(&login, "Digest realm=r, nonce=n, qop=\"auth\"") == .answer)
-        #expect(login.unasked(.get, try url("/anything"), body: .none, random: Self.random) != nil)
+        #expect(try challenged(&login, "Digest realm=r, nonce=n, qop=\"auth\"") == .respond)
+        #expect(login.preemptive(.get, try url("/anything"), body: .none, random: Self.random) != nil)
     }
 
     @Test func theServerNamesTheNextNonce() throws {
         var login = login()
-        #expect(try challenged(&login, "Digest realm=r, nonce=n, qop=\"auth\"") == .answer)
+        #expect(try challenged(&login, "Digest realm=r, nonce=n, qop=\"auth\"") == .respond)
         let sent = try #require(login.authorization(.get, try url("/"), body: .none, random: Self.random))
         let origin = try url("/").origin
         let info = "nextnonce=\"m\""
         let other = try RequestURL("http://other.test/").origin
         #expect(login.accepted(info, to: sent, from: other) == true)
         #expect(login.accepted("nc=00000001", to: sent, from: origin) == true)
-        #expect(try answer(&login)["nonce"] == "n")
+        #expect(try respond(&login)["nonce"] == "n")
         #expect(login.accepted(info, to: sent, from: origin) == true)
-        let next = try answer(&login)
+        let next = try respond(&login)
         #expect(next["nonce"] == "m" && next["nc"] == "00000001")
         #expect(try isRight(next, password: "Circle of Life", "GET"))
     }
 
     /// The server side of section 3.5, implemented from the RFC.
-    private func proof(of answer: Challenge, password: String = "Circle of Life", session: String? = nil) throws
+    private func proof(of response: Challenge, password: String = "Circle of Life", session: String? = nil) throws
         -> String
     {
-        var name = answer["algorithm"] ?? "MD5"
+        var name = response["algorithm"] ?? "MD5"
         let isSession = name.hasSuffix("-sess")
         if isSession { name.removeLast(5) }
         let algorithm = try #require(DigestAuthentication.Algorithm(rawValue: name.lowercased()))
@@ -243,23 +243,23 @@ import Testing
                 ($0 < 16 ? "0" : "") + String($0, radix: 16)
             }.joined()
         }
-        var key = digest("Mufasa", answer["realm"], password)
-        if isSession { key = digest(key, session ?? answer["nonce"], answer["cnonce"]) }
-        return digest(key, answer["nonce"], answer["nc"], answer["cnonce"], "auth", digest("", answer["uri"]))
+        var key = digest("Mufasa", response["realm"], password)
+        if isSession { key = digest(key, session ?? response["nonce"], response["cnonce"]) }
+        return digest(key, response["nonce"], response["nc"], response["cnonce"], "auth", digest("", response["uri"]))
     }
 
     @Test(arguments: ["MD5", "MD5-sess", "SHA-256", "SHA-256-sess"])
     func aServerProvesThatItKnowsThePassword(algorithm: String) throws {
         var login = login()
-        #expect(try challenged(&login, "Digest realm=r, nonce=n, qop=\"auth\", algorithm=\(algorithm)") == .answer)
+        #expect(try challenged(&login, "Digest realm=r, nonce=n, qop=\"auth\", algorithm=\(algorithm)") == .respond)
         let origin = try url("/").origin
         var sent = try #require(login.authorization(.get, try url("/a"), body: .none, random: Self.random))
         func info(_ password: String, _ more: String = "", qop: String = "auth") throws -> String {
-            let answer = try #require(Challenge.parse([sent]).first)
-            return "qop=\(qop), rspauth=\"\(try proof(of: answer, password: password, session: "n"))\"" + more
+            let response = try #require(Challenge.parse([sent]).first)
+            return "qop=\(qop), rspauth=\"\(try proof(of: response, password: password, session: "n"))\"" + more
         }
         #expect(login.accepted(try info("Circle", ", nextnonce=\"x\""), to: sent, from: origin) == false)
-        #expect(try answer(&login)["nonce"] == "n")
+        #expect(try respond(&login)["nonce"] == "n")
         #expect(login.accepted(try info("Circle of Life", ", nextnonce=\"m\""), to: sent, from: origin) == true)
         // This also works after nextnonce. The proof for an earlier request does not match this one.
         let earlier = try info("Circle of Life")
@@ -276,8 +276,8 @@ import Testing
 
     @Test func theLoginIsShownToNobody() throws {
         var login = login("the user", "the password")
-        #expect(try challenged(&login, "Digest realm=r, nonce=n, algorithm=MD5-sess, qop=\"auth\"") == .answer)
-        _ = try answer(&login)
+        #expect(try challenged(&login, "Digest realm=r, nonce=n, algorithm=MD5-sess, qop=\"auth\"") == .respond)
+        _ = try respond(&login)
         var text = ""
         dump(login, to: &text)
         #expect(!(text + "\(login)" + String(reflecting: login)).contains("the "))

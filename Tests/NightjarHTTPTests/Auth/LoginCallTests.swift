@@ -7,7 +7,7 @@ import Testing
     private func now() throws -> Timestamp { try #require(Timestamp(secondsSince1970: 1_000_000_000)) }
 
     private func read(
-        _ text: String, status: Int = 200, _ places: TokenPlaces = TokenPlaces(), replacing old: Token? = nil
+        _ text: String, status: Int = 200, _ places: TokenPointers = TokenPointers(), replacing old: Token? = nil
     ) throws -> TokenResponse {
         let now = try now()
         return try Array(text.utf8).withUnsafeBytes {
@@ -40,7 +40,7 @@ import Testing
             (#""1000000060""#, 1_000_000_060), ("1000000060.0", 1_000_000_060), ("true", nil), ("1e300", nil),
         ] as [(String, Int64?)])
     func tokensAreFoundWhereTheUserSays(moment: String, seconds: Int64?) throws {
-        var places = TokenPlaces()
+        var places = TokenPointers()
         places.access = try JSONPointer("/data/0/jwt")
         places.refresh = try JSONPointer("/data/0/again")
         places.expiry = .moment(try JSONPointer("/until"))

@@ -30,7 +30,9 @@ import Testing
     @Test func aThousandRefusedCallsShareOneRefreshAndAreReplayedInTheirOrder() throws {
         var machine = try Self.signedIn()
         let now = try Self.at(1)
-        for call in 1...1000 as ClosedRange<UInt64> { #expect(machine.wants(call, at: now) == [.attach(call, 1)]) }
+        for call in 1...1000 as ClosedRange<UInt64> {
+            #expect(machine.requestToken(call, at: now) == [.attach(call, 1)])
+        }
         let refresh = try Self.started(machine.refused(1, sentWith: 1, at: now))
         for call in 2...1000 as ClosedRange<UInt64> {
             #expect(machine.refused(call, sentWith: 1, at: now) == [.wait(call)])
@@ -42,11 +44,11 @@ import Testing
 
     @Test func aTokenNearItsEndIsRefreshedBeforeSending() throws {
         var machine = try Self.signedIn(expiry: 600)
-        #expect(machine.wants(1, at: try Self.at(569)) == [.attach(1, 1)])
-        let actions = machine.wants(2, at: try Self.at(570))
+        #expect(machine.requestToken(1, at: try Self.at(569)) == [.attach(1, 1)])
+        let actions = machine.requestToken(2, at: try Self.at(570))
         #expect(actions.first == .wait(2))
         let refresh = try Self.started(actions)
-        #expect(machine.wants(3, at: try Self.at(571)) == [.wait(3)])
+        #expect(machine.requestToken(3, at: try Self.at(571)) == [.wait(3)])
         let end = try Self.expiry(1171)
         #expect(
             machine.succeeded(refresh, expiry: end, canRefresh: true, at: try Self.at(571))
@@ -65,8 +67,8 @@ import Testing
 
     @Test func aTokenThatLivesShorterThanTheSkewIsUsed() throws {
         var machine = try Self.signedIn(expiry: 20)
-        #expect(machine.wants(1, at: try Self.at(14)) == [.attach(1, 1)])
-        _ = try Self.started(machine.wants(2, at: try Self.at(15)))
+        #expect(machine.requestToken(1, at: try Self.at(14)) == [.attach(1, 1)])
+        _ = try Self.started(machine.requestToken(2, at: try Self.at(15)))
     }
 
     @Test func aCallSentWithAnOlderTokenIsReplayedWithoutARefresh() throws {
@@ -98,9 +100,9 @@ import Testing
                 == [.clear, .fail(1, .loginRequired), .fail(2, .loginRequired), .callLoginRequired])
         #expect(machine.failed(refresh, .invalidGrant).isEmpty)
         #expect(machine.refused(3, sentWith: 1, at: now) == [.fail(3, .loginRequired)])
-        #expect(machine.wants(4, at: now) == [.fail(4, .loginRequired)])
+        #expect(machine.requestToken(4, at: now) == [.fail(4, .loginRequired)])
         #expect(machine.signedIn(expiry: nil, canRefresh: true, at: now).isEmpty)
-        #expect(machine.wants(5, at: now) == [.attach(5, 2)])
+        #expect(machine.requestToken(5, at: now) == [.attach(5, 2)])
         #expect(machine.refused(6, sentWith: 1, at: now) == [.replay(6, 2)])
     }
 
@@ -113,7 +115,7 @@ import Testing
         // A request sent before the failure is neither repeated nor a reason for another refresh.
         #expect(machine.refused(2, sentWith: 1, at: now) == [.fail(2, .refreshFailed(failure))])
         // A new call does not use the old token.
-        let second = try Self.started(machine.wants(3, at: now))
+        let second = try Self.started(machine.requestToken(3, at: now))
         #expect(second != refresh)
         #expect(machine.succeeded(second, expiry: nil, canRefresh: true, at: now) == [.attach(3, 2)])
     }
@@ -138,12 +140,12 @@ import Testing
         #expect(machine.timerFired(at: try Self.at(30)).isEmpty)
         #expect(machine.timerFired(at: try Self.at(31)) == [.fail(1, .refreshFailed(.timedOut))])
         #expect(machine.timerFired(at: try Self.at(32)).isEmpty)
-        let second = try Self.started(machine.wants(2, at: try Self.at(33)))
+        let second = try Self.started(machine.requestToken(2, at: try Self.at(33)))
         // The server consumed the old token for the first refresh.
         #expect(
             machine.succeeded(refresh, expiry: nil, canRefresh: true, at: try Self.at(34)) == [.attach(2, 2)])
         #expect(machine.failed(second, .invalidGrant).isEmpty)
-        #expect(machine.wants(3, at: try Self.at(35)) == [.attach(3, 2)])
+        #expect(machine.requestToken(3, at: try Self.at(35)) == [.attach(3, 2)])
     }
 
     @Test func moreThanFiveRefreshesInThirtySecondsEndWithAnErrorThatSaysSo() throws {
@@ -158,7 +160,7 @@ import Testing
             machine.refused(10, sentWith: 6, at: try Self.at(10)) == [.wait(10), .fail(10, reason)])
         #expect(reason.error.message.contains("too many token refreshes"))
         #expect(reason.error.retryAfter == .seconds(20))
-        _ = try Self.started(machine.wants(11, at: try Self.at(30)))
+        _ = try Self.started(machine.requestToken(11, at: try Self.at(30)))
     }
 
     @Test func aLoginDuringARefreshVoidsItsOutcome() throws {
@@ -182,7 +184,7 @@ import Testing
 
     @Test func aTokenThatCannotBeRefreshedIsSentUntilItIsRefused() throws {
         var machine = try Self.signedIn(expiry: 10, canRefresh: false)
-        #expect(machine.wants(1, at: try Self.at(20)) == [.attach(1, 1)])
+        #expect(machine.requestToken(1, at: try Self.at(20)) == [.attach(1, 1)])
         #expect(
             machine.refused(1, sentWith: 1, at: try Self.at(20))
                 == [.wait(1), .clear, .fail(1, .loginRequired), .callLoginRequired])
@@ -191,7 +193,7 @@ import Testing
     @Test func aRefusedTokenThatCannotBeRefreshedIsLookedForWhereOthersKeepTheirs() throws {
         var machine = TokenRefresh(isShared: true)
         _ = machine.signedIn(expiry: try Self.expiry(10), canRefresh: false, at: try Self.at(0))
-        #expect(machine.wants(1, at: try Self.at(20)) == [.attach(1, 1)])
+        #expect(machine.requestToken(1, at: try Self.at(20)) == [.attach(1, 1)])
         let look = try Self.started(machine.refused(1, sentWith: 1, at: try Self.at(20)))
         let actions = machine.succeeded(
             look, expiry: nil, canRefresh: false, wasExchanged: false, at: try Self.at(20))
@@ -206,7 +208,7 @@ import Testing
         var machine = TokenRefresh(isShared: true)
         for call in 0..<20 as Range<UInt64> {
             _ = machine.signedIn(expiry: try Self.expiry(0), canRefresh: true, at: try Self.at(1))
-            let look = try Self.started(machine.wants(call, at: try Self.at(1)))
+            let look = try Self.started(machine.requestToken(call, at: try Self.at(1)))
             #expect(machine.failed(look, .invalidGrant, wasExchanged: false).contains(.fail(call, .loginRequired)))
         }
     }
@@ -215,15 +217,15 @@ import Testing
         var machine = try Self.signedIn(expiry: 4)
         for call in 0..<5 as Range<UInt64> {
             let now = try Self.at(4 * Int64(call + 1))
-            let refresh = try Self.started(machine.wants(call, at: now))
+            let refresh = try Self.started(machine.requestToken(call, at: now))
             let end = try Self.expiry(4 * Int64(call + 2))
             _ = machine.succeeded(refresh, expiry: end, canRefresh: true, at: now)
         }
         // The existing token is attached. If it is not valid, the server refuses it.
-        #expect(machine.wants(6, at: try Self.at(24)) == [.attach(6, 6)])
+        #expect(machine.requestToken(6, at: try Self.at(24)) == [.attach(6, 6)])
         let reason = TokenRefresh.Reason.tooManyRefreshes(retryAfter: .seconds(10))
         #expect(machine.refused(6, sentWith: 6, at: try Self.at(24)) == [.wait(6), .fail(6, reason)])
-        _ = try Self.started(machine.wants(7, at: try Self.at(34)))
+        _ = try Self.started(machine.requestToken(7, at: try Self.at(34)))
     }
 
     /// A completion from inside the loop over the actions must find the machine in a consistent state.
@@ -248,7 +250,7 @@ import Testing
         let now = try Self.at(1)
         let refresh = try Self.started(machine.refused(0, sentWith: 1, at: now))
         for call in 1...10_000 as ClosedRange<UInt64> {
-            #expect(machine.wants(call, at: now) == [.wait(call)])
+            #expect(machine.requestToken(call, at: now) == [.wait(call)])
             machine.ended(call)
         }
         #expect(machine.waiterCount == 1)

@@ -51,7 +51,7 @@ struct SimulatedServer {
     ///   - isForgotten: The store and its intent have been deleted since the process began.
     mutating func redeem(
         _ refresh: String, key: String?, hasSuccessor: Bool, isForgotten: Bool
-    ) -> LoginRenewal.Result {
+    ) -> LoginUpdate.Result {
         guard let family = family[refresh], !revoked.contains(family) else { return .invalidGrant }
         if let redemption = redemptions[refresh] {
             guard !redemption.isForgiven, !isForgotten else { return .invalidGrant }

@@ -4,9 +4,9 @@ import NightjarTestSupport
 ///
 /// Each schedule has different weights. With equal weights in all schedules, the events that trigger a defect would
 /// rarely occur together without other events that hide it.
-struct TokenStoreWeather {
+struct TokenStoreFaults {
     enum Event: Int, CaseIterable {
-        case call, signIn, logIn, logOut, crash, expire, revoke, timeOut, fill, remove
+        case call, setToken, logIn, logOut, crash, expire, revoke, timeOut, fill, remove
     }
 
     /// The share of failing operations.
@@ -35,7 +35,7 @@ struct TokenStoreWeather {
                 case .call: [1, 2, 4]
                 case .remove: [0, 0, 3]
                 case .revoke, .crash: [0, 0, 1]
-                case .signIn, .logIn, .logOut, .expire, .timeOut, .fill: [0, 1, 1, 3]
+                case .setToken, .logIn, .logOut, .expire, .timeOut, .fill: [0, 1, 1, 3]
                 }
             weights.append(choices.randomElement(using: &random) ?? 1)
         }
@@ -43,7 +43,7 @@ struct TokenStoreWeather {
         left = Event.allCases.map { event in
             switch event {
             case .call: .max
-            case .signIn, .logIn, .logOut, .crash, .fill: 3
+            case .setToken, .logIn, .logOut, .crash, .fill: 3
             case .expire: 6
             case .timeOut, .remove: 2
             case .revoke: 1

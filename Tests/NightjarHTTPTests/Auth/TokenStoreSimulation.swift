@@ -3,17 +3,17 @@ import NightjarTestSupport
 @testable import NightjarHTTP
 
 /// Processes that share one credential store and one authorization server. Each process runs the state machines of a
-/// client: `TokenRefresh`, `TokenSession`, `RenewalQueue` and `LoginRenewal`.
+/// client: `TokenRefresh`, `TokenSession`, `LoginUpdateQueue` and `LoginUpdate`.
 ///
-/// Each schedule has its own event weights (``TokenStoreWeather``), so that rare combinations are likely in some
+/// Each schedule has its own event weights (``TokenStoreFaults``), so that rare combinations are likely in some
 /// schedules: a save that fails for a long time while others log out and in, a crash while the lock is held, a deleted
 /// store.
 struct TokenStoreSystem: SimulatedSystem {
     enum Action: CustomStringConvertible {
         /// The next step of a renewal.
-        case step(Int, RenewalQueue.ID, SimulatedClient.Renewal)
+        case step(Int, LoginUpdateQueue.ID, SimulatedClient.Renewal)
         case call(Int)
-        case signIn(Int)
+        case setToken(Int)
         case logIn(Int)
         case logOut(Int)
         case crash(Int)
@@ -30,9 +30,9 @@ struct TokenStoreSystem: SimulatedSystem {
 
         var description: String {
             switch self {
-            case .step(let process, let id, let renewal): "process \(process), renewal \(id): \(renewal.text)"
+            case .step(let process, let id, let update): "process \(process), renewal \(id): \(update.text)"
             case .call(let process): "process \(process) calls"
-            case .signIn(let process): "process \(process) logs in with a new token"
+            case .setToken(let process): "process \(process) logs in with a new token"
             case .logIn(let process): "process \(process) logs in by itself"
             case .logOut(let process): "process \(process) logs out"
             case .crash(let process): "process \(process) crashes and starts again"
@@ -68,20 +68,20 @@ struct TokenStoreSystem: SimulatedSystem {
     var stepNumber = 0
     var steady: UInt64 = 0
     var violation: String?
-    private var weather: TokenStoreWeather
+    private var faults: TokenStoreFaults
     /// Processes whose disk is full.
     private var full: Set<Int> = []
     /// The process that took the last step.
     private var last: Int?
 
     init(random: inout SeededRandom) {
-        weather = TokenStoreWeather(random: &random)
+        faults = TokenStoreFaults(random: &random)
         server.honoursKeys = Bool.random(using: &random)
         let configured = Int.random(in: 0..<4, using: &random) == 0 ? server.issue(family: nil) : nil
-        let abilities = LoginRenewal.Abilities(
+        let capabilities = LoginUpdate.Capabilities(
             refreshes: true, logsInByItself: Int.random(in: 0..<4, using: &random) == 0)
         for index in 0..<Int.random(in: 2...3, using: &random) {
-            clients.append(SimulatedClient(index, configured: configured, abilities))
+            clients.append(SimulatedClient(index, configured: configured, capabilities))
         }
     }
 
@@ -89,18 +89,18 @@ struct TokenStoreSystem: SimulatedSystem {
 
     var actions: [Action] {
         var actions: [Action] = []
-        func add(_ event: TokenStoreWeather.Event, _ action: Action) {
-            for _ in 0..<weather.weight(of: event) { actions.append(action) }
+        func add(_ event: TokenStoreFaults.Event, _ action: Action) {
+            for _ in 0..<faults.weight(of: event) { actions.append(action) }
         }
         for client in clients {
             let index = client.index
-            for (id, renewal) in client.renewals where canStep(renewal, index) {
-                let weight = index == last ? weather.steps * weather.persistence : weather.steps
-                for _ in 0..<weight { actions.append(.step(index, id, renewal)) }
+            for (id, update) in client.updates where canStep(update, index) {
+                let weight = index == last ? faults.steps * faults.persistence : faults.steps
+                for _ in 0..<weight { actions.append(.step(index, id, update)) }
             }
             add(.call, .call(index))
-            add(.signIn, .signIn(index))
-            if client.abilities.logsInByItself { add(.logIn, .logIn(index)) }
+            add(.setToken, .setToken(index))
+            if client.capabilities.logsInByItself { add(.logIn, .logIn(index)) }
             add(.logOut, .logOut(index))
             add(.crash, .crash(index))
             if full.contains(index) { actions.append(.free(index)) } else { add(.fill, .fill(index)) }
@@ -112,8 +112,8 @@ struct TokenStoreSystem: SimulatedSystem {
         return actions
     }
 
-    private func canStep(_ renewal: SimulatedClient.Renewal, _ index: Int) -> Bool {
-        guard let next = renewal.next else { return false }
+    private func canStep(_ update: SimulatedClient.Renewal, _ index: Int) -> Bool {
+        guard let next = update.next else { return false }
         return next != .lock || lockHolder == nil
     }
 
@@ -122,39 +122,39 @@ struct TokenStoreSystem: SimulatedSystem {
         switch action {
         case .step(let index, let id, _): step(index, id, &random)
         case .call(let index): change(index) { client, system in client.call(&system) }
-        case .signIn(let index):
-            weather.happened(.signIn)
+        case .setToken(let index):
+            faults.happened(.setToken)
             let token = server.issue(family: nil)
             var made = random
-            change(index) { client, system in client.signIn(token, &system, &made) }
+            change(index) { client, system in client.setToken(token, &system, &made) }
             random = made
         case .logIn(let index):
-            weather.happened(.logIn)
+            faults.happened(.logIn)
             change(index) { client, system in client.logIn(&system) }
         case .logOut(let index):
-            weather.happened(.logOut)
+            faults.happened(.logOut)
             change(index) { client, system in client.logOut(&system) }
         case .crash(let index):
-            weather.happened(.crash)
+            faults.happened(.crash)
             if lockHolder == index { lockHolder = nil }
             for (lineage, _) in logins where clients[index].keeps(lineage) { complete(lineage) }
-            clients[index] = SimulatedClient(index, configured: clients[index].configured, clients[index].abilities)
+            clients[index] = SimulatedClient(index, configured: clients[index].configured, clients[index].capabilities)
         case .expire:
-            weather.happened(.expire)
+            faults.happened(.expire)
             server.epoch += 1
         case .revoke:
-            weather.happened(.revoke)
+            faults.happened(.revoke)
             server.revokeAll()
         case .timeOut:
-            weather.happened(.timeOut)
+            faults.happened(.timeOut)
             steady += 31_000_000_000
             for index in clients.indices { change(index) { client, system in client.timeOut(&system) } }
         case .fill(let index):
-            weather.happened(.fill)
+            faults.happened(.fill)
             full.insert(index)
         case .free(let index): full.remove(index)
         case .remove:
-            weather.happened(.remove)
+            faults.happened(.remove)
             stored = nil
             logout = nil
             removed = stepNumber
@@ -169,7 +169,7 @@ struct TokenStoreSystem: SimulatedSystem {
         clients[index] = client
     }
 
-    private mutating func step(_ index: Int, _ id: RenewalQueue.ID, _ random: inout SeededRandom) {
+    private mutating func step(_ index: Int, _ id: LoginUpdateQueue.ID, _ random: inout SeededRandom) {
         last = index
         var client = clients[index]
         client.step(id, &self, &random)
@@ -177,12 +177,12 @@ struct TokenStoreSystem: SimulatedSystem {
     }
 
     /// Whether a read, a lock or a message fails.
-    func fails(_ random: inout SeededRandom) -> Bool { weather.failures.hits(&random) }
+    func fails(_ random: inout SeededRandom) -> Bool { faults.failures.hits(&random) }
 
     /// Whether a save fails. `writes`: the record is stored despite the failure, as after a failed fsync.
     func saveFails(_ index: Int, _ random: inout SeededRandom) -> (fails: Bool, writes: Bool) {
         if full.contains(index) { return (true, false) }
-        return weather.failures.hits(&random) ? (true, Bool.random(using: &random)) : (false, true)
+        return faults.failures.hits(&random) ? (true, Bool.random(using: &random)) : (false, true)
     }
 
     var now: TokenRefresh.Moment { TokenRefresh.Moment(wall: .epoch, steady: steady) }
@@ -210,7 +210,7 @@ struct TokenStoreSystem: SimulatedSystem {
 
     /// A compare-and-swap like in the real stores.
     mutating func save(
-        _ login: StoredLogin, replacing version: LoginVersion?, for purpose: LoginRenewal.Purpose, invoked: Int
+        _ login: StoredLogin, replacing version: LoginVersion?, for purpose: LoginUpdate.Purpose, invoked: Int
     ) -> Bool {
         guard login.mayReplace(stored, of: version) else { return false }
         guard stored != login else { return true }

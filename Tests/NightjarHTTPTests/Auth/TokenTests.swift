@@ -70,8 +70,8 @@ import Testing
 
     @Test(arguments: [200, 400, 401])
     func anErrorIsReadWhateverTheStatus(status: Int) throws {
-        let answer = try Self.read(#"{"error":"invalid_grant","error_description":"expired"}"#, status: status)
-        #expect(answer == .refused(.init(code: "invalid_grant", description: "expired")))
+        let response = try Self.read(#"{"error":"invalid_grant","error_description":"expired"}"#, status: status)
+        #expect(response == .refused(.init(code: "invalid_grant", description: "expired")))
     }
 
     @Test(arguments: [

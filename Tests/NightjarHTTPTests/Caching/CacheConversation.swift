@@ -8,7 +8,7 @@ import Testing
 struct CacheConversation {
     var method = Method.get
     var status = 200
-    var answer: [(String, String)] = []
+    var response: [(String, String)] = []
     var first: [(String, String)] = []
     var delay: Int64 = 0
     var after: Int64 = 0
@@ -39,14 +39,14 @@ struct CacheConversation {
 
     static func request(
         _ fields: [(String, String)], _ method: Method = .get, policy: CachePolicy = .protocol,
-        wantsDecoded: Bool = true
+        acceptsDecoded: Bool = true
     ) -> CacheRequest {
         CacheRequest(
-            method, CacheConversation.fields(fields), policy: policy, wantsDecoded: wantsDecoded,
+            method, CacheConversation.fields(fields), policy: policy, acceptsDecoded: acceptsDecoded,
             fingerprint: fingerprint)
     }
 
-    var head: ResponseHead { ResponseHead(status: status, headers: CacheConversation.fields(answer)) }
+    var head: ResponseHead { ResponseHead(status: status, headers: CacheConversation.fields(response)) }
 
     func storability(policy: CachePolicy = .protocol) -> Storability {
         CacheConversation.request(first, method, policy: policy).storability(
@@ -71,23 +71,23 @@ struct CacheConversation {
 extension CacheDecision {
     var word: String {
         switch self {
-        case .answer(let answer): answer.word
-        case .answerAndRefresh(let answer, _): answer.word + "+refresh"
+        case .hit(let hit): hit.word
+        case .hitAndRevalidate(let hit, _): hit.word + "+refresh"
         case .validate(let fetch): "validate:" + fetch.because.rawValue
         case .fetch(let fetch): "fetch:" + fetch.because.rawValue
         case .refuse: "refuse"
         }
     }
 
-    var asked: CacheFetch? {
+    var forwardedFetch: CacheFetch? {
         switch self {
-        case .validate(let fetch), .fetch(let fetch), .answerAndRefresh(_, let fetch): fetch
-        case .answer, .refuse: nil
+        case .validate(let fetch), .fetch(let fetch), .hitAndRevalidate(_, let fetch): fetch
+        case .hit, .refuse: nil
         }
     }
 }
 
-extension CacheAnswer {
+extension CacheHit {
     var word: String {
         let reason =
             switch because {
@@ -110,24 +110,24 @@ extension CacheAnswer {
 /// One row of a table: the fields of a response, the seconds until the request, and the expected decision.
 struct Row {
     let name: String
-    let answer: [(String, String)]
+    let response: [(String, String)]
     let after: Int64
     let request: [(String, String)]
     let expected: String
 
     init(
-        _ name: String, _ answer: [(String, String)], after: Int64 = 0, _ request: [(String, String)],
+        _ name: String, _ response: [(String, String)], after: Int64 = 0, _ request: [(String, String)],
         _ expected: String
     ) {
         self.name = name
-        self.answer = answer
+        self.response = response
         self.after = after
         self.request = request
         self.expected = expected
     }
 
-    init(_ name: String, _ answer: [(String, String)], after: Int64 = 0, _ expected: String) {
-        self.init(name, answer, after: after, [], expected)
+    init(_ name: String, _ response: [(String, String)], after: Int64 = 0, _ expected: String) {
+        self.init(name, response, after: after, [], expected)
     }
 
     static func check(
@@ -135,7 +135,7 @@ struct Row {
     ) {
         for row in rows {
             var conversation = CacheConversation()
-            conversation.answer = row.answer
+            conversation.response = row.response
             conversation.after = row.after
             conversation.then = row.request
             conversation.policy = policy

@@ -117,9 +117,9 @@ import Testing
     @Test func section_4_2_2_guesses() {
         let day: Int64 = 86_400
         for ago in [5, 10, 30, 60, 300, 600, 1200, 1800, 3600, 3600 * 12, 3600 * 24] as [Int64] {
-            let answer = [("Last-Modified", "@-\(ago)"), ("Date", "@0")]
-            if ago >= 10 { Row.check([Row("\(ago)", answer, after: ago / 10 - 1, "fresh")]) }
-            Row.check([Row("\(ago)", answer, after: ago / 10, "validate:stale")])
+            let response = [("Last-Modified", "@-\(ago)"), ("Date", "@0")]
+            if ago >= 10 { Row.check([Row("\(ago)", response, after: ago / 10 - 1, "fresh")]) }
+            Row.check([Row("\(ago)", response, after: ago / 10, "validate:stale")])
         }
         let old = [("Last-Modified", "@-\(400 * day)"), ("Date", "@0")]
         Row.check([
@@ -144,9 +144,9 @@ import Testing
         ] {
             var conversation = CacheConversation()
             conversation.status = status
-            conversation.answer = [("Last-Modified", "@-\(day)"), ("Date", "@0")]
+            conversation.response = [("Last-Modified", "@-\(day)"), ("Date", "@0")]
             #expect((conversation.word == "fresh") == isGuessed, "\(status)")
-            conversation.answer.append(("Cache-Control", "public"))
+            conversation.response.append(("Cache-Control", "public"))
             #expect(conversation.word == "fresh", "\(status) said to be public")
         }
     }
@@ -166,7 +166,7 @@ import Testing
             Row("Date ahead, later", tagged(hour, ("Date", "@9000")), after: 3600, Self.stale),
         ])
         var slow = CacheConversation()
-        slow.answer = tagged(hour)
+        slow.response = tagged(hour)
         slow.delay = 100
         slow.after = 3499
         #expect(slow.word == "fresh")
@@ -184,8 +184,8 @@ import Testing
             ("0, 7200", true), ("0, 0", true), ("7200, 7200", false), ("7200;foo=bar", false), ("7200;foo=111", false),
             (" 7200 ", false), ("007200", false),
         ] {
-            let answer = tagged(("Date", "@0"), ("Cache-Control", "max-age=3600"), ("Age", value))
-            Row.check([Row(value, answer, isFresh ? "fresh" : Self.stale)])
+            let response = tagged(("Date", "@0"), ("Cache-Control", "max-age=3600"), ("Age", value))
+            Row.check([Row(value, response, isFresh ? "fresh" : Self.stale)])
         }
         let hour = ("Cache-Control", "max-age=3600")
         Row.check([
@@ -197,7 +197,7 @@ import Testing
 
     @Test func aClockThatJumpsBackMakesNothingFresher() {
         var conversation = CacheConversation()
-        conversation.answer = tagged(("Cache-Control", "max-age=3600, stale-while-revalidate=9999999"), ("Age", "5"))
+        conversation.response = tagged(("Cache-Control", "max-age=3600, stale-while-revalidate=9999999"), ("Age", "5"))
         for after in [-2, -3600, -86_400 * 365, -1_700_000_000] as [Int64] {
             conversation.after = after
             #expect(conversation.word == Self.stale, "\(after)")
@@ -219,7 +219,7 @@ import Testing
 
     @Test func ageNeverFallsAndNeverOverflows() {
         var conversation = CacheConversation()
-        conversation.answer = [("Cache-Control", "max-age=99999999999"), ("Age", "2147483000")]
+        conversation.response = [("Cache-Control", "max-age=99999999999"), ("Age", "2147483000")]
         let freshness = conversation.stored?.freshness
         var last: Int64 = 0
         for seconds in [-5, 0, 1, 600, 648, 700, 1 << 31, 1 << 33, 200_000_000_000] as [Int64] {
@@ -232,9 +232,9 @@ import Testing
 
     @Test func theMomentAtWhichItIsStaleIsTold() {
         var conversation = CacheConversation()
-        conversation.answer = [("Cache-Control", "max-age=60"), ("Age", "10")]
+        conversation.response = [("Cache-Control", "max-age=60"), ("Age", "10")]
         #expect(conversation.stored?.freshness.freshUntil == CacheConversation.moment(50))
-        conversation.answer = tagged(("Cache-Control", "max-age=60"), ("Age", "100"))
+        conversation.response = tagged(("Cache-Control", "max-age=60"), ("Age", "100"))
         #expect(conversation.stored?.freshness.freshUntil == CacheConversation.moment(-40))
         guard let late = Timestamp(secondsSince1970: Int64(253_402_300_700)) else { return }
         let stored = StoredResponse(

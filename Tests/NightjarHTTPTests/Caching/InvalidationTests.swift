@@ -60,14 +60,14 @@ import Testing
     }
 
     @Test func rfc_9211_whatTheCacheDid() {
-        func answer(_ reason: CacheAnswer.Reason, ttl: Int64 = 30) -> CacheStatus {
-            CacheStatus(CacheAnswer(index: 0, age: 1, timeToLive: ttl, because: reason, form: .whole))
+        func response(_ reason: CacheHit.Reason, ttl: Int64 = 30) -> CacheStatus {
+            CacheStatus(CacheHit(index: 0, age: 1, timeToLive: ttl, because: reason, form: .whole))
         }
-        #expect(answer(.fresh).text == "nightjar; hit; ttl=30")
-        #expect(answer(.maxStale, ttl: -5).text == "nightjar; hit; ttl=-5; detail=max-stale")
-        #expect(answer(.anyAge, ttl: 0).text == "nightjar; hit; ttl=0; detail=any-age")
-        #expect(answer(.staleWhileRevalidate, ttl: -1).text == "nightjar; hit; ttl=-1; detail=stale-while-revalidate")
-        var validated = answer(.validated)
+        #expect(response(.fresh).text == "nightjar; hit; ttl=30")
+        #expect(response(.maxStale, ttl: -5).text == "nightjar; hit; ttl=-5; detail=max-stale")
+        #expect(response(.anyAge, ttl: 0).text == "nightjar; hit; ttl=0; detail=any-age")
+        #expect(response(.staleWhileRevalidate, ttl: -1).text == "nightjar; hit; ttl=-1; detail=stale-while-revalidate")
+        var validated = response(.validated)
         validated.forwarded = .stale
         validated.forwardedStatus = 304
         validated.isStored = true

@@ -25,8 +25,8 @@ import Testing
     }
 
     @Test func aResponseReplacesAddsOrDeletesCookies() {
-        func succession(_ field: String?, _ cookies: String...) -> CookieSuccession {
-            CookieSuccession(
+        func succession(_ field: String?, _ cookies: String...) -> CookieChange {
+            CookieChange(
                 of: field, by: CacheConversation.fields(cookies.map { ("Set-Cookie", $0) }),
                 at: CacheConversation.start)
         }

@@ -8,7 +8,7 @@ import Testing
 
     private func word(_ range: String, length: Int = 11, _ more: [(String, String)] = [], status: Int = 200) -> String {
         var conversation = CacheConversation()
-        conversation.answer = hour + [("ETag", "\"a\""), ("Last-Modified", "@-100"), ("Date", "@0")]
+        conversation.response = hour + [("ETag", "\"a\""), ("Last-Modified", "@-100"), ("Date", "@0")]
         conversation.length = length
         conversation.status = status
         conversation.then = [("Range", range)] + more
@@ -63,7 +63,7 @@ import Testing
         #expect(word("bytes=0-1", [("If-Range", "@-99")]) == "fresh", "the very date")
         #expect(word("bytes=99-", [("If-Range", "\"b\"")]) == "fresh", "out of the bounds of another version")
         var conversation = CacheConversation()
-        conversation.answer = hour + [("ETag", "W/\"a\""), ("Last-Modified", "@0"), ("Date", "@0")]
+        conversation.response = hour + [("ETag", "W/\"a\""), ("Last-Modified", "@0"), ("Date", "@0")]
         conversation.then = [("Range", "bytes=0-1"), ("If-Range", "@0")]
         #expect(conversation.word == "fresh", "a date of the same second is weak")
         conversation.then[1].1 = "W/\"a\""
@@ -80,7 +80,7 @@ import Testing
 
     @Test func section_14_4_theHeadsOfParts() throws {
         var conversation = CacheConversation()
-        conversation.answer =
+        conversation.response =
             hour + [
                 ("Content-Length", "11"), ("Content-Type", "text/plain"), ("ETag", "\"a\""), ("Age", "7"), ("A", "1"),
             ]
@@ -89,8 +89,8 @@ import Testing
         let stored = try #require(conversation.stored)
         func head(_ fields: [(String, String)]) throws -> ResponseHead {
             conversation.then = fields
-            guard case .answer(let answer) = conversation.decision else { throw CancellationError() }
-            return stored.head(for: answer, CacheStatus(answer))
+            guard case .hit(let hit) = conversation.decision else { throw CancellationError() }
+            return stored.head(for: hit, CacheStatus(hit))
         }
         let whole = try head([])
         #expect(whole.status == 200 && whole.contentLength == 11)
@@ -133,7 +133,7 @@ import Testing
         _ fields: [(String, String)], status: Int = 200, asking request: [(String, String)] = [], length: Int = 10
     ) throws -> StoredResponse {
         var conversation = CacheConversation()
-        conversation.answer = hour + fields
+        conversation.response = hour + fields
         conversation.status = status
         conversation.first = request
         conversation.length = length
@@ -157,14 +157,15 @@ import Testing
         #expect(word([("Range", "bytes=4-8"), ("If-Range", "\"a\"")]) == "fresh 206 0-4")
         #expect(word([("Range", "bytes=4-8"), ("If-Range", "\"b\"")]) == "fetch:partial")
         // Its tag is not sent if a 304 for it would not help.
-        #expect(CacheConversation.request([]).decide(among: [part], at: CacheConversation.start).asked?.sets == [])
+        #expect(
+            CacheConversation.request([]).decide(among: [part], at: CacheConversation.start).forwardedFetch?.sets == [])
     }
 
     @Test func whatIsNoSinglePartIsNotStored() {
         func word(_ fields: [(String, String)], _ range: String?, isDecoded: Bool = false) -> String {
             var conversation = CacheConversation()
             conversation.status = 206
-            conversation.answer = hour + fields
+            conversation.response = hour + fields
             let request = CacheConversation.request(range.map { [("Range", $0)] } ?? [])
             let storability = request.storability(
                 of: conversation.head, isDecoded: isDecoded, requested: .epoch, received: .epoch)

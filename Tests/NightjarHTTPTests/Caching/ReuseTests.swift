@@ -77,12 +77,12 @@ import Testing
     }
 
     @Test func rfc_5861_section_3_staleWhileRevalidate() {
-        let answer = tagged("max-age=1, stale-while-revalidate=4")
+        let response = tagged("max-age=1, stale-while-revalidate=4")
         Row.check([
-            Row("fresh", answer, "fresh"),
-            Row("within", answer, after: 1, "swr+refresh"),
-            Row("its end", answer, after: 5, "swr+refresh"),
-            Row("behind", answer, after: 6, "validate:stale"),
+            Row("fresh", response, "fresh"),
+            Row("within", response, after: 1, "swr+refresh"),
+            Row("its end", response, after: 5, "swr+refresh"),
+            Row("behind", response, after: 6, "validate:stale"),
             Row("from the start", said("max-age=0, stale-while-revalidate=3600"), "swr+refresh"),
             Row("zero", tagged("max-age=1, stale-while-revalidate=0"), after: 2, "validate:stale"),
             Row("none", tagged("max-age=1, stale-while-revalidate"), after: 2, "validate:stale"),
@@ -91,23 +91,23 @@ import Testing
                 "must-revalidate", tagged("max-age=1, stale-while-revalidate=9, must-revalidate"), after: 2,
                 "validate:stale"),
             Row("no-cache", tagged("max-age=1, stale-while-revalidate=9, no-cache"), after: 2, "validate:stale"),
-            Row("a request for the new", answer, after: 2, said("no-cache"), "validate:stale"),
-            Row("a request for what is younger", answer, after: 2, said("max-age=1"), "validate:stale"),
-            Row("a request that stays here", answer, after: 2, said("only-if-cached"), "swr"),
+            Row("a request for the new", response, after: 2, said("no-cache"), "validate:stale"),
+            Row("a request for what is younger", response, after: 2, said("max-age=1"), "validate:stale"),
+            Row("a request that stays here", response, after: 2, said("only-if-cached"), "swr"),
         ])
     }
 
     @Test func rfc_5861_section_4_staleIfError() throws {
         func until(
-            _ answer: [(String, String)], _ request: [(String, String)] = [], policy: CachePolicy = .protocol,
+            _ response: [(String, String)], _ request: [(String, String)] = [], policy: CachePolicy = .protocol,
             after: Int64 = 3
         ) -> Timestamp? {
             var conversation = CacheConversation()
-            conversation.answer = answer
+            conversation.response = response
             conversation.then = request
             conversation.after = after
             conversation.policy = policy
-            return conversation.decision.asked?.fallback?.until
+            return conversation.decision.forwardedFetch?.fallback?.until
         }
         let moment = { CacheConversation.moment($0) }
         #expect(until(tagged("max-age=2, stale-if-error=60")) == moment(62))
@@ -160,7 +160,7 @@ import Testing
     @Test func anErrorIsAnsweredNoLongerThanTheServerSaid() {
         var conversation = CacheConversation()
         conversation.status = 404
-        conversation.answer = hour
+        conversation.response = hour
         for (policy, expected) in [
             (CachePolicy.cacheElseLoad, "validate:stale"), (.cacheOnly, "refuse"), (.offlineFirst, "validate:stale"),
         ] {
@@ -177,19 +177,22 @@ import Testing
 
     @Test func policiesTellTheCachesOnTheWay() {
         var conversation = CacheConversation()
-        conversation.answer = hour
+        conversation.response = hour
         conversation.policy = .reload
-        #expect(conversation.decision.asked?.sets == [CacheFetch.Field(name: "Cache-Control", value: "no-cache")])
+        #expect(
+            conversation.decision.forwardedFetch?.sets == [CacheFetch.Field(name: "Cache-Control", value: "no-cache")])
         conversation.then = said("max-age=5")
-        #expect(conversation.decision.asked?.sets == [])
+        #expect(conversation.decision.forwardedFetch?.sets == [])
         conversation.then = []
         conversation.policy = .revalidate
-        #expect(conversation.decision.asked?.sets.last == CacheFetch.Field(name: "Cache-Control", value: "max-age=0"))
+        #expect(
+            conversation.decision.forwardedFetch?.sets.last
+                == CacheFetch.Field(name: "Cache-Control", value: "max-age=0"))
     }
 
     @Test func whatACallOfOurOwnHasChangedIsShownByNoPolicy() throws {
         var conversation = CacheConversation()
-        conversation.answer = hour
+        conversation.response = hour
         var stored = try #require(conversation.stored)
         stored.isInvalidated = true
         let expected: [CachePolicy: String] = [.reload: "fetch:request", .cacheOnly: "refuse"]
@@ -197,19 +200,19 @@ import Testing
             let decision = CacheConversation.request([], policy: policy).decide(
                 among: [stored], at: CacheConversation.start)
             #expect(decision.word == expected[policy] ?? "validate:stale", "\(policy)")
-            #expect(decision.asked?.fallback == nil)
+            #expect(decision.forwardedFetch?.fallback == nil)
         }
     }
 
     @Test func section_4_otherMethodsGoBy() {
         for method in [Method.post, .put, .delete, .patch, .options, .trace] {
             var conversation = CacheConversation()
-            conversation.answer = hour
+            conversation.response = hour
             conversation.thenMethod = method
             #expect(conversation.word == "fetch:method", "\(method)")
         }
         var conversation = CacheConversation()
-        conversation.answer = hour
+        conversation.response = hour
         conversation.thenMethod = .head
         #expect(conversation.word == "fresh", "HEAD is answered by what came for GET")
         conversation.then = [("Range", "bytes=0-1")]
@@ -219,7 +222,7 @@ import Testing
     @Test func section_4_theMostRecentIsUsed() throws {
         func stored(_ tag: String, date: Int64, received: Int64) throws -> StoredResponse {
             var conversation = CacheConversation()
-            conversation.answer = [("Cache-Control", "max-age=3600"), ("Date", "@\(date)"), ("ETag", tag)]
+            conversation.response = [("Cache-Control", "max-age=3600"), ("Date", "@\(date)"), ("ETag", tag)]
             var stored = try #require(conversation.stored)
             stored.received = CacheConversation.moment(received)
             stored.requested = stored.received
@@ -230,30 +233,30 @@ import Testing
             try stored("\"c\"", date: 3, received: 3),
         ]
         let request = CacheConversation.request([])
-        guard case .answer(let answer) = request.decide(among: candidates, at: CacheConversation.moment(9)) else {
+        guard case .hit(let hit) = request.decide(among: candidates, at: CacheConversation.moment(9)) else {
             Issue.record("no answer")
             return
         }
-        #expect(answer.index == 1)
-        #expect(answer.age == 6)
-        #expect(answer.timeToLive == 3594)
+        #expect(hit.index == 1)
+        #expect(hit.age == 6)
+        #expect(hit.timeToLive == 3594)
     }
 
     @Test func decodedContentIsForWhoWouldHaveItSo() throws {
         var conversation = CacheConversation()
-        conversation.answer = hour + [("Content-Encoding", "gzip")]
+        conversation.response = hour + [("Content-Encoding", "gzip")]
         var stored = try #require(conversation.stored)
-        func word(_ fields: [(String, String)] = [], wantsDecoded: Bool, policy: CachePolicy = .protocol) -> String {
-            CacheConversation.request(fields, policy: policy, wantsDecoded: wantsDecoded).decide(
+        func word(_ fields: [(String, String)] = [], acceptsDecoded: Bool, policy: CachePolicy = .protocol) -> String {
+            CacheConversation.request(fields, policy: policy, acceptsDecoded: acceptsDecoded).decide(
                 among: [stored], at: CacheConversation.start
             ).word
         }
-        #expect(word(wantsDecoded: true) == "fresh")
-        #expect(word(wantsDecoded: false) == "fresh", "it is packed as it was")
+        #expect(word(acceptsDecoded: true) == "fresh")
+        #expect(word(acceptsDecoded: false) == "fresh", "it is packed as it was")
         stored.isDecoded = true
-        #expect(word(wantsDecoded: true) == "fresh")
-        #expect(word(wantsDecoded: false) == "fetch:miss")
-        #expect(word(wantsDecoded: false, policy: .cacheOnly) == "refuse")
-        #expect(word([("Range", "bytes=0-1")], wantsDecoded: true) == "fetch:miss", "bytes of what was not kept")
+        #expect(word(acceptsDecoded: true) == "fresh")
+        #expect(word(acceptsDecoded: false) == "fetch:miss")
+        #expect(word(acceptsDecoded: false, policy: .cacheOnly) == "refuse")
+        #expect(word([("Range", "bytes=0-1")], acceptsDecoded: true) == "fetch:miss", "bytes of what was not kept")
     }
 }

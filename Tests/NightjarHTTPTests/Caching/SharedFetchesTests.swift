@@ -5,38 +5,38 @@ import Testing
     private var fetches = SharedFetches()
 
     @Test mutating func thoseWhoComeLaterWaitForTheFirst() {
-        #expect(fetches.wants("a", 1) == .leads)
-        #expect(fetches.wants("a", 2) == .waits)
-        #expect(fetches.wants("b", 3) == .leads)
-        #expect(fetches.wants("a", 4) == .waits)
+        #expect(fetches.join("a", 1) == .leads)
+        #expect(fetches.join("a", 2) == .waits)
+        #expect(fetches.join("b", 3) == .leads)
+        #expect(fetches.join("a", 4) == .waits)
         #expect(fetches.stored("a", by: 1) == [2, 4])
-        #expect(fetches.wants("a", 5) == .leads)
+        #expect(fetches.join("a", 5) == .leads)
     }
 
     @Test mutating func anAnswerThatIsNotStoredIsWaitedForOnce() {
-        #expect(fetches.wants("a", 1) == .leads)
-        #expect(fetches.wants("a", 2) == .waits)
+        #expect(fetches.join("a", 1) == .leads)
+        #expect(fetches.join("a", 2) == .waits)
         #expect(fetches.notStorable("a", by: 1) == [2])
-        #expect(fetches.wants("a", 2) == .isAlone)
-        #expect(fetches.wants("a", 3) == .isAlone)
+        #expect(fetches.join("a", 2) == .isIndependent)
+        #expect(fetches.join("a", 3) == .isIndependent)
         #expect(fetches.count == 0)
     }
 
     @Test mutating func oneThatTurnsOutToBeStorableIsSharedAgain() {
-        #expect(fetches.wants("a", 1) == .leads)
+        #expect(fetches.join("a", 1) == .leads)
         #expect(fetches.notStorable("a", by: 1) == [])
-        #expect(fetches.wants("a", 2) == .isAlone)
+        #expect(fetches.join("a", 2) == .isIndependent)
         #expect(fetches.stored("a", by: 2) == [])
-        #expect(fetches.wants("a", 3) == .leads)
+        #expect(fetches.join("a", 3) == .leads)
     }
 
     @Test mutating func whereTheLeaderLeavesTheNextLeads() {
-        #expect(fetches.wants("a", 1) == .leads)
-        for member: UInt64 in 2...4 { #expect(fetches.wants("a", member) == .waits) }
+        #expect(fetches.join("a", 1) == .leads)
+        for member: UInt64 in 2...4 { #expect(fetches.join("a", member) == .waits) }
         #expect(fetches.left("a", 2) == nil)
         #expect(fetches.left("a", 1) == 3)
         // It requests again, and is recognized.
-        #expect(fetches.wants("a", 3) == .leads)
+        #expect(fetches.join("a", 3) == .leads)
         // Events of the former leader are ignored.
         #expect(fetches.stored("a", by: 1) == [])
         #expect(fetches.stored("a", by: 3) == [4])
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test mutating func whenAllHaveLeftNothingIsLeft() {
-        for member: UInt64 in 1...3 { _ = fetches.wants("a", member) }
+        for member: UInt64 in 1...3 { _ = fetches.join("a", member) }
         #expect(fetches.left("a", 3) == nil)
         #expect(fetches.left("a", 2) == nil)
         #expect(fetches.left("a", 1) == nil)
@@ -53,20 +53,20 @@ import Testing
     }
 
     @Test mutating func aFailureIsNobodyElses() {
-        _ = fetches.wants("a", 1)
-        _ = fetches.wants("a", 2)
+        _ = fetches.join("a", 1)
+        _ = fetches.join("a", 2)
         #expect(fetches.failed("a", by: 1) == [2])
         // The next fetch is shared again.
-        #expect(fetches.wants("a", 2) == .leads)
+        #expect(fetches.join("a", 2) == .leads)
     }
 
     @Test mutating func theMemoryOfKeysIsBounded() {
         for number in 0..<5000 {
-            _ = fetches.wants(CacheKey(url: "\(number)"), UInt64(number))
+            _ = fetches.join(CacheKey(url: "\(number)"), UInt64(number))
             _ = fetches.notStorable(CacheKey(url: "\(number)"), by: UInt64(number))
         }
-        #expect(fetches.wants("4999", 5000) == .isAlone)
-        #expect(fetches.wants("0", 5001) == .leads)
+        #expect(fetches.join("4999", 5000) == .isIndependent)
+        #expect(fetches.join("0", 5001) == .leads)
     }
 }
 

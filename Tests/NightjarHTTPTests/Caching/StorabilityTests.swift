@@ -5,13 +5,13 @@ import Testing
 /// RFC 9111 section 3.
 @Suite struct StorabilityTests {
     private func word(
-        _ answer: [(String, String)], status: Int = 200, method: Method = .get, request: [(String, String)] = [],
+        _ response: [(String, String)], status: Int = 200, method: Method = .get, request: [(String, String)] = [],
         policy: CachePolicy = .protocol
     ) -> String {
         var conversation = CacheConversation()
         conversation.method = method
         conversation.status = status
-        conversation.answer = answer
+        conversation.response = response
         conversation.first = request
         return switch conversation.storability(policy: policy) {
         case .store: "store"
@@ -100,7 +100,7 @@ import Testing
             var conversation = CacheConversation()
             conversation.status = 206
             conversation.first = [("Range", "bytes=4-9")]
-            conversation.answer = [("Cache-Control", "max-age=60"), ("Content-Range", range)]
+            conversation.response = [("Cache-Control", "max-age=60"), ("Content-Range", range)]
             conversation.length = length
             return conversation.stored?.headers.values("content-range").joined(separator: "|")
         }
@@ -137,17 +137,17 @@ import Testing
     }
 
     @Test func section_5_2_2_3_mustUnderstand() {
-        let answer = [("Cache-Control", "max-age=3600, no-store, must-understand")]
-        #expect(word(answer) == "store")
-        #expect(word(answer, status: 404) == "store")
-        #expect(word(answer, status: 599) == "status")
+        let response = [("Cache-Control", "max-age=3600, no-store, must-understand")]
+        #expect(word(response) == "store")
+        #expect(word(response, status: 404) == "store")
+        #expect(word(response, status: 599) == "status")
         #expect(word([("Cache-Control", "max-age=3600, must-understand")], status: 299) == "status")
-        #expect(word(answer, request: [("Cache-Control", "no-store")]) == "request")
+        #expect(word(response, request: [("Cache-Control", "no-store")]) == "request")
     }
 
     @Test func section_3_1_fieldsOfTheConnectionAndOfProxiesStayOut() {
         var conversation = CacheConversation()
-        conversation.answer = [
+        conversation.response = [
             ("Connection", "a, B"), ("A", "1"), ("b", "2"), ("C", "3"), ("Keep-Alive", "timeout=5"), ("TE", "x"),
             ("Transfer-Encoding", "chunked"), ("Upgrade", "h2c"), ("Proxy-Connection", "close"),
             ("Proxy-Authenticate", "Basic"), ("Proxy-Authentication-Info", "x"), ("Proxy-Authorization", "x"),
@@ -161,7 +161,7 @@ import Testing
 
     @Test func connectionCannotTakeAwayWhatRulesTheCache() {
         var conversation = CacheConversation()
-        conversation.answer = [
+        conversation.response = [
             ("Connection", "cache-control, Vary, age, etag, expires, date"), ("Cache-Control", "max-age=60"),
             ("Vary", "a"), ("Age", "5"), ("ETag", "\"a\""), ("Expires", "0"), ("Date", "@0"),
         ]
@@ -170,7 +170,7 @@ import Testing
 
     @Test func section_5_2_2_4_noCacheWithNames() {
         var conversation = CacheConversation()
-        conversation.answer = [
+        conversation.response = [
             ("Cache-Control", "no-cache=\"a, B\""), ("A", "1"), ("b", "2"), ("C", "3"),
             ("Cache-Control", "max-age=3600"),
             ("Date", "@0"),
@@ -189,21 +189,21 @@ import Testing
 
     @Test func section_6_6_1_dateIsAddedWhereThereWasNone() {
         var conversation = CacheConversation()
-        conversation.answer = [("Cache-Control", "max-age=60")]
+        conversation.response = [("Cache-Control", "max-age=60")]
         #expect(conversation.stored?.headers["date"] == HTTPDate.text(CacheConversation.start))
-        conversation.answer.append(("Date", "@-30"))
+        conversation.response.append(("Date", "@-30"))
         #expect(conversation.stored?.headers.values("date") == [HTTPDate.text(CacheConversation.moment(-30))])
     }
 
     @Test func section_3_3_incompleteAnswersAreNotStored() {
         var conversation = CacheConversation()
-        conversation.answer = [("Cache-Control", "max-age=60"), ("Content-Length", "10")]
+        conversation.response = [("Cache-Control", "max-age=60"), ("Content-Length", "10")]
         #expect(conversation.stored?.contentLength == 10)
         conversation.length = 9
         #expect(conversation.stored == nil)
-        conversation.answer[1].1 = "x"
+        conversation.response[1].1 = "x"
         #expect(conversation.stored == nil)
-        conversation.answer[1].1 = String(repeating: "9", count: 40)
+        conversation.response[1].1 = String(repeating: "9", count: 40)
         #expect(conversation.stored == nil)
         guard
             case .store(var decoded) = CacheConversation.request([]).storability(

@@ -8,7 +8,7 @@ import Testing
         _ first: [(String, String)], by then: [(String, String)], request: [(String, String)] = []
     ) throws -> CacheUpdate {
         var conversation = CacheConversation()
-        conversation.answer = first + [("ETag", "\"a\"")]
+        conversation.response = first + [("ETag", "\"a\"")]
         conversation.first = request
         let stored = try #require(conversation.stored)
         let head = ResponseHead(status: 304, headers: CacheConversation.fields(then))
@@ -81,15 +81,15 @@ import Testing
         #expect(try !updated(first, by: [("Vary", "*")]).isKept)
         #expect(try updated(first, by: [("Vary", "Foo")], request: [("Foo", "1")]).isKept)
         #expect(
-            try updated(first, by: [("Vary", "Foo")], request: [("Foo", "1")]).response.selecting
-                == [StoredResponse.SelectingField("foo", "1")])
+            try updated(first, by: [("Vary", "Foo")], request: [("Foo", "1")]).response.variantFields
+                == [StoredResponse.VariantField("foo", "1")])
     }
 
     /// Each 304 can add names, and old names are never removed.
     @Test func theFieldsOfAStoredResponseDoNotGrowBeyondTheLimits() throws {
         for (fields, value) in [(300, "1"), (10, String(repeating: "x", count: 10_000))] {
             var conversation = CacheConversation()
-            conversation.answer = [("Cache-Control", "max-age=60"), ("ETag", "\"a\"")]
+            conversation.response = [("Cache-Control", "max-age=60"), ("ETag", "\"a\"")]
             var stored = try #require(conversation.stored)
             var round = 0
             while round < 100 {
@@ -108,7 +108,7 @@ import Testing
 
     @Test func aWeakTagDoesNotBecomeStrong() throws {
         var conversation = CacheConversation()
-        conversation.answer = [("Cache-Control", "max-age=5"), ("ETag", "W/\"a\"")]
+        conversation.response = [("Cache-Control", "max-age=5"), ("ETag", "W/\"a\"")]
         let stored = try #require(conversation.stored)
         for (newer, kept) in [("\"a\"", "W/\"a\""), ("W/\"a\"", "W/\"a\""), ("\"b\"", "\"b\"")] {
             let head = ResponseHead(status: 304, headers: CacheConversation.fields([("ETag", newer)]))
@@ -123,7 +123,7 @@ import Testing
         request: [(String, String)] = []
     ) throws -> String {
         var conversation = CacheConversation()
-        conversation.answer = [("Cache-Control", "max-age=1, stale-if-error=9")] + first
+        conversation.response = [("Cache-Control", "max-age=1, stale-if-error=9")] + first
         let stored = try #require(conversation.stored)
         let meaning = CacheConversation.request(request, method).meaning(
             ofHead: ResponseHead(status: status, headers: CacheConversation.fields(then)), for: stored,
@@ -148,7 +148,7 @@ import Testing
         #expect(try head([], newer, status: 304) == "unaffected")
         #expect(try head([], newer, method: .get) == "unaffected")
         var selected = CacheConversation()
-        selected.answer = [("Cache-Control", "max-age=60"), ("Vary", "Foo")]
+        selected.response = [("Cache-Control", "max-age=60"), ("Vary", "Foo")]
         let stored = try #require(selected.stored)
         #expect(
             CacheConversation.request([("Foo", "1")], .head).meaning(

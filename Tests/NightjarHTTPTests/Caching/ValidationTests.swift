@@ -7,21 +7,21 @@ import Testing
     private let hour = ("Cache-Control", "max-age=3600")
     private let once = ("Cache-Control", "max-age=0")
 
-    private func asked(
-        _ answer: [(String, String)], after: Int64 = 3, _ request: [(String, String)] = [], method: Method = .get
+    private func forwardedFetch(
+        _ response: [(String, String)], after: Int64 = 3, _ request: [(String, String)] = [], method: Method = .get
     ) -> CacheFetch? {
         var conversation = CacheConversation()
-        conversation.answer = answer
+        conversation.response = response
         conversation.after = after
         conversation.then = request
         conversation.thenMethod = method
-        return conversation.decision.asked
+        return conversation.decision.forwardedFetch
     }
 
     private func sets(
-        _ answer: [(String, String)], _ request: [(String, String)] = [], method: Method = .get
+        _ response: [(String, String)], _ request: [(String, String)] = [], method: Method = .get
     ) -> [String]? {
-        asked(answer, request, method: method)?.sets.map { $0.name + ": " + $0.value }
+        forwardedFetch(response, request, method: method)?.sets.map { $0.name + ": " + $0.value }
     }
 
     @Test func section_4_3_1_whatTheServerIsAsked() {
@@ -35,8 +35,8 @@ import Testing
         #expect(sets([once, ("ETag", "a")]) == ["If-None-Match: a"], "as it came")
         #expect(sets([once, ("ETag", "\"a\"")], method: .head) == ["If-None-Match: \"a\""])
         #expect(sets([("Cache-Control", "max-age=1, stale-if-error=9")]) == [], "nothing to ask by")
-        #expect(asked([("Cache-Control", "max-age=1, stale-if-error=9")])?.validating == nil)
-        #expect(asked([once, ("ETag", "\"a\"")])?.validating == 0)
+        #expect(forwardedFetch([("Cache-Control", "max-age=1, stale-if-error=9")])?.validating == nil)
+        #expect(forwardedFetch([once, ("ETag", "\"a\"")])?.validating == 0)
         let huge = "\"" + String(repeating: "a", count: 9000) + "\""
         #expect(sets([once, ("ETag", huge), ("Last-Modified", "@-100")]) == ["If-Modified-Since: " + date])
     }
@@ -44,18 +44,18 @@ import Testing
     @Test func section_4_3_1_tagsOfAllCandidatesThatWouldDo() throws {
         func stored(_ tag: String, _ value: String, date: Int64) throws -> StoredResponse {
             var conversation = CacheConversation()
-            conversation.answer = [once, ("ETag", tag), ("Vary", "Foo"), ("Date", "@\(date)")]
+            conversation.response = [once, ("ETag", tag), ("Vary", "Foo"), ("Date", "@\(date)")]
             conversation.first = [("Foo", value)]
             return try #require(conversation.stored)
         }
         var candidates = [try stored("\"a\"", "1", date: -9), try stored("\"b\"", "2", date: 0)]
         candidates += [try stored("\"c\"", "1", date: -1), try stored("\"a\"", "1", date: -10)]
         let request = CacheConversation.request([("Foo", "1")])
-        let fetch = request.decide(among: candidates, at: CacheConversation.moment(5)).asked
+        let fetch = request.decide(among: candidates, at: CacheConversation.moment(5)).forwardedFetch
         #expect(fetch?.sets.first?.value == "\"c\", \"a\"")
         #expect(fetch?.validating == 2)
         candidates += try (0..<50).map { try stored("\"x\($0)\"", "1", date: -20) }
-        let many = request.decide(among: candidates, at: CacheConversation.moment(5)).asked?.sets.first?.value
+        let many = request.decide(among: candidates, at: CacheConversation.moment(5)).forwardedFetch?.sets.first?.value
         #expect(many?.split(separator: ",").count == 8)
     }
 
@@ -99,7 +99,7 @@ import Testing
             Row("staying here", tag, [("If-Match", "\"abcdef\""), ("Cache-Control", "only-if-cached")], "refuse"),
         ])
         var conversation = CacheConversation()
-        conversation.answer = tag
+        conversation.response = tag
         conversation.status = 404
         conversation.then = [("If-None-Match", "\"abcdef\"")]
         #expect(conversation.word == "fresh", "only of what is a success")
@@ -112,38 +112,39 @@ import Testing
     }
 
     @Test func section_4_3_2_theirsAndOursGoTogether() {
-        let answer = [once, ("ETag", "\"a\""), ("Last-Modified", "@-100")]
-        #expect(sets(answer, [("If-None-Match", "\"x\", \"a\"")]) == ["If-None-Match: \"a\", \"x\""])
-        #expect(sets(answer, [("If-None-Match", "*")]) == [], "any version: a 304 would not tell which")
-        #expect(asked(answer, [("If-None-Match", "*")])?.validating == nil)
+        let response = [once, ("ETag", "\"a\""), ("Last-Modified", "@-100")]
+        #expect(sets(response, [("If-None-Match", "\"x\", \"a\"")]) == ["If-None-Match: \"a\", \"x\""])
+        #expect(sets(response, [("If-None-Match", "*")]) == [], "any version: a 304 would not tell which")
+        #expect(forwardedFetch(response, [("If-None-Match", "*")])?.validating == nil)
         let dated = [once, ("Last-Modified", "@-100")]
         #expect(sets(dated, [("If-None-Match", "\"x\"")]) == [], "a date beside it would not count")
         #expect(
             sets(dated, [("If-Modified-Since", "@-5")])
                 == ["If-Modified-Since: " + HTTPDate.text(CacheConversation.moment(-100))])
-        #expect(asked([("Cache-Control", "max-age=1")], [("If-Modified-Since", "@-5")])?.validating == nil)
+        #expect(forwardedFetch([("Cache-Control", "max-age=1")], [("If-Modified-Since", "@-5")])?.validating == nil)
     }
 
     @Test func aRefreshIsTheCachesOwnRequest() {
-        let answer = [("Cache-Control", "max-age=1, stale-while-revalidate=99"), ("ETag", "\"a\"")]
-        let fetch = asked(answer, [("If-None-Match", "\"x\""), ("Range", "bytes=0-1"), ("If-Range", "\"a\"")])
+        let response = [("Cache-Control", "max-age=1, stale-while-revalidate=99"), ("ETag", "\"a\"")]
+        let fetch = forwardedFetch(
+            response, [("If-None-Match", "\"x\""), ("Range", "bytes=0-1"), ("If-Range", "\"a\"")])
         #expect(fetch?.sets == [CacheFetch.Field(name: "If-None-Match", value: "\"a\"")])
         #expect(fetch?.removes == ["If-Modified-Since", "Range", "If-Range"])
-        #expect(asked(answer)?.removes == [])
+        #expect(forwardedFetch(response)?.removes == [])
     }
 
     private func meaning(
-        _ stored: [[(String, String)]], _ answer: [(String, String)], request: [(String, String)] = [],
+        _ stored: [[(String, String)]], _ response: [(String, String)], request: [(String, String)] = [],
         validating: Int = 0
     ) throws -> NotModifiedMeaning {
         let candidates = try stored.map { fields in
             var conversation = CacheConversation()
-            conversation.answer = fields + [once]
-            conversation.answer += fields.isEmpty ? [("Expires", "@60"), ("Cache-Control", "stale-if-error=9")] : []
+            conversation.response = fields + [once]
+            conversation.response += fields.isEmpty ? [("Expires", "@60"), ("Cache-Control", "stale-if-error=9")] : []
             return try #require(conversation.stored)
         }
         return CacheConversation.request(request).meaning(
-            ofNotModified: ResponseHead(status: 304, headers: CacheConversation.fields(answer)), among: candidates,
+            ofNotModified: ResponseHead(status: 304, headers: CacheConversation.fields(response)), among: candidates,
             validating: validating)
     }
 
@@ -175,7 +176,7 @@ import Testing
 
     @Test func whatWasValidatedIsGivenInTheFormThatTheCallerAskedFor() throws {
         var conversation = CacheConversation()
-        conversation.answer = [once, ("ETag", "\"a\""), ("Last-Modified", "@-3000")]
+        conversation.response = [once, ("ETag", "\"a\""), ("Last-Modified", "@-3000")]
         let stored = try #require(conversation.stored)
         for (fields, expected) in [
             ([], "validated"), ([("If-None-Match", "\"a\"")], "validated 304"),
@@ -187,9 +188,9 @@ import Testing
                 Issue.record("\(fields) is not validated")
                 continue
             }
-            let answer = request.answer(with: stored, index: 0, at: CacheConversation.moment(1), because: .validated)
-            #expect(answer.word == expected)
-            #expect(!answer.isStale)
+            let hit = request.hit(with: stored, index: 0, at: CacheConversation.moment(1), because: .validated)
+            #expect(hit.word == expected)
+            #expect(!hit.isStale)
         }
     }
 }

@@ -8,7 +8,7 @@ import Testing
         _ vary: String..., first: [(String, String)], then: [(String, String)]
     ) -> String {
         var conversation = CacheConversation()
-        conversation.answer = [("Cache-Control", "max-age=60")] + vary.map { ("Vary", $0) }
+        conversation.response = [("Cache-Control", "max-age=60")] + vary.map { ("Vary", $0) }
         conversation.first = first
         conversation.then = then
         if case .refuse(let reason) = conversation.storability() { return "\(reason)" }
@@ -31,7 +31,7 @@ import Testing
         let three = [("Foo", "1"), ("Bar", "abc"), ("Baz", "789")]
         for vary in [["Foo, Bar, Baz"], ["Foo", "Bar", "Baz"], ["Foo,,Bar", " Baz ,"]] {
             var conversation = CacheConversation()
-            conversation.answer = [("Cache-Control", "max-age=60")] + vary.map { ("Vary", $0) }
+            conversation.response = [("Cache-Control", "max-age=60")] + vary.map { ("Vary", $0) }
             conversation.first = three
             conversation.then = Array(three.reversed())
             #expect(conversation.word == "fresh", "\(vary)")
@@ -100,11 +100,11 @@ import Testing
 
     @Test func credentialsAreKeptAsFingerprintsAlone() throws {
         var conversation = CacheConversation()
-        conversation.answer = [("Cache-Control", "max-age=60"), ("Vary", "Cookie, Authorization, X-Api-Key, Foo")]
+        conversation.response = [("Cache-Control", "max-age=60"), ("Vary", "Cookie, Authorization, X-Api-Key, Foo")]
         conversation.first = [("Cookie", "id=s3cret"), ("Authorization", "Bearer s3cret"), ("Foo", "1")]
         let stored = try #require(conversation.stored)
-        #expect(!"\(stored.selecting)".contains("s3cret"))
-        #expect(stored.selecting.first { $0.name == "foo" }?.value == "1")
+        #expect(!"\(stored.variantFields)".contains("s3cret"))
+        #expect(stored.variantFields.first { $0.name == "foo" }?.value == "1")
         conversation.then = conversation.first
         #expect(conversation.word == "fresh")
         conversation.then[0].1 = "id=other"
@@ -126,18 +126,18 @@ import Testing
     @Test func variantsOfOneURLLiveSideBySide() throws {
         let candidates = try ["en", "de"].map { language in
             var conversation = CacheConversation()
-            conversation.answer = [("Cache-Control", "max-age=60"), ("Vary", "Accept-Language")]
+            conversation.response = [("Cache-Control", "max-age=60"), ("Vary", "Accept-Language")]
             conversation.first = [("Accept-Language", language)]
             return try #require(conversation.stored)
         }
         for (index, language) in ["en", "de"].enumerated() {
             let decision = CacheConversation.request([("Accept-Language", language)]).decide(
                 among: candidates, at: CacheConversation.start)
-            guard case .answer(let answer) = decision else {
+            guard case .hit(let hit) = decision else {
                 Issue.record("no answer for \(language)")
                 continue
             }
-            #expect(answer.index == index)
+            #expect(hit.index == index)
         }
         #expect(
             CacheConversation.request([("Accept-Language", "fr")], policy: .cacheOnly).decide(

@@ -113,7 +113,7 @@ struct CookieFileSystem: SimulatedSystem {
             if crashes > 0 { add(weights.crash, .crash(index)) }
             guard process.isLoaded else { continue }
             let name = (history.changes.count + index) % SimulatedCookies.names.count
-            add(weights.set, .set(index, name: name, .lasting))
+            add(weights.set, .set(index, name: name, .withLifetime))
             add(weights.set, .set(index, name: (name + 1) % SimulatedCookies.names.count, lifetime))
             if process.has(name) { add(weights.delete, .delete(index, name: name)) }
             add(weights.clear, .clear(index))
@@ -129,7 +129,7 @@ struct CookieFileSystem: SimulatedSystem {
         switch history.changes.count % 4 {
         case 0: .session
         case 1: .short
-        default: .lasting
+        default: .withLifetime
         }
     }
 

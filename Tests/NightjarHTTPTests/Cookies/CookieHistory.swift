@@ -110,12 +110,12 @@ struct CookieHistory {
         for name in SimulatedCookies.names.indices {
             let identity = SimulatedCookies.identity(name)
             let hasSession = changes.contains { $0.name == name && $0.value != nil && $0.expires == nil }
-            let (mine, theirs) = (
+            let (own, external) = (
                 jar.cookies.first { $0.identity == identity }, file.cookies.first { $0.identity == identity }
             )
-            let isExpiring = [mine, theirs].contains { $0?.isExpired(at: now + 6) ?? false }
-            guard !hasSession, !isExpiring, mine?.value != theirs?.value else { continue }
-            return "cookie \(name) is \(mine?.value ?? "missing") and \(theirs?.value ?? "missing")"
+            let isExpiring = [own, external].contains { $0?.isExpired(at: now + 6) ?? false }
+            guard !hasSession, !isExpiring, own?.value != external?.value else { continue }
+            return "cookie \(name) is \(own?.value ?? "missing") and \(external?.value ?? "missing")"
         }
         return nil
     }

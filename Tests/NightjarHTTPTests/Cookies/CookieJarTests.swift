@@ -306,8 +306,8 @@ import Testing
             jar.list(at: now).map(\.description) == [
                 "\"a\" of .example.com/", "\"a\" of other.test/x", "\"b\" of www.example.com/",
             ])
-        let mine = try Cookie(name: "mine", value: "v", domain: ".Example.com", isHostOnly: false, isSecure: true)
-        try jar.add(mine, at: now)
+        let own = try Cookie(name: "mine", value: "v", domain: ".Example.com", isHostOnly: false, isSecure: true)
+        try jar.add(own, at: now)
         #expect(try sent("https://api.example.com/") == "a=1; mine=v")
         #expect(jar.delete(name: "a", at: now) == 2)
         #expect(jar.delete(domain: "example.COM", at: now) == 1)

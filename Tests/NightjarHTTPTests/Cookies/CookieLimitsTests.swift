@@ -159,10 +159,10 @@ import Testing
                 held.append(domain)
                 index.insert(name: "n", domain: domain)
             }
-            let asked = domains[Int(random.next() % UInt64(domains.count))]
-            let expected = Set(held.filter { $0.hasSuffix("." + asked) })
-            #expect(Set(index.domains(below: asked, name: "n").map(String.init)) == expected)
-            #expect(Array(index.domains(below: asked, name: "other")).isEmpty)
+            let requested = domains[Int(random.next() % UInt64(domains.count))]
+            let expected = Set(held.filter { $0.hasSuffix("." + requested) })
+            #expect(Set(index.domains(below: requested, name: "n").map(String.init)) == expected)
+            #expect(Array(index.domains(below: requested, name: "other")).isEmpty)
         }
     }
 }

@@ -44,12 +44,12 @@ struct CurlCookiesTests {
         #expect(report.stored > 10)
         var ours = CookieJar()
         for field in CurlCookiesTests.fields { ours.store(setCookie: field, from: url, at: now) }
-        #expect(told(ours) == told(curls))
+        #expect(reported(ours) == reported(curls))
     }
 
     /// Without known differences: the times differ slightly, and curl keeps the trailing slash of a default path (RFC
     /// 6265 removes it).
-    private func told(_ jar: CookieJar) -> [String] {
+    private func reported(_ jar: CookieJar) -> [String] {
         let cookies = jar.list(at: now).map { cookie in
             let age = cookie.expires.map { (($0 - now) / 100).rounded() * 100 }
             let path = cookie.path.hasSuffix("/") ? String(cookie.path.dropLast()) : cookie.path

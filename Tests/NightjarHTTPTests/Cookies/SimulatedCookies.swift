@@ -4,7 +4,7 @@ import NightjarTestSupport
 
 /// One process of ``CookieFileSystem``: a jar, and the thread that exchanges it with the file.
 struct SimulatedCookies {
-    enum Lifetime { case lasting, short, session }
+    enum Lifetime { case withLifetime, short, session }
 
     enum State {
         case idle
@@ -39,7 +39,7 @@ struct SimulatedCookies {
     private var changes = CookieJar.Snapshot()
     private var revision: UInt64?
     private var content = CookieJar.Snapshot()
-    private var brought: Set<Int> = []
+    private var providedToken: Set<Int> = []
     private var received: Set<Int> = []
     private var news = CookieJar.Snapshot()
 
@@ -53,7 +53,7 @@ struct SimulatedCookies {
     var isExchanging: Bool { state != .idle }
     var isSaved: Bool { savedRevision == jar.revision }
 
-    /// The condition that `CookieSaver` checks before an exchange.
+    /// The condition that `CookieWriter` checks before an exchange.
     func hasWork(_ file: CookieFileSystem.File) -> Bool {
         !isLoaded || !isSaved || self.file != file.number || fileVersion != file.version
     }
@@ -69,7 +69,7 @@ struct SimulatedCookies {
     mutating func set(_ name: Int, _ lifetime: Lifetime, value: Int, at now: Double) -> CookieHistory.Change? {
         let expires: Double? =
             switch lifetime {
-            case .lasting: 9e9
+            case .withLifetime: 9e9
             case .short: now + offset + 5
             case .session: nil
             }
@@ -103,7 +103,7 @@ struct SimulatedCookies {
     mutating func begin() {
         changes = isLoaded ? jar.snapshot() : CookieJar.Snapshot()
         revision = isLoaded ? jar.revision : nil
-        brought = isLoaded ? known : []
+        providedToken = isLoaded ? known : []
         state = .waiting
     }
 
@@ -120,14 +120,14 @@ struct SimulatedCookies {
     }
 
     mutating func commit(to file: inout CookieFileSystem.File) {
-        if content != file.content || !brought.subtracting(privateChanges).isSubset(of: file.known) {
+        if content != file.content || !providedToken.subtracting(privateChanges).isSubset(of: file.known) {
             file.version += 1
         }
         file.content = content
-        file.known.formUnion(brought)
+        file.known.formUnion(providedToken)
         fileContent = content
         fileVersion = file.version
-        received.formUnion(brought)
+        received.formUnion(providedToken)
         news = exchange.committed(content, after: changes)
         state = .committed
     }

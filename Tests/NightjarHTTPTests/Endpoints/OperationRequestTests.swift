@@ -134,8 +134,8 @@ import Testing
         operation.cachePolicy = .reload
         operation.requiresAuth = false
         operation.isIdempotent = true
-        operation.answers = [AnswerDescription(StatusRange(200))]
-        operation.answers[0].schemas = [("application/json", nil)]
+        operation.responses = [ResponseDescription(StatusRange(200))]
+        operation.responses[0].schemas = [("application/json", nil)]
         var request = Request(.post, "/elsewhere/{x}")
         request.parameters = [("x", "1")]
         request.query = [("debug", "1")]
@@ -177,15 +177,15 @@ import Testing
 
     @Test func acceptSaysWhatIsAnsweredJSONFirst() throws {
         var operation = Operation("a", .get, "/a")
-        var found = AnswerDescription(StatusRange(200, 299))
+        var found = ResponseDescription(StatusRange(200, 299))
         found.schemas = [("text/csv", nil), ("application/vnd.api+json", nil)]
-        var missing = AnswerDescription(StatusRange(404))
+        var missing = ResponseDescription(StatusRange(404))
         missing.schemas = [("application/problem+json", nil)]
-        operation.answers = [found, missing]
+        operation.responses = [found, missing]
         #expect(try operation.request().headers["Accept"] == "application/vnd.api+json, text/csv;q=0.5")
-        operation.answers[0].schemas = [("*/*", nil)]
+        operation.responses[0].schemas = [("*/*", nil)]
         #expect(try operation.request().headers["Accept"] == nil)
-        operation.answers = []
+        operation.responses = []
         #expect(try operation.request().headers["Accept"] == nil)
     }
 

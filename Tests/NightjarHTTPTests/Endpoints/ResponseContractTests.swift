@@ -9,15 +9,15 @@ import Testing
 
     private func contract() throws -> ResponseContract {
         var operation = Operation("article", .get, "/a")
-        var one = AnswerDescription(StatusRange(200))
+        var one = ResponseDescription(StatusRange(200))
         one.schemas = [("application/json", try schema(#"{"type":"object"}"#)), ("text/html", nil)]
-        var range = AnswerDescription(StatusRange(200, 299))
+        var range = ResponseDescription(StatusRange(200, 299))
         range.schemas = [
             ("*/*", try schema(#"{"type":"boolean"}"#)), ("application/*", try schema(#"{"type":"array"}"#)),
         ]
-        var others = AnswerDescription(nil)
+        var others = ResponseDescription(nil)
         others.schemas = [("application/json", try schema(#"{"type":"string"}"#))]
-        operation.answers = [others, range, one]
+        operation.responses = [others, range, one]
         return ResponseContract(operation)
     }
 

@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test func bodyPassesOnlyWhenItWasLetThrough() {
-        var machine = ExpectContinue(patience: .milliseconds(5), bodyIsReplayable: true)
+        var machine = ExpectContinue(continueTimeout: .milliseconds(5), bodyIsReplayable: true)
         #expect(!machine.letsBodyPass)
         #expect(machine.headSent() == .startTimer(.milliseconds(5)))
         #expect(!machine.letsBodyPass)

@@ -13,14 +13,14 @@ import Testing
         let everyByte = Array(wire.indices.dropFirst())
         let differing = ([[]] + everyByte.map { [$0] } + [everyByte]).filter { cuts in
             let ours = Transcript.of(wire, cutAt: cuts, to: response.methods, closes: response.closes)
-            let theirs = Summary.byNIO(wire, cutAt: cuts, to: response.methods, closes: response.closes)
-            return Summary(ours) != theirs
+            let external = Summary.byNIO(wire, cutAt: cuts, to: response.methods, closes: response.closes)
+            return Summary(ours) != external
         }
         let ours = Summary(Transcript.of(wire, to: response.methods, closes: response.closes))
-        let theirs = Summary.byNIO(wire, cutAt: [], to: response.methods, closes: response.closes)
+        let external = Summary.byNIO(wire, cutAt: [], to: response.methods, closes: response.closes)
         switch response.nio {
         case .same:
-            #expect(differing.isEmpty, "\(ours) and \(theirs)")
+            #expect(differing.isEmpty, "\(ours) and \(external)")
         case .differs(let reason):
             #expect(!differing.isEmpty, "the reason is out of date, both say \(ours): \(reason)")
         }

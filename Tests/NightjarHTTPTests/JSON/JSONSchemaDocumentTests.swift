@@ -12,7 +12,7 @@ import Testing
         return try JSONSchema(at: place, in: Documents(["api.json": JSONValue(parsing: text)]), dialect: dialect)
     }
 
-    private func told(_ schema: JSONSchema, _ document: String) throws -> String {
+    private func reported(_ schema: JSONSchema, _ document: String) throws -> String {
         schema.mismatch(in: try JSONValue(parsing: document))?.description ?? ""
     }
 
@@ -28,24 +28,24 @@ import Testing
                 #"the schema at "api.json#/a/properties/r": "required" must be an array of strings, found a boolean"#,
             ])
         #expect(
-            try told(schema, #"{"n": 1, "p": "", "r": "a"}"#)
+            try reported(schema, #"{"n": 1, "p": "", "r": "a"}"#)
                 == #"at "/p": expected a string of at least 1 character, found one of 0"#)
     }
 
     @Test func besideAReferenceOnlyThreePointOneLooks() throws {
         let text = ##"{"a": {"$ref": "#/b", "minimum": 5}, "b": {"type": "integer"}}"##
-        #expect(try told(schema(text, at: "/a", .openAPI30), "1") == "")
+        #expect(try reported(schema(text, at: "/a", .openAPI30), "1") == "")
         #expect(
-            try told(schema(text, at: "/a"), "1") == "expected a number of at least 5, found a smaller one")
-        #expect(try told(schema(text, at: "/a", .openAPI30), "null") == "expected an integer, found null")
+            try reported(schema(text, at: "/a"), "1") == "expected a number of at least 5, found a smaller one")
+        #expect(try reported(schema(text, at: "/a", .openAPI30), "null") == "expected an integer, found null")
     }
 
     @Test func nullableLetsNullThroughWhateverElseIsSaid() throws {
         let schema = try schema(
             ##"{"a": {"nullable": true, "allOf": [{"$ref": "#/b"}]}, "b": {"type": "integer"}}"##, at: "/a", .openAPI30)
-        #expect(try told(schema, "null") == "")
-        #expect(try told(schema, "1") == "")
-        #expect(try told(schema, "true") == "expected an integer, found a boolean")
+        #expect(try reported(schema, "null") == "")
+        #expect(try reported(schema, "1") == "")
+        #expect(try reported(schema, "true") == "expected an integer, found a boolean")
         #expect(schema.shape == [.integer, .null])
     }
 
@@ -58,7 +58,7 @@ import Testing
         let place = SchemaPlace(document: "api.json", pointer: try JSONPointer("/a"))
         let schema = try JSONSchema(at: place, in: source, dialect: .openAPI31)
         #expect(
-            try told(schema, #"[{"id": 1, "friends": [{}]}]"#)
+            try reported(schema, #"[{"id": 1, "friends": [{}]}]"#)
                 == #"at "/0/friends/0/id": expected a value, found nothing"#)
         // Each location is one schema: true and false, and these two.
         #expect(schema.arena.count == 4)
@@ -72,9 +72,9 @@ import Testing
 
     @Test func theListFormOfItemsCounts() throws {
         let schema = try schema(#"{"items": [{"type": "string"}], "additionalItems": false}"#)
-        #expect(try told(schema, #"["a"]"#) == "")
-        #expect(try told(schema, "[1]") == #"at "/0": expected a string, found an integer"#)
-        #expect(try told(schema, #"["a", 1]"#) == #"at "/1": expected nothing, found an integer"#)
+        #expect(try reported(schema, #"["a"]"#) == "")
+        #expect(try reported(schema, "[1]") == #"at "/0": expected a string, found an integer"#)
+        #expect(try reported(schema, #"["a", 1]"#) == #"at "/1": expected nothing, found an integer"#)
     }
 
     // MARK: Properties of schemas

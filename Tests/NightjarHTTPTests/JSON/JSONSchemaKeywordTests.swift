@@ -135,10 +135,10 @@ import Testing
             #"{"token": "s3cret"}"#, #"at "/token": expected "a" (by schema 1 of 2 in "oneOf"), found a string"#
         ),
     ])
-    func tells(_ schema: String, _ document: String, _ told: String) throws {
+    func reports(_ schema: String, _ document: String, _ reported: String) throws {
         let schema = try JSONSchema(parsing: schema)
         let mismatch = schema.mismatch(in: try JSONValue(parsing: document))
-        #expect(mismatch?.description ?? "" == told)
+        #expect(mismatch?.description ?? "" == reported)
     }
 
     @Test func aDiscriminatorChoosesTheSchemaThatIsTold() throws {
@@ -149,19 +149,19 @@ import Testing
                  "$defs": {"Cat": {"properties": {"lives": {"type": "integer"}}},
                            "Dog": {"properties": {"bark": {"type": "boolean"}}, "required": ["kind"]}}}
                 """##)
-        func told(_ document: String) throws -> String? {
+        func reported(_ document: String) throws -> String? {
             schema.mismatch(in: try JSONValue(parsing: document))?.description
         }
-        #expect(try told(#"{"kind": "dog", "bark": true, "lives": "x"}"#) == nil)
-        #expect(try told(#"{"kind": "dog", "bark": 1}"#) == #"at "/bark": expected a boolean, found an integer"#)
-        #expect(try told(#"{"kind": "Cat", "lives": "x"}"#) == #"at "/lives": expected an integer, found a string"#)
+        #expect(try reported(#"{"kind": "dog", "bark": true, "lives": "x"}"#) == nil)
+        #expect(try reported(#"{"kind": "dog", "bark": 1}"#) == #"at "/bark": expected a boolean, found an integer"#)
+        #expect(try reported(#"{"kind": "Cat", "lives": "x"}"#) == #"at "/lives": expected an integer, found a string"#)
         #expect(
-            try told(#"{"kind": "cow", "lives": "x", "bark": 1}"#)
+            try reported(#"{"kind": "cow", "lives": "x", "bark": 1}"#)
                 == #"at "/kind": expected one of "dog", "Cat", found "cow""#)
         #expect(
-            try told(#"{"lives": "x", "bark": 1}"#) == #"at "/kind": expected one of "dog", "Cat", found nothing"#)
+            try reported(#"{"lives": "x", "bark": 1}"#) == #"at "/kind": expected one of "dog", "Cat", found nothing"#)
         // A value that matches one schema is valid, whatever its discriminator says.
-        #expect(try told(#"{"lives": 9}"#) == nil)
+        #expect(try reported(#"{"lives": 9}"#) == nil)
     }
 
     /// A failure of `oneOf` names values instead of schemas. The discriminators of chat APIs have no mapping.
@@ -179,16 +179,17 @@ import Testing
                    "Tool": {"properties": {"role": {"enum": ["tool", "function"]}, "id": {"type": "integer"}},
                             "required": ["role"]}}}
                 """##)
-        func told(_ document: String) throws -> String? {
+        func reported(_ document: String) throws -> String? {
             schema.mismatch(in: try JSONValue(parsing: document))?.description
         }
-        #expect(try told(#"{"role": "user", "content": "hi"}"#) == nil)
+        #expect(try reported(#"{"role": "user", "content": "hi"}"#) == nil)
         let roles = #"one of "system", "user", "tool", "function""#
-        #expect(try told(#"{"role": "usr", "content": "hi"}"#) == #"at "/role": expected \#(roles), found "usr""#)
-        #expect(try told(#"{"content": "hi"}"#) == #"at "/role": expected \#(roles), found nothing"#)
+        #expect(try reported(#"{"role": "usr", "content": "hi"}"#) == #"at "/role": expected \#(roles), found "usr""#)
+        #expect(try reported(#"{"content": "hi"}"#) == #"at "/role": expected \#(roles), found nothing"#)
         // The allowed values of a member determine which schema applies.
-        #expect(try told(#"{"role": "user", "content": 1}"#) == #"at "/content": expected a string, found an integer"#)
-        #expect(try told(#"{"role": "system"}"#) == #"at "/content": expected a string, found nothing"#)
+        #expect(
+            try reported(#"{"role": "user", "content": 1}"#) == #"at "/content": expected a string, found an integer"#)
+        #expect(try reported(#"{"role": "system"}"#) == #"at "/content": expected a string, found nothing"#)
     }
 
     @Test func schemasThatDifferInAValueAreToldByThatValue() throws {
@@ -197,12 +198,12 @@ import Testing
                 {"anyOf": [{"properties": {"type": {"const": "text"}, "text": {"type": "string"}}, "required": ["type"]},
                            {"properties": {"type": {"const": "image"}, "url": {"type": "string"}}, "required": ["type"]}]}
                 """#)
-        func told(_ document: String) throws -> String? {
+        func reported(_ document: String) throws -> String? {
             schema.mismatch(in: try JSONValue(parsing: document))?.description
         }
-        #expect(try told(#"{"type": "audio"}"#) == #"at "/type": expected one of "text", "image", found "audio""#)
+        #expect(try reported(#"{"type": "audio"}"#) == #"at "/type": expected one of "text", "image", found "audio""#)
         #expect(
-            try told(#"{"type": "image", "url": 7}"#)
+            try reported(#"{"type": "image", "url": 7}"#)
                 == #"at "/url": expected a string (by schema 2 of 2 in "anyOf"), found an integer"#)
     }
 
@@ -228,10 +229,10 @@ import Testing
         let sent = try JSONValue(parsing: #"{"name": "n", "password": "p"}"#)
         #expect(schema.mismatch(in: sent)?.description == #"at "/id": expected an integer, found nothing"#)
         #expect(schema.mismatch(in: sent, use: .request) == nil)
-        let answered = try JSONValue(parsing: #"{"id": 1, "name": "n"}"#)
-        #expect(schema.mismatch(in: answered, use: .response) == nil)
+        let responded = try JSONValue(parsing: #"{"id": 1, "name": "n"}"#)
+        #expect(schema.mismatch(in: responded, use: .response) == nil)
         #expect(
-            schema.mismatch(in: answered, use: .request)?.description
+            schema.mismatch(in: responded, use: .request)?.description
                 == #"at "/password": expected a string, found nothing"#)
     }
 
@@ -289,6 +290,7 @@ import Testing
         let schema = try JSONSchema(parsing: #"{"uniqueItems": true}"#)
         let elements = (0..<20_000).map { JSONValue.object([.init("id", .integer(Int64($0)))]) }
         #expect(schema.mismatch(in: .array(elements)) == nil)
-        #expect(schema.mismatch(in: .array(elements + [elements[7]]))?.found == "one whose elements 7 and 20000 are equal")
+        #expect(
+            schema.mismatch(in: .array(elements + [elements[7]]))?.found == "one whose elements 7 and 20000 are equal")
     }
 }

@@ -29,10 +29,10 @@ import Testing
             for test in tests {
                 let document = test["data"] ?? .null
                 let mismatch = schema.mismatch(in: document)
-                let told = mismatch.map { $0.description } ?? "nothing"
+                let reported = mismatch.map { $0.description } ?? "nothing"
                 #expect(
                     (mismatch == nil) == (test["valid"] == .bool(true)),
-                    "\(what): \(test["description"] ?? .null): \(told)")
+                    "\(what): \(test["description"] ?? .null): \(reported)")
             }
             // A schema accepts the example that it generates.
             if let example = schema.example() { #expect(schema.mismatch(in: example) == nil, "\(what): \(example)") }

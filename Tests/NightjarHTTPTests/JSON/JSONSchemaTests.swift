@@ -121,10 +121,10 @@ import Testing
             "1", ""
         ),
     ])
-    func checks(_ schema: String, _ document: String, _ told: String) throws {
+    func checks(_ schema: String, _ document: String, _ reported: String) throws {
         let schema = try JSONSchema(parsing: schema)
         let mismatch = schema.mismatch(in: try JSONValue(parsing: document))
-        #expect(mismatch?.description ?? "" == told)
+        #expect(mismatch?.description ?? "" == reported)
     }
 
     @Test func aMismatchIsADecodingError() throws {
@@ -142,9 +142,9 @@ import Testing
     @Test func namesFromTheDocumentAreEscapedAndCut() throws {
         let schema = try JSONSchema(parsing: #"{"additionalProperties": false}"#)
         let document = JSONValue.object([.init("\u{1B}[2J" + String(repeating: "x", count: 5000), .null)])
-        let told = try #require(schema.mismatch(in: document)).description
-        #expect(told.hasPrefix(#"at "/\x1b[2Jxxx"#))
-        #expect(told.utf8.count < 400)
+        let reported = try #require(schema.mismatch(in: document)).description
+        #expect(reported.hasPrefix(#"at "/\x1b[2Jxxx"#))
+        #expect(reported.utf8.count < 400)
     }
 
     // MARK: Formats

@@ -7,11 +7,11 @@ import Testing
 
     /// A call that ends immediately.
     private func call(_ breaker: inout CircuitBreaker, _ ending: CircuitBreaker.Ending, at now: UInt64) {
-        guard case .pass(let pass) = breaker.admit(now: now) else {
+        guard case .permit(let permit) = breaker.admit(now: now) else {
             Issue.record("refused at \(now)")
             return
         }
-        breaker.ended(pass, ending, now: now)
+        breaker.ended(permit, ending, now: now)
     }
 
     private func opened(at now: UInt64 = 0) -> CircuitBreaker {
@@ -46,7 +46,7 @@ import Testing
 
     @Test func cancelledCallsDoNotCount() {
         var breaker = CircuitBreaker()
-        for _ in 0..<100 { call(&breaker, .withoutVerdict, at: 0) }
+        for _ in 0..<100 { call(&breaker, .inconclusive, at: 0) }
         #expect(breaker.visible == .closed)
     }
 
@@ -58,7 +58,7 @@ import Testing
     @Test func oneProbeIsOutAtATimeAndClosesIt() {
         var breaker = opened()
         let then = 5 * CircuitBreakerTests.second
-        guard case .pass(let probe) = breaker.admit(now: then) else {
+        guard case .permit(let probe) = breaker.admit(now: then) else {
             Issue.record("the rest is over")
             return
         }
@@ -81,7 +81,7 @@ import Testing
 
     @Test func aProbeThatIsCancelledHandsOver() {
         var breaker = opened()
-        call(&breaker, .withoutVerdict, at: 5 * CircuitBreakerTests.second)
+        call(&breaker, .inconclusive, at: 5 * CircuitBreakerTests.second)
         #expect(breaker.visible == .halfOpen)
         call(&breaker, .succeeded, at: 5 * CircuitBreakerTests.second)
         #expect(breaker.visible == .closed)
@@ -89,14 +89,14 @@ import Testing
 
     @Test func lateResultsSayNothingOfNow() {
         var breaker = CircuitBreaker()
-        guard case .pass(let old) = breaker.admit(now: 0) else {
+        guard case .permit(let old) = breaker.admit(now: 0) else {
             Issue.record("it is closed")
             return
         }
         for _ in 0..<20 { call(&breaker, .failed, at: 0) }
         breaker.ended(old, .succeeded, now: 1)
         #expect(breaker.visible == .open)
-        guard case .pass(let probe) = breaker.admit(now: 5 * CircuitBreakerTests.second) else {
+        guard case .permit(let probe) = breaker.admit(now: 5 * CircuitBreakerTests.second) else {
             Issue.record("the rest is over")
             return
         }

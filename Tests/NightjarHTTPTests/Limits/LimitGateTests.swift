@@ -5,7 +5,7 @@ import Testing
 extension LimitGate {
     /// The response of an exchange that was not admitted by the gate.
     fileprivate mutating func received(status: Int, _ headers: Headers, now: UInt64, wallClock: Double) -> [Release] {
-        var nobody: Pass?
+        var nobody: Permit?
         return received(&nobody, status: status, headers, now: now, wallClock: wallClock)
     }
 }
@@ -30,15 +30,15 @@ extension LimitGate {
     private func enter(
         _ gate: inout LimitGate, _ id: UInt64 = 0, at seconds: UInt64 = 0,
         _ location: SourceLocation = #_sourceLocation
-    ) throws -> LimitGate.Pass {
-        guard case .enter(let pass) = gate.arrive(id, deadline: nil, now: seconds * Self.second) else {
+    ) throws -> LimitGate.Permit {
+        guard case .enter(let permit) = gate.arrive(id, deadline: nil, now: seconds * Self.second) else {
             throw NightjarError(.closed, "does not enter at \(location)")
         }
-        return pass
+        return permit
     }
 
     /// The IDs and their wait reasons, or "no" for a refused call.
-    private func told(_ releases: [LimitGate.Release]) -> [String] {
+    private func reported(_ releases: [LimitGate.Release]) -> [String] {
         releases.map {
             switch $0 {
             case .enter(let id, _, let hold): "\(id) \(hold)"
@@ -53,7 +53,7 @@ extension LimitGate {
             change(&$0)
         }
         let passes = try (0..<20).map { _ in try enter(&gate) }
-        for pass in passes { #expect(gate.left(pass, .failed, now: 0) == []) }
+        for permit in passes { #expect(gate.left(permit, .failed, now: 0) == []) }
         #expect(gate.circuit == .open)
         return gate
     }
@@ -63,8 +63,8 @@ extension LimitGate {
     @Test func withoutLimitsEveryoneEnters() throws {
         var gate = gate { _ in }
         let passes = try (0..<1000).map { try enter(&gate, $0) }
-        #expect(gate.inside == 1000 && gate.deadline == nil && gate.holds == nil)
-        for pass in passes { #expect(gate.left(pass, .failed, now: 1) == []) }
+        #expect(gate.inFlight == 1000 && gate.deadline == nil && gate.holds == nil)
+        for permit in passes { #expect(gate.left(permit, .failed, now: 1) == []) }
         #expect(gate.isIdle(now: 1))
     }
 
@@ -75,22 +75,22 @@ extension LimitGate {
         let first = try enter(&gate)
         let second = try enter(&gate)
         for id in 1...3 as ClosedRange<UInt64> { #expect(gate.arrive(id, deadline: nil, now: 0) == .wait) }
-        #expect(gate.holds == .concurrency && gate.waiting == 3 && gate.deadline == nil)
-        #expect(gate.gaveUp(2, now: 0) == [] && gate.gaveUp(2, now: 0) == [])
-        #expect(told(gate.left(first, .succeeded, now: 0)) == ["1 concurrency"])
-        #expect(told(gate.left(second, .succeeded, now: 0)) == ["3 concurrency"])
-        #expect(gate.inside == 2 && !gate.isIdle(now: 0))
+        #expect(gate.holds == .concurrency && gate.queued == 3 && gate.deadline == nil)
+        #expect(gate.refreshFailed(2, now: 0) == [] && gate.refreshFailed(2, now: 0) == [])
+        #expect(reported(gate.left(first, .succeeded, now: 0)) == ["1 concurrency"])
+        #expect(reported(gate.left(second, .succeeded, now: 0)) == ["3 concurrency"])
+        #expect(gate.inFlight == 2 && !gate.isIdle(now: 0))
     }
 
     @Test func theQueueHasAnEnd() throws {
         var gate = gate {
             $0.concurrency = 1
-            $0.maximumWaiting = 1
+            $0.maximumQueued = 1
         }
         _ = try enter(&gate)
         #expect(gate.arrive(1, deadline: nil, now: 0) == .wait)
         #expect(gate.arrive(2, deadline: nil, now: 0) == .refuse(.queueIsFull(maximum: 1)))
-        #expect(gate.gaveUp(1, now: 0) == [])
+        #expect(gate.refreshFailed(1, now: 0) == [])
         #expect(gate.arrive(3, deadline: nil, now: 0) == .wait)
     }
 
@@ -102,7 +102,7 @@ extension LimitGate {
         for id in 1...2 as ClosedRange<UInt64> { #expect(gate.arrive(id, deadline: nil, now: 0) == .wait) }
         #expect(gate.deadline == Self.second && gate.holds == .rate(.ownRate))
         #expect(gate.timerFired(now: Self.second - 1) == [])
-        #expect(told(gate.timerFired(now: Self.second)) == ["1 rate(NightjarHTTP.RateLimiter.Cause.ownRate)"])
+        #expect(reported(gate.timerFired(now: Self.second)) == ["1 rate(NightjarHTTP.RateLimiter.Cause.ownRate)"])
         #expect(gate.deadline == 2 * Self.second)
         #expect(gate.timerFired(now: 2 * Self.second).count == 1)
         #expect(gate.deadline == nil)
@@ -122,18 +122,18 @@ extension LimitGate {
 
     @Test func aPauseHoldsForWhoComesAndForWhoWaits() throws {
         var gate = gate { $0.concurrency = 1 }
-        let pass = try enter(&gate)
+        let permit = try enter(&gate)
         #expect(gate.arrive(1, deadline: 2 * Self.second, now: 0) == .wait)
         #expect(gate.arrive(2, deadline: 9 * Self.second, now: 0) == .wait)
         let fields = try headers([("Retry-After", "3")])
         #expect(
             gate.received(status: 429, fields, now: 0, wallClock: 0) == [.refuse(1, .pastDeadline(.seconds(3)))])
-        #expect(gate.left(pass, .succeeded, now: 0) == [])
+        #expect(gate.left(permit, .succeeded, now: 0) == [])
         #expect(gate.pausedUntil(now: 0) == 3 * Self.second && gate.holds == .rate(.serverPause))
         #expect(gate.arrive(3, deadline: nil, now: Self.second) == .wait)
         #expect(gate.deadline == 3 * Self.second && !gate.isIdle(now: 0))
         #expect(
-            told(gate.timerFired(now: 3 * Self.second)) == ["2 rate(NightjarHTTP.RateLimiter.Cause.serverPause)"])
+            reported(gate.timerFired(now: 3 * Self.second)) == ["2 rate(NightjarHTTP.RateLimiter.Cause.serverPause)"])
         #expect(gate.pausedUntil(now: 3 * Self.second) == nil)
     }
 
@@ -142,13 +142,13 @@ extension LimitGate {
         let pause = try headers([("Retry-After", "30")])
         #expect(gate.received(status: 429, pause, now: 5, wallClock: 0) == [])
         #expect(gate.arrive(1, deadline: nil, now: 6) == .wait)
-        guard case .enter(let pass) = gate.arrive(2, deadline: nil, ignoresPause: true, now: 7) else {
+        guard case .enter(let permit) = gate.arrive(2, deadline: nil, ignoresPause: true, now: 7) else {
             Issue.record("held back")
             return
         }
-        var answered: LimitGate.Pass? = pass
-        #expect(told(gate.received(&answered, status: 500, Headers(), now: 8, wallClock: 0)) == [])
-        let released = told(gate.received(&answered, status: 200, Headers(), now: 9, wallClock: 0))
+        var responsePass: LimitGate.Permit? = permit
+        #expect(reported(gate.received(&responsePass, status: 500, Headers(), now: 8, wallClock: 0)) == [])
+        let released = reported(gate.received(&responsePass, status: 200, Headers(), now: 9, wallClock: 0))
         #expect(released == ["1 rate(NightjarHTTP.RateLimiter.Cause.serverPause)"])
         #expect(gate.pausedUntil(now: 9) == nil)
     }
@@ -162,12 +162,12 @@ extension LimitGate {
 
     @Test func aLongPauseIsToldAtOnce() throws {
         var gate = gate { $0.concurrency = 1 }
-        let pass = try enter(&gate)
+        let permit = try enter(&gate)
         #expect(gate.arrive(1, deadline: nil, now: 0) == .wait)
-        let refusal = LimitGate.Refusal.serverAsksForLongWait(.seconds(61))
+        let refusal = LimitGate.Refusal.serverRequestedLongWait(.seconds(61))
         let fields = try headers([("X-RateLimit-Remaining", "0"), ("X-RateLimit-Reset", "61")])
         #expect(gate.received(status: 200, fields, now: 0, wallClock: 0) == [.refuse(1, refusal)])
-        #expect(gate.left(pass, .failed, now: 0) == [])
+        #expect(gate.left(permit, .failed, now: 0) == [])
         #expect(gate.arrive(2, deadline: nil, now: 0) == .refuse(refusal))
         // A later call has less time to wait.
         #expect(gate.arrive(3, deadline: nil, now: Self.second) == .wait)
@@ -177,10 +177,10 @@ extension LimitGate {
 
     @Test func anExhaustedQuotaIsSeenBeforeThe429() throws {
         var gate = gate { _ in }
-        var pass: LimitGate.Pass? = try enter(&gate)
+        var permit: LimitGate.Permit? = try enter(&gate)
         let fields = try headers([("X-RateLimit-Remaining", "1"), ("X-RateLimit-Reset", "30")])
-        #expect(gate.received(&pass, status: 200, fields, now: 0, wallClock: 0) == [])
-        #expect(gate.left(try #require(pass), .succeeded, now: 0) == [])
+        #expect(gate.received(&permit, status: 200, fields, now: 0, wallClock: 0) == [])
+        #expect(gate.left(try #require(permit), .succeeded, now: 0) == [])
         _ = try enter(&gate)
         #expect(gate.arrive(1, deadline: nil, now: 0) == .wait)
         #expect(gate.holds == .rate(.serverCount) && gate.deadline == 30 * Self.second)
@@ -189,7 +189,7 @@ extension LimitGate {
     /// An exchange counts for the server from its head on, however long its body takes.
     @Test func whoIsAnsweredIsTakenOffOnce() throws {
         var gate = gate { _ in }
-        var stream: LimitGate.Pass? = try enter(&gate)
+        var stream: LimitGate.Permit? = try enter(&gate)
         let other = try enter(&gate)
         let fields = try headers([("X-RateLimit-Remaining", "1"), ("X-RateLimit-Reset", "30")])
         #expect(gate.received(&stream, status: 200, fields, now: 0, wallClock: 0) == [])
@@ -197,9 +197,10 @@ extension LimitGate {
         // When the connection of an exchange breaks, it is unknown whether the server counted it, so the remaining one
         // may be taken.
         #expect(gate.left(other, .failed, now: 0) == [] && gate.holds == .rate(.serverCount))
-        #expect(told(gate.timerFired(now: 30 * Self.second)) == ["1 rate(NightjarHTTP.RateLimiter.Cause.serverCount)"])
+        #expect(
+            reported(gate.timerFired(now: 30 * Self.second)) == ["1 rate(NightjarHTTP.RateLimiter.Cause.serverCount)"])
         #expect(gate.left(try #require(stream), .succeeded, now: 30 * Self.second) == [])
-        #expect(gate.inside == 1)
+        #expect(gate.inFlight == 1)
     }
 
     // MARK: The breaker
@@ -212,9 +213,9 @@ extension LimitGate {
         let passes = try (0..<20).map { _ in try enter(&gate) }
         for id in 1...2 as ClosedRange<UInt64> { #expect(gate.arrive(id, deadline: nil, now: 0) == .wait) }
         var releases: [LimitGate.Release] = []
-        for pass in passes { releases += gate.left(pass, .failed, now: 0) }
+        for permit in passes { releases += gate.left(permit, .failed, now: 0) }
         // Two were admitted after the first ones failed.
-        #expect(told(releases) == ["1 concurrency", "2 concurrency"])
+        #expect(reported(releases) == ["1 concurrency", "2 concurrency"])
         #expect(gate.circuit == .open)
         #expect(gate.arrive(3, deadline: nil, now: 0) == .refuse(.circuitIsOpen(retryAfter: .seconds(5))))
         #expect(!gate.isIdle(now: 0))
@@ -226,7 +227,7 @@ extension LimitGate {
         for _ in 0..<19 { #expect(gate.left(try enter(&gate), .failed, now: 0) == []) }
         let last = try enter(&gate)
         for id in 1...2 as ClosedRange<UInt64> { #expect(gate.arrive(id, deadline: nil, now: 0) == .wait) }
-        #expect(told(gate.left(last, .failed, now: 0)) == ["1 no", "2 no"])
+        #expect(reported(gate.left(last, .failed, now: 0)) == ["1 no", "2 no"])
     }
 
     @Test func oneProbeGoesAndClosesTheCircuit() throws {
@@ -241,7 +242,7 @@ extension LimitGate {
     }
 
     /// The calls already wait for a pause when the first of them becomes the probe.
-    @Test(arguments: [CircuitBreaker.Ending.succeeded, .failed, .withoutVerdict])
+    @Test(arguments: [CircuitBreaker.Ending.succeeded, .failed, .inconclusive])
     func whoWaitsBehindAProbeHearsOfItsEnd(ending: CircuitBreaker.Ending) throws {
         var gate = try opened()
         let pause = try headers([("Retry-After", "10")])
@@ -254,13 +255,13 @@ extension LimitGate {
             return
         }
         #expect(probe.isProbe && gate.holds == .probe && gate.deadline == nil)
-        let told = told(gate.left(probe, ending, now: now))
+        let reported = reported(gate.left(probe, ending, now: now))
         switch ending {
-        case .succeeded: #expect(told == ["2 probe", "3 probe"])
-        case .failed: #expect(told == ["2 no", "3 no"])
-        case .withoutVerdict:
-            #expect(told == ["2 probe"])
-            #expect(gate.circuit == .halfOpen && gate.waiting == 1)
+        case .succeeded: #expect(reported == ["2 probe", "3 probe"])
+        case .failed: #expect(reported == ["2 no", "3 no"])
+        case .inconclusive:
+            #expect(reported == ["2 probe"])
+            #expect(gate.circuit == .halfOpen && gate.queued == 1)
         }
     }
 
@@ -271,7 +272,7 @@ extension LimitGate {
             (.queueIsFull(maximum: 7), .rateLimited, nil, "7 calls"),
             (.circuitIsOpen(retryAfter: .seconds(3)), .server, .seconds(3), "in 3.0 s"),
             (.circuitIsOpen(retryAfter: .zero), .server, nil, "in flight"),
-            (.serverAsksForLongWait(.seconds(90)), .rateLimited, .seconds(90), "90.0 s"),
+            (.serverRequestedLongWait(.seconds(90)), .rateLimited, .seconds(90), "90.0 s"),
             (.pastDeadline(.milliseconds(1230)), .rateLimited, .milliseconds(1230), "1.3 s"),
         ]
         for (refusal, kind, wait, text) in refusals {

@@ -8,8 +8,8 @@ import Testing
     private struct World {
         enum Event {
             case wantsToGo(caller: UInt64)
-            case reachesServer(caller: UInt64, LimitGate.Pass)
-            case isAnswered(caller: UInt64, LimitGate.Pass, remaining: Int, reset: UInt64)
+            case reachesServer(caller: UInt64, LimitGate.Permit)
+            case hasResponse(caller: UInt64, LimitGate.Permit, remaining: Int, reset: UInt64)
             case timer
         }
 
@@ -52,36 +52,36 @@ import Testing
             }
             switch event {
             case .wantsToGo(let caller):
-                if case .enter(let pass) = gate.arrive(caller, deadline: nil, now: now) { go(caller, pass) }
-            case .reachesServer(let caller, let pass): receive(caller, pass)
-            case .isAnswered(let caller, let pass, let remaining, let reset):
+                if case .enter(let permit) = gate.arrive(caller, deadline: nil, now: now) { go(caller, permit) }
+            case .reachesServer(let caller, let permit): receive(caller, permit)
+            case .hasResponse(let caller, let permit, let remaining, let reset):
                 var headers = Headers()
                 try headers.add("RateLimit-Policy", "\"a\";q=\(limit);w=\(length / World.second)")
                 try headers.add("RateLimit", "\"a\";r=\(remaining);t=\(reset)")
-                var answered: LimitGate.Pass? = pass
-                carryOut(gate.received(&answered, status: 200, headers, now: now, wallClock: 0))
-                carryOut(gate.left(answered ?? pass, .succeeded, now: now))
+                var responsePass: LimitGate.Permit? = permit
+                perform(gate.received(&responsePass, status: 200, headers, now: now, wallClock: 0))
+                perform(gate.left(responsePass ?? permit, .succeeded, now: now))
                 add(.wantsToGo(caller: caller), after: latency() / 10)
-            case .timer: carryOut(gate.timerFired(now: now))
+            case .timer: perform(gate.timerFired(now: now))
             }
             return true
         }
 
-        mutating func carryOut(_ releases: [LimitGate.Release]) {
-            for case .enter(let caller, let pass, _) in releases { go(caller, pass) }
+        mutating func perform(_ releases: [LimitGate.Release]) {
+            for case .enter(let caller, let permit, _) in releases { go(caller, permit) }
         }
 
-        mutating func go(_ caller: UInt64, _ pass: LimitGate.Pass) {
-            add(.reachesServer(caller: caller, pass), after: latency())
+        mutating func go(_ caller: UInt64, _ permit: LimitGate.Permit) {
+            add(.reachesServer(caller: caller, permit), after: latency())
         }
 
-        mutating func receive(_ caller: UInt64, _ pass: LimitGate.Pass) {
+        mutating func receive(_ caller: UInt64, _ permit: LimitGate.Permit) {
             if windowStart.map({ now >= $0 + length }) ?? true { (windowStart, count) = (now, 0) }
             count += 1
             if count > limit { refused += 1 } else { admitted += 1 }
             let left = (windowStart ?? now) + length - now
             let reset = (left + World.second - 1) / World.second
-            add(.isAnswered(caller: caller, pass, remaining: max(limit - count, 0), reset: reset), after: latency())
+            add(.hasResponse(caller: caller, permit, remaining: max(limit - count, 0), reset: reset), after: latency())
         }
     }
 

@@ -16,7 +16,7 @@ import Testing
     }
 
     /// One change for each member that is part of the fingerprint.
-    private let told: [String: Change] = [
+    private let reported: [String: Change] = [
         "method": { $0.method = .head },
         "target": { $0.target = "/articles?page=3" },
         "query": { $0.query[0].value = "tea" },
@@ -60,9 +60,9 @@ import Testing
         // Mirror is not used, because a request shows it only public values.
         var members: Set<String> = []
         _ = _forEachField(of: Request.self) { name, _, _, _ in members.insert(String(cString: name)).inserted }
-        #expect(members == Set(told.keys).union(ruledOut.keys))
+        #expect(members == Set(reported.keys).union(ruledOut.keys))
         #expect(RepeatedRequest(request).isSame(as: try sample()))
-        for (name, change) in told {
+        for (name, change) in reported {
             var other = request
             try change(&other)
             #expect(!RepeatedRequest(request).isSame(as: other), "\(name)")
@@ -74,7 +74,7 @@ import Testing
         #expect(try sample().fingerprint == sample().fingerprint)
         for name in ["target", "query", "headers"] {
             var other = try sample()
-            try told[name]?(&other)
+            try reported[name]?(&other)
             #expect(try other.fingerprint != sample().fingerprint, "\(name)")
         }
     }
@@ -93,7 +93,7 @@ import Testing
             ("GET/", "a"), ("", "GET/a"), ("", ""),
         ]
         for (method, target) in others { #expect(!isBare(Request(.get, "/a"), method, target), "\(method) \(target)") }
-        for (name, change) in told where name != "method" && name != "target" {
+        for (name, change) in reported where name != "method" && name != "target" {
             var other = Request(.get, "/a")
             if name == "query" { other.query = [("q", "x")] }
             try change(&other)

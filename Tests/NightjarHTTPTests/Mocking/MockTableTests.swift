@@ -15,7 +15,7 @@ struct MockTableTests {
     }
 
     private func status(_ choice: MockTable.Choice) -> Int? {
-        if case .answer(let answer) = choice { answer.status } else { nil }
+        if case .respond(let response) = choice { response.status } else { nil }
     }
 
     private func message(_ choice: MockTable.Choice) -> String? {
@@ -24,7 +24,7 @@ struct MockTableTests {
 
     @Test func theFirstRouteThatFitsAnswers() throws {
         var table = try MockTable([
-            MockRoute(.get, "/a", MockAnswer(status: 201)), MockRoute(.get, "/{any}", MockAnswer(status: 202)),
+            MockRoute(.get, "/a", MockResponse(status: 201)), MockRoute(.get, "/{any}", MockResponse(status: 202)),
         ])
         #expect(status(table.choose(try request(.get, "http://x/a"), base: nil)) == 201)
         #expect(status(table.choose(try request(.get, "http://x/b"), base: nil)) == 202)
@@ -34,30 +34,30 @@ struct MockTableTests {
     }
 
     @Test func aSequenceGoesOnAsItSays() throws {
-        var route = try MockRoute(.get, "/a", MockAnswer(status: 503), MockAnswer(status: 200))
-        func course(_ usedUp: MockRoute.UsedUp) throws -> [Int?] {
-            route.usedUp = usedUp
+        var route = try MockRoute(.get, "/a", MockResponse(status: 503), MockResponse(status: 200))
+        func plan(_ whenExhausted: MockRoute.ExhaustionPolicy) throws -> [Int?] {
+            route.whenExhausted = whenExhausted
             var table = try MockTable([route])
             return try (0..<4).map { _ in status(table.choose(try request(.get, "http://x/a"), base: nil)) }
         }
-        #expect(try course(.last) == [503, 200, 200, 200])
-        #expect(try course(.first) == [503, 200, 503, 200])
-        #expect(try course(.error) == [503, 200, nil, nil])
+        #expect(try plan(.last) == [503, 200, 200, 200])
+        #expect(try plan(.first) == [503, 200, 503, 200])
+        #expect(try plan(.error) == [503, 200, nil, nil])
         var table = try MockTable([route])
         for _ in 0..<2 { _ = table.choose(try request(.get, "http://x/a"), base: nil) }
         #expect(
             message(table.choose(try request(.get, "http://x/a"), base: nil))
-                == "the mock route GET /a has used up its 2 responses; add one, or set used_up = \"last\" to repeat the last one"
+                == "the mock route GET /a has used up its 2 responses; add one, or set when_exhausted = \"last\" to repeat the last one"
         )
     }
 
     @Test func aRouteThatIsDoneLeavesItToTheNext() throws {
-        var first = try MockRoute(.get, "/a", MockAnswer(status: 201))
+        var first = try MockRoute(.get, "/a", MockResponse(status: 201))
         first.times = 1
-        var table = try MockTable([first, MockRoute(.get, "/a", MockAnswer(status: 202))])
+        var table = try MockTable([first, MockRoute(.get, "/a", MockResponse(status: 202))])
         #expect(status(table.choose(try request(.get, "http://x/a"), base: nil)) == 201)
         #expect(status(table.choose(try request(.get, "http://x/a"), base: nil)) == 202)
-        #expect(table.complaint == nil)
+        #expect(table.failureMessage == nil)
     }
 
     @Test func queryHeadersAndBodyAreCompared() throws {
@@ -65,7 +65,7 @@ struct MockTableTests {
         pattern.query = [("page", .value("1")), ("tag", .values(["a", "b"])), ("debug", .absent)]
         pattern.headers = [("X-Key", .present)]
         pattern.body = .json(.object([.init("title", .string("Hi")), .init("n", .number(1))]))
-        var table = try MockTable([MockRoute(pattern, .sequence([MockAnswer()]), name: "make")])
+        var table = try MockTable([MockRoute(pattern, .sequence([MockResponse()]), name: "make")])
         func say(_ url: String, _ body: String, _ headers: [(String, String)] = [("x-key", "1")]) throws -> String? {
             message(table.choose(try request(.post, url, body: body, headers: headers), base: nil))
         }
@@ -94,7 +94,7 @@ struct MockTableTests {
 
     @Test func anUnmatchedCallNamesTheNearest() throws {
         var table = try MockTable([
-            MockRoute(.get, "/users", MockAnswer()), MockRoute(.get, "/articles/{id}", MockAnswer()),
+            MockRoute(.get, "/users", MockResponse()), MockRoute(.get, "/articles/{id}", MockResponse()),
         ])
         #expect(
             message(table.choose(try request(.get, "http://x/articles?key=secret"), base: nil))
@@ -111,15 +111,15 @@ struct MockTableTests {
     }
 
     @Test func theMockSaysWhatWasNotAsItShouldBe() throws {
-        var twice = try MockRoute(.get, "/a", MockAnswer())
+        var twice = try MockRoute(.get, "/a", MockResponse())
         twice.times = 2
-        var maybe = try MockRoute(.get, "/maybe", MockAnswer())
+        var maybe = try MockRoute(.get, "/maybe", MockResponse())
         maybe.isOptional = true
-        var table = try MockTable([twice, MockRoute(.get, "/b", MockAnswer()), maybe])
+        var table = try MockTable([twice, MockRoute(.get, "/b", MockResponse()), maybe])
         _ = table.choose(try request(.get, "http://x/a"), base: nil)
         _ = table.choose(try request(.get, "http://x/nowhere"), base: nil)
         #expect(
-            table.complaint?.message
+            table.failureMessage?.message
                 == "the route GET /a was used once instead of 2 times; the route GET /b was never used; a call matched no route"
         )
         #expect(table.calls.map(\.route) == [0, nil])
@@ -129,7 +129,7 @@ struct MockTableTests {
     }
 
     @Test func callsThatAreKeptAreBounded() throws {
-        var table = try MockTable([MockRoute(.get, "/a", MockAnswer())])
+        var table = try MockTable([MockRoute(.get, "/a", MockResponse())])
         let call = try request(.get, "http://x/a")
         for _ in 0..<2500 { _ = table.choose(call, base: nil) }
         #expect(table.calls.count <= 1000)
@@ -154,20 +154,21 @@ struct MockTableTests {
     @Test func anAnswerComesAsItSays() throws {
         let call = try request(.get, "http://x/a")
         let text = ByteBuffer(string: String(repeating: "x", count: 100))
-        #expect(events(MockAnswer(body: text).script(to: call)) == ["head 200", "body 100", "finish"])
+        #expect(events(MockResponse(body: text).script(to: call)) == ["head 200", "body 100", "finish"])
         #expect(
-            events(MockAnswer(body: text, delay: .milliseconds(5), pieces: 60).script(to: call))
+            events(MockResponse(body: text, delay: .milliseconds(5), pieces: 60).script(to: call))
                 == ["+5ms head 200", "body 60", "body 40", "finish"])
         #expect(
-            events(MockAnswer(body: text, rate: 500).script(to: call))
+            events(MockResponse(body: text, rate: 500).script(to: call))
                 == ["head 200", "+100ms body 50", "+100ms body 50", "finish"])
-        #expect(events(MockAnswer(status: 204, body: text).script(to: call)) == ["head 204", "finish"])
-        #expect(events(MockAnswer(body: text).script(to: try request(.head, "http://x/a"))) == ["head 200", "finish"])
+        #expect(events(MockResponse(status: 204, body: text).script(to: call)) == ["head 204", "finish"])
+        #expect(
+            events(MockResponse(body: text).script(to: try request(.head, "http://x/a"))) == ["head 200", "finish"])
     }
 
     @Test("Faults come where they belong", arguments: MockFault.Kind.allCases)
     func faults(kind: MockFault.Kind) throws {
-        let script = MockAnswer.fault(kind).script(to: try request(.get, "http://x/a"))
+        let script = MockResponse.fault(kind).script(to: try request(.get, "http://x/a"))
         let isEarly = [.offline, .dns, .connect, .tls, .connectTimeout].contains(kind)
         #expect(script.failsBeforeSending == isEarly)
         if kind == .hang { return #expect(script.steps.isEmpty) }
@@ -179,10 +180,10 @@ struct MockTableTests {
     }
 
     @Test func aConnectionIsLostBehindSoManyBytes() throws {
-        var answer = MockAnswer.fault(.connectionLost, after: 3)
-        answer.body = ByteBuffer(string: "abcdef")
+        var response = MockResponse.fault(.connectionLost, after: 3)
+        response.body = ByteBuffer(string: "abcdef")
         #expect(
-            events(answer.script(to: try request(.get, "http://x/a"))) == [
+            events(response.script(to: try request(.get, "http://x/a"))) == [
                 "head 200", "body 3", "fail connection_lost",
             ])
     }

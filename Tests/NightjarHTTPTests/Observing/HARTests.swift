@@ -105,7 +105,7 @@ import Testing
     @Test func contentIsBoundedAndNotCutInACharacter() throws {
         let value = try #require(
             try archive(
-                [entry(try record(body: .unkept(length: 9)), try response(body: "aéé"))], HARWriter(maximumBody: 4)
+                [entry(try record(body: .omitted(length: 9)), try response(body: "aéé"))], HARWriter(maximumBody: 4)
             ).first)
         #expect(value["response"]?["content"]?["text"] == .string("aé"))
         #expect(value["response"]?["content"]?["size"] == .integer(5))

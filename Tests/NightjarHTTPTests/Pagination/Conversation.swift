@@ -6,18 +6,18 @@ import Testing
 
 /// An iteration over a list together with its server, one event after another.
 final class Conversation {
-    struct Answer {
+    struct Reply {
         var body: String
         var headers: [(String, String)] = []
     }
 
-    var walk: PageWalk
+    var traversal: PageTraversal
     /// The requested targets, without scheme and host.
-    var asked: [String] = []
+    var requested: [String] = []
     var targets: [PageTarget] = []
     /// The items of each returned page.
     var pages: [[String]] = []
-    var given: [WalkedPage] = []
+    var given: [LoadedPage] = []
     var error: NightjarError?
     var hasEnded = false
     private var bodies: [Int: String] = [:]
@@ -25,40 +25,40 @@ final class Conversation {
     init(
         _ options: Pagination, _ first: String = "https://api.example/list", resuming state: String? = nil
     ) throws(NightjarError) {
-        walk = try PageWalk(options, first: RequestURL(first), resuming: state)
+        traversal = try PageTraversal(options, first: RequestURL(first), resuming: state)
     }
 
     /// Reads until the end, an error or `count` pages.
     @discardableResult
-    func read(_ count: Int = .max, from server: (PageTarget) -> Answer) -> Conversation {
+    func read(_ count: Int = .max, from server: (PageTarget) -> Reply) -> Conversation {
         let wanted = count == .max ? Int.max : pages.count + count
-        while pages.count < wanted, !hasEnded, error == nil { carryOut(walk.wantsPage(), server) }
+        while pages.count < wanted, !hasEnded, error == nil { perform(traversal.needsPage(), server) }
         return self
     }
 
     /// One response for each load, in order.
     @discardableResult
-    func read(_ answers: [String]) -> Conversation {
-        var rest = answers[...]
-        return read(from: { _ in Answer(body: rest.popFirst() ?? "{}") })
+    func read(_ responses: [String]) -> Conversation {
+        var rest = responses[...]
+        return read(from: { _ in Reply(body: rest.popFirst() ?? "{}") })
     }
 
-    func carryOut(_ actions: [PageWalk.Action], _ server: (PageTarget) -> Answer) {
+    func perform(_ actions: [PageTraversal.Action], _ server: (PageTarget) -> Reply) {
         var rest = actions
         while !rest.isEmpty {
             switch rest.removeFirst() {
             case .load(let target):
-                asked.append(target.url.target)
+                requested.append(target.url.target)
                 targets.append(target)
-                let answer = server(target)
+                let response = server(target)
                 var headers = Headers()
-                for (name, value) in answer.headers { try? headers.add(name, value) }
-                let body = ByteBuffer(string: answer.body)
-                rest += walk.answered(headers, body: body, at: target.url)
-                lastBody = answer.body
-                bodies[asked.count] = answer.body
+                for (name, value) in response.headers { try? headers.add(name, value) }
+                let body = ByteBuffer(string: response.body)
+                rest += traversal.received(headers, body: body, at: target.url)
+                lastBody = response.body
+                bodies[requested.count] = response.body
             case .cancelLoad: break
-            case .give(let page):
+            case .deliver(let page):
                 given.append(page)
                 pages.append(page.items.map { item(at: $0, of: page) })
             case .end: hasEnded = true
@@ -69,7 +69,7 @@ final class Conversation {
 
     private var lastBody = ""
 
-    private func item(at range: Range<Int>, of page: WalkedPage) -> String {
+    private func item(at range: Range<Int>, of page: LoadedPage) -> String {
         // Loads and pages have the same numbers unless a load fails or the iteration is resumed. Otherwise the last
         // body is used.
         let body = bodies[page.number] ?? lastBody

@@ -58,22 +58,23 @@ import Testing
         let body = #"{"data":["# + Array(repeating: item, count: 10_000).joined(separator: ",") + "]\(flag)}"
         #expect(body.utf8.count > 2_000_000)
         let clock = ContinuousClock()
-        var (pass, walked) = (Duration.seconds(3600), Duration.seconds(3600))
+        var (pass, loadedPage) = (Duration.seconds(3600), Duration.seconds(3600))
         let buffer = ByteBuffer(string: body)
         for _ in 0..<3 {
             pass = min(pass, clock.measure { _ = buffer.withUnsafeReadableBytes { JSONRanges($0).document } })
-            var walk = try PageWalk(Pagination(.guess), first: RequestURL("https://api.example/list"))
-            _ = walk.wantsPage()
+            var traversal = try PageTraversal(Pagination(.guess), first: RequestURL("https://api.example/list"))
+            _ = traversal.needsPage()
             let url = try RequestURL("https://api.example/list")
-            var actions: [PageWalk.Action] = []
-            walked = min(walked, clock.measure { actions = walk.answered(Headers(), body: buffer, at: url) })
-            guard case .give(let page) = actions.first else {
+            var actions: [PageTraversal.Action] = []
+            loadedPage = min(
+                loadedPage, clock.measure { actions = traversal.received(Headers(), body: buffer, at: url) })
+            guard case .deliver(let page) = actions.first else {
                 Issue.record("no page")
                 return
             }
             #expect(page.items.count == 10_000)
         }
         // Checking, finding and extracting take about ten passes. Searching by name took hundreds.
-        #expect(walked < pass * 60, "\(walked) for the page, \(pass) for a pass")
+        #expect(loadedPage < pass * 60, "\(loadedPage) for the page, \(pass) for a pass")
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 /// Wrong or missing signs of the end of a list: no list is truncated without an error, and no iteration is endless.
 @Suite struct PageEndTests {
-    private typealias Answer = Conversation.Answer
+    private typealias Reply = Conversation.Reply
 
     // MARK: More pages are announced without a next position
 
@@ -19,7 +19,7 @@ import Testing
     func moreWithoutALastItemIsAnError(second: String, lack: String) throws {
         let talk = try Conversation(.plain(.guess))
         talk.read([#"{"has_more":true,"data":[{"id":1},{"id":2}]}"#, second])
-        #expect(talk.items.count == 2 && talk.asked == ["/list", "/list?starting_after=2"])
+        #expect(talk.items.count == 2 && talk.requested == ["/list", "/list?starting_after=2"])
         #expect(talk.error?.kind == .decoding && !talk.hasEnded)
         #expect(
             talk.message
@@ -48,11 +48,11 @@ import Testing
                     $0.parameter = "token"
                 }
             }
-            let first = Answer(
+            let first = Reply(
                 body: #"{"items":[1],"more":true,"n":"/b"}"#, headers: [("Link", "</b>; rel=next"), ("X-N", "t")])
             let talk = try Conversation(options)
             talk.read { target in
-                target.url.target == "/list" ? first : Answer(body: second, headers: headers)
+                target.url.target == "/list" ? first : Reply(body: second, headers: headers)
             }
             #expect(talk.items == ["1"] && talk.error?.kind == .decoding, "\(style) \(second)")
             #expect(
@@ -84,11 +84,11 @@ import Testing
     @Test func pagesThatGoRoundAreAnError() throws {
         let talk = try Conversation(.plain(.cursor))
         talk.read { target in
-            Answer(
+            Reply(
                 body: target.url.target.hasSuffix("cursor=b")
                     ? #"{"items":[3,4],"next_cursor":"a"}"# : #"{"items":[1,2],"next_cursor":"b"}"#)
         }
-        #expect(talk.items == ["1", "2", "3", "4"] && talk.asked.count == 3)
+        #expect(talk.items == ["1", "2", "3", "4"] && talk.requested.count == 3)
         #expect(talk.error?.kind == .protocol)
         #expect(
             talk.message
@@ -104,9 +104,9 @@ import Testing
         var count = 0
         talk.read { _ in
             count += 1
-            return Answer(body: #"[{"id":\#(count % 3),"n":\#(count)}]"#)
+            return Reply(body: #"[{"id":\#(count % 3),"n":\#(count)}]"#)
         }
-        #expect(talk.items.count == 3 && talk.asked.count == 4)
+        #expect(talk.items.count == 3 && talk.requested.count == 4)
         #expect(
             talk.message.hasPrefix("page 4 has the items of an earlier page, key for key: the server ignores"))
     }
@@ -125,11 +125,11 @@ import Testing
         talk.read(["[1,2]", "[3,4]"])
         #expect(talk.error?.kind == .tooLarge)
         talk.error = nil
-        talk.read { _ in Answer(body: "[3,4]") }
+        talk.read { _ in Reply(body: "[3,4]") }
         #expect(talk.error?.kind == .tooLarge)
         talk.error = nil
-        talk.carryOut(talk.walk.refresh()) { _ in Answer(body: "") }
-        talk.read(1) { _ in Answer(body: "[1,2]") }
+        talk.perform(talk.traversal.refresh()) { _ in Reply(body: "") }
+        talk.read(1) { _ in Reply(body: "[1,2]") }
         #expect(talk.error == nil && talk.items == ["1", "2", "1", "2"])
     }
 
@@ -141,7 +141,7 @@ import Testing
             #"{"results":[1],"next_cursor":"a"}"#, #"{"results":null,"next_cursor":"b"}"#,
             #"{"results":[2],"next_cursor":"c"}"#, #"{"results":null,"next_cursor":null}"#,
         ])
-        #expect(talk.items == ["1", "2"] && talk.hasEnded && talk.asked.count == 4, "\(talk.message)")
+        #expect(talk.items == ["1", "2"] && talk.hasEnded && talk.requested.count == 4, "\(talk.message)")
         let bare = try Conversation(.plain(.offset))
         bare.read(["[1]", "null"])
         #expect(bare.items == ["1"] && bare.hasEnded)
@@ -151,7 +151,7 @@ import Testing
         for style in [Pagination.Style.guess, .cursor] {
             let talk = try Conversation(.plain(style) { $0.items = try JSONPointer("/results") })
             talk.read([#"{"results":null,"next_cursor":"x"}"#, #"{"results":[1],"next_cursor":""}"#])
-            #expect(talk.items == ["1"] && talk.hasEnded && talk.asked == ["/list", "/list?cursor=x"], "\(style)")
+            #expect(talk.items == ["1"] && talk.hasEnded && talk.requested == ["/list", "/list?cursor=x"], "\(style)")
         }
         let guessed = try Conversation(.plain(.guess))
         guessed.read([#"{"results":null,"next_cursor":"x"}"#])

@@ -4,10 +4,10 @@ import Testing
 @testable import NightjarHTTP
 
 @Suite struct PageGuessTests {
-    private typealias Answer = Conversation.Answer
+    private typealias Reply = Conversation.Reply
 
     /// The responses of the first and second page, the second request, and the explanation of it.
-    static let shapes: [(name: String, first: String, second: String, asked: String, explanation: String)] = [
+    static let shapes: [(name: String, first: String, second: String, requested: String, explanation: String)] = [
         (
             "Django REST", #"{"count":3,"next":"https://api.example/list?page=2","previous":null,"results":[1,2]}"#,
             #"{"count":3,"next":null,"previous":"x","results":[3]}"#, "/list?page=2",
@@ -94,19 +94,20 @@ import Testing
         talk.read([shape.first, shape.second])
         #expect(talk.error == nil && talk.hasEnded, "\(shape.name): \(talk.message)")
         #expect(talk.pages.map(\.count) == [2, 1], "\(shape.name)")
-        #expect(talk.asked == ["/list", shape.asked], "\(shape.name)")
-        #expect(talk.walk.explanation == shape.explanation)
+        #expect(talk.requested == ["/list", shape.requested], "\(shape.name)")
+        #expect(talk.traversal.explanation == shape.explanation)
     }
 
     @Test func aLinkFieldIsStrongerThanTheBody() throws {
         let talk = try Conversation(.plain(.guess))
         talk.read { target in
             target.url.target == "/list"
-                ? Answer(body: #"{"items":[1],"next_cursor":"c"}"#, headers: [("Link", "</list?b>; rel=next")])
-                : Answer(body: #"{"items":[2],"next_cursor":"c"}"#)
+                ? Reply(body: #"{"items":[1],"next_cursor":"c"}"#, headers: [("Link", "</list?b>; rel=next")])
+                : Reply(body: #"{"items":[2],"next_cursor":"c"}"#)
         }
-        #expect(talk.asked == ["/list", "/list?b"])
-        #expect(talk.walk.explanation == #"guessed: the items are at "/items" and a Link field names the next page"#)
+        #expect(talk.requested == ["/list", "/list?b"])
+        #expect(
+            talk.traversal.explanation == #"guessed: the items are at "/items" and a Link field names the next page"#)
     }
 
     @Test func oneListWithoutAnyHintIsTheWholeAndSaysSo() throws {
@@ -115,7 +116,7 @@ import Testing
             talk.read([body])
             #expect(talk.hasEnded && talk.error == nil && !talk.items.isEmpty)
             #expect(
-                talk.walk.explanation.hasSuffix(
+                talk.traversal.explanation.hasSuffix(
                     "and nothing in the response says that more follows, so it is the whole list"))
         }
     }
@@ -126,7 +127,7 @@ import Testing
     func oneListThatSaysThatItEndsDoes(body: String, place: String) throws {
         let talk = try Conversation(.plain(.guess))
         talk.read([body])
-        #expect(talk.hasEnded && talk.items == ["1"] && talk.walk.explanation.contains("\"\(place)\""))
+        #expect(talk.hasEnded && talk.items == ["1"] && talk.traversal.explanation.contains("\"\(place)\""))
     }
 
     @Test func whatCannotBeGuessedSaysWhatToSet() throws {
@@ -164,8 +165,8 @@ import Testing
             #"{"data":[{"id":"a","number":6},{"id":"b","number":7}],"has_more":true}"#,
             #"{"data":[{"id":"c","number":8}],"has_more":false}"#,
         ])
-        #expect(talk.asked == ["/list", "/list?starting_after=b"] && talk.items.count == 3 && talk.hasEnded)
-        #expect(talk.walk.explanation.hasSuffix(#""starting_after" takes the id of the last item"#))
+        #expect(talk.requested == ["/list", "/list?starting_after=b"] && talk.items.count == 3 && talk.hasEnded)
+        #expect(talk.traversal.explanation.hasSuffix(#""starting_after" takes the id of the last item"#))
     }
 
     @Test func whatTheCallerSaysIsNotGuessed() throws {
@@ -175,15 +176,15 @@ import Testing
         }
         let talk = try Conversation(options)
         talk.read([#"{"a":[1],"b":[2],"c":""}"#])
-        #expect(talk.items == ["2"] && talk.walk.explanation.isEmpty)
+        #expect(talk.items == ["2"] && talk.traversal.explanation.isEmpty)
     }
 
     @Test func aNextThatTheCallerNamesIsACursorOrAURL() throws {
         let cursor = try Conversation(.plain(.guess) { $0.next = try JSONPointer("/n") })
         cursor.read([#"{"items":[1],"n":"abc"}"#, #"{"items":[2]}"#])
-        #expect(cursor.asked == ["/list", "/list?cursor=abc"])
+        #expect(cursor.requested == ["/list", "/list?cursor=abc"])
         let url = try Conversation(.plain(.guess) { $0.next = try JSONPointer("/n") })
         url.read([#"{"items":[1],"n":"/x?y"}"#, #"{"items":[2]}"#])
-        #expect(url.asked == ["/list", "/x?y"])
+        #expect(url.requested == ["/list", "/x?y"])
     }
 }

@@ -6,15 +6,15 @@ import Testing
 
 /// A guess does not treat a part of a list as the whole: a sign of more pages leads to the next page or to an error.
 @Suite struct PageIndicationTests {
-    private typealias Answer = Conversation.Answer
+    private typealias Reply = Conversation.Reply
 
     private func read(
         _ body: String, _ headers: [(String, String)] = [], at first: String = "https://api.example/list",
         _ change: (inout Pagination) throws -> Void = { _ in }
     ) throws -> Conversation {
         let talk = try Conversation(.plain(.guess, change), first)
-        talk.read(1) { _ in Answer(body: body, headers: headers) }
-        if talk.error == nil { talk.read { _ in Answer(body: #"{"items":[],"kvs":[],"data":[]}"#) } }
+        talk.read(1) { _ in Reply(body: body, headers: headers) }
+        if talk.error == nil { talk.read { _ in Reply(body: #"{"items":[],"kvs":[],"data":[]}"#) } }
         return talk
     }
 
@@ -50,7 +50,7 @@ import Testing
     func whatIndicatesNoMoreIsTheWholeList(body: String, headers: [(String, String)]) throws {
         let talk = try read(body, headers)
         #expect(talk.hasEnded && talk.items == ["1", "2"], "\(talk.message)")
-        #expect(talk.walk.explanation.contains("so it is the whole list"))
+        #expect(talk.traversal.explanation.contains("so it is the whole list"))
     }
 
     // MARK: A full page
@@ -90,17 +90,17 @@ import Testing
         let offset = try Conversation(.plain(.guess), "https://api.example/list?limit=2&offset=4")
         offset.read(["[5,6]", "[7,8]", "[9]", "[]"])
         #expect(
-            offset.asked == [
+            offset.requested == [
                 "/list?limit=2&offset=4", "/list?limit=2&offset=6", "/list?limit=2&offset=8", "/list?limit=2&offset=9",
             ])
         #expect(offset.items.count == 5 && offset.hasEnded)
         #expect(
-            offset.walk.explanation
+            offset.traversal.explanation
                 == "guessed: the response itself is the list, page 1 has exactly the 2 items that were requested and the query "
                 + "item \"offset\" requests the next page")
         let page = try Conversation(.plain(.guess), "https://api.example/list?page=2")
         page.read([#"{"data":[1,2],"count":208}"#, #"{"data":[3]}"#, #"{"data":[]}"#])
-        #expect(page.asked == ["/list?page=2", "/list?page=3", "/list?page=4"] && page.items.count == 3)
+        #expect(page.requested == ["/list?page=2", "/list?page=3", "/list?page=4"] && page.items.count == 3)
     }
 
     @Test func aPageBehindTheFirstReachesTheTotal() throws {
@@ -117,36 +117,36 @@ import Testing
         let talk = try Conversation(.plain(.guess))
         talk.read { target in
             target.url.target == "/list"
-                ? Answer(body: #"{"data":[1]}"#, headers: [("Next-Page", "https://api.example/list?_token=a")])
-                : Answer(body: #"{"data":[2]}"#)
+                ? Reply(body: #"{"data":[1]}"#, headers: [("Next-Page", "https://api.example/list?_token=a")])
+                : Reply(body: #"{"data":[2]}"#)
         }
-        #expect(talk.asked == ["/list", "/list?_token=a"] && talk.items == ["1", "2"] && talk.hasEnded)
+        #expect(talk.requested == ["/list", "/list?_token=a"] && talk.items == ["1", "2"] && talk.hasEnded)
         #expect(
-            talk.walk.explanation
+            talk.traversal.explanation
                 == #"guessed: the items are at "/data" and the header field "Next-Page" has the URL of the next page"#)
         // A saved position knows the field.
         let begun = try Conversation(.plain(.guess))
         let server = { (target: PageTarget) in
-            Answer(
+            Reply(
                 body: "[\(target.url.target.utf8.count)]",
                 headers: target.url.target.utf8.count > 7 ? [] : [("Next-Page", target.url.target + "x")])
         }
         begun.read(1, from: server)
-        let resumed = try Conversation(.plain(.guess), resuming: begun.walk.state)
+        let resumed = try Conversation(.plain(.guess), resuming: begun.traversal.state)
         resumed.read(from: server)
-        #expect(resumed.asked == ["/listx", "/listxx", "/listxxx"] && resumed.hasEnded, "\(resumed.message)")
+        #expect(resumed.requested == ["/listx", "/listxx", "/listxxx"] && resumed.hasEnded, "\(resumed.message)")
     }
 
     @Test func aFieldThatTheCallerNamesMayHaveTheURL() throws {
         let url = try Conversation(.plain(.header) { $0.header = "Next-Page" })
         url.read { target in
-            Answer(
+            Reply(
                 body: "[1,\(target.url.target.utf8.count)]",
                 headers: target.url.target == "/list" ? [("Next-Page", "/b?c")] : [])
         }
-        #expect(url.asked == ["/list", "/b?c"] && url.hasEnded)
+        #expect(url.requested == ["/list", "/b?c"] && url.hasEnded)
         let token = try Conversation(.plain(.header) { $0.header = "Next-Page" })
-        token.read { _ in Answer(body: "[1]", headers: [("Next-Page", "abc")]) }
+        token.read { _ in Reply(body: "[1]", headers: [("Next-Page", "abc")]) }
         #expect(
             token.message == "page 1 has no URL in its header field \"Next-Page\"; set param or request_header to what "
                 + "sends its value back")
@@ -181,26 +181,27 @@ import Testing
             ),
             (["next_token"], [#"{"users":[1],"next_token":"5"}"#, #"{"users":[2]}"#], "next_token=5"),
         ]
-        for (declared, answers, asked) in cases {
+        for (declared, responses, requested) in cases {
             let talk = try Conversation(Pagination.plain(.guess).guessing(by: operation(declared)))
-            talk.read(answers)
-            #expect(talk.asked == ["/list", "/list?" + asked] && talk.hasEnded, "\(declared) \(talk.message)")
+            talk.read(responses)
+            #expect(talk.requested == ["/list", "/list?" + requested] && talk.hasEnded, "\(declared) \(talk.message)")
         }
         let explicit = try Conversation(
             Pagination.plain(.cursor) { $0.next = try JSONPointer("/end") }.guessing(by: operation(["from", "dir"])))
         explicit.read([#"{"chunk":[1],"end":"t1"}"#, #"{"chunk":[2]}"#])
-        #expect(explicit.asked == ["/list", "/list?from=t1"])
-        #expect(explicit.walk.explanation == #"guessed: the items are at "/chunk" and the query item "from" takes it"#)
+        #expect(explicit.requested == ["/list", "/list?from=t1"])
+        #expect(
+            explicit.traversal.explanation == #"guessed: the items are at "/chunk" and the query item "from" takes it"#)
     }
 
     @Test func theEndpointsNumberIsUsedWhereItsStartIsKnown() throws {
         let body = #"{"data":[1,2],"count":3}"#
         let offset = try Conversation(Pagination.plain(.guess).guessing(by: operation(["offset", "limit"])))
         offset.read([body, #"{"data":[3]}"#, #"{"data":[]}"#])
-        #expect(offset.asked == ["/list", "/list?offset=2", "/list?offset=3"] && offset.items.count == 3)
+        #expect(offset.requested == ["/list", "/list?offset=2", "/list?offset=3"] && offset.items.count == 3)
         let page = try Conversation(Pagination.plain(.guess).guessing(by: operation(["page"], start: 1)))
         page.read([body, #"{"data":[3]}"#, #"{"data":[]}"#])
-        #expect(page.asked == ["/list", "/list?page=2", "/list?page=3"] && page.items.count == 3)
+        #expect(page.requested == ["/list", "/list?page=2", "/list?page=3"] && page.items.count == 3)
         for start in [nil, 0] as [Int64?] {
             let unknown = try Conversation(Pagination.plain(.guess).guessing(by: operation(["page"], start: start)))
             unknown.read([body])
@@ -227,30 +228,30 @@ import Testing
         for style in [Pagination.Style.page, .offset] {
             let talk = try Conversation(.plain(style))
             talk.read(["[1]", "[2]", "[]"])
-            #expect(talk.pages == [["1"], ["2"]] && talk.hasEnded && talk.asked.count == 3, "\(style)")
+            #expect(talk.pages == [["1"], ["2"]] && talk.hasEnded && talk.requested.count == 3, "\(style)")
         }
     }
 
     @Test func theResponse304IsAPageWithoutItems() throws {
         for style in [Pagination.Style.guess, .page, .cursor, .link] {
-            var walk = try PageWalk(.plain(style), first: RequestURL("https://api.example/list"))
-            _ = walk.wantsPage()
-            let actions = walk.answered(Headers(), status: 304, body: ByteBuffer(), at: walk.first)
-            guard case .give(let page)? = actions.first else {
+            var traversal = try PageTraversal(.plain(style), first: RequestURL("https://api.example/list"))
+            _ = traversal.needsPage()
+            let actions = traversal.received(Headers(), status: 304, body: ByteBuffer(), at: traversal.first)
+            guard case .deliver(let page)? = actions.first else {
                 Issue.record("\(style): \(actions)")
                 continue
             }
             #expect(page.items.isEmpty && page.number == 1)
-            guard case .end? = walk.wantsPage().first else {
+            guard case .end? = traversal.needsPage().first else {
                 Issue.record("\(style) does not end")
                 continue
             }
         }
-        var walk = try PageWalk(.plain(.page), first: RequestURL("https://api.example/list"))
-        _ = walk.wantsPage()
-        _ = walk.answered(Headers(), body: ByteBuffer(string: "[1]"), at: walk.first)
-        _ = walk.wantsPage()
-        let actions = walk.answered(Headers(), status: 304, body: ByteBuffer(), at: walk.first)
+        var traversal = try PageTraversal(.plain(.page), first: RequestURL("https://api.example/list"))
+        _ = traversal.needsPage()
+        _ = traversal.received(Headers(), body: ByteBuffer(string: "[1]"), at: traversal.first)
+        _ = traversal.needsPage()
+        let actions = traversal.received(Headers(), status: 304, body: ByteBuffer(), at: traversal.first)
         guard case .fail(let error)? = actions.first else { throw NightjarError(.decoding, "page 2 was taken") }
         #expect(error.kind == .decoding)
     }

@@ -6,19 +6,19 @@ import Testing
 
 /// The position of a list changes from page to page, whatever the items contain.
 @Suite struct PageProgressTests {
-    private typealias Answer = Conversation.Answer
+    private typealias Reply = Conversation.Reply
 
     /// Matrix events have an age, so two responses with the same events differ.
-    private func aged(_ count: inout Int, _ tail: String) -> Answer {
+    private func aged(_ count: inout Int, _ tail: String) -> Reply {
         count += 1
-        return Answer(body: #"{"items":[{"id":"$1","age":\#(count)},{"id":"$2","age":\#(count + 7)}],\#(tail)}"#)
+        return Reply(body: #"{"items":[{"id":"$1","age":\#(count)},{"id":"$2","age":\#(count + 7)}],\#(tail)}"#)
     }
 
     @Test func aCursorThatTheServerIgnoresIsAnError() throws {
         var count = 0
         let talk = try Conversation(.plain(.cursor) { $0.next = try JSONPointer("/end") })
         talk.read { _ in aged(&count, #""start":"s0","end":"t47""#) }
-        #expect(talk.asked == ["/list", "/list?cursor=t47"])
+        #expect(talk.requested == ["/list", "/list?cursor=t47"])
         #expect(talk.error?.kind == .protocol && !talk.hasEnded)
         #expect(
             talk.message
@@ -42,11 +42,11 @@ import Testing
             }
             let talk = try Conversation(options)
             talk.read { _ in
-                var answer = aged(&count, tail)
-                answer.headers = headers
-                return answer
+                var response = aged(&count, tail)
+                response.headers = headers
+                return response
             }
-            #expect(talk.asked.count <= 2 && talk.error?.kind == .protocol, "\(style) \(tail): \(talk.message)")
+            #expect(talk.requested.count <= 2 && talk.error?.kind == .protocol, "\(style) \(tail): \(talk.message)")
             #expect(talk.message.contains("names itself as the next page"), "\(style): \(talk.message)")
         }
     }
@@ -55,7 +55,7 @@ import Testing
         var count = 0
         let talk = try Conversation(.plain(.guess) { $0.maximumPages = 50 })
         talk.read { _ in aged(&count, #""page":1,"total_pages":9"#) }
-        #expect(talk.asked.count == 2 && talk.error?.kind == .protocol)
+        #expect(talk.requested.count == 2 && talk.error?.kind == .protocol)
     }
 
     @Test func positionsThatGoRoundAreAnError() throws {
@@ -65,7 +65,7 @@ import Testing
             let at = target.url.queryValue("cursor") ?? "a"
             return aged(&count, #""next_cursor":"\#(at == "a" ? "b" : at == "b" ? "c" : "a")""#)
         }
-        #expect(talk.asked == ["/list", "/list?cursor=b", "/list?cursor=c", "/list?cursor=a"])
+        #expect(talk.requested == ["/list", "/list?cursor=b", "/list?cursor=c", "/list?cursor=a"])
         #expect(talk.message.hasPrefix("page 4 names an earlier page as the next page"))
     }
 
@@ -74,7 +74,7 @@ import Testing
         let talk = try Conversation(.plain(.cursor) { $0.key = try JSONPointer("/id") })
         talk.read { _ in
             count += 1
-            return Answer(body: #"{"items":[{"id":\#(count)}],"next_cursor":"same"}"#)
+            return Reply(body: #"{"items":[{"id":\#(count)}],"next_cursor":"same"}"#)
         }
         #expect(talk.items.count == 1 && talk.error?.kind == .protocol)
     }
@@ -82,7 +82,7 @@ import Testing
     @Test func anEmptyPageThatRepeatsItsCursorEndsAFeed() throws {
         let feed = try Conversation(.plain(.cursor))
         feed.read([#"{"items":[1],"next_cursor":"a"}"#, #"{"items":[],"next_cursor":"a"}"#])
-        #expect(feed.items == ["1"] && feed.hasEnded && feed.asked.count == 2)
+        #expect(feed.items == ["1"] && feed.hasEnded && feed.requested.count == 2)
         // Without a previous position, the server may ignore the query item.
         let empty = try Conversation(.plain(.cursor))
         empty.read([#"{"items":[],"next_cursor":"a"}"#, #"{"items":[],"next_cursor":"a"}"#])
@@ -95,14 +95,14 @@ import Testing
 
     @Test func aPageThatIsLoadedAgainIsNoRepetition() throws {
         let talk = try Conversation(.plain(.cursor))
-        talk.read(1) { _ in Answer(body: #"{"items":[1],"next_cursor":"a"}"#) }
+        talk.read(1) { _ in Reply(body: #"{"items":[1],"next_cursor":"a"}"#) }
         // As long as the others, because the test takes items from the bodies by number.
-        talk.read { _ in Answer(body: "no JSON" + String(repeating: " ", count: 60)) }
+        talk.read { _ in Reply(body: "no JSON" + String(repeating: " ", count: 60)) }
         #expect(talk.error?.kind == .decoding)
         talk.error = nil
         talk.read([#"{"items":[2],"next_cursor":null}"#])
         #expect(talk.hasEnded && talk.pages.count == 2)
-        talk.carryOut(talk.walk.refresh()) { _ in Answer(body: "") }
+        talk.perform(talk.traversal.refresh()) { _ in Reply(body: "") }
         talk.hasEnded = false
         talk.read([#"{"items":[1],"next_cursor":"a"}"#, #"{"items":[2],"next_cursor":null}"#])
         #expect(talk.error == nil && talk.hasEnded)
@@ -110,10 +110,10 @@ import Testing
 
     @Test func aResumedListNeedsANewPositionToo() throws {
         let talk = try Conversation(.plain(.cursor))
-        talk.read(1) { _ in Answer(body: #"{"items":[1],"next_cursor":"a"}"#) }
+        talk.read(1) { _ in Reply(body: #"{"items":[1],"next_cursor":"a"}"#) }
         var count = 0
-        let resumed = try Conversation(.plain(.cursor), resuming: talk.walk.state)
+        let resumed = try Conversation(.plain(.cursor), resuming: talk.traversal.state)
         resumed.read { _ in aged(&count, #""next_cursor":"a""#) }
-        #expect(resumed.asked == ["/list?cursor=a"] && resumed.error?.kind == .protocol)
+        #expect(resumed.requested == ["/list?cursor=a"] && resumed.error?.kind == .protocol)
     }
 }

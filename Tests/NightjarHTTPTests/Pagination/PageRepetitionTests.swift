@@ -6,7 +6,7 @@ import Testing
 
 /// Pages with the items of earlier pages: a server that repeats pages, or a list with equal items.
 @Suite struct PageRepetitionTests {
-    private typealias Answer = Conversation.Answer
+    private typealias Reply = Conversation.Reply
 
     private func offset(_ target: PageTarget) -> Int { target.url.queryValue("offset").flatMap { Int($0) } ?? 0 }
 
@@ -61,8 +61,8 @@ import Testing
 
     @Test func equalValuesWithTheSameCursorAreARound() throws {
         let talk = try Conversation(.plain(.cursor))
-        talk.read { _ in Answer(body: #"{"items":[1,1,1],"next_cursor":"a"}"#) }
-        #expect(talk.items.count == 3 && talk.asked.count == 2)
+        talk.read { _ in Reply(body: #"{"items":[1,1,1],"next_cursor":"a"}"#) }
+        #expect(talk.items.count == 3 && talk.requested.count == 2)
         #expect(
             talk.message
                 == "page 2 has the items of the previous page, byte for byte: the server returns to an earlier position"
@@ -71,7 +71,7 @@ import Testing
 
     @Test func aNumberThatTheServerDoesNotCountOnIsARound() throws {
         let talk = try Conversation(.plain(.guess))
-        talk.read { _ in Answer(body: #"{"items":[1,1],"page":1,"total_pages":9}"#) }
+        talk.read { _ in Reply(body: #"{"items":[1,1],"page":1,"total_pages":9}"#) }
         #expect(talk.items.count == 2 && talk.error?.kind == .protocol)
     }
 
@@ -79,8 +79,8 @@ import Testing
 
     @Test func equalValuesWithoutEndAreFoundOut() throws {
         let talk = try Conversation(.plain(.page) { $0.parameter = "p" })
-        talk.read { _ in Answer(body: "[1,1,1]") }
-        #expect(talk.asked.count == 102)
+        talk.read { _ in Reply(body: "[1,1,1]") }
+        #expect(talk.requested.count == 102)
         #expect(talk.error?.kind == .protocol)
         #expect(
             talk.message
@@ -90,8 +90,8 @@ import Testing
 
     @Test func roundsOfEqualValuesAreFoundOut() throws {
         let talk = try Conversation(.plain(.offset))
-        talk.read { target in Answer(body: offset(target) % 4 == 0 ? "[1,1]" : "[2,2]") }
-        #expect(talk.asked.count == 103 && talk.error?.kind == .protocol)
+        talk.read { target in Reply(body: offset(target) % 4 == 0 ? "[1,1]" : "[2,2]") }
+        #expect(talk.requested.count == 103 && talk.error?.kind == .protocol)
     }
 
     @Test func whereTheTotalEndsEqualValuesOnePageMoreIsAskedFor() throws {
@@ -100,30 +100,30 @@ import Testing
         }
         let page = #"{"items":[1,1],"total":4}"#
         let heeding = try conversation()
-        heeding.read { target in offset(target) < 4 ? Answer(body: page) : Answer(body: #"{"items":[],"total":4}"#) }
-        #expect(heeding.items.count == 4 && heeding.hasEnded && heeding.asked.count == 3)
+        heeding.read { target in offset(target) < 4 ? Reply(body: page) : Reply(body: #"{"items":[],"total":4}"#) }
+        #expect(heeding.items.count == 4 && heeding.hasEnded && heeding.requested.count == 3)
 
         let ignoring = try conversation()
-        ignoring.read { _ in Answer(body: page) }
-        #expect(ignoring.items.count == 4 && !ignoring.hasEnded && ignoring.asked.count == 3)
+        ignoring.read { _ in Reply(body: page) }
+        #expect(ignoring.items.count == 4 && !ignoring.hasEnded && ignoring.requested.count == 3)
         #expect(ignoring.error?.kind == .protocol)
     }
 
     @Test func thereIsNoSuchPageIsAnEndBehindTheEnd() throws {
         let url = try RequestURL("https://api.example/list")
         for (status, ends) in [(404, true), (416, true), (503, false)] {
-            var walk = try PageWalk(.plain(.offset) { $0.total = try JSONPointer("/total") }, first: url)
+            var traversal = try PageTraversal(.plain(.offset) { $0.total = try JSONPointer("/total") }, first: url)
             var hasEnded = false
             var hasFailed = false
             for number in 1...3 {
-                _ = walk.wantsPage()
+                _ = traversal.needsPage()
                 guard number == 3 else {
-                    _ = walk.answered(
+                    _ = traversal.received(
                         Headers(), body: ByteBuffer(string: #"{"items":[1,1],"total":4}"#), at: url)
                     continue
                 }
                 let response = Response(head: ResponseHead(status: status), body: ByteBuffer(), url: url)
-                for action in walk.failed(NightjarError(.client, "no", response: response)) {
+                for action in traversal.failed(NightjarError(.client, "no", response: response)) {
                     if case .end = action { hasEnded = true }
                     if case .fail = action { hasFailed = true }
                 }
@@ -135,6 +135,6 @@ import Testing
     @Test func otherPagesNeedNoProof() throws {
         let talk = try Conversation(.plain(.offset) { $0.total = try JSONPointer("/total") })
         talk.read([#"{"items":[1,2],"total":6}"#, #"{"items":[0,0],"total":6}"#, #"{"items":[0,0],"total":6}"#])
-        #expect(talk.items.count == 6 && talk.hasEnded && talk.asked.count == 3)
+        #expect(talk.items.count == 6 && talk.hasEnded && talk.requested.count == 3)
     }
 }

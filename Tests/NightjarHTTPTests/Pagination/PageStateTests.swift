@@ -5,13 +5,13 @@ import Testing
 @testable import NightjarHTTP
 
 @Suite struct PageStateTests {
-    private typealias Answer = Conversation.Answer
+    private typealias Reply = Conversation.Reply
 
-    private func server(_ target: PageTarget) -> Answer {
+    private func server(_ target: PageTarget) -> Reply {
         switch target.url.queryValue("cursor") {
-        case nil: Answer(body: #"{"items":[1,2,3],"next_cursor":"a"}"#)
-        case "a": Answer(body: #"{"items":[4,5],"next_cursor":"b"}"#)
-        default: Answer(body: #"{"items":[6],"next_cursor":null}"#)
+        case nil: Reply(body: #"{"items":[1,2,3],"next_cursor":"a"}"#)
+        case "a": Reply(body: #"{"items":[4,5],"next_cursor":"b"}"#)
+        default: Reply(body: #"{"items":[6],"next_cursor":null}"#)
         }
     }
 
@@ -40,16 +40,19 @@ import Testing
 
     @Test func theStateIsBehindThePageGivenLast() throws {
         let talk = try Conversation(Pagination(.guess))
-        #expect(try Conversation(Pagination(.guess), resuming: talk.walk.state).read(from: server).items.count == 6)
+        #expect(
+            try Conversation(Pagination(.guess), resuming: talk.traversal.state).read(from: server).items.count == 6)
         talk.read(1, from: server)
         // The second page is loaded but was not returned.
-        #expect(talk.asked.count == 2)
+        #expect(talk.requested.count == 2)
         #expect(
-            try Conversation(.plain(.guess), resuming: talk.walk.state).read(from: server).items == ["4", "5", "6"])
-        #expect(talk.walk.state == talk.given.last?.state(consumed: 3))
+            try Conversation(.plain(.guess), resuming: talk.traversal.state).read(from: server).items == [
+                "4", "5", "6",
+            ])
+        #expect(talk.traversal.state == talk.given.last?.state(consumed: 3))
         talk.read(from: server)
-        let end = try Conversation(.plain(.guess), resuming: talk.walk.state).read(from: server)
-        #expect(end.items.isEmpty && end.hasEnded && end.asked.isEmpty)
+        let end = try Conversation(.plain(.guess), resuming: talk.traversal.state).read(from: server)
+        #expect(end.items.isEmpty && end.hasEnded && end.requested.isEmpty)
     }
 
     /// An option of another style, here the header, is no part of the state.
@@ -58,20 +61,21 @@ import Testing
         options.header = "X-Next"
         options.parameter = "p"
         let talk = try Conversation(options)
-        talk.read(1) { _ in Answer(body: #"{"items":[1],"next":"https://api.example/list?page=2"}"#) }
-        #expect(try Conversation(options, resuming: talk.walk.state).walk.state == talk.walk.state)
+        talk.read(1) { _ in Reply(body: #"{"items":[1],"next":"https://api.example/list?page=2"}"#) }
+        #expect(try Conversation(options, resuming: talk.traversal.state).traversal.state == talk.traversal.state)
     }
 
     @Test func itIsCompactJSON() throws {
         let talk = try Conversation(.plain(.guess))
         talk.read(1, from: server)
-        let json = text(talk.walk.state)
+        let json = text(talk.traversal.state)
         let print = try #require(JSONValue(parsing: json)["f"])
         guard case .string(let print) = print else { return }
         #expect(
             json == #"{"v":1,"f":"\#(print)","n":2,"d":3,"p":{"cursor":"a"},"#
                 + #""g":{"style":"cursor","items":"/items","parameter":"cursor","next":"/next_cursor"}}"#)
-        #expect(talk.walk.state.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") })
+        #expect(
+            talk.traversal.state.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") })
     }
 
     @Test func pagesAndOffsetsAndTokensAreResumed() throws {
@@ -80,46 +84,46 @@ import Testing
                 $0.header = "X-N"
                 $0.requestHeader = "X-M"
             }
-            func serve(_ target: PageTarget) -> Answer {
+            func serve(_ target: PageTarget) -> Reply {
                 let isFirst = target.headerName == nil && ["1", nil].contains(target.url.queryValue(style.rawValue))
                 let isSecond = target.headerValue == "t" || ["2", "1"].contains(target.url.queryValue(style.rawValue))
                 return isFirst
-                    ? Answer(body: "[1]", headers: [("X-N", "t")])
-                    : isSecond ? Answer(body: "[2]") : Answer(body: "[]")
+                    ? Reply(body: "[1]", headers: [("X-N", "t")])
+                    : isSecond ? Reply(body: "[2]") : Reply(body: "[]")
             }
             let talk = try Conversation(options)
             talk.read(1) { target in
                 let isOffset = style == .offset
-                return isOffset ? Answer(body: "[1]") : serve(target)
+                return isOffset ? Reply(body: "[1]") : serve(target)
             }
-            let rest = try Conversation(options, resuming: talk.walk.state)
+            let rest = try Conversation(options, resuming: talk.traversal.state)
             rest.read(from: serve)
             #expect(rest.items.first == "2" || style == .offset, "\(style)")
-            #expect(rest.asked.first != talk.asked.first || rest.targets.first?.headerValue == "t")
+            #expect(rest.requested.first != talk.requested.first || rest.targets.first?.headerValue == "t")
         }
     }
 
     @Test func secretsAreLeftOutAndPutBack() throws {
         let first = "https://api.example/list?api_key=s3cret&limit=1"
         let talk = try Conversation(.plain(.next), first)
-        talk.read(1) { _ in Answer(body: #"{"items":[1],"next":"/list?limit=1&api_key=s3cret&page=2"}"#) }
-        let state = talk.walk.state
+        talk.read(1) { _ in Reply(body: #"{"items":[1],"next":"/list?limit=1&api_key=s3cret&page=2"}"#) }
+        let state = talk.traversal.state
         #expect(!text(state).contains("s3cret") && text(state).contains("page=2"))
         let rest = try Conversation(.plain(.next), first, resuming: state)
-        rest.read { _ in Answer(body: #"{"items":[2],"next":null}"#) }
-        #expect(rest.asked == ["/list?limit=1&page=2&api_key=s3cret"])
+        rest.read { _ in Reply(body: #"{"items":[2],"next":null}"#) }
+        #expect(rest.requested == ["/list?limit=1&page=2&api_key=s3cret"])
         // A different secret does not change the list.
         let other = try Conversation(.plain(.next), "https://api.example/list?api_key=other&limit=1", resuming: state)
-        other.read { _ in Answer(body: #"{"items":[2],"next":null}"#) }
-        #expect(other.asked == ["/list?limit=1&page=2&api_key=other"])
+        other.read { _ in Reply(body: #"{"items":[2],"next":null}"#) }
+        #expect(other.requested == ["/list?limit=1&page=2&api_key=other"])
     }
 
     @Test func aSecretThatNobodyHasIsMissed() throws {
         let talk = try Conversation(.plain(.next))
-        talk.read(1) { _ in Answer(body: #"{"items":[1],"next":"/list?sig=abc&page=2"}"#) }
-        #expect(!text(talk.walk.state).contains("abc"))
+        talk.read(1) { _ in Reply(body: #"{"items":[1],"next":"/list?sig=abc&page=2"}"#) }
+        #expect(!text(talk.traversal.state).contains("abc"))
         #expect {
-            try Conversation(.plain(.next), resuming: talk.walk.state)
+            try Conversation(.plain(.next), resuming: talk.traversal.state)
         } throws: {
             ($0 as? NightjarError)?.message
                 == "the state omits the query item \"sig\", which may be a secret, and the first request does not have "
@@ -132,14 +136,14 @@ import Testing
         talk.read(1, from: server)
         for url in ["https://api.example/other", "https://api.example/list?x=1", "http://api.example/list"] {
             #expect {
-                try Conversation(.plain(.guess), url, resuming: talk.walk.state)
+                try Conversation(.plain(.guess), url, resuming: talk.traversal.state)
             } throws: {
                 ($0 as? NightjarError)?.message
                     == "the state belongs to another list: the method and URL of the first request must be the same, including the query"
             }
         }
         #expect {
-            try Conversation(.plain(.link), resuming: talk.walk.state)
+            try Conversation(.plain(.link), resuming: talk.traversal.state)
         } throws: {
             ($0 as? NightjarError)?.message == "the state has style cursor, but the list has style link"
         }
@@ -147,25 +151,26 @@ import Testing
 
     @Test func aPathWithTwoSlashesIsNoHost() throws {
         let talk = try Conversation(.plain(.next))
-        talk.read(1) { _ in Answer(body: #"{"items":[1],"next":"https://api.example//evil.example/x"}"#) }
-        let rest = try Conversation(.plain(.next), resuming: talk.walk.state)
-        rest.read { _ in Answer(body: #"{"items":[2],"next":null}"#) }
-        #expect(rest.asked == ["//evil.example/x"] && rest.targets.first?.url.origin.host == "api.example")
+        talk.read(1) { _ in Reply(body: #"{"items":[1],"next":"https://api.example//evil.example/x"}"#) }
+        let rest = try Conversation(.plain(.next), resuming: talk.traversal.state)
+        rest.read { _ in Reply(body: #"{"items":[2],"next":null}"#) }
+        #expect(rest.requested == ["//evil.example/x"] && rest.targets.first?.url.origin.host == "api.example")
     }
 
     @Test func aStateThatLeadsElsewhereIsRefused() throws {
         let talk = try Conversation(.plain(.next))
-        talk.read(1) { _ in Answer(body: #"{"items":[1],"next":"/list?page=2"}"#) }
-        let forged = text(talk.walk.state).split(separator: "/list?page=2").joined(separator: "https://evil.example/x")
+        talk.read(1) { _ in Reply(body: #"{"items":[1],"next":"/list?page=2"}"#) }
+        let forged = text(talk.traversal.state).split(separator: "/list?page=2").joined(
+            separator: "https://evil.example/x")
         let rest = try Conversation(.plain(.next), resuming: state(forged))
-        rest.read { _ in Answer(body: "[]") }
-        #expect(rest.error?.kind == .protocol && rest.asked.isEmpty)
+        rest.read { _ in Reply(body: "[]") }
+        #expect(rest.error?.kind == .protocol && rest.requested.isEmpty)
     }
 
     @Test func whatIsDamagedIsRefused() throws {
         let talk = try Conversation(.plain(.guess))
         talk.read(1, from: server)
-        let good = text(talk.walk.state)
+        let good = text(talk.traversal.state)
         func changed(_ a: String, _ b: String) -> String {
             good.split(separator: a, omittingEmptySubsequences: false).joined(separator: b)
         }
@@ -179,7 +184,7 @@ import Testing
             state(changed(#""style":"cursor""#, #""style":"guess2""#)), state(changed(#""/items""#, #""items""#)),
             state(changed(#"{"cursor":"a"}"#, #"{"url":"http:x"}"#)),
             state(changed(#"{"cursor":"a"}"#, #"{"query":[["a"]]}"#)),
-            talk.walk.state + "A", talk.walk.state + "=",
+            talk.traversal.state + "A", talk.traversal.state + "=",
         ]
         for text in bad {
             #expect {
@@ -197,12 +202,12 @@ import Testing
 
     @Test func aDecisionThatIsToComeIsAskedForAgain() throws {
         let talk = try Conversation(.plain(.custom))
-        talk.read(1) { _ in Answer(body: "[1,2]") }
-        let rest = try Conversation(.plain(.custom), resuming: talk.walk.state)
-        rest.read(1) { _ in Answer(body: "[1,2]") }
-        #expect(rest.pages == [[]] && rest.asked == ["/list"])
-        rest.carryOut(try rest.walk.goOn(.query([("page", "2"), ("token", "s3cret")]))) { _ in Answer(body: "") }
-        #expect(text(rest.walk.state).contains("page") && !text(rest.walk.state).contains("s3cret"))
+        talk.read(1) { _ in Reply(body: "[1,2]") }
+        let rest = try Conversation(.plain(.custom), resuming: talk.traversal.state)
+        rest.read(1) { _ in Reply(body: "[1,2]") }
+        #expect(rest.pages == [[]] && rest.requested == ["/list"])
+        rest.perform(try rest.traversal.setNext(.query([("page", "2"), ("token", "s3cret")]))) { _ in Reply(body: "") }
+        #expect(text(rest.traversal.state).contains("page") && !text(rest.traversal.state).contains("s3cret"))
     }
 
     @Test func base64ForURLsIsStrict() {

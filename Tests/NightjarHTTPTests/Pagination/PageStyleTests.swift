@@ -3,15 +3,15 @@ import Testing
 @testable import NightjarAPI
 @testable import NightjarHTTP
 
-/// The continuation and the end of each style, as in the table of ``PageWalk``.
+/// The continuation and the end of each style, as in the table of ``PageTraversal``.
 @Suite struct PageStyleTests {
-    private typealias Answer = Conversation.Answer
+    private typealias Reply = Conversation.Reply
 
     @Test func pagesAreNumbered() throws {
         let talk = try Conversation(.plain(.page), "https://api.example/list?tag=a%20b")
         talk.read(["[1,2]", "[3,4]", "[]"])
         #expect(talk.items == ["1", "2", "3", "4"])
-        #expect(talk.asked == ["/list?tag=a%20b&page=1", "/list?tag=a%20b&page=2", "/list?tag=a%20b&page=3"])
+        #expect(talk.requested == ["/list?tag=a%20b&page=1", "/list?tag=a%20b&page=2", "/list?tag=a%20b&page=3"])
         #expect(talk.hasEnded && talk.error == nil)
     }
 
@@ -24,20 +24,20 @@ import Testing
         }
         let talk = try Conversation(options)
         talk.read(["[1,2]", "[]"])
-        #expect(talk.asked == ["/list?per_page=2&p=0", "/list?per_page=2&p=1"])
+        #expect(talk.requested == ["/list?per_page=2&p=0", "/list?per_page=2&p=1"])
     }
 
     @Test func pagesBeginWhereTheRequestSays() throws {
         let talk = try Conversation(.plain(.page), "https://api.example/list?page=7&x=1")
         talk.read(["[1]", "[]"])
-        #expect(talk.asked == ["/list?page=7&x=1", "/list?page=8&x=1"])
+        #expect(talk.requested == ["/list?page=7&x=1", "/list?page=8&x=1"])
     }
 
     @Test func totalEndsPages() throws {
         let options = try Pagination.plain(.page) { $0.total = try JSONPointer("/total") }
         let talk = try Conversation(options)
         talk.read([#"{"items":[1,2],"total":3}"#, #"{"items":[3],"total":3}"#])
-        #expect(talk.items == ["1", "2", "3"] && talk.hasEnded && talk.asked.count == 2)
+        #expect(talk.items == ["1", "2", "3"] && talk.hasEnded && talk.requested.count == 2)
     }
 
     @Test func aShortPageIsNotTheEnd() throws {
@@ -53,7 +53,7 @@ import Testing
     @Test func offsetsCountWhatCame() throws {
         let talk = try Conversation(.plain(.offset), "https://api.example/list?offset=10")
         talk.read(["[1,2,3]", "[4]", "[]"])
-        #expect(talk.asked == ["/list?offset=10", "/list?offset=13", "/list?offset=14"])
+        #expect(talk.requested == ["/list?offset=10", "/list?offset=13", "/list?offset=14"])
         #expect(talk.items == ["1", "2", "3", "4"] && talk.hasEnded)
     }
 
@@ -72,7 +72,7 @@ import Testing
             #"{"items":[1],"n":"a b&c=\u00e9"}"#, #"{"items":[2],"n":12345678901234567890123}"#,
             #"{"items":[3],"n":null}"#,
         ])
-        #expect(talk.asked == ["/list", "/list?cursor=a%20b%26c%3D%C3%A9", "/list?cursor=12345678901234567890123"])
+        #expect(talk.requested == ["/list", "/list?cursor=a%20b%26c%3D%C3%A9", "/list?cursor=12345678901234567890123"])
         #expect(talk.items == ["1", "2", "3"] && talk.hasEnded)
     }
 
@@ -96,7 +96,7 @@ import Testing
         talk.read([
             #"{"items":[1],"next_cursor":"a"}"#, #"{"items":[],"next_cursor":"b"}"#, #"{"items":[2],"next_cursor":""}"#,
         ])
-        #expect(talk.items == ["1", "2"] && talk.hasEnded && talk.asked.count == 3)
+        #expect(talk.items == ["1", "2"] && talk.hasEnded && talk.requested.count == 3)
     }
 
     @Test func emptyPagesAreBounded() throws {
@@ -104,7 +104,7 @@ import Testing
         var count = 0
         talk.read { _ in
             count += 1
-            return Answer(body: #"{"items":[],"next_cursor":"c\#(count)"}"#)
+            return Reply(body: #"{"items":[],"next_cursor":"c\#(count)"}"#)
         }
         #expect(talk.error?.kind == .protocol)
         #expect(talk.message == "1001 consecutive pages had no new items, but the server says that more follow")
@@ -114,16 +114,16 @@ import Testing
         let talk = try Conversation(.plain(.link), "https://api.example/v1/list?n=2")
         talk.read { target in
             target.url.target == "/v1/list?n=2"
-                ? Answer(body: "[1,2]", headers: [("Link", "<list?last=2&n=2>; rel=\"next\"")])
-                : Answer(body: "[3,4]")
+                ? Reply(body: "[1,2]", headers: [("Link", "<list?last=2&n=2>; rel=\"next\"")])
+                : Reply(body: "[3,4]")
         }
-        #expect(talk.asked == ["/v1/list?n=2", "/v1/list?last=2&n=2"])
+        #expect(talk.requested == ["/v1/list?n=2", "/v1/list?last=2&n=2"])
         #expect(talk.items == ["1", "2", "3", "4"] && talk.hasEnded)
     }
 
     @Test func aLinkFieldWithoutNextIsTheEnd() throws {
         let talk = try Conversation(.plain(.link))
-        talk.read { _ in Answer(body: list(0..<30), headers: [("Link", "</list?page=1>; rel=\"first last\"")]) }
+        talk.read { _ in Reply(body: list(0..<30), headers: [("Link", "</list?page=1>; rel=\"first last\"")]) }
         #expect(talk.items.count == 30 && talk.hasEnded)
     }
 
@@ -133,7 +133,7 @@ import Testing
             #"{"results":[1],"next":"https://api.example/list?page=2"}"#, #"{"results":[2],"next":"?page=3"}"#,
             #"{"results":[3],"next":{"href":"/end"}}"#, #"{"results":[4],"next":null}"#,
         ])
-        #expect(talk.asked == ["/list", "/list?page=2", "/list?page=3", "/end"])
+        #expect(talk.requested == ["/list", "/list?page=2", "/list?page=3", "/end"])
         #expect(talk.items == ["1", "2", "3", "4"] && talk.hasEnded)
     }
 
@@ -144,9 +144,9 @@ import Testing
                 $0.parameter = "token"
             })
         talk.read { target in
-            target.url.target == "/list" ? Answer(body: "[1]", headers: [("x-next", "t 1")]) : Answer(body: "[2]")
+            target.url.target == "/list" ? Reply(body: "[1]", headers: [("x-next", "t 1")]) : Reply(body: "[2]")
         }
-        #expect(talk.asked == ["/list", "/list?token=t%201"] && talk.items == ["1", "2"] && talk.hasEnded)
+        #expect(talk.requested == ["/list", "/list?token=t%201"] && talk.items == ["1", "2"] && talk.hasEnded)
     }
 
     @Test func aTokenOfAHeaderGoesBackInAHeader() throws {
@@ -157,31 +157,31 @@ import Testing
             })
         talk.read { target in
             target.headerName == nil
-                ? Answer(body: "[1]", headers: [("X-Next", "t")]) : Answer(body: "[2]", headers: [("X-Next", "")])
+                ? Reply(body: "[1]", headers: [("X-Next", "t")]) : Reply(body: "[2]", headers: [("X-Next", "")])
         }
-        #expect(talk.asked == ["/list", "/list"] && talk.items == ["1", "2"] && talk.hasEnded)
+        #expect(talk.requested == ["/list", "/list"] && talk.items == ["1", "2"] && talk.hasEnded)
         #expect(talk.targets.last?.headerName == "X-Continue" && talk.targets.last?.headerValue == "t")
     }
 
     @Test func theCallerSaysHowItGoesOn() throws {
         let talk = try Conversation(.plain(.custom), "https://api.example/list?a=1")
-        talk.read(1) { _ in Answer(body: "[1]") }
-        talk.carryOut(talk.walk.wantsPage()) { _ in Answer(body: "[]") }
+        talk.read(1) { _ in Reply(body: "[1]") }
+        talk.perform(talk.traversal.needsPage()) { _ in Reply(body: "[]") }
         #expect(talk.error?.kind == .invalidArgument)
         #expect(
             talk.message
                 == "page 1 was delivered, but its next page has not been set; set it before requesting another page")
         talk.error = nil
-        talk.carryOut(try talk.walk.goOn(.query([("a", "2"), ("b", "3")]))) { _ in Answer(body: "[2]") }
-        talk.read(1) { _ in Answer(body: "[2]") }
-        talk.carryOut(try talk.walk.goOn(.url("/other"))) { _ in Answer(body: "[3]") }
-        talk.read(1) { _ in Answer(body: "[]") }
-        #expect(talk.asked == ["/list?a=1", "/list?a=2&b=3", "/other"])
+        talk.perform(try talk.traversal.setNext(.query([("a", "2"), ("b", "3")]))) { _ in Reply(body: "[2]") }
+        talk.read(1) { _ in Reply(body: "[2]") }
+        talk.perform(try talk.traversal.setNext(.url("/other"))) { _ in Reply(body: "[3]") }
+        talk.read(1) { _ in Reply(body: "[]") }
+        #expect(talk.requested == ["/list?a=1", "/list?a=2&b=3", "/other"])
         #expect(talk.pages == [["1"], ["2"], []])
-        talk.carryOut(try talk.walk.goOn(.end)) { _ in Answer(body: "") }
-        talk.read { _ in Answer(body: "") }
+        talk.perform(try talk.traversal.setNext(.end)) { _ in Reply(body: "") }
+        talk.read { _ in Reply(body: "") }
         #expect(talk.hasEnded)
-        #expect(throws: NightjarError.self) { try talk.walk.goOn(.end) }
+        #expect(throws: NightjarError.self) { try talk.traversal.setNext(.end) }
     }
 
     // MARK: Missing positions
@@ -303,7 +303,7 @@ import Testing
     @Test func theTailOfAListThatGrowsIsItsEnd() throws {
         let talk = try Conversation(.plain(.offset))
         talk.read(["[1,2,3]", "[3,4]", "[4]", "[4]", "[4]"])
-        #expect(talk.items == ["1", "2", "3", "3", "4", "4"] && talk.hasEnded && talk.asked.count == 4)
+        #expect(talk.items == ["1", "2", "3", "3", "4", "4"] && talk.hasEnded && talk.requested.count == 4)
     }
 
     @Test func aPageThatRepeatsKeyForKeyIsAnError() throws {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct ReplacementTests {
     private let stale = Replacement(
-        connectionWasReused: true, requestWasStarted: true, answerHasBegun: false, alreadyReplaced: false)
+        connectionWasReused: true, requestWasStarted: true, responseHasStarted: false, alreadyReplaced: false)
 
     @Test func aGetOnAStaleConnectionIsSentAgain() {
         #expect(stale.isAllowed(for: .get, .none))
@@ -38,7 +38,7 @@ import Testing
 
     @Test func anAnswerThatHasBegunIsNotAskedForAgain() {
         var begun = stale
-        begun.answerHasBegun = true
+        begun.responseHasStarted = true
         #expect(!begun.isAllowed(for: .get, .none))
     }
 

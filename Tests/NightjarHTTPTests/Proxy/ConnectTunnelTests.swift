@@ -11,17 +11,17 @@ import Testing
         ConnectTunnel(to: try RequestURL(target).origin, through: try ProxyAddress(proxy), userAgent: userAgent)
     }
 
-    /// The result for `answer` in pieces: "open" and the remaining bytes, or the failure.
+    /// The result for `response` in pieces: "open" and the remaining bytes, or the failure.
     private func outcome(
-        _ answer: [UInt8], cutAt cuts: [Int] = [], _ proxy: String = "http://u:secret@proxy:3128",
+        _ response: [UInt8], cutAt cuts: [Int] = [], _ proxy: String = "http://u:secret@proxy:3128",
         to target: String = "https://api.example/", ends: Bool = false
     ) throws -> String {
         var tunnel = try tunnel(proxy, to: target)
         _ = try tunnel.start()
         var start = 0
         do throws(NightjarError) {
-            for end in cuts + [answer.count] {
-                var buffer = ByteBuffer(bytes: answer[start..<end])
+            for end in cuts + [response.count] {
+                var buffer = ByteBuffer(bytes: response[start..<end])
                 start = end
                 guard try tunnel.received(&buffer) else { continue }
                 #expect(tunnel.isOpen)
@@ -55,7 +55,7 @@ import Testing
         #expect(error?.kind == .invalidRequest)
     }
 
-    static let answers: [(String, String)] = [
+    static let responses: [(String, String)] = [
         ("HTTP/1.1 200 Connection established\r\n\r\n", "open "),
         ("HTTP/1.0 200 OK\r\nVia: x\r\n\r\n", "open "),
         // The fields for the length of content are ignored in this response.
@@ -90,8 +90,8 @@ import Testing
         ),
     ]
 
-    @Test(arguments: answers) func meansTheSameHoweverItIsCut(answer: String, expected: String) throws {
-        let bytes = Array(answer.utf8)
+    @Test(arguments: responses) func meansTheSameHoweverItIsCut(response: String, expected: String) throws {
+        let bytes = Array(response.utf8)
         #expect(try outcome(bytes).hasPrefix(expected))
         #expect(try outcome(bytes, cutAt: Array(1..<bytes.count)).hasPrefix(expected))
         for cut in 1..<bytes.count { #expect(try outcome(bytes, cutAt: [cut]).hasPrefix(expected), "cut at \(cut)") }

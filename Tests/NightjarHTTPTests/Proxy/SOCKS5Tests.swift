@@ -11,9 +11,9 @@ import Testing
         SOCKS5(to: try RequestURL(target).origin, address: address, through: try ProxyAddress(proxy))
     }
 
-    /// The bytes sent and the result, with a proxy that sends `answers` regardless of what it receives.
+    /// The bytes sent and the result, with a proxy that sends `responses` regardless of what it receives.
     private func conversation(
-        _ machine: SOCKS5, _ answers: [UInt8], cutAt cuts: [Int] = []
+        _ machine: SOCKS5, _ responses: [UInt8], cutAt cuts: [Int] = []
     ) -> (sent: [[UInt8]], end: String) {
         var machine = machine
         var sent: [[UInt8]] = []
@@ -21,8 +21,8 @@ import Testing
             sent.append(Array(try machine.start().readableBytesView))
             var rest = ByteBuffer()
             var start = 0
-            for end in cuts + [answers.count] {
-                rest.writeBytes(answers[start..<end])
+            for end in cuts + [responses.count] {
+                rest.writeBytes(responses[start..<end])
                 start = end
                 events: while true {
                     switch try machine.received(&rest) {
@@ -46,14 +46,14 @@ import Testing
     }
 
     /// The result does not depend on how the answers are split.
-    private func check(_ machine: SOCKS5, _ answers: [UInt8], sent: [[UInt8]], end: String) {
-        let whole = conversation(machine, answers)
+    private func check(_ machine: SOCKS5, _ responses: [UInt8], sent: [[UInt8]], end: String) {
+        let whole = conversation(machine, responses)
         #expect(whole.sent == sent)
         #expect(whole.end == end)
-        guard answers.count > 1 else { return }
-        #expect(conversation(machine, answers, cutAt: Array(1..<answers.count)).end == end)
-        for cut in 1..<answers.count {
-            let cutOnce = conversation(machine, answers, cutAt: [cut])
+        guard responses.count > 1 else { return }
+        #expect(conversation(machine, responses, cutAt: Array(1..<responses.count)).end == end)
+        for cut in 1..<responses.count {
+            let cutOnce = conversation(machine, responses, cutAt: [cut])
             #expect(cutOnce.sent == sent && cutOnce.end == end, "cut at \(cut)")
         }
     }
@@ -153,10 +153,10 @@ import Testing
     }
 
     @Test func whatFollowsIsTheTunnels() throws {
-        let answers = [5, 0] + Self.granted + Array("early".utf8)
-        #expect(conversation(try machine(), answers).end == "open early")
+        let responses = [5, 0] + Self.granted + Array("early".utf8)
+        #expect(conversation(try machine(), responses).end == "open early")
         #expect(
-            conversation(try machine(to: "http://api.example/"), answers).end
+            conversation(try machine(to: "http://api.example/"), responses).end
                 == "protocol: bytes arrived from api.example:80 through the proxy before anything was sent")
     }
 

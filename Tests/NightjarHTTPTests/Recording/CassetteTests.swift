@@ -19,18 +19,18 @@ struct CassetteTests {
         response.pieces = [.init(after: .microseconds(100), bytes: 10), .init(after: .seconds(2), bytes: 14)]
         var stream = RecordedExchange.Response(status: 206)
         stream.body = RecordedBody(ByteBuffer(bytes: [0xFF, 0x00, 0x41]))
-        stream.isCut = true
+        stream.isTruncated = true
         let lost = RecordedExchange.Failure(
             NightjarError(.connectionLost, "gone", phase: .receive, requestMayHaveBeenProcessed: true),
             after: .seconds(1))
-        let asked = RecordedExchange.Request(method: .get, url: "http://x/a?b=c")
+        let requested = RecordedExchange.Request(method: .get, url: "http://x/a?b=c")
         return Cassette([
             RecordedExchange(
                 .init(method: .post, url: "http://x/a", headers: headers, body: .text("a=1")), response),
-            RecordedExchange(asked, stream, lost),
-            RecordedExchange(asked, nil, lost),
+            RecordedExchange(requested, stream, lost),
+            RecordedExchange(requested, nil, lost),
             RecordedExchange(
-                .init(method: .put, url: "http://x/", body: .unkept), RecordedExchange.Response(status: 204)),
+                .init(method: .put, url: "http://x/", body: .omitted), RecordedExchange.Response(status: 204)),
         ])
     }
 
@@ -158,8 +158,8 @@ struct CassetteTests {
 
     @Test func aReplayHasThePiecesAndTheTimes() throws {
         let exchange = try #require(try CassetteTests.sample().exchanges.first)
-        func course(_ keepsTime: Bool) -> [String] {
-            exchange.script(keepsTime: keepsTime).steps.map { step in
+        func plan(_ replaysTiming: Bool) -> [String] {
+            exchange.script(replaysTiming: replaysTiming).steps.map { step in
                 let delay = step.delay == .zero ? "" : "+\(step.delay.nanosecondsClamped / 1000)us "
                 switch step.event {
                 case .head(let head): return delay + "head \(head.status) \(head.contentLength ?? -1)"
@@ -169,9 +169,9 @@ struct CassetteTests {
                 }
             }
         }
-        #expect(course(false) == ["head 200 25", "{\"a\":[1,2.", "5,\"\\n\"],\"b\":{}}", "finish"])
+        #expect(plan(false) == ["head 200 25", "{\"a\":[1,2.", "5,\"\\n\"],\"b\":{}}", "finish"])
         #expect(
-            course(true) == [
+            plan(true) == [
                 "+12000us head 200 25", "+100us {\"a\":[1,2.", "+2000000us 5,\"\\n\"],\"b\":{}}", "finish",
             ])
     }

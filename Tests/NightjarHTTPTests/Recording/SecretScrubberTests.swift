@@ -8,14 +8,14 @@ import Testing
 struct SecretScrubberTests {
     private func exchange(
         _ url: String = "http://x/", _ fields: [(String, String)] = [], body: String = "",
-        answer: String = "", _ answerFields: [(String, String)] = []
+        response: String = "", _ answerFields: [(String, String)] = []
     ) throws -> RecordedExchange {
         var (headers, others) = (Headers(), Headers())
         for (name, value) in fields { try headers.add(name, value) }
         for (name, value) in answerFields { try others.add(name, value) }
         var response = RecordedExchange.Response(status: 200)
         response.headers = others
-        response.body = RecordedBody(ByteBuffer(string: answer))
+        response.body = RecordedBody(ByteBuffer(string: reply))
         return RecordedExchange(
             .init(method: .post, url: url, headers: headers, body: RecordedBody(ByteBuffer(string: body))), response)
     }
@@ -27,7 +27,7 @@ struct SecretScrubberTests {
         let login = scrubber.scrub(
             try exchange(
                 "http://x/token", [form], body: "grant_type=refresh_token&refresh_token=R-123456&scope=read",
-                answer:
+                response:
                     "{\"access_token\":\"A-123456\",\"token_type\":\"Bearer\",\"expires_in\":60,\"refresh_token\":\"R-234567\"}"
             ))
         #expect(login.request.body == .text("grant_type=refresh_token&refresh_token=scrubbed-1&scope=read"))
@@ -37,7 +37,8 @@ struct SecretScrubberTests {
         )
         let call = scrubber.scrub(
             try exchange(
-                "http://x/a?api_key=K-1234567&q=1", [("Authorization", "Bearer A-123456")], answer: "you are A-123456"))
+                "http://x/a?api_key=K-1234567&q=1", [("Authorization", "Bearer A-123456")], response: "you are A-123456"
+            ))
         #expect(call.request.headers["Authorization"] == "Bearer scrubbed-2")
         #expect(call.request.url == "http://x/a?api_key=scrubbed-4&q=1")
         #expect(call.response?.body == .text("you are scrubbed-2"))
@@ -47,7 +48,7 @@ struct SecretScrubberTests {
         var scrubber = SecretScrubber(CassetteSecrets(), .names(after: 6))
         let scrubbed = scrubber.scrub(
             try exchange(
-                "http://x/", [("Cookie", "sid=abcdef; theme=dark-blue")], answer: "",
+                "http://x/", [("Cookie", "sid=abcdef; theme=dark-blue")], response: "",
                 [("Set-Cookie", "sid=ghijkl; Path=/; HttpOnly"), ("Set-Cookie", "old=; Max-Age=0")]))
         #expect(scrubbed.request.headers["Cookie"] == "sid=scrubbed-7; theme=scrubbed-8")
         #expect(
@@ -58,7 +59,8 @@ struct SecretScrubberTests {
         var scrubber = SecretScrubber(CassetteSecrets(), .names(after: 0))
         let challenge = ("WWW-Authenticate", "Digest realm=\"x\", nonce=\"abcdef\"")
         #expect(
-            scrubber.scrub(try exchange(answer: "", [challenge])).response?.headers["WWW-Authenticate"] == challenge.1)
+            scrubber.scrub(try exchange(response: "", [challenge])).response?.headers["WWW-Authenticate"] == challenge.1
+        )
     }
 
     @Test func aPasswordIsFoundElsewhereToo() throws {
@@ -66,7 +68,7 @@ struct SecretScrubberTests {
         let credentials = "YWRhOmNvcnJlY3QgaG9yc2U="  // ada:correct horse
         let scrubbed = scrubber.scrub(
             try exchange(
-                "http://x/", [("Authorization", "Basic \(credentials)")], answer: "{\"said\":\"correct horse\"}"))
+                "http://x/", [("Authorization", "Basic \(credentials)")], response: "{\"said\":\"correct horse\"}"))
         #expect(scrubbed.request.headers["Authorization"] == "Basic scrubbed-2")
         #expect(scrubbed.response?.body == .json(.object([.init("said", .string("scrubbed-1"))])))
     }
@@ -75,9 +77,9 @@ struct SecretScrubberTests {
         var scrubber = SecretScrubber(CassetteSecrets(), .names(after: 0))
         let problem = "{\"code\":\"not_found\",\"key\":\"PROJ-1234\"}"
         #expect(
-            scrubber.scrub(try exchange(answer: problem)).response?.body == RecordedBody(ByteBuffer(string: problem)))
+            scrubber.scrub(try exchange(response: problem)).response?.body == RecordedBody(ByteBuffer(string: problem)))
         let login = scrubber.scrub(
-            try exchange(body: "{\"code\":\"c0de-12345\",\"client_secret\":\"s3cr3t-12345\"}", answer: ""))
+            try exchange(body: "{\"code\":\"c0de-12345\",\"client_secret\":\"s3cr3t-12345\"}", response: ""))
         #expect(
             String(buffer: login.request.body.bytes) == "{\"code\":\"scrubbed-1\",\"client_secret\":\"scrubbed-2\"}")
     }
@@ -86,7 +88,7 @@ struct SecretScrubberTests {
         var scrubber = SecretScrubber(CassetteSecrets(), .names(after: 0))
         let scrubbed = scrubber.scrub(
             try exchange(
-                answer: "{\"token\":{\"value\":\"v-1234567\",\"type\":\"Bearer\",\"expires_in\":3600},\"pin\":1}"))
+                response: "{\"token\":{\"value\":\"v-1234567\",\"type\":\"Bearer\",\"expires_in\":3600},\"pin\":1}"))
         #expect(
             String(buffer: scrubbed.response?.body.bytes ?? ByteBuffer())
                 == "{\"token\":{\"value\":\"scrubbed-1\",\"type\":\"Bearer\",\"expires_in\":3600},\"pin\":1}")
@@ -95,7 +97,7 @@ struct SecretScrubberTests {
     @Test func linesOfJSONAreSearchedToo() throws {
         var scrubber = SecretScrubber(CassetteSecrets(), .names(after: 0))
         let scrubbed = scrubber.scrub(
-            try exchange(answer: "data: {\"access_token\": \"A-123456\", \"n\": 1}\n\ndata: {\"n\": 2}\n\n"))
+            try exchange(response: "data: {\"access_token\": \"A-123456\", \"n\": 1}\n\ndata: {\"n\": 2}\n\n"))
         #expect(
             scrubbed.response?.body
                 == .text("data: {\"access_token\": \"scrubbed-1\", \"n\": 1}\n\ndata: {\"n\": 2}\n\n"))
@@ -107,7 +109,7 @@ struct SecretScrubberTests {
         let scrubbed = scrubber.scrub(
             try exchange(
                 "http://x/bot12345:AAF/send?ssn=078-05-1120", [("X-Tenant", "acme-42")],
-                answer: "{\"ssn\":\"078-05-1120\"}"))
+                response: "{\"ssn\":\"078-05-1120\"}"))
         #expect(scrubbed.request.url == "http://x/scrubbed-1/send?ssn=scrubbed-3")
         #expect(scrubbed.request.headers["X-Tenant"] == "scrubbed-2")
         #expect(scrubbed.response?.body == .json(.object([.init("ssn", .string("scrubbed-3"))])))
@@ -115,7 +117,7 @@ struct SecretScrubberTests {
 
     @Test func whatIsSeenLaterIsTakenOutOfWhatCameBefore() throws {
         var scrubber = SecretScrubber(CassetteSecrets(), .names(after: 0))
-        let early = scrubber.scrub(try exchange(answer: "echo A-123456"))
+        let early = scrubber.scrub(try exchange(response: "echo A-123456"))
         _ = scrubber.scrub(try exchange("http://x/", [("Authorization", "Bearer A-123456")]))
         #expect(scrubber.scrubSeen(early).response?.body == .text("echo scrubbed-1"))
     }
@@ -130,7 +132,7 @@ struct SecretScrubberTests {
         #expect(scrubber.name(of: "493021") == "scrubbed-1")
         #expect(scrubber.name(of: "moonlight") == "scrubbed-2")
         let scrubbed = scrubber.scrub(
-            try exchange(answer: "{\"id\":493021,\"by\":[\"moonlight\",\"493021x\"],\"moonlight\":1}"))
+            try exchange(response: "{\"id\":493021,\"by\":[\"moonlight\",\"493021x\"],\"moonlight\":1}"))
         #expect(
             String(buffer: scrubbed.response?.body.bytes ?? ByteBuffer())
                 == "{\"id\":\"scrubbed-1\",\"by\":[\"scrubbed-2\",\"scrubbed-1x\"],\"scrubbed-2\":1}")
@@ -147,9 +149,9 @@ struct SecretScrubberTests {
     }
 
     @Test func aWordIsFoundWhereItStandsAlone() throws {
-        for (answer, isThere) in [("key=k3yz", true), ("k3yz", true), ("ak3yz k3yzb", false), ("ak3yz.k3yz", true)] {
-            #expect(SecretScrubber.hasWord(["none", "k3yz"], in: try exchange(answer: answer)) == isThere, "\(answer)")
+        for (reply, isThere) in [("key=k3yz", true), ("k3yz", true), ("ak3yz k3yzb", false), ("ak3yz.k3yz", true)] {
+            #expect(SecretScrubber.hasWord(["none", "k3yz"], in: try exchange(response: reply)) == isThere, "\(reply)")
         }
-        #expect(!SecretScrubber.hasWord([], in: try exchange(answer: "k3yz")))
+        #expect(!SecretScrubber.hasWord([], in: try exchange(response: "k3yz")))
     }
 }

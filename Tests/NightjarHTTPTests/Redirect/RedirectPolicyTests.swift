@@ -12,12 +12,12 @@ import Testing
         return ResponseHead(status: status, headers: headers)
     }
 
-    private func followed(_ verdict: RedirectPolicy.Verdict) throws -> RedirectHop {
-        guard case .follow(let hop) = verdict else {
+    private func followed(_ verdict: RedirectPolicy.Verdict) throws -> ProposedRedirect {
+        guard case .follow(let proposed) = verdict else {
             Issue.record("\(verdict)")
             throw NightjarError(.protocol, "not followed")
         }
-        return hop
+        return proposed
     }
 
     private func failure(_ verdict: RedirectPolicy.Verdict) throws -> NightjarError {
@@ -29,7 +29,7 @@ import Testing
     }
 
     private func isAnswer(_ verdict: RedirectPolicy.Verdict) -> Bool {
-        if case .answer = verdict { true } else { false }
+        if case .respond = verdict { true } else { false }
     }
 
     /// Status, method before, method after. RFC 9110 sections 15.4.2 to 15.4.9.
@@ -43,11 +43,11 @@ import Testing
     func choosesTheMethod(status: Int, before: String, after: String) throws {
         var policy = RedirectPolicy(RedirectSettings())
         let method = try #require(Method(before))
-        let hop = try followed(
+        let proposed = try followed(
             policy.received(try head(status, "/b"), to: method, at: try url("http://a/"), bodyIsReplayable: true))
-        #expect(hop.method.name == after)
-        #expect(hop.keepsBody == (before == after))
-        #expect(hop.url == (try url("http://a/b")))
+        #expect(proposed.method.name == after)
+        #expect(proposed.keepsBody == (before == after))
+        #expect(proposed.url == (try url("http://a/b")))
         #expect(policy.history == [.init(method: method, url: try url("http://a/"), status: status)])
     }
 
@@ -77,14 +77,14 @@ import Testing
         var settings = RedirectSettings()
         settings.allowsDowngrade = true
         var policy = RedirectPolicy(settings)
-        let hop = try followed(
+        let proposed = try followed(
             policy.received(try head(status, location), to: method, at: try url(from), bodyIsReplayable: true))
         var fields = Headers()
         for name in [
             "Accept", "Host", "authorization", "Cookie", "Proxy-Authorization", "X-Api-Key", "X-Mine", "Referer",
             "Content-Type", "Content-Encoding", "Digest", "Content-Language",
         ] { try fields.add(name, "x") }
-        return hop.headers(from: fields, sensitive: ["x-mine"]).map(\.name)
+        return proposed.headers(from: fields, sensitive: ["x-mine"]).map(\.name)
     }
 
     private static let all = [
@@ -114,11 +114,11 @@ import Testing
 
     @Test func aHopThatAHookLeadsElsewhereDropsCredentials() throws {
         var policy = RedirectPolicy(RedirectSettings())
-        var hop = try followed(
+        var proposed = try followed(
             policy.received(try head(302, "/b"), to: .get, at: try url("http://a/"), bodyIsReplayable: true))
-        #expect(!hop.dropsCredentials)
-        hop.url = try url("http://b/")
-        #expect(hop.dropsCredentials)
+        #expect(!proposed.dropsCredentials)
+        proposed.url = try url("http://b/")
+        #expect(proposed.dropsCredentials)
     }
 
     // MARK: Limits
@@ -126,11 +126,11 @@ import Testing
     @Test func stopsBehindTheLimitAndNamesTheChain() throws {
         var policy = RedirectPolicy(RedirectSettings())
         for step in 0..<10 {
-            let hop = try followed(
+            let proposed = try followed(
                 policy.received(
                     try head(302, "/\(step + 1)"), to: .get, at: try url("http://a/\(step)?token=secret"),
                     bodyIsReplayable: true))
-            #expect(hop.url.path == "/\(step + 1)")
+            #expect(proposed.url.path == "/\(step + 1)")
         }
         let error = try failure(
             policy.received(try head(302, "/11"), to: .get, at: try url("http://u:p@a/10"), bodyIsReplayable: true))
@@ -187,9 +187,9 @@ import Testing
 
     @Test func leadingAPostBackToItsURLWithAGetIsNoLoop() throws {
         var policy = RedirectPolicy(RedirectSettings())
-        let hop = try followed(
+        let proposed = try followed(
             policy.received(try head(303, "/form"), to: .post, at: try url("http://a/form"), bodyIsReplayable: true))
-        #expect(hop.method == .get)
+        #expect(proposed.method == .get)
     }
 
     @Test func aCookieMakesTheSameURLAnotherQuestionWhereCookiesAreKept() throws {
@@ -216,8 +216,8 @@ import Testing
         var polling = try head(303, "/job")
         try polling.headers.add("Retry-After", "2")
         for _ in 0..<10 {
-            let hop = try followed(policy.received(polling, to: .get, at: at, bodyIsReplayable: true))
-            #expect(hop.wait == .seconds(2) && hop.method == .get)
+            let proposed = try followed(policy.received(polling, to: .get, at: at, bodyIsReplayable: true))
+            #expect(proposed.wait == .seconds(2) && proposed.method == .get)
         }
         let error = try failure(policy.received(polling, to: .get, at: at, bodyIsReplayable: true))
         #expect(error.message.contains("it is redirect number 11, but the limit is 10"))
@@ -241,16 +241,16 @@ import Testing
         #expect(error.message.contains("61.0 s") && error.message.contains("retry.max_wait"))
         settings.respectsRetryAfter = false
         policy = RedirectPolicy(settings)
-        let hop = try followed(policy.received(slow, to: .get, at: try url("http://a/"), bodyIsReplayable: true))
-        #expect(hop.wait == .zero)
+        let proposed = try followed(policy.received(slow, to: .get, at: try url("http://a/"), bodyIsReplayable: true))
+        #expect(proposed.wait == .zero)
     }
 
     /// PUT, POST and GET of one URL are three different requests.
     @Test func anotherMethodMakesARedirectToItselfProgress() throws {
         var policy = RedirectPolicy(RedirectSettings())
         let at = try url("http://a/a")
-        let hop = try followed(policy.received(try head(303, "/a"), to: .put, at: at, bodyIsReplayable: true))
-        #expect(hop.method == .get)
+        let proposed = try followed(policy.received(try head(303, "/a"), to: .put, at: at, bodyIsReplayable: true))
+        #expect(proposed.method == .get)
         _ = try failure(policy.received(try head(302, "/a"), to: .get, at: at, bodyIsReplayable: true))
     }
 

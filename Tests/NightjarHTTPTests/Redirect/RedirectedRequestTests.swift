@@ -16,11 +16,11 @@ import Testing
         var policy = RedirectPolicy(RedirectSettings())
         let verdict = policy.received(
             ResponseHead(status: status, headers: headers), to: method, at: first.url, bodyIsReplayable: true)
-        guard case .follow(let hop) = verdict else {
+        guard case .follow(let proposed) = verdict else {
             Issue.record("\(verdict)")
             return first
         }
-        return try first.following(hop, sensitive: ["X-Mine"])
+        return try first.following(proposed, sensitive: ["X-Mine"])
     }
 
     private func text(_ request: PreparedRequest) -> String { String(buffer: request.wireHead) }

@@ -18,7 +18,8 @@ private struct Constant: RandomNumberGenerator {
         gone: Bool = false, deadline: UInt64? = nil, settings: RetrySettings = RetrySettings()
     ) -> RetryPolicy.Verdict {
         var policy = RetryPolicy(settings, deadline: deadline)
-        let attempt = RetryPolicy.Attempt(method, hasIdempotencyKey: key, bodyIsReplayable: body, answerIsGone: gone)
+        let attempt = RetryPolicy.Attempt(
+            method, hasIdempotencyKey: key, bodyIsReplayable: body, responseWasDelivered: gone)
         var budget = RetryBudget()
         var random = Constant(value: .max)
         return policy.ended(outcome, attempt, now: 0, budget: &budget, using: &random)
@@ -62,13 +63,13 @@ private struct Constant: RandomNumberGenerator {
 
     @Test func aBodyThatIsGoneIsNeverSentAgain() {
         let outcome = Outcome(status: 503, retryAfter: nil)
-        #expect(verdict(outcome, method: .put, body: false) == .stop(.bodyIsGone))
-        #expect(verdict(outcome, method: .post, key: true, body: false) == .stop(.bodyIsGone))
+        #expect(verdict(outcome, method: .put, body: false) == .stop(.bodyWasConsumed))
+        #expect(verdict(outcome, method: .post, key: true, body: false) == .stop(.bodyWasConsumed))
     }
 
     @Test func anAnswerThatBegunIsNotBegunAgain() {
         let lost = Outcome(NightjarError(.connectionLost, "lost", requestMayHaveBeenProcessed: true))
-        #expect(verdict(lost, gone: true) == .stop(.answerIsGone))
+        #expect(verdict(lost, gone: true) == .stop(.responseWasDelivered))
     }
 
     @Test(arguments: [ErrorKind.cancelled, .tls, .pinMismatch, .protocol, .tooLarge, .closed, .invalidURL])
@@ -127,7 +128,7 @@ private struct Constant: RandomNumberGenerator {
         #expect(verdict(Outcome(status: 503, retryAfter: .seconds(7))) == .again(after: .seconds(7)))
         #expect(verdict(Outcome(status: 429, retryAfter: .zero)) == .again(after: .milliseconds(500)))
         #expect(verdict(Outcome(status: 429, retryAfter: .seconds(60))) == .again(after: .seconds(60)))
-        let long = RetryPolicy.Verdict.stop(.serverAsksForLongWait(.seconds(61)))
+        let long = RetryPolicy.Verdict.stop(.serverRequestedLongWait(.seconds(61)))
         #expect(verdict(Outcome(status: 429, retryAfter: .seconds(61))) == long)
     }
 
@@ -147,7 +148,7 @@ private struct Constant: RandomNumberGenerator {
         settings.base = .seconds(-1)
         #expect(verdict(outcome, settings: settings) == .again(after: .zero))
         settings.maximumAttempts = -1
-        #expect(verdict(outcome, settings: settings) == .stop(.attemptsUsedUp))
+        #expect(verdict(outcome, settings: settings) == .stop(.attemptsExhausted))
     }
 
     // MARK: Number of attempts
@@ -160,14 +161,14 @@ private struct Constant: RandomNumberGenerator {
             policy.ended(
                 RetryPolicy.Outcome(status: 500, retryAfter: nil), get, now: 0, budget: &budget, using: &none)
         }
-        #expect(verdicts == [.again(after: .zero), .again(after: .zero), .stop(.attemptsUsedUp)])
+        #expect(verdicts == [.again(after: .zero), .again(after: .zero), .stop(.attemptsExhausted)])
         #expect(policy.attempts == 3)
         #expect(budget.available == 8)
     }
 
     @Test func aVerdictIsASentence() {
         #expect("\(RetryPolicy.Verdict.again(after: .milliseconds(500)))" == "retried after 0.5 s")
-        let stop = RetryPolicy.Verdict.stop(.serverAsksForLongWait(.seconds(61)))
+        let stop = RetryPolicy.Verdict.stop(.serverRequestedLongWait(.seconds(61)))
         #expect("\(stop)" == "not retried: the server asks to wait 61.0 s, which is longer than the maximum wait")
     }
 }

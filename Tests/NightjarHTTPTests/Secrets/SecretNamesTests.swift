@@ -70,11 +70,11 @@ import Testing
         var policy = RedirectPolicy(RedirectSettings())
         let verdict = policy.received(
             ResponseHead(status: 302, headers: headers), to: .get, at: first.url, bodyIsReplayable: true)
-        guard case .follow(let hop) = verdict else {
+        guard case .follow(let proposed) = verdict else {
             Issue.record("\(verdict)")
             return []
         }
-        let next = try first.following(hop, sensitive: sensitive, forwarded: try ForwardedFields(names))
+        let next = try first.following(proposed, sensitive: sensitive, forwarded: try ForwardedFields(names))
         return next.fields.filter { $0.name != "Host" }.map { "\($0.name): \($0.value)" }
     }
 

@@ -16,7 +16,7 @@ func cacheKey(_ path: String, _ user: UInt64 = 0, origin: String = "https://a.ex
 }
 
 func cachedResponse(
-    _ etag: String = "v", selecting: [StoredResponse.SelectingField] = []
+    _ etag: String = "v", variantFields: [StoredResponse.VariantField] = []
 ) throws -> StoredResponse {
     var headers = Headers()
     try headers.add("ETag", "\"\(etag)\"")
@@ -24,7 +24,7 @@ func cachedResponse(
     try headers.add("X-Name", "Käse")
     return StoredResponse(
         status: 200, reason: "OK", headers: headers, requested: cacheMoment(), received: cacheMoment(1),
-        selecting: selecting)
+        variantFields: variantFields)
 }
 
 /// Bytes that are unique to a number and a length.

@@ -17,7 +17,7 @@ import Testing
         folder = parent.file("cache")
     }
 
-    private func open() -> DiskCache { DiskCache(folder: folder, maximumBytes: 64 << 20, patience: 0.05) }
+    private func open() -> DiskCache { DiskCache(folder: folder, maximumBytes: 64 << 20, lockTimeout: 0.05) }
 
     private static let count = 12
 
@@ -53,7 +53,7 @@ import Testing
         try file.close()
     }
 
-    private func sql(_ line: String) throws { try Database(existing: index, patience: 5).execute(line) }
+    private func sql(_ line: String) throws { try Database(existing: index, lockTimeout: 5).execute(line) }
 
     // MARK: The index
 
@@ -258,7 +258,7 @@ import Testing
         cache.store(cacheKey("/"), try cachedResponse(), cachedBody(1, 10))
         cache.store(cacheKey("/gone"), try cachedResponse(), cachedBody(1, 10))
         do {
-            let other = try Database(existing: index, patience: 0)
+            let other = try Database(existing: index, lockTimeout: 0)
             try other.execute("BEGIN IMMEDIATE")
             #expect(cache.find(cacheKey("/")).count == 1)
             #expect(try cache.store(cacheKey("/new"), cachedResponse(), cachedBody(1, 10)) == nil)

@@ -19,7 +19,7 @@ import Testing
     }
 
     private func open(_ maximumBytes: Int = 8 << 20) -> DiskCache {
-        DiskCache(folder: folder, maximumBytes: maximumBytes, patience: 0.05)
+        DiskCache(folder: folder, maximumBytes: maximumBytes, lockTimeout: 0.05)
     }
 
     /// The changes that a cache knows now.
@@ -98,7 +98,7 @@ import Testing
         #expect(
             slow.store(cacheKey("/x"), try cachedResponse(), displayURL: "/", body: cachedBody(1, 9), since: began)
                 == nil)
-        let rows = try Database(existing: index, patience: 5).number("SELECT count(*) FROM change")
+        let rows = try Database(existing: index, lockTimeout: 5).number("SELECT count(*) FROM change")
         #expect(rows >= DiskChanges.kept && rows <= 2 * DiskChanges.kept)
     }
 
@@ -168,7 +168,7 @@ import Testing
         let cache = open()
         cache.store(cacheKey("/"), try cachedResponse(), cachedBody(1, 10))
         cache.store(cacheKey("/gone"), try cachedResponse(), cachedBody(1, 10))
-        let holder = try Database(existing: index, patience: 0)
+        let holder = try Database(existing: index, lockTimeout: 0)
         try holder.execute("BEGIN IMMEDIATE")
         cache.invalidate(cacheKey("/"))
         #expect(cache.remove(cacheKey("/gone")) == nil && cache.hasPendingChanges)
@@ -249,7 +249,7 @@ import Testing
         cache.store(cacheKey("/"), try cachedResponse(), cachedBody(1, 10))
         #expect(cache.find(cacheKey("/")).count == 1 && cache.takeNotes().isEmpty)
         cache.evict(now: cacheMoment(1_000_000))
-        #expect(try Database(existing: index, patience: 5).number("PRAGMA auto_vacuum") == 2)
+        #expect(try Database(existing: index, lockTimeout: 5).number("PRAGMA auto_vacuum") == 2)
         #expect(cache.find(cacheKey("/")).count == 1)
     }
 }

@@ -33,8 +33,8 @@ import Testing
     // MARK: Storing and finding
 
     @Test(arguments: sizes) func whatIsStoredIsFoundAlsoByAnother(_ size: Int) throws {
-        let selecting = [StoredResponse.SelectingField("accept", nil), StoredResponse.SelectingField("b", "ü")]
-        var response = try cachedResponse(selecting: selecting)
+        let variantFields = [StoredResponse.VariantField("accept", nil), StoredResponse.VariantField("b", "ü")]
+        var response = try cachedResponse(variantFields: variantFields)
         try response.trailers.add("Sum", "1")
         response.isDecoded = true
         let first = open()
@@ -125,11 +125,11 @@ import Testing
         let cache = open()
         for number in 0..<50 {
             let fields = [
-                StoredResponse.SelectingField("a", "\(number % 40)"), StoredResponse.SelectingField("b", nil),
+                StoredResponse.VariantField("a", "\(number % 40)"), StoredResponse.VariantField("b", nil),
             ]
             // Replaced whatever the order of the selecting fields.
             cache.store(
-                cacheKey("/"), try cachedResponse("\(number)", selecting: number < 40 ? fields : fields.reversed()),
+                cacheKey("/"), try cachedResponse("\(number)", variantFields: number < 40 ? fields : fields.reversed()),
                 cachedBody(number, 10))
         }
         let found = cache.find(cacheKey("/"))
@@ -229,7 +229,7 @@ import Testing
     // MARK: Threads
 
     @Test func anyThreadMayDoAnythingAlsoWithTwoOfOneFolder() throws {
-        let caches = [open(600_000), DiskCache(folder: folder, maximumBytes: 600_000, patience: 5)]
+        let caches = [open(600_000), DiskCache(folder: folder, maximumBytes: 600_000, lockTimeout: 5)]
         let response = try cachedResponse()
         DispatchQueue.concurrentPerform(iterations: 6) { thread in
             var random = SeededRandom(seed: UInt64(thread))
@@ -380,7 +380,7 @@ import Testing
     }
 
     private func run(_ sql: String) throws {
-        try Database(existing: folder + "/index.db", patience: 5).execute(sql)
+        try Database(existing: folder + "/index.db", lockTimeout: 5).execute(sql)
     }
 
     @Test func aClockThatGoesBackPutsOffNoSweep() throws {

@@ -132,19 +132,19 @@ import Testing
     @Test(arguments: Trace.allCases, [0.7, 0.8, 0.9, 1.0, 1.1])
     func itHitsMoreThanTheOrderOfLastUse(_ trace: Trace, _ alpha: Double) {
         for share in [0.01, 0.1] {
-            let (lru, mine) = hitRatios(trace, alpha, share: share)
+            let (lru, own) = hitRatios(trace, alpha, share: share)
             let percent = { (ratio: Double) in "\((ratio * 1000).rounded() / 10) %" }
             print(
-                "\(trace) alpha \(alpha), room for \(Int(share * 100)) %: LRU \(percent(lru)), S3-FIFO \(percent(mine))"
+                "\(trace) alpha \(alpha), room for \(Int(share * 100)) %: LRU \(percent(lru)), S3-FIFO \(percent(own))"
             )
-            #expect(mine > lru)
+            #expect(own > lru)
         }
     }
 
     /// Objects of many sizes with Zipf-distributed requests: alone, with a third that is requested only once, with
     /// scans over objects that are not requested otherwise, and with an inner loop over slightly more than the
     /// capacity.
-    private func hitRatios(_ trace: Trace, _ alpha: Double, share: Double) -> (lru: Double, mine: Double) {
+    private func hitRatios(_ trace: Trace, _ alpha: Double, share: Double) -> (lru: Double, own: Double) {
         var random = SeededRandom(seed: 11)
         let count = 5000
         var sums: [Double] = []

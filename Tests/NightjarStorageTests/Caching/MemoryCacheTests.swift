@@ -9,8 +9,8 @@ import Testing
 @Suite struct MemoryCacheTests {
     private let cache = MemoryCache(maximumBytes: 1 << 20)
 
-    private func selecting(_ language: String?) -> [StoredResponse.SelectingField] {
-        [StoredResponse.SelectingField("accept-language", language)]
+    private func variantFields(_ language: String?) -> [StoredResponse.VariantField] {
+        [StoredResponse.VariantField("accept-language", language)]
     }
 
     // MARK: Looking up
@@ -29,25 +29,27 @@ import Testing
 
     @Test func variantsAreBesideEachOtherTheOldestFirst() throws {
         for language in ["de", "en", nil] {
-            cache.store(cacheKey("/"), try cachedResponse(selecting: selecting(language)), body: cachedBody(1, 10))
+            cache.store(
+                cacheKey("/"), try cachedResponse(variantFields: variantFields(language)), body: cachedBody(1, 10))
         }
-        #expect(cache.find(cacheKey("/")).map { $0.response.selecting[0].value } == ["de", "en", nil])
+        #expect(cache.find(cacheKey("/")).map { $0.response.variantFields[0].value } == ["de", "en", nil])
     }
 
     @Test func theSameVariantIsReplacedInWhateverOrderItsFieldsAreNamed() throws {
-        let fields = ["a", "b"].map { StoredResponse.SelectingField($0, "1") }
-        cache.store(cacheKey("/"), try cachedResponse("1", selecting: fields), body: cachedBody(1, 10))
-        cache.store(cacheKey("/"), try cachedResponse("2", selecting: fields.reversed()), body: cachedBody(2, 10))
+        let fields = ["a", "b"].map { StoredResponse.VariantField($0, "1") }
+        cache.store(cacheKey("/"), try cachedResponse("1", variantFields: fields), body: cachedBody(1, 10))
+        cache.store(cacheKey("/"), try cachedResponse("2", variantFields: fields.reversed()), body: cachedBody(2, 10))
         #expect(cache.find(cacheKey("/")).map(\.body) == [cachedBody(2, 10)])
         #expect(cache.statistics.entries == 1)
     }
 
     @Test func aKeyHasABoundedNumberOfVariants() throws {
         for number in 0..<100 {
-            cache.store(cacheKey("/"), try cachedResponse(selecting: selecting("\(number)")), body: ByteBuffer())
+            cache.store(
+                cacheKey("/"), try cachedResponse(variantFields: variantFields("\(number)")), body: ByteBuffer())
         }
         let found = cache.find(cacheKey("/"))
-        #expect(found.count == 32 && found.first?.response.selecting[0].value == "68")
+        #expect(found.count == 32 && found.first?.response.variantFields[0].value == "68")
     }
 
     // MARK: Bounds

@@ -4,7 +4,7 @@ import NightjarTestSupport
 extension SharedFolder {
     enum Action: CustomStringConvertible {
         case advance(Int64)
-        case lock, unlock, beginAnew
+        case lock, unlock, rebuild
         case send(Int, key: Int)
         case process(Int, request: Int)
         case receive(Int, request: Int)
@@ -23,7 +23,7 @@ extension SharedFolder {
             case .advance(let milliseconds): "\(milliseconds) ms pass"
             case .lock: "another program locks the index"
             case .unlock: "the lock is released"
-            case .beginAnew: "the index is begun anew"
+            case .rebuild: "the index is begun anew"
             case .send(let process, let key): "process \(process) sends a GET of key \(key)"
             case .process(let process, let request): "the server answers request \(request) of process \(process)"
             case .receive(let process, let request): "process \(process) receives the response to request \(request)"
@@ -44,7 +44,7 @@ extension SharedFolder {
     var actions: [Action] {
         var actions: [Action] = []
         if isLocked { actions.append(.unlock) } else if step % 4 == 2 { actions.append(.lock) }
-        if step % 32 == 21 { actions.append(.beginAnew) }
+        if step % 32 == 21 { actions.append(.rebuild) }
         if !processes.contains(where: \.isBusy) {
             actions += [.advance(120), .advance(450)]
             if step % 4 == 1 { actions += [.advance(1100), .advance(1100)] }
@@ -92,7 +92,7 @@ extension SharedFolder {
         case .advance(let milliseconds): now += milliseconds * 1_000_000
         case .lock: isLocked = true
         case .unlock: isLocked = false
-        case .beginAnew: index = Index(file: index.file + 1)
+        case .rebuild: index = Index(file: index.file + 1)
         case .send(let number, let key): send(number, key)
         case .process(let number, let request):
             let key = processes[number].requests[request].key
@@ -192,7 +192,7 @@ extension SharedFolder {
             } else {
                 guard let reached = promise.reached, reached + 1_000_000_000 < lookup.at else { continue }
             }
-            complaint = """
+            failureMessage = """
                 process \(number) gives a response of key \(lookup.key) requested in step \(entry.sent), \
                 before the change \(promise.scope) of step \(promise.began)
                 """
@@ -202,15 +202,15 @@ extension SharedFolder {
     // MARK: Ends
 
     private mutating func restart(_ number: Int) {
-        giveUp(number)
+        abandon(number)
         lastWriter += 1
         processes[number] = Process(writer: lastWriter)
     }
 
-    private mutating func giveUp(_ number: Int) {
+    private mutating func abandon(_ number: Int) {
         for index in promises.indices
         where promises[index].writer == processes[number].writer && promises[index].reached == nil {
-            promises[index].isGivenUp = true
+            promises[index].isAbandoned = true
         }
     }
 

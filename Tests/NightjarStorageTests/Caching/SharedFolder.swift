@@ -177,7 +177,7 @@ struct SharedFolder: SimulatedSystem {
         /// When it was in the index.
         var reached: Int64?
         /// The process has ended first, or has reported that it could not write the change.
-        var isGivenUp = false
+        var isAbandoned = false
     }
 
     var now: Int64 = 0
@@ -191,7 +191,7 @@ struct SharedFolder: SimulatedSystem {
     var isLocked = false
     var processes: [Process] = []
     var promises: [Promise] = []
-    var complaint: String?
+    var failureMessage: String?
 
     init(random: inout SeededRandom) {
         for _ in 0..<Int.random(in: 2...3, using: &random) {
@@ -201,7 +201,7 @@ struct SharedFolder: SimulatedSystem {
     }
 
     var violation: String? {
-        if let complaint { return complaint }
+        if let failureMessage { return failureMessage }
         if index.changes.count > Index.kept * 2 { return "the log has \(index.changes.count) changes" }
         for process in processes where process.pending.count > 2 {
             return "\(process.pending.count) changes are pending"
@@ -222,8 +222,8 @@ struct SharedFolder: SimulatedSystem {
             copy.settle(number)
         }
         if let violation = copy.violation { return violation }
-        let living = Set(processes.map(\.writer))
-        let lost = copy.promises.first { $0.reached == nil && !$0.isGivenUp && living.contains($0.writer) }
+        let unexpired = Set(processes.map(\.writer))
+        let lost = copy.promises.first { $0.reached == nil && !$0.isAbandoned && unexpired.contains($0.writer) }
         return lost.map { "the change \($0.scope) of process \($0.writer) is lost" }
     }
 

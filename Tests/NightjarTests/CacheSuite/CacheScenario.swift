@@ -116,22 +116,26 @@ private final class Run {
             bench = try Run.makeBench(settings, current)
         }
         current.step.withLock { $0 = step }
-        let before = bench.asked.count
+        let before = bench.requested.count
         let result = Result { try send(step) }
         if step.outcome == .hitAndRefresh {
-            try eventually("the server has received the refresh", within: .seconds(5)) { bench.asked.count > before }
+            try eventually("the server has received the refresh", within: .seconds(5)) {
+                bench.requested.count > before
+            }
         }
         try bench.client.cache?.flush()
-        let asked = Array(bench.asked.dropFirst(before))
+        let requested = Array(bench.requested.dropFirst(before))
         switch result {
         case .success(let response):
             expect(step.outcome != .failure, "\(name): the call succeeded with \(response.status)")
-            check(response, asked, step, name)
+            check(response, requested, step, name)
         case .failure(let error):
-            expect(step.outcome == .failure && !asked.isEmpty, "\(name) failed: \(error)")
+            expect(step.outcome == .failure && !requested.isEmpty, "\(name) failed: \(error)")
         }
         for (field, value) in step.sent {
-            expect(asked.first?.headers[field] == value, "\(name): the request has \(field) \(describe(asked, field))")
+            expect(
+                requested.first?.headers[field] == value,
+                "\(name): the request has \(field) \(describe(requested, field))")
         }
         if step.outcome == .miss, step.method == .get { stored = (step.status, step.body) }
     }
@@ -144,29 +148,29 @@ private final class Run {
     }
 
     private func check(
-        _ response: Response, _ asked: [ServerInMemory.Asked], _ step: CacheScenario.Step, _ name: String
+        _ response: Response, _ requested: [ServerInMemory.Asked], _ step: CacheScenario.Step, _ name: String
     ) {
-        let isConditional = asked.contains { asked in
+        let isConditional = requested.contains { requested in
             ["If-None-Match", "If-Modified-Since"].contains { field in
-                asked.headers[field] != nil && !step.request.contains { $0.0 == field }
+                requested.headers[field] != nil && !step.request.contains { $0.0 == field }
             }
         }
         let body = String(buffer: response.body)
         let isStored = response.status == stored.status && (step.method == .head || body == stored.body)
         switch step.outcome {
         case .hit:
-            expect(asked.isEmpty, "\(name): the server was asked")
+            expect(requested.isEmpty, "\(name): the server was asked")
             expect(isStored, "\(name): \(response.status) \(body)")
         case .hitAndRefresh:
-            expect(asked.count == 1 && isStored, "\(name): \(asked.count) requests, \(response.status) \(body)")
+            expect(requested.count == 1 && isStored, "\(name): \(requested.count) requests, \(response.status) \(body)")
         case .given(let status, let content):
-            expect(asked.isEmpty, "\(name): the server was asked")
+            expect(requested.isEmpty, "\(name): the server was asked")
             expect(response.status == status && body == content, "\(name): \(response.status) \(body)")
         case .miss:
-            expect(asked.count == 1, "\(name): the server was not asked")
+            expect(requested.count == 1, "\(name): the server was not asked")
             expect(response.status == step.status, "\(name): \(response.status)")
         case .validated:
-            expect(asked.count == 1 && isConditional, "\(name): the stored response was not validated")
+            expect(requested.count == 1 && isConditional, "\(name): the stored response was not validated")
             expect(isStored, "\(name): \(response.status) \(body)")
         case .failure: break
         }
@@ -183,7 +187,7 @@ private final class Run {
         if !holds { problems.append(problem()) }
     }
 
-    private func describe(_ asked: [ServerInMemory.Asked], _ field: String) -> String {
-        asked.first?.headers[field] ?? "absent"
+    private func describe(_ requested: [ServerInMemory.Asked], _ field: String) -> String {
+        requested.first?.headers[field] ?? "absent"
     }
 }

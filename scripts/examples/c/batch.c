@@ -16,7 +16,7 @@ int main(int argc, char **argv) {
   nj_config_free(config);
   if (!client) {
     fprintf(stderr, "%s\n", nj_error_message(err));
-    nj_error_free(err);
+    nj_error_release(err);
     return 1;
   }
 
@@ -31,14 +31,14 @@ int main(int argc, char **argv) {
                                           responses, errors, &err);
   if (status != NJ_OK) {
     fprintf(stderr, "%s\n", nj_error_message(err));
-    nj_error_free(err);
+    nj_error_release(err);
   }
   for (size_t i = 0; i < count; i++) {
     if (responses[i]) printf("%d %s\n", nj_response_status(responses[i]), nj_response_url(responses[i]));
     if (errors[i]) printf("%s %s\n", nj_status_name(nj_error_kind(errors[i])), argv[i + 2]);
     failures += responses[i] == NULL;
     nj_response_release(responses[i]);
-    nj_error_free(errors[i]);
+    nj_error_release(errors[i]);
     nj_request_free(requests[i]);
   }
   printf("%zu of %zu failed\n", failures, count);

@@ -58,7 +58,7 @@ int main(int argc, char **argv) {
   nj_config_free(config);
   if (!client) {
     fprintf(stderr, "%s\n", nj_error_message(err));
-    nj_error_free(err);
+    nj_error_release(err);
     nj_cache_free(cache);
     return 1;
   }
@@ -70,7 +70,7 @@ int main(int argc, char **argv) {
   nj_response_release(nj_client_send(client, write, NULL));           /* There is a new version, of which we do not know. */
   run(client, req, queue);                                            /* The old one at once, then the new one. */
 
-  nj_response *res = nj_client_cached(client, req, NULL);             /* No server is asked for it. */
+  nj_response *res = nj_client_cache_get(client, req, NULL);             /* No server is asked for it. */
   if (res) show("the cache", res);
   nj_response_release(res);
   printf("%lld of %lld calls were served from the cache\n",

@@ -9,7 +9,7 @@
 static const char article[] =
     "{\"path\": \"/v1/articles/{id}\", \"summary\": \"One article\","
     " \"parameters\": {\"id\": {\"type\": \"integer\", \"minimum\": 1}},"
-    " \"answer\": {\"type\": \"object\", \"required\": [\"id\", \"title\"]}}";
+    " \"response\": {\"type\": \"object\", \"required\": [\"id\", \"title\"]}}";
 
 /* Requests the article with this number, and prints its title or the error. */
 static int show(nj_client *client, nj_catalog *catalog, const char *id) {
@@ -28,7 +28,7 @@ static int show(nj_client *client, nj_catalog *catalog, const char *id) {
   }
   nj_response_release(response);
   nj_request_free(request);
-  nj_error_free(error);
+  nj_error_release(error);
   return title != NULL;
 }
 
@@ -46,7 +46,7 @@ int main(int argc, char **argv) {
   nj_config_free(config);
   if (client == NULL) {
     fprintf(stderr, "%s\n", nj_error_message(error));
-    nj_error_free(error);
+    nj_error_release(error);
     nj_catalog_free(catalog);
     return 1;
   }

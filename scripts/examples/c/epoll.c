@@ -35,7 +35,7 @@ int main(int argc, char **argv) {
   nj_client *client = nj_client_new(config, &err);
   if (!client) {
     fprintf(stderr, "%s\n", nj_error_message(err));
-    nj_error_free(err);
+    nj_error_release(err);
     nj_config_free(config);
     return 1;
   }

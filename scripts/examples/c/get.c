@@ -22,7 +22,7 @@ int main(int argc, char **argv) {
   }
   int status = res ? 0 : 1;
   nj_response_release(res);
-  nj_error_free(err);
+  nj_error_release(err);
   nj_request_free(req);
   nj_client_free(client);
   return status;

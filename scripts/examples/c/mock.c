@@ -5,8 +5,8 @@
 
 static const char routes[] =
     "[{\"name\": \"list\", \"method\": \"GET\", \"path\": \"/articles\","
-    "  \"answers\": [{\"fault\": \"connection_lost\"}, 503, {\"json\": {\"results\": [1, 2, 3]}}]},"
-    " {\"method\": \"POST\", \"path\": \"/articles\", \"json\": {\"title\": \"Hello\"}, \"answer\": {\"status\": 201, \"delay\": 0.1}}]";
+    "  \"responses\": [{\"fault\": \"connection_lost\"}, 503, {\"json\": {\"results\": [1, 2, 3]}}]},"
+    " {\"method\": \"POST\", \"path\": \"/articles\", \"json\": {\"title\": \"Hello\"}, \"response\": {\"status\": 201, \"delay\": 0.1}}]";
 
 int main(void) {
   nj_error *err = NULL;
@@ -25,7 +25,7 @@ int main(void) {
 
   nj_error *unasked = NULL;
   if (nj_client_mock_verify(client, &unasked) != NJ_OK) printf("%s\n", nj_error_message(unasked));
-  nj_error_free(unasked);
+  nj_error_release(unasked);
   nj_client_free(client);
   if (!err) {
     nj_config_free(cfg);
@@ -33,7 +33,7 @@ int main(void) {
   }
 failed:
   fprintf(stderr, "%s: %s\n", nj_status_name(nj_error_kind(err)), nj_error_message(err));
-  nj_error_free(err);
+  nj_error_release(err);
   nj_config_free(cfg);
   return 1;
 }

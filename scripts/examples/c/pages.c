@@ -16,16 +16,16 @@ int main(int argc, char **argv) {
   nj_config_free(config);
   if (!client) {
     fprintf(stderr, "%s\n", nj_error_message(err));
-    nj_error_free(err);
+    nj_error_release(err);
     return 1;
   }
   nj_request *request = nj_request_new("GET", argv[2]);
   long most = argc > 3 ? atol(argv[3]) : 1000000, count = 0;
 
   /* The pagination style is detected; an nj_pagination sets it explicitly. */
-  nj_pager *pager = nj_pager_new(client, request, NULL, argc > 4 ? argv[4] : NULL, &err);
+  nj_paginator *paginator = nj_paginator_new(client, request, NULL, argc > 4 ? argv[4] : NULL, &err);
   const char *item;
-  while (pager && count < most && nj_pager_next_item(pager, &item, NULL, &err) == NJ_NEXT_FOUND) {
+  while (paginator && count < most && nj_paginator_next_item(paginator, &item, NULL, &err) == NJ_NEXT_FOUND) {
     puts(item);
     count++;
   }
@@ -33,14 +33,14 @@ int main(int argc, char **argv) {
   if (err) {
     fprintf(stderr, "%s\n", nj_error_message(err));
   } else {
-    char *explanation = nj_pager_explanation(pager), *state = nj_pager_state(pager);
+    char *explanation = nj_paginator_explanation(paginator), *state = nj_paginator_state(paginator);
     printf("%ld items; %s\nstate: %s\n", count, explanation, state);
     nj_text_free(state);
     nj_text_free(explanation);
   }
   int status = err != NULL;
-  nj_error_free(err);
-  nj_pager_free(pager);
+  nj_error_release(err);
+  nj_paginator_free(paginator);
   nj_request_free(request);
   nj_client_free(client);
   return status;

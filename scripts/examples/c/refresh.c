@@ -14,7 +14,7 @@ enum { calls = 20 };
 static const char login[] =
     "{\"type\": \"login\", \"url\": \"/v1/auth/login\","
     " \"json\": {\"email\": \"ada@example.org\", \"password\": \"moonlight\", \"expires_in\": 2},"
-    " \"access\": \"/access_token\", \"renewal\": \"/refresh_token\", \"lifetime\": \"/expires_in\","
+    " \"access_token_pointer\": \"/access_token\", \"refresh_token_pointer\": \"/refresh_token\", \"lifetime\": \"/expires_in\","
     " \"refresh\": {\"url\": \"/v1/auth/refresh\"}}";
 
 struct progress {
@@ -60,7 +60,7 @@ int main(int argc, char **argv) {
   nj_response *res = client ? nj_client_send(client, req, &err) : NULL; /* Logs in. */
   if (!res) {
     fprintf(stderr, "%s: %s\n", nj_status_name(nj_error_kind(err)), nj_error_message(err));
-    nj_error_free(err);
+    nj_error_release(err);
     nj_request_free(req);
     nj_client_free(client);
     return 1;

@@ -15,7 +15,7 @@ local api <close> = nightjar.client {
       path = "/articles/{id}",
       summary = "One article",
       parameters = { id = { type = "integer", minimum = 1 } },
-      answer = { type = "object", required = { "id", "title" } },
+      response = { type = "object", required = { "id", "title" } },
     },
     create_article = {
       method = "POST",

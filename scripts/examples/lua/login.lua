@@ -48,7 +48,7 @@ do
   }
   print("still logged in as " .. another:get("/v1/me").json.name)
 end
-api:sign_out() -- also removes the token from the file
+api:log_out() -- also removes the token from the file
 local _, err = nightjar.try(api.get, api, "/v1/me", { timeout = 5 })
 print("signed out: " .. tostring(err))
 os.remove(store)
@@ -59,7 +59,7 @@ local mine = nightjar.client {
   auth = {
     type = "bearer",
     provider = function(info)
-      if info.refused then print "the server has rejected the last token" end
+      if info.rejected then print "the server has rejected the last token" end
       local token = plain:post("/v1/auth/login", { json = { email = "ada@example.org", password = "moonlight" } }).json
       return token.access_token, token.expires_in
     end,

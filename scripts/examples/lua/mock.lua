@@ -19,9 +19,9 @@ end
 
 testing.test("creates a missing article", function(t)
   local mock = nightjar.mock {
-    { name = "search", method = "GET", path = "/articles", answer = { json = { results = nightjar.array {} } } },
+    { name = "search", method = "GET", path = "/articles", response = { json = { results = nightjar.array {} } } },
     { name = "make", method = "POST", path = "/articles", headers = { ["Idempotency-Key"] = true },
-      answer = function(request) return { status = 201, json = { id = 7, title = request.json.title } } end },
+      response = function(request) return { status = 201, json = { id = 7, title = request.json.title } } end },
   }
   local id, is_new = add_once(api_with(mock), "Hello")
   t:equal({ id, is_new }, { 7, true })
@@ -32,8 +32,8 @@ end)
 testing.test("creates it once if the first response is lost", function(t)
   local keys = {}
   local mock = nightjar.mock {
-    { method = "GET", path = "/articles", answer = { json = { results = nightjar.array {} } } },
-    { name = "make", method = "POST", path = "/articles", answer = function(request)
+    { method = "GET", path = "/articles", response = { json = { results = nightjar.array {} } } },
+    { name = "make", method = "POST", path = "/articles", response = function(request)
       keys[#keys + 1] = request.headers["idempotency-key"]
       if #keys == 1 then return { fault = "connection_lost" } end
       return { status = 201, json = { id = 7 } }
@@ -45,7 +45,7 @@ testing.test("creates it once if the first response is lost", function(t)
 end)
 
 testing.test("reports a server that is down, over a slow network", function(t)
-  local api = api_with({ { answers = { 503 } } }, { network = { profile = "edge", latency = 0.01 } })
+  local api = api_with({ { responses = { 503 } } }, { network = { profile = "edge", latency = 0.01 } })
   local err = t:raises("server", add_once, api, "Hello")
   t:equal(err.attempts, 3)
 end)

@@ -25,7 +25,7 @@ _signatures = {
     "nj_response_release": (None, [_handle]),
     "nj_error_kind": (ctypes.c_int, [_handle]),
     "nj_error_message": (_text, [_handle]),
-    "nj_error_free": (None, [_handle]),
+    "nj_error_release": (None, [_handle]),
     "nj_status_name": (_text, [ctypes.c_int]),
     "nj_task_cancel": (None, [_handle]),
     "nj_task_release": (None, [_handle]),
@@ -52,7 +52,7 @@ def raise_owned(error):
     try:
         raise NightjarError(error)
     finally:
-        lib.nj_error_free(error)
+        lib.nj_error_release(error)
 
 
 def body(response):

@@ -31,8 +31,8 @@ end
 
 local most = LEVELS.info
 do
-  local asked = native.level()
-  if asked and asked ~= "" then most = level_of(asked, "the environment variable NIGHTJAR_LOG") end
+  local requested = native.level()
+  if requested and requested ~= "" then most = level_of(requested, "the environment variable NIGHTJAR_LOG") end
 end
 
 -- --- Text ---

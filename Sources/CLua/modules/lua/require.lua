@@ -57,14 +57,14 @@ end
 local function find_loader(name)
   local searchers = package.searchers
   if type(searchers) ~= "table" then error("'package.searchers' must be a table", 3) end
-  local told = {}
+  local reported = {}
   local place = 1
   while true do
     local searcher = rawget(searchers, place)
-    if searcher == nil then error(format("module '%s' not found:%s", name, concat(told)), 3) end
+    if searcher == nil then error(format("module '%s' not found:%s", name, concat(reported)), 3) end
     local loader, data = searcher(name)
     if type(loader) == "function" then return loader, data end
-    if type(loader) == "string" or type(loader) == "number" then told[#told + 1] = "\n\t" .. loader end
+    if type(loader) == "string" or type(loader) == "number" then reported[#reported + 1] = "\n\t" .. loader end
     place = place + 1
   end
 end

@@ -559,10 +559,10 @@ function testing.run(options)
       local known = snapshot()
       local suite, result = load_suite(file)
       if result then add(result) end
-      local goes_on = not (result and result.status == "failed" and options.fail_fast)
-      if suite then goes_on = run_suite(suite, options, add) end
+      local continues = not (result and result.status == "failed" and options.fail_fast)
+      if suite then continues = run_suite(suite, options, add) end
       restore(known)
-      if not goes_on then break end
+      if not continues then break end
     end
   else
     local suite = current

@@ -25,7 +25,7 @@ print("logged in as " .. api:get("/v1/me").json.handle)
 local next_run = new_client "forgotten"
 print("still logged in as " .. next_run:get("/v1/me").json.handle)
 
-next_run:sign_out()
+next_run:log_out()
 os.remove(file)
 -- Prints:
 --   logged in as ada

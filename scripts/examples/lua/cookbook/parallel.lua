@@ -10,12 +10,12 @@ local api = nightjar.client { base_url = origin .. "/v1" }
 local ids = {}
 for id = 1, 20 do ids[id] = id end
 
-local under_way, most = 0, 0
+local in_flight, most = 0, 0
 local articles = nightjar.map(ids, function(id)
-  under_way = under_way + 1
-  most = math.max(most, under_way)
+  in_flight = in_flight + 1
+  most = math.max(most, in_flight)
   local article = api:get("/articles/" .. id).json
-  under_way = under_way - 1
+  in_flight = in_flight - 1
   return article
 end, { concurrency = 4 })
 print(("%d articles, %d at a time; the last is %d"):format(#articles, most, articles[#articles].id))

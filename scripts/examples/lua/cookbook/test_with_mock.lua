@@ -14,11 +14,11 @@ end
 
 testing.test("reads all pages and retries a failed one", function(t)
   local mock = nightjar.mock {
-    { name = "first", path = "/articles", query = { page = "2" }, answers = {
+    { name = "first", path = "/articles", query = { page = "2" }, responses = {
       { fault = "connection_lost" },
       { json = { results = { { id = 3, title = "c" } }, page = 2, total_pages = 2, total = 3 } },
     } },
-    { name = "rest", path = "/articles", answer = {
+    { name = "rest", path = "/articles", response = {
       json = { results = { { id = 1, title = "a" }, { id = 2, title = "b" } }, page = 1, total_pages = 2, total = 3 },
     } },
   }
@@ -29,7 +29,7 @@ testing.test("reads all pages and retries a failed one", function(t)
 end)
 
 testing.test("reports an unreachable server", function(t)
-  local api = nightjar.client { base_url = "http://api.example/v1", network = "offline", mock = { { answer = 200 } } }
+  local api = nightjar.client { base_url = "http://api.example/v1", network = "offline", mock = { { response = 200 } } }
   t:raises("offline", titles, api)
 end)
 

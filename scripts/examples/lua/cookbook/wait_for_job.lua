@@ -11,18 +11,18 @@ local api = nightjar.client { base_url = origin }
 local job = { query = { key = "report", times = 3, status = 409 }, expect = { 200, 409 } }
 
 local function wait_for(path, options)
-  local pause, asked = 0.02, 0
+  local pause, polls = 0.02, 0
   while true do
     local res = api:get(path, options)
-    asked = asked + 1
-    if res.status == 200 then return res, asked end
+    polls = polls + 1
+    if res.status == 200 then return res, polls end
     nightjar.sleep(pause * (0.5 + math.random() / 2))
     pause = math.min(pause * 2, 5)
   end
 end
 
-local res, asked = nightjar.timeout(60, wait_for, "/v1/flaky", job)
-print(("status %d after %d questions"):format(res.status, asked))
+local res, polls = nightjar.timeout(60, wait_for, "/v1/flaky", job)
+print(("status %d after %d questions"):format(res.status, polls))
 
 -- A job that takes too long is cancelled completely.
 local _, err = nightjar.try(nightjar.timeout, 0.1, wait_for, "/v1/flaky", {

@@ -15,8 +15,8 @@ print(#api:paginate("/articles", { query = { per_page = 10 } }):collect())
 
 api:log_in()
 print(api:get("/me").json.handle)
-api:sign_out()
-api:sign_in { access_token = "token-of-another-program" }
+api:log_out()
+api:set_token { access_token = "token-of-another-program" }
 print(api:get("/me"):explain()[1].cause)               -- the server rejects the token: the client logs in again
 
 print(api:limits()[1].circuit)

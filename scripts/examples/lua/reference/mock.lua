@@ -1,5 +1,5 @@
 local nightjar = require "nightjar"
-local mock = nightjar.mock { { name = "ping", path = "/ping", answers = { 503, { body = "pong" } } } }
+local mock = nightjar.mock { { name = "ping", path = "/ping", responses = { 503, { body = "pong" } } } }
 local api = nightjar.client { base_url = "http://api.example", mock = mock, retry = { base = 0.01 } }
 print(api:get("/ping").body, mock:uses "ping", mock:calls("ping")[1].path)
 mock:verify()

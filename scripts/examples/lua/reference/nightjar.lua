@@ -31,7 +31,7 @@ local channel, job = nightjar.select { jobs, timeout = 1 }
 print(channel == jobs, job)
 
 print(nightjar.json.encode { nightjar.array {}, nightjar.null }, #nightjar.idempotency_key())
-local mock = nightjar.mock { { path = "/ping", answer = { body = "pong" } } }
+local mock = nightjar.mock { { path = "/ping", response = { body = "pong" } } }
 print(nightjar.client({ base_url = "http://api.example", mock = mock }):get("/ping").body)
 -- Prints:
 --   The bird that flies by moonlight

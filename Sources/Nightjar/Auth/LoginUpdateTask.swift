@@ -1,0 +1,195 @@
+import NightjarHTTP
+import NightjarStorage
+
+/// Carries out one ``LoginUpdate`` on the loop: reads and writes the store on a worker thread, and sends the exchange.
+///
+/// Timeouts and cancellations of callers do not apply. Cancelling between the exchange and the save would lose the
+/// login.
+final class LoginUpdateTask: @unchecked Sendable {
+    typealias Completion = (LoginUpdateTask, LoginUpdate.Outcome, NightjarError?) -> Void
+
+    let id: LoginUpdateQueue.ID
+    /// The value of ``TokenSession/changes`` when the refresh was created.
+    let changes: UInt64
+    var decisions: LoginUpdate
+    private let store: any TokenStore
+    /// Nil if only the store is changed.
+    private let issuer: TokenIssuer?
+    private let loop: ClientLoop
+    private var completion: Completion
+    private var lock: (any TokenLock)?
+    private var lockTries = 0
+    /// The last failure, for messages.
+    private var error: NightjarError?
+    private var random = SystemRandomNumberGenerator()
+
+    init(
+        _ decisions: LoginUpdate, _ id: LoginUpdateQueue.ID, since changes: UInt64, in store: any TokenStore,
+        _ issuer: TokenIssuer?, on loop: ClientLoop, completion: @escaping Completion
+    ) {
+        self.decisions = decisions
+        self.id = id
+        self.changes = changes
+        self.store = store
+        self.issuer = issuer
+        self.loop = loop
+        self.completion = completion
+    }
+
+    /// The client closes: an exchange that has not begun does not begin.
+    func abandon() { decisions.abandon() }
+
+    /// Discards the outcome. Work in progress on a worker finishes, and the lock is released.
+    func leave() { completion = { _, _, _ in } }
+
+    func perform(_ action: LoginUpdate.Action) {
+        switch action {
+        case .load: load()
+        case .lock: takeLock()
+        case .save(let login, let version, let isCritical): save(login, version, isCritical, tries: 1)
+        case .exchange(let token, let key): exchange(token, key)
+        case .end(let outcome):
+            lock?.unlock()
+            lock = nil
+            if error == nil, decisions.isAbandoned { error = NightjarError(.cancelled, "the client was closed") }
+            completion(self, outcome, outcome == .ended ? nil : error)
+        }
+    }
+
+    // MARK: The store
+
+    private func load() {
+        run({ store throws(NightjarError) in try store.load() }) { [self] result in
+            switch result {
+            case .success(let stored): perform(decisions.loaded(stored, at: WallClock.now(), using: &random))
+            case .failure(let error):
+                self.error = error
+                perform(decisions.loadFailed())
+            }
+        }
+    }
+
+    /// Takes the lock for an exchange with the server. The lock is polled, so that no thread of this process blocks on
+    /// another process's server.
+    private func takeLock() {
+        run({ store throws(NightjarError) in try store.tryLock() }) { [self] result in
+            switch result {
+            case .success(let lock?):
+                self.lock = lock
+                perform(decisions.locked())
+            case .success(nil): takeLockLater()
+            case .failure(let error):
+                self.error = error
+                perform(decisions.lockFailed(.storage))
+            }
+        }
+    }
+
+    private func takeLockLater() {
+        lockTries += 1
+        guard !decisions.isAbandoned else { return perform(decisions.lockFailed(.network)) }
+        guard lockTries < LoginUpdateTask.mostLockTries else {
+            error = NightjarError(
+                .timeout,
+                "another process has held the lock of the token \(store.name) for more than two "
+                    + "minutes", phase: .total)
+            return perform(decisions.lockFailed(.timedOut))
+        }
+        loop.after(LoginUpdateTask.lockInterval) { [self] in takeLock() }
+    }
+
+    /// Saves the login. A critical save is retried, because the token that it replaces has already been redeemed.
+    private func save(_ login: StoredLogin, _ version: LoginVersion?, _ isCritical: Bool, tries: Int) {
+        run({ store throws(NightjarError) in try store.save(login, replacing: version) }) { [self] result in
+            switch result {
+            case .success(true): perform(decisions.saved(at: WallClock.now(), using: &random))
+            case .success(false): perform(decisions.conflicted(afterFailure: tries > 1))
+            case .failure(let error):
+                guard isCritical, tries < LoginUpdateTask.mostSaveTries else {
+                    self.error = error
+                    return perform(decisions.saveFailed())
+                }
+                loop.note(.warning, "\(error.message); retrying the save")
+                let again = OnLoop<Void> { [self] in save(login, version, isCritical, tries: tries + 1) }
+                loop.after(LoginUpdateTask.saveInterval * tries) { again.body(()) }
+            }
+        }
+    }
+
+    /// Runs on a worker thread, unless the store does not block.
+    private func run<Value: Sendable>(
+        _ work: @escaping @Sendable (any TokenStore) throws(NightjarError) -> Value,
+        then next: @escaping (Result<Value, NightjarError>) -> Void
+    ) {
+        let store = store
+        if store is MemoryTokenStore {
+            return next(Result { () throws(NightjarError) in try work(store) })
+        }
+        let after = OnLoop(next)
+        loop.workers.run("using the credential store", { () throws(NightjarError) in try work(store) }) {
+            after.body($0)
+        }
+    }
+
+    // MARK: The exchange
+
+    private func exchange(_ token: Token?, _ key: String?) {
+        let sent = WallClock.now()
+        do throws(NightjarError) {
+            var random = SystemRandomNumberGenerator()
+            let key = key.flatMap { IdempotencyKey($0) } ?? IdempotencyKey(using: &random)
+            guard let exchange = try issuer?.exchange(of: token, key: key) else { return exchanged(.refused) }
+            loop.send(exchange.request, within: LoginUpdateTask.exchangeLimit) { [self] result in
+                switch result {
+                case .success(let response): read(response, exchange.format, replacing: token, sent)
+                case .failure(let error):
+                    self.error = error
+                    guard error.requestMayHaveBeenProcessed else { return exchanged(.notSent) }
+                    exchanged(.unknown(error.kind == .timeout ? .timedOut : .network))
+                }
+            }
+        } catch {
+            self.error = error
+            exchanged(.refused)
+        }
+    }
+
+    private func read(_ response: Response, _ format: TokenResponseFormat, replacing old: Token?, _ sent: Timestamp) {
+        do throws(NightjarError) {
+            switch try format.read(response, replacing: old, sent: sent, for: loop) {
+            case .token(let token):
+                guard token.authorization != nil else {
+                    throw NightjarError(
+                        .decoding,
+                        "the token endpoint returned a token with a character that is "
+                            + "not allowed in a header")
+                }
+                exchanged(.token(token))
+            case .refused(let refusal) where refusal.isInvalidGrant: exchanged(.invalidGrant)
+            case .refused(let refusal):
+                error = refusal.error
+                exchanged(.refused)
+            }
+        } catch {
+            // The old token may have been redeemed, so the recorded intent is kept.
+            self.error = error
+            exchanged(.unknown(.refused))
+        }
+    }
+
+    private func exchanged(_ result: LoginUpdate.Result) {
+        perform(decisions.exchanged(result, at: WallClock.now(), using: &random))
+    }
+
+    // MARK: Bounds
+
+    /// The interval between two attempts to take the lock.
+    private static let lockInterval = Duration.milliseconds(20)
+    /// Two minutes: longer than any exchange of the lock's holder.
+    private static let mostLockTries = 6000
+    /// The timeout of one exchange. A later response is lost, and the recorded intent is kept.
+    private static let exchangeLimit = Duration.seconds(60)
+    private static let mostSaveTries = 5
+    /// Multiplied by the number of attempts so far.
+    private static let saveInterval = Duration.milliseconds(100)
+}

@@ -1,0 +1,45 @@
+import NightjarHTTP
+import NightjarStorage
+
+/// A client's pending token refreshes, logins and logouts, in the order of ``LoginUpdateQueue``. They continue after the
+/// calls that waited for them have given up.
+struct PendingLoginUpdates {
+    private var updates: [LoginUpdateQueue.ID: LoginUpdateTask] = [:]
+    private var queue = LoginUpdateQueue()
+
+    var isEmpty: Bool { updates.isEmpty }
+
+    mutating func append(changesLogin: Bool, _ make: (LoginUpdateQueue.ID) -> LoginUpdateTask) {
+        let id = queue.append(changesLogin: changesLogin)
+        updates[id] = make(id)
+    }
+
+    /// Returns the next refresh that may begin. It may end at once; call again afterwards.
+    mutating func next() -> LoginUpdateTask? { queue.next().flatMap { updates[$0] } }
+
+    mutating func remove(_ update: LoginUpdateTask) {
+        updates[update.id] = nil
+        queue.remove(update.id)
+    }
+
+    /// After a login or logout, earlier refreshes start no more exchanges.
+    func overtake() {
+        for update in updates.values where !update.decisions.purpose.changesLogin { update.abandon() }
+    }
+
+    /// Closes the queue: no further refresh begins. Returns whether cancelling the current work would lose a token.
+    func mustFinish() -> Bool {
+        for update in updates.values { update.abandon() }
+        return updates.values.contains { $0.decisions.mustFinish }
+    }
+
+    /// Discards all work because the loop ends.
+    ///
+    /// - Returns: The logins and logouts that were not saved in time.
+    mutating func leave() -> [LoginUpdate.Purpose] {
+        let lost = updates.values.filter { $0.decisions.mustFinish && $0.decisions.purpose.changesLogin }
+        for update in updates.values { update.leave() }
+        updates = [:]
+        return lost.map(\.decisions.purpose)
+    }
+}

@@ -1,0 +1,524 @@
+import NIOCore
+import NightjarCrypto
+import NightjarHTTP
+import NightjarStorage
+
+/// The cached responses to the calls of a login.
+protocol LoginResponses: AnyObject {
+    /// Called when the client's calls use the token of another login.
+    func loginChanged()
+    /// Removes the responses to the calls of a login that has ended.
+    func forget(_ partition: CachePartition)
+    /// Calls `completion` when all changes are on disk, or with the error of a change that failed.
+    func flush(on loop: ClientLoop, then completion: @escaping (NightjarError?) -> Void)
+}
+
+/// Manages the token of one login, on the client's loop. `TokenRefresh` decides which calls proceed, which wait, and
+/// when the token is refreshed.
+final class TokenManager: @unchecked Sendable {
+    private let states = CallStateKey<Progress>()
+    private let login: TokenLogin
+    private let store: any TokenStore
+    private let issuer: TokenIssuer?
+    private let responses: (any LoginResponses)?
+    private unowned let loop: ClientLoop
+    private var machine: TokenRefresh
+    /// Holds the token of the machine's version.
+    private var session: TokenSession
+    private var authorization = ""
+    /// The Authorization field as it is sent.
+    private var line: FieldLine? { didSet { attached = nil } }
+    /// The last request that was authenticated, without and with the field. Most calls repeat the same request.
+    private var attached: (plain: PreparedRequest, request: PreparedRequest)?
+    /// The cache partition of this login. It does not change when the token is refreshed.
+    private(set) var partition: CachePartition?
+    private var waiting: [TokenRefresh.Call: Call] = [:]
+    private var lastCall: TokenRefresh.Call = 0
+    /// The error of the last failed refresh.
+    private var failure: NightjarError?
+    private var wasRejected = false
+    /// Increases whenever calls may be sent for another user than before.
+    var logins: UInt64 { session.changes &+ adoptedLogins }
+    /// The number of times the token became that of another login.
+    private var adoptedLogins: UInt64 = 0
+    private var lastPartition: CachePartition?
+    private var handlerTarget = LoginHandlerTarget()
+    /// The number of refreshes started so far.
+    private var refreshes = 0
+    private var updates = PendingLoginUpdates()
+    /// When the store was last checked for a login made by another process.
+    private var lastLook: NIODeadline?
+    /// The pending decision request to the token provider.
+    private var pendingRequest: PendingTokenRequest?
+    private var lastRequestID: UInt64 = 0
+    /// The last call that needed a token.
+    private weak var lastCaller: Call?
+
+    /// - Parameter responses: The cache, or nil if the client has none.
+    init(
+        _ login: TokenLogin, issuer: TokenIssuer?, responses: (any LoginResponses)?, on loop: ClientLoop
+    ) {
+        self.responses = responses
+        self.login = login
+        self.issuer = issuer
+        self.loop = loop
+        store = login.store ?? MemoryTokenStore()
+        machine = TokenRefresh(login.refresh, isShared: login.store != nil)
+        session = TokenSession(
+            configured: login.token.map { ConfiguredToken(token: $0, identity: TokenManager.identity(of: $0)) },
+            issuer?.capabilities ?? LoginUpdate.Capabilities(refreshes: false, logsInByItself: false))
+        if login.store == nil, var token = login.token {
+            token.lineage = .random(in: .min ... .max)
+            let stored = StoredLogin(token: token, generation: 1, configured: TokenManager.identity(of: token))
+            _ = try? store.save(stored, replacing: nil)
+            hold(token)
+            _ = machine.signedIn(expiry: token.expiry, canRefresh: canRefreshLogin(token), at: now())
+        } else {
+            // The first call loads the store's token, as if the token had expired.
+            _ = machine.signedIn(expiry: .epoch, canRefresh: true, at: now())
+        }
+    }
+
+    /// The token state of one call.
+    private final class Progress: CallState {
+        let number: TokenRefresh.Call
+        var version: TokenRefresh.Version?
+        var waitsSince: NIODeadline?
+        var cause = Decision.TokenCause.expired
+        /// Whether the response in progress rejects the token.
+        var isRefused = false
+
+        init(_ number: TokenRefresh.Call) { self.number = number }
+    }
+
+    // MARK: Calls
+
+    /// A call is about to be sent.
+    func requestToken(_ call: Call) -> Verdict {
+        if let version = machine.versionAtHand(at: WallClock.now()) {
+            return attach(version, call)
+        }
+        follow(call)
+        lookForLogin()
+        return perform(machine.requestToken(number(of: call), at: now()), caller: call)
+    }
+
+    /// Attaches the current token to a call, even if the token has expired.
+    ///
+    /// - Returns: Nil if there is no token.
+    func attachHeld(_ call: Call) -> Verdict? {
+        guard let version = machine.version, line != nil else { return nil }
+        return attach(version, call)
+    }
+
+    /// Checks whether another process has logged in again.
+    private func lookForLogin() {
+        guard machine.version == nil, updates.isEmpty, login.store != nil, issuer != nil else { return }
+        let now = NIODeadline.now()
+        if let lastLook, now - lastLook < TokenManager.lookInterval { return }
+        lastLook = now
+        _ = machine.signedIn(expiry: .epoch, canRefresh: true, at: self.now())
+    }
+
+    /// Whether the call was sent with a token or waits for one.
+    func concerns(_ call: Call) -> Bool { call.states[states] != nil }
+
+    /// Records whether the response in progress rejects the call's token.
+    func note(isRefused: Bool, _ call: Call) { call.states[states]?.isRefused = isRefused }
+
+    /// Returns the recorded value and resets it.
+    func takeRefusal(_ call: Call) -> Bool {
+        guard let progress = call.states[states], progress.isRefused else { return false }
+        progress.isRefused = false
+        return true
+    }
+
+    /// The server answered a call with 401.
+    func refused(_ call: Call) -> Verdict {
+        guard let progress = call.states[states], let version = progress.version else { return .proceed }
+        let verdict = perform(refusal(of: progress, version, call), caller: call)
+        if case .wait = verdict { call.states[states]?.cause = .refused }
+        return verdict
+    }
+
+    /// The server answered a call with 401, and the call cannot be repeated. The token is refreshed for later calls.
+    func refusedPermanently(_ call: Call) {
+        guard let progress = call.states[states], let version = progress.version else { return }
+        perform(refusal(of: progress, version, call))
+        machine.ended(progress.number)
+    }
+
+    private func refusal(
+        of progress: Progress, _ version: TokenRefresh.Version, _ call: Call
+    ) -> [TokenRefresh.Action] {
+        follow(call)
+        let actions = machine.refused(progress.number, sentWith: version, at: now())
+        if actions.contains(where: { if case .startRefresh = $0 { true } else { false } }) { wasRejected = true }
+        return actions
+    }
+
+    private func follow(_ call: Call) {
+        lastCaller = call
+        handlerTarget.follow(call)
+    }
+
+    /// Another call waits for the result of a shared exchange.
+    func joined(_ call: Call, _ exchange: Call) {
+        guard pendingRequest != nil, let progress = exchange.states[states], waiting[progress.number] != nil else {
+            return
+        }
+        pendingRequest?.put(to: call)
+    }
+
+    func ended(_ call: Call) {
+        guard let progress = call.states[states] else { return }
+        if !waiting.isEmpty { waiting[progress.number] = nil }
+        machine.ended(progress.number)
+    }
+
+    private func number(of call: Call) -> TokenRefresh.Call {
+        if let known = call.states[states] { return known.number }
+        lastCall += 1
+        call.states[states] = Progress(lastCall)
+        return lastCall
+    }
+
+    private func attach(_ version: TokenRefresh.Version, _ call: Call) -> Verdict {
+        _ = number(of: call)
+        do throws(NightjarError) {
+            let isFirst = call.states[states]?.version == nil
+            guard let line else { return .fail(TokenRefresh.Reason.loginRequired.error) }
+            call.states[states]?.version = version
+            call.loginPartition = partition
+            if !isFirst {
+                call.request = try call.request.setting("Authorization", authorization)
+            } else if let attached, attached.plain === call.request {
+                call.request = attached.request
+            } else {
+                let plain = call.request
+                call.request = plain.adding(line)
+                attached = plain.body.length == 0 ? (plain, call.request) : nil
+            }
+            return .proceed
+        } catch {
+            return .fail(error)
+        }
+    }
+
+    // MARK: Actions of the state machine
+
+    /// - Parameter asking: The call whose stage receives the verdict. Waiting calls are resumed with theirs.
+    @discardableResult
+    private func perform(_ actions: [TokenRefresh.Action], caller: Call? = nil) -> Verdict {
+        var verdict = Verdict.proceed
+        // The callback is posted before the waiting calls are resumed, while their queue is still known.
+        if actions.last == .callLoginRequired {
+            if let call = caller ?? waiting.max(by: { $0.key < $1.key })?.value { handlerTarget.follow(call) }
+            notifyLoginRequired()
+        }
+        for action in actions {
+            switch action {
+            case .wait(let number):
+                guard let caller else { continue }
+                waiting[number] = caller
+                caller.states[states]?.waitsSince = .now()
+                caller.states[states]?.cause = session.token == nil ? .missing : .expired
+                pendingRequest?.put(to: caller)
+                verdict = .wait
+            case .attach(let number, let version):
+                deliver(number, caller, &verdict) { call in attach(version, call) }
+            case .replay(let number, _):
+                deliver(number, caller, &verdict) { call in
+                    call.decide(.replayed)
+                    return .again(after: .zero)
+                }
+            case .fail(let number, let reason):
+                deliver(number, caller, &verdict) { _ in self.verdict(reason) }
+            case .startRefresh(let refresh): runRefresh(refresh)
+            case .clear: forget()
+            case .callLoginRequired: break
+            }
+        }
+        return verdict
+    }
+
+    private func deliver(
+        _ number: TokenRefresh.Call, _ caller: Call?, _ verdict: inout Verdict, _ body: (Call) -> Verdict
+    ) {
+        if let caller, caller.states[states]?.number == number, waiting[number] == nil {
+            verdict = body(caller)
+            return
+        }
+        guard let call = waiting.removeValue(forKey: number), let progress = call.states[states] else { return }
+        if let since = progress.waitsSince {
+            call.decide(
+                .tokenAwaited(
+                    progress.cause, .nanoseconds((NIODeadline.now() - since).nanoseconds), refresh: refreshes))
+        }
+        call.states[states]?.waitsSince = nil
+        call.resume(body(call))
+    }
+
+    private func verdict(_ reason: TokenRefresh.Reason) -> Verdict {
+        // The response contains the server's own error description.
+        if reason == .unauthorized { return .proceed }
+        let error = reason.error
+        guard case .refreshFailed = reason, let failure else { return .fail(error) }
+        return .fail(
+            NightjarError(error.kind, "\(error.message): \(failure.message)", phase: error.phase, code: failure.code))
+    }
+
+    // MARK: Refreshing
+
+    private func runRefresh(_ refresh: TokenRefresh.Refresh) {
+        if login.refresh.timeout > .zero {
+            loop.after(login.refresh.timeout) { [weak self] in
+                guard let self else { return }
+                perform(machine.timerFired(at: now()))
+            }
+        }
+        let refused = wasRejected
+        wasRejected = false
+        refreshes += 1
+        guard let issuer else { return requestToken(refresh, wasRejected: refused) }
+        begin(session.update(), issuer) { [self] outcome, error, wasExchanged in
+            completed(refresh, outcome, error, wasExchanged: wasExchanged)
+        }
+    }
+
+    /// Queues a refresh, login or logout. The client does not close before it has ended.
+    ///
+    /// - Parameter conclude: Not called if a later login or logout replaced this one.
+    private func begin(
+        _ decisions: LoginUpdate, _ issuer: TokenIssuer? = nil, overtaken: @escaping () -> Void = {},
+        completion: @escaping (LoginUpdate.Outcome, NightjarError?, _ wasExchanged: Bool) -> Void
+    ) {
+        updates.append(changesLogin: decisions.purpose.changesLogin) { id in
+            LoginUpdateTask(decisions, id, since: session.changes, in: store, issuer, on: loop) {
+                [self] update, outcome, error in
+                updates.remove(update)
+                if session.completed(update.decisions, outcome, since: update.changes) {
+                    completion(outcome, error, update.decisions.wasExchanged)
+                } else {
+                    overtaken()
+                }
+                beginNext()
+                loop.componentProgressed()
+            }
+        }
+        beginNext()
+    }
+
+    private func beginNext() {
+        while let update = updates.next() {
+            let action = session.begin(&update.decisions, since: update.changes)
+            update.perform(action)
+        }
+    }
+
+    /// Called when the client closes. Returns whether cancelling the work in progress would lose a token; other work is
+    /// abandoned.
+    func mustFinish() -> Bool { updates.mustFinish() }
+
+    /// Called when the loop ends.
+    func shutDown() {
+        for purpose in updates.leave() {
+            let change = purpose == .logOut ? "logout" : "login"
+            loop.note(.error, "the client was closed before its \(change) reached the token \(store.name)")
+        }
+        pendingRequest?.withdraw()
+    }
+
+    private func completed(
+        _ refresh: TokenRefresh.Refresh, _ outcome: LoginUpdate.Outcome, _ error: NightjarError?, wasExchanged: Bool
+    ) {
+        switch outcome {
+        case .adopted(let token), .refreshed(let token): accept(token, outcome, refresh, wasExchanged: wasExchanged)
+        case .unsaved(let login):
+            if let error { loop.note(.error, "the new token is used but not saved: \(error.message)") }
+            accept(login.token, outcome, refresh, wasExchanged: wasExchanged)
+        case .ended: refreshFailed(refresh, .invalidGrant, error, wasExchanged: wasExchanged)
+        case .failed(let failure): refreshFailed(refresh, failure, error, wasExchanged: wasExchanged)
+        }
+    }
+
+    private func refreshFailed(
+        _ refresh: TokenRefresh.Refresh, _ failure: TokenRefresh.Failure, _ error: NightjarError?, wasExchanged: Bool
+    ) {
+        self.failure = error
+        loop.note(.warning, "the token refresh failed: \(error?.message ?? "a new login is required")")
+        perform(machine.failed(refresh, failure, wasExchanged: wasExchanged))
+    }
+
+    private func accept(
+        _ token: Token, _ outcome: LoginUpdate.Outcome, _ refresh: TokenRefresh.Refresh, wasExchanged: Bool
+    ) {
+        let before = machine.version
+        let actions = machine.succeeded(
+            refresh, expiry: token.expiry, canRefresh: canRefreshLogin(token), wasExchanged: wasExchanged, at: now())
+        // The machine may have changed to another login, or to none.
+        if machine.version != before, let token = session.take(outcome) { show(token) }
+        perform(actions)
+    }
+
+    /// Uses a token that does not come from the store.
+    private func hold(_ token: Token) {
+        session.hold(token)
+        show(token)
+    }
+
+    /// Later requests carry this token.
+    private func show(_ token: Token) {
+        authorization = token.authorization ?? ""
+        line = try? FieldLine("Authorization", authorization)
+        let before = partition
+        partition = token.lineage.map { CachePartition(lineage: $0) }
+        if let partition, partition != lastPartition {
+            if lastPartition != nil { adoptedLogins &+= 1 }
+            lastPartition = partition
+        }
+        if partition != before || partition == nil { responses?.loginChanged() }
+        failure = nil
+    }
+
+    private func forget() {
+        session.forget()
+        authorization = ""
+        line = nil
+        partition = nil
+        responses?.loginChanged()
+    }
+
+    private func canRefreshLogin(_ token: Token) -> Bool { issuer?.canRefreshLogin(token) ?? true }
+
+    /// Distinguishes the configured token from later ones, so that a store that has used it up does not use it again.
+    private static func identity(of token: Token) -> UInt64 {
+        let text = "nightjar configured token\0\(token.access)\0\(token.refresh ?? "")"
+        return Digest.sha256(Array(text.utf8)).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    // MARK: Token provider
+
+    private func requestToken(_ refresh: TokenRefresh.Refresh, wasRejected: Bool) {
+        guard case .provider(let provider) = login.source else { return }
+        pendingRequest?.withdraw()
+        lastRequestID += 1
+        let tokenRequest = TokenRequest(lastRequestID, wasRejected: wasRejected) {
+            [weak self, loop, lastRequestID] token in
+            loop.submit(.run { [weak self] in self?.provided(lastRequestID, token) })
+        }
+        pendingRequest = PendingTokenRequest(tokenRequest, to: provider, for: refresh, on: loop)
+        if let lastCaller { pendingRequest?.put(to: lastCaller) }
+    }
+
+    /// The token provider has answered.
+    func provided(_ number: UInt64, _ result: Result<Token, NightjarError>) {
+        guard let current = pendingRequest, current.tokenRequest.number == number else { return }
+        pendingRequest = nil
+        switch result {
+        case .success(let token) where token.authorization != nil:
+            completed(current.refresh, .refreshed(token), nil, wasExchanged: true)
+        case .success:
+            let error = NightjarError(
+                .invalidArgument,
+                "the provided token contains a character that is not "
+                    + "allowed in a header")
+            refreshFailed(current.refresh, .refused, error, wasExchanged: true)
+        case .failure(let error):
+            refreshFailed(
+                current.refresh, error.kind == .unauthorized ? .invalidGrant : .refused, error, wasExchanged: true)
+        }
+    }
+
+    private func notifyLoginRequired() {
+        guard session.end(), let hook = login.onLoginRequired else { return }
+        handlerTarget.notify(.run(hook.call), onLoop: hook.runsOnLoop, loop)
+    }
+
+    // MARK: The login
+
+    /// Replaces the current login with a new token.
+    ///
+    /// - Parameter told: Called when the token has been saved, or with the error if saving failed. The token is used in
+    ///   both cases.
+    func setToken(_ token: Token, then completion: @escaping (NightjarError?) -> Void = { _ in }) {
+        var random = SystemRandomNumberGenerator()
+        let keeping = session.setToken(token, using: &random)
+        updates.overtake()
+        if let token = session.token { show(token) }
+        // A later login or logout replaces this login, which is then no failure.
+        begin(keeping, overtaken: { completion(nil) }) { [self] outcome, error, _ in
+            guard case .unsaved = outcome else { return completion(nil) }
+            let error =
+                error
+                ?? NightjarError(
+                    .storage,
+                    "the token \(store.name) was changed by other processes "
+                        + "too often")
+            loop.note(.error, "the login is used but not saved: \(error.message)")
+            completion(error)
+        }
+        perform(machine.signedIn(expiry: token.expiry, canRefresh: canRefreshLogin(token), at: now()))
+    }
+
+    /// Obtains a token without a waiting call, unless the store has a valid one.
+    func refreshNow(then completion: @escaping (Result<Void, NightjarError>) -> Void) {
+        guard let issuer else {
+            return completion(
+                .failure(
+                    NightjarError(
+                        .invalidRequest,
+                        "this client's tokens come from a token provider; it has "
+                            + "no login"))
+            )
+        }
+        let overtaken = NightjarError(.cancelled, "another login or logout has replaced this login")
+        begin(session.logIn(), issuer, overtaken: { completion(.failure(overtaken)) }) { [self] outcome, error, _ in
+            guard let token = session.take(outcome) else {
+                let failure: TokenRefresh.Failure =
+                    if case .failed(let failure) = outcome { failure } else { .invalidGrant }
+                return completion(.failure(error ?? TokenRefresh.Reason.refreshFailed(failure).error))
+            }
+            if case .unsaved = outcome, let error {
+                loop.note(.error, "the login is used but not saved: \(error.message)")
+            }
+            show(token)
+            perform(machine.signedIn(expiry: token.expiry, canRefresh: canRefreshLogin(token), at: now()))
+            completion(.success(()))
+        }
+    }
+
+    /// Logs out.
+    ///
+    /// - Parameter told: Called when the store and the cache on disk have been changed, or with the error of a change
+    ///   that failed. The client is logged out in both cases.
+    func logOut(then completion: @escaping (NightjarError?) -> Void) {
+        let cache = partition == nil ? nil : responses
+        if let partition { cache?.forget(partition) }
+        let ending = session.logOut()
+        updates.overtake()
+        forget()
+        // A later login or logout replaces this logout, which is then no failure.
+        begin(ending, overtaken: { completion(nil) }) { [self] outcome, error, _ in
+            guard outcome != .ended else { return flush(cache, then: completion) }
+            let reason = error?.message ?? "the token \(store.name) was changed by other processes too often"
+            loop.note(.error, "saving the logout failed; it is repeated with the next call: \(reason)")
+            let failure = NightjarError(
+                .storage, "this client is logged out, but its store still has the login: \(reason); log out again",
+                code: error?.code ?? 0)
+            flush(cache) { _ in completion(failure) }
+        }
+        perform(machine.signedOut())
+    }
+
+    private func flush(_ cache: (any LoginResponses)?, then completion: @escaping (NightjarError?) -> Void) {
+        guard let cache else { return completion(nil) }
+        cache.flush(on: loop, then: completion)
+    }
+
+    private static let lookInterval = TimeAmount.seconds(1)
+
+    private func now() -> TokenRefresh.Moment {
+        TokenRefresh.Moment(wall: WallClock.now(), steady: NIODeadline.now().uptimeNanoseconds)
+    }
+}

@@ -1,0 +1,105 @@
+import NightjarHTTP
+
+// Entries that are stored without a call that waits for them.
+
+extension Cache: LoginResponses {
+    /// Revalidates a cache entry in the background. A redirect is not reported to the caller, because it is not the
+    /// response that the caller asked for.
+    func refresh(_ fetch: CacheFetch, _ stored: StoredResponse, _ progress: Progress, _ call: Call) {
+        guard call.request.method == .get, refreshing.count < Cache.mostRefreshed,
+            refreshing.insert(progress.key).inserted
+        else { return }
+        do throws(NightjarError) {
+            var plain = progress.plain
+            for name in fetch.removes { plain = try plain.setting(name, nil) }
+            // The same policy applies, so that a response that was stored under it is stored again.
+            let cacheRequest = plain.cacheFacts(loginCookies).cacheRequest(
+                progress.cacheRequest.policy, acceptsDecoded: call.options.decompresses)
+            let own = Progress(
+                cacheRequest, progress.key, login: progress.login, newMember(), plain, began: storage.moment,
+                entries: progress.entries, in: storage)
+            own.fetch = fetch
+            own.isDecided = true
+            own.isRefresh = true
+            let isRedirect = 300..<400 ~= stored.status
+            let begins = call.refresh(plain, isReported: !isRedirect) { $0.states[states] = own }
+            if !begins { refreshing.remove(progress.key) }
+        } catch {
+            refreshing.remove(progress.key)
+        }
+    }
+
+    /// Removes the responses of a login that has ended. Responses still in flight are stored for that login only; the
+    /// next login has another partition.
+    func forget(_ partition: CachePartition) { storage.remove(partition) }
+
+    /// Called when the client's calls use the token of another login.
+    func loginChanged() { fresh?.login.add(1, ordering: .releasing) }
+
+    func flush(on loop: ClientLoop, then completion: @escaping (NightjarError?) -> Void) {
+        guard storage.isPersistent else { return completion(nil) }
+        let after = OnLoop { (result: Result<Void, NightjarError>) in
+            guard case .failure(let error) = result else { return completion(nil) }
+            completion(
+                NightjarError(
+                    .storage, "this client is logged out, but the cache still has its responses: \(error.message)",
+                    code: error.code))
+        }
+        loop.workers.run("writing the cache on disk", { [storage] () throws(NightjarError) in try storage.flush() }) {
+            after.body($0)
+        }
+    }
+
+    /// Stores a response that the program supplies.
+    func insertResponse(_ insertion: CacheInsertion, _ progress: Progress, _ call: Call) -> Verdict {
+        let now = WallClock.now()
+        switch progress.cacheRequest.storability(of: insertion.head, requested: now, received: now) {
+        case .store(let stored):
+            guard let whole = stored.completed(contentLength: insertion.body.readableBytes) else {
+                return .fail(
+                    NightjarError(
+                        .invalidArgument,
+                        "the response's Content-Length differs from the length of its "
+                            + "body"))
+            }
+            return insert(insertion, whole, progress, call)
+        case .refuse(let refusal): return refuse(refusal)
+        }
+    }
+
+    private func insert(
+        _ insertion: CacheInsertion, _ response: StoredResponse, _ progress: Progress, _ call: Call
+    ) -> Verdict {
+        let inserted = OnLoop { [weak self, weak call] (isStored: Bool) in
+            guard let self, let call, call.states[states] === progress else { return }
+            call.resume(verdict(of: insertion, isStored: isStored, call))
+        }
+        let isStored = storage.insert(
+            progress.key, response, insertion.body, shown: call.request.url.redacted, since: progress.began,
+            on: call.loop.gate, then: { inserted.body($0) })
+        return isStored.map { verdict(of: insertion, isStored: $0, call) } ?? .wait
+    }
+
+    private func verdict(of insertion: CacheInsertion, isStored: Bool, _ call: Call) -> Verdict {
+        guard isStored else {
+            let size = insertion.body.readableBytes
+            return .fail(
+                NightjarError(
+                    .tooLarge,
+                    "the response was not stored: its body of \(size) bytes is larger than an eighth of the cache "
+                        + "(and 1 MiB in "
+                        + "memory), or the disk has no room; raise the cache's limits"))
+        }
+        return .respond(
+            Response(
+                head: insertion.head, body: insertion.body, url: call.request.url, attempts: 0, source: .cache,
+                sent: call.request))
+    }
+
+    func refuse(_ refusal: Storability.Refusal) -> Verdict {
+        .fail(NightjarError(.invalidArgument, "the response cannot be stored: \(refusal.sentence)"))
+    }
+
+    /// The maximum number of background revalidations of one client.
+    private static let mostRefreshed = 64
+}

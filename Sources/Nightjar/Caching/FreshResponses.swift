@@ -1,0 +1,123 @@
+import Glibc
+import NIOCore
+import NightjarHTTP
+import NightjarStorage
+import Synchronization
+
+/// Memory cache entries that the threads of callers can return without the client's loop. Switching to the loop costs
+/// ten times as much as such a response (DESIGN section 2).
+///
+/// The loop has just returned each response to an identical request, after applying all rules. Within the same second
+/// of the clock, and while the entry is in the cache, it would return the response again. At most 256 responses are
+/// kept.
+final class FreshResponses: Sendable {
+    private struct Candidate {
+        let request: PreparedRequest
+        let options: Options
+        let response: Response
+        let entry: MemoryCache.Entry
+        /// The second of the realtime clock.
+        let second: Int
+    }
+
+    /// The options that affect the response besides the request.
+    struct Options: Equatable {
+        let policy: CachePolicy
+        let decompresses: Bool
+        /// The login whose token the request carries, and its generation. Nil and 0 without a login.
+        let account: Int?
+        let login: UInt64
+    }
+
+    private struct State {
+        var candidates: [Candidate?] = Array(repeating: nil, count: FreshResponses.count)
+        var isClosed = false
+    }
+
+    private let storage: CacheStorage
+    private let state = Mutex(State())
+    /// Incremented at each login and logout.
+    let login = Atomic<UInt64>(1)
+
+    init(_ storage: CacheStorage) { self.storage = storage }
+
+    /// Returns the response to a request. Any thread.
+    ///
+    /// - Returns: Nil if the loop must handle the call.
+    func find(_ request: PreparedRequest, _ options: Options, maximumBody: Int) -> Response? {
+        let place = FreshResponses.place(of: request)
+        let found = state.withLock { state -> (Response, MemoryCache.Entry)? in
+            guard let candidate = state.candidates[place], candidate.second == FreshResponses.second,
+                candidate.request.isSame(as: request),
+                candidate.options == options
+            else { return nil }
+            return (candidate.response, candidate.entry)
+        }
+        guard let (response, entry) = found, response.body.readableBytes <= maximumBody, storage.isCurrent,
+            storage.memory.use(entry)
+        else {
+            return nil
+        }
+        storage.counts.hit(response.body.readableBytes, isStale: false)
+        return response
+    }
+
+    /// Records that the loop returned `response` from `entry`.
+    func keep(_ response: Response, for request: PreparedRequest, _ options: Options, of entry: MemoryCache.Entry) {
+        let second = FreshResponses.second
+        // The loop, whose clock is precise, handles an entry that expires within this second.
+        guard let end = entry.response.freshness.freshUntil,
+            end.seconds > Int64(second) + 1
+                || end.seconds == Int64(second) + 1 && end.nanoseconds >= FreshResponses.clockResolution
+        else { return }
+        let candidate = Candidate(
+            request: request, options: options, response: response, entry: entry, second: second)
+        let place = FreshResponses.place(of: request)
+        // The replaced value is released outside the lock.
+        let previous = state.withLock { state -> Candidate? in
+            guard !state.isClosed else { return nil }
+            defer { state.candidates[place] = candidate }
+            return state.candidates[place]
+        }
+        withExtendedLifetime(previous) {}
+    }
+
+    /// Closes the table with the client, because calls of a closed client fail.
+    func close() {
+        let candidates = state.withLock { state in
+            state.isClosed = true
+            defer { state.candidates = Array(repeating: nil, count: FreshResponses.count) }
+            return state.candidates
+        }
+        withExtendedLifetime(candidates) {}
+    }
+
+    /// The number of slots. Two requests with the same slot replace each other.
+    private static let count = 256
+
+    private static func place(of request: PreparedRequest) -> Int {
+        Int(request.fingerprint % UInt64(count))
+    }
+
+    /// The maximum lag of the coarse clock in nanoseconds: some kernel ticks.
+    private static let clockResolution: Int32 = 50_000_000
+
+    private static var second: Int {
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME_COARSE, &now)
+        return now.tv_sec
+    }
+}
+
+extension CallOptions {
+    /// Whether the options accept any response.
+    var acceptsAnyResponse: Bool { expectedStatuses.isEmpty && schema == nil && contract == nil && insertion == nil }
+}
+
+extension FreshResponses {
+    func options(of call: CallOptions) -> Options {
+        Options(
+            policy: call.cache ?? .protocol, decompresses: call.decompresses, account: call.login,
+            login: call.login != nil ? login.load(ordering: .acquiring) : 0)
+    }
+}

@@ -1,0 +1,35 @@
+import NIOCore
+import NightjarHTTP
+import NightjarTransport
+
+extension Configuration {
+    /// Returns the transport: the network, or a replacement.
+    ///
+    /// The layers from the bottom up: the network; a session recording, or the cassette that records or replays; the mock;
+    /// the network profile. Layers that are not configured are omitted.
+    func makeTransport(
+        _ network: any HTTPTransport, _ cassette: CassetteSession?, on loop: any EventLoop, base: RequestURL?
+    ) -> any HTTPTransport {
+        var carrier = network
+        if let recording, cassette == nil, mock == nil {
+            let recorder = recording.recorder(sensitive: sensitiveHeaders, isEphemeral: isEphemeral)
+            carrier = RecordingTransport(recorder, over: carrier)
+        }
+        if let cassette { carrier = cassette.transport(over: carrier, on: loop) }
+        if let mock { carrier = mock.transport(over: carrier, on: loop, base: base) }
+        if let profile = self.network { carrier = ThrottledTransport(profile, over: carrier, on: loop) }
+        return carrier
+    }
+
+    /// - Throws: `invalid_argument` for an ephemeral client that would record; `storage` or `decoding` for an invalid
+    ///   file.
+    func openCassette() throws(NightjarError) -> CassetteSession? {
+        guard let cassette else { return nil }
+        guard !isEphemeral || cassette.mode == .replay else {
+            throw NightjarError(
+                .invalidArgument,
+                "an ephemeral client writes nothing to disk, so it can replay cassettes but not record them")
+        }
+        return try CassetteSession(cassette, sensitive: sensitiveHeaders)
+    }
+}

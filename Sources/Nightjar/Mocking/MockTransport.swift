@@ -1,0 +1,290 @@
+import NIOCore
+import NightjarCoding
+import NightjarHTTP
+import NightjarTransport
+
+/// Plays scripted responses instead of a network, chosen by the complete request. Requests without a script may pass to
+/// the network.
+///
+/// Used on the client's loop.
+final class MockTransport: HTTPTransport, @unchecked Sendable {
+    /// What happens to an exchange.
+    enum ExchangePlan: Sendable {
+        case play(ExchangeScript)
+        /// Passes the request to the network.
+        case pass
+        /// Fails the request before it is sent.
+        case refuse(NightjarError)
+        /// ``MockExchange/take(_:)`` follows later.
+        case later
+    }
+
+    let network: any HTTPTransport
+    let loop: any EventLoop
+    let choose: (ArrivedRequest, MockExchange) -> ExchangePlan
+    private let whenClosed: () -> Void
+
+    init(
+        over network: any HTTPTransport, on loop: any EventLoop,
+        choose: @escaping (ArrivedRequest, MockExchange) -> ExchangePlan, whenClosed: @escaping () -> Void = {}
+    ) {
+        self.network = network
+        self.loop = loop
+        self.choose = choose
+        self.whenClosed = whenClosed
+    }
+
+    func begin(
+        _ request: PreparedRequest, connectTimeout: Duration?, receiver: any ExchangeReceiver
+    ) -> any Exchange {
+        let exchange = MockExchange(request, connectTimeout, self, receiver)
+        exchange.begin()
+        return exchange
+    }
+
+    func shutDown() {
+        whenClosed()
+        network.shutDown()
+    }
+}
+
+/// One exchange: collects the request body, chooses a course and plays it.
+///
+///     taking ──complete──▶ choosing ──script──▶ playing ──▶ ended
+///                             └──── pass ───▶ passing ──▶ ended
+final class MockExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
+    private enum State { case taking, choosing, playing, passing, ended }
+
+    private let request: PreparedRequest
+    private let connectTimeout: Duration?
+    private let transport: MockTransport
+    private var receiver: (any ExchangeReceiver)?
+    private var state = State.taking
+    private var isPaused = false
+    private var hasStarted = false
+    /// The collected part of a streamed body.
+    private var body = ByteBuffer()
+    private var bodyIsWhole = true
+    /// The remaining steps of the script.
+    private var steps: ArraySlice<ExchangeScript.Step> = []
+    private var timer: Scheduled<Void>?
+    /// Whether the delay of the next step is over.
+    private var hasWaited = false
+    /// Whether events are being delivered further up the call stack.
+    private var isAdvancing = false
+    /// Whether the body has been passed to the connection.
+    private var isSent = false
+    /// The exchange over the network.
+    private var inner: (any Exchange)?
+
+    init(
+        _ request: PreparedRequest, _ connectTimeout: Duration?, _ transport: MockTransport,
+        _ receiver: any ExchangeReceiver
+    ) {
+        self.request = request
+        self.connectTimeout = connectTimeout
+        self.transport = transport
+        self.receiver = receiver
+    }
+
+    // MARK: The request
+
+    func begin() {
+        guard request.body.isStreamedFromCaller else {
+            // Asynchronous: a call that fails at once and is retried would otherwise begin inside its own beginning.
+            if case .bytes(let bytes) = request.body { body = bytes }
+            return transport.loop.execute { [self] in choose() }
+        }
+        start()
+        requestMore()
+    }
+
+    private func start() {
+        guard !hasStarted else { return }
+        hasStarted = true
+        receiver?.exchangeStarted(on: nil, isReused: false)
+    }
+
+    private func requestMore() {
+        transport.loop.execute { [self] in
+            if state == .taking { receiver?.exchangeNeedsBody(maximum: MockExchange.bodyPart) }
+        }
+    }
+
+    func send(_ part: ByteBuffer) {
+        guard state == .taking else { return }
+        if body.readableBytes + part.readableBytes <= MockExchange.largestBody {
+            body.writeImmutableBuffer(part)
+        } else {
+            bodyIsWhole = false
+        }
+        requestMore()
+    }
+
+    func endBody() {
+        if state == .taking { transport.loop.execute { [self] in choose() } }
+    }
+
+    private func choose() {
+        guard state == .taking else { return }
+        state = .choosing
+        let content = Content.decoded(body, request.fields)
+        take(transport.choose(ArrivedRequest(request, body: content), self))
+    }
+
+    /// Continues after ``MockTransport/ExchangePlan/later``.
+    func take(_ plan: MockTransport.ExchangePlan) {
+        guard state == .choosing else { return }
+        switch plan {
+        case .later: break
+        case .refuse(let error): end()?.exchangeFailed(error)
+        case .pass: pass()
+        case .play(let script):
+            state = .playing
+            if !script.failsBeforeSending { start() }
+            steps = script.steps[...]
+            advance()
+        }
+    }
+
+    // MARK: The script
+
+    private func advance() {
+        guard !isAdvancing else { return }
+        isAdvancing = true
+        defer { isAdvancing = false }
+        while state == .playing, !isPaused, timer == nil, let step = steps.first {
+            if step.delay > .zero, !hasWaited {
+                timer = transport.loop.scheduleTask(in: .nanoseconds(step.delay.nanosecondsClamped)) { [self] in
+                    timer = nil
+                    hasWaited = true
+                    advance()
+                }
+                return
+            }
+            hasWaited = false
+            steps = steps.dropFirst()
+            deliverNext(step.event)
+        }
+    }
+
+    private func deliverNext(_ event: ExchangeScript.Event) {
+        receiver?.exchangeProgressed()
+        switch event {
+        case .head(let head) where head.status < 200: receiver?.exchangeReceived(informational: head)
+        case .head(let head): receiver?.exchangeReceived(head: head)
+        case .body(let bytes): receiver?.exchangeReceived(body: bytes)
+        case .finish(let trailers): end()?.exchangeFinished(trailers: trailers)
+        case .fail(let error): end()?.exchangeFailed(error)
+        }
+    }
+
+    private func end() -> (any ExchangeReceiver)? {
+        state = .ended
+        timer?.cancel()
+        timer = nil
+        steps = []
+        body = ByteBuffer()
+        return receiver.take()
+    }
+
+    // MARK: Called by the caller
+
+    func cancel() {
+        _ = end()
+        inner.take()?.cancel()
+    }
+
+    func pause() {
+        isPaused = true
+        inner?.pause()
+    }
+
+    func resume() {
+        isPaused = false
+        inner?.resume()
+        advance()
+    }
+
+    var unsentBytes: Int { inner?.unsentBytes ?? 0 }
+    var sentBytes: Int { inner?.sentBytes ?? 0 }
+
+    // MARK: Over the network
+
+    private func pass() {
+        guard bodyIsWhole else {
+            end()?.exchangeFailed(
+                NightjarError(
+                    .invalidRequest,
+                    "a request body of more than \(MockExchange.largestBody) bytes cannot be buffered for "
+                        + "comparison; "
+                        + "use a client without a mock"))
+            return
+        }
+        state = .passing
+        let begun = transport.network.begin(request, connectTimeout: connectTimeout, receiver: self)
+        guard state == .passing else { return begun.cancel() }
+        inner = begun
+        if isPaused { begun.pause() }
+    }
+
+    func exchangeStarted(on connection: ConnectionRecord?, isReused: Bool) {
+        isSent = false
+        // A streamed body has already been requested; a second start would request it again.
+        guard !request.body.isStreamedFromCaller else { return }
+        hasStarted = true
+        receiver?.exchangeStarted(on: connection, isReused: isReused)
+    }
+
+    func exchangeProgressed() { receiver?.exchangeProgressed() }
+    func exchangeReceived(informational: ResponseHead) { receiver?.exchangeReceived(informational: informational) }
+    func exchangeReceived(head: ResponseHead) { receiver?.exchangeReceived(head: head) }
+    func exchangeReceived(body: ByteBuffer) { receiver?.exchangeReceived(body: body) }
+
+    func exchangeFinished(trailers: Headers) {
+        inner = nil
+        end()?.exchangeFinished(trailers: trailers)
+    }
+
+    func exchangeFailed(_ error: NightjarError) {
+        inner = nil
+        end()?.exchangeFailed(error)
+    }
+
+    /// Sends the buffered body as a whole.
+    func exchangeNeedsBody(maximum: Int) {
+        let bytes = body
+        transport.loop.execute { [self] in
+            guard state == .passing, let inner else { return }
+            guard !isSent else { return inner.endBody() }
+            isSent = true
+            bytes.readableBytes > 0 ? inner.send(bytes) : inner.endBody()
+        }
+    }
+
+    // MARK: Bounds
+
+    /// The maximum size of a request body that is buffered, in bytes.
+    static let largestBody = 64 << 20
+    private static let bodyPart = 64 * 1024
+}
+
+/// The decoded content of a message.
+enum Content {
+    /// Returns the body unchanged if its coding is unsupported or its data is invalid.
+    static func decoded(_ body: ByteBuffer, _ fields: Headers) -> ByteBuffer {
+        guard body.readableBytes > 0, fields.firstIndex(of: "Content-Encoding") != nil else { return body }
+        let decoding = try? BodyDecoding(
+            fields.values("Content-Encoding"), DecodingLimits(maximumBytes: MockExchange.largestBody))
+        guard let decoding else { return body }
+        do throws(NightjarError) {
+            try decoding.append(body)
+            var content = ByteBuffer()
+            while let part = try decoding.next() { content.writeImmutableBuffer(part) }
+            try decoding.finish()
+            return content
+        } catch {
+            return body
+        }
+    }
+}

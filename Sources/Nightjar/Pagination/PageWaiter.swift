@@ -1,0 +1,54 @@
+import NightjarHTTP
+import Synchronization
+
+/// A pending request for a page.
+final class PageWaiter: Cancellable {
+    typealias Outcome = Result<Page?, NightjarError>
+
+    let queue: CompletionQueue?
+    private let finished: @Sendable (Outcome) -> Void
+    private let isDone = Atomic<Bool>(false)
+    private let wasCancelled = Atomic<Bool>(false)
+    private let loader: PageLoader
+
+    init(_ loader: PageLoader, on queue: CompletionQueue?, _ finished: @escaping @Sendable (Outcome) -> Void) {
+        self.loader = loader
+        self.queue = queue
+        self.finished = finished
+    }
+
+    var isCancelled: Bool { wasCancelled.load(ordering: .acquiring) }
+
+    /// Ends the wait with `cancelled`. Has no effect if the result has been delivered or `cancel` was called before.
+    func cancel() {
+        guard !wasCancelled.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        // If the message is rejected, the client is closed, and the result is delivered here.
+        if !loader.submit({ $0.withdraw(self) }) { complete(.failure(PageLoader.cancelled)) }
+    }
+
+    /// Delivers the result on the queue. Has no effect the second time.
+    ///
+    /// - Parameter before: Runs there first.
+    func complete(_ outcome: Outcome, before: @escaping @Sendable () -> Void = {}) {
+        guard !isDone.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        guard let queue else {
+            before()
+            return finished(outcome)
+        }
+        var events = [
+            QueueEvent.run { [self] in
+                queue.forget(self)
+                before()
+                finished(outcome)
+            }
+        ]
+        queue.post(&events)
+    }
+
+    /// Delivers the result on this thread, because neither the queue nor the loop can.
+    func completeInline(_ error: NightjarError) {
+        guard !isDone.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        queue?.forget(self)
+        finished(.failure(error))
+    }
+}

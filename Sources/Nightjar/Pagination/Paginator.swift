@@ -1,0 +1,123 @@
+import NightjarHTTP
+
+/// Reads a list page by page on demand, and loads following pages in advance.
+///
+/// Any thread may use a pager. One load runs at a time. A page that fails is loaded again for the next request, and the
+/// list continues from it. If the server requests a delay (429 or 503 with Retry-After) beyond the client's retries,
+/// the pager waits within `timeout`, or up to an hour without one. Releasing the pager cancels the load in flight.
+public final class Paginator: Sendable {
+    private let loader: PageLoader
+    private let client: Client
+
+    /// Whether the pager belongs to the parent of this forked process.
+    package var isOfParent: Bool { client.isOfParent }
+
+    /// - Parameters:
+    ///   - request: The request for the first page; its options apply to each page. Nothing is sent before the first
+    ///     page is requested.
+    ///   - state: The position to resume from, from ``state`` or ``Page/state(consumed:)`` of a pager with the same
+    ///     request and options.
+    ///   - timeout: The timeout of the whole list, from the first requested page. It includes the program's own time
+    ///     between pages. Nil: only each call has a timeout.
+    /// - Throws: `invalid_argument` for invalid options and for the state of another list; `invalid_url` or
+    ///   `invalid_request` for an invalid request.
+    public convenience init(
+        _ client: Client, _ request: Request, _ pagination: Pagination = Pagination(), resuming state: String? = nil,
+        timeout: Duration? = nil
+    ) throws(NightjarError) {
+        try self.init(client, request, pagination, resuming: state, timeout: timeout, sender: nil)
+    }
+
+    /// - Parameter sender: Sends the requests of pages in place of the client, or nil.
+    package init(
+        _ client: Client, _ request: Request, _ pagination: Pagination, resuming state: String?, timeout: Duration?,
+        sender: (any RequestSender)?
+    ) throws(NightjarError) {
+        self.client = client
+        loader = try PageLoader(client, request, pagination, resuming: state, timeout: timeout, sender: sender)
+    }
+
+    deinit { cancel() }
+
+    /// Requests the next page. Requests are completed in order. A page may have no items.
+    ///
+    /// - Parameters:
+    ///   - queue: Where `finished` runs, inside its poll. Nil: on the client's loop thread, where it must not block. If
+    ///     neither runs any more (a forked process, a closed queue or client), it runs on this thread before this
+    ///     method returns.
+    ///   - finished: Called once, with nil after the last page.
+    public func nextPage(
+        on queue: CompletionQueue?, _ finished: @escaping @Sendable (Result<Page?, NightjarError>) -> Void
+    ) {
+        begin(PageWaiter(loader, on: queue, finished))
+    }
+
+    /// Like ``nextPage(on:_:)``, but `finished` never runs before this method returns.
+    ///
+    /// - Throws: `forked`; `closed` for a closed queue. `finished` is then never called.
+    public func startNextPage(
+        on queue: CompletionQueue, _ finished: @escaping @Sendable (Result<Page?, NightjarError>) -> Void
+    ) throws(NightjarError) {
+        try loader.begin(PageWaiter(loader, on: queue, finished))
+    }
+
+    private func begin(_ waiter: PageWaiter) {
+        do throws(NightjarError) { try loader.begin(waiter) } catch { waiter.completeInline(error) }
+    }
+
+    /// Returns the next page and blocks the thread; nil after the last page.
+    ///
+    /// - Throws: `reentrant` on the client's own thread.
+    public func nextPageBlocking() throws(NightjarError) -> Page? { try nextPageBlocking(on: CompletionQueue()) }
+
+    /// - Parameter queue: A queue used only by this thread, which is polled meanwhile.
+    public func nextPageBlocking(on queue: CompletionQueue) throws(NightjarError) -> Page? {
+        try client.checkMayWait()
+        let outcome = Outcome()
+        nextPage(on: queue) { outcome.result = $0 }
+        return try client.wait(on: queue) { outcome.result }.get()
+    }
+
+    /// Returns the next page; nil after the last page. Cancelling the Swift task ends the wait, and cancels the load if
+    /// nobody else waits.
+    public func nextPage() async throws(NightjarError) -> Page? {
+        let pending = Pending<PageWaiter>()
+        let result: Result<Page?, NightjarError> = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let waiter = PageWaiter(loader, on: nil) { continuation.resume(returning: $0) }
+                begin(waiter)
+                pending.set(waiter)
+            }
+        } onCancel: {
+            pending.cancel()
+        }
+        return try result.get()
+    }
+
+    /// Sets the queue on which the client's hooks and token providers run when pages are loaded from now on, inside its
+    /// poll. A load then waits for that poll. Nil, the default: they run on the loop.
+    public func deliverCallbacks(on queue: CompletionQueue?) { loader.submit { $0.deliverCallbacks(on: queue) } }
+
+    /// Sets the next page for the style `custom`. An error is reported to the next request.
+    public func setNext(_ next: NextPage) { loader.submit { $0.setNext(next) } }
+
+    /// Restarts with the first page. Detected settings and prefetched pages are discarded. Pending requests get the
+    /// first page.
+    public func refresh() { loader.submit { $0.refresh() } }
+
+    /// Cancels the load in flight. Pending requests fail with `cancelled`. The position is kept: a later request loads
+    /// the same page again.
+    public func cancel() { loader.submit { $0.cancel() } }
+
+    /// The position after the last page returned, as a text for a later run. It contains no secrets.
+    public var state: String { loader.state }
+
+    /// How the list's pagination was detected, as one sentence. Empty if nothing was detected, and before the first
+    /// page.
+    public var explanation: String { loader.explanation }
+
+    /// Used only on the waiting thread.
+    private final class Outcome: @unchecked Sendable {
+        var result: Result<Page?, NightjarError>?
+    }
+}

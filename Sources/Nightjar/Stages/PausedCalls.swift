@@ -1,0 +1,135 @@
+import NIOCore
+import NightjarHTTP
+
+/// The calls that wait for the end of a pause that a server requested for one resource with Retry-After.
+/// `ResourcePauses` decides; ``Limit`` asks before it admits a call. Used on the loop.
+final class PausedCalls: @unchecked Sendable {
+    private let places = CallStateKey<Place>()
+    private let longestWait: Duration
+    private let maximumCount: Int
+    private var pauses = ResourcePauses()
+    /// In order of arrival.
+    private var calls: [ResourcePauses.Resource: [Held]] = [:]
+    private var lastID: UInt64 = 0
+
+    /// The place of one waiting call.
+    private final class Place: CallState {
+        let resource: ResourcePauses.Resource
+        let id: UInt64
+
+        init(_ resource: ResourcePauses.Resource, _ id: UInt64) {
+            self.resource = resource
+            self.id = id
+        }
+    }
+
+    private struct Held {
+        let id: UInt64
+        let call: Call
+        let since: NIODeadline
+        /// Resumes the call when the pause ends.
+        let enter: (Call) -> Verdict
+    }
+
+    /// - Parameters:
+    ///   - longestWait: Calls that would have to wait longer fail at once.
+    ///   - maximumCount: The maximum number of calls that wait for one resource. Further calls fail at once.
+    init(longestWait: Duration, maximumCount: Int) {
+        self.longestWait = longestWait
+        self.maximumCount = maximumCount
+    }
+
+    /// Whether no server has requested a pause.
+    var isEmpty: Bool { pauses.isEmpty }
+
+    /// Holds back a call that is about to begin.
+    ///
+    /// - Parameter enter: Called when the pause is over.
+    /// - Returns: Nil if there is no pause for its resource, or if the call ignores pauses.
+    func hold(_ call: Call, _ enter: @escaping (Call) -> Verdict) -> Verdict? {
+        guard call.options.respectsRetryAfter else { return nil }
+        let resource = ResourcePauses.Resource(call.request.url)
+        let now = call.loop.clock.now
+        guard let wait = pauses.wait(for: resource, now: now.uptimeNanoseconds) else { return nil }
+        let name = call.request.url.redacted
+        guard wait <= call.options.retry?.longestWait ?? longestWait else {
+            return .fail(PausedCalls.paused(name, wait))
+        }
+        if let total = call.limits.total, now + .nanoseconds(wait.nanosecondsClamped) >= total {
+            return .fail(LimitGate.Refusal.pastDeadline(wait).error(of: name))
+        }
+        guard calls[resource]?.count ?? 0 < maximumCount else {
+            return .fail(LimitGate.Refusal.queueIsFull(maximum: maximumCount).error(of: name))
+        }
+        lastID += 1
+        let id = lastID
+        call.states[places] = Place(resource, id)
+        calls[resource, default: []].append(Held(id: id, call: call, since: now, enter: enter))
+        call.loop.after(wait) { [self, weak call] in
+            guard let call, call.states[places]?.id == id, let held = remove(resource, id) else { return }
+            release(held)
+        }
+        return .wait
+    }
+
+    /// Called when a call has ended or another of its attempts begins.
+    func leave(_ call: Call) {
+        guard let place = call.states[places].take() else { return }
+        _ = remove(place.resource, place.id)
+    }
+
+    /// Handles a response that may request a pause.
+    ///
+    /// - Returns: The scope of the pause; nil: none is requested. The origin's gate keeps a pause of the origin.
+    func received(_ head: ResponseHead, _ call: Call) -> PauseScope? {
+        guard let wait = RetryAfter.duration(head.headers, now: WallClock.secondsSince1970()), wait > .zero,
+            let scope = PauseScope(status: head.status, wait: wait, longestWait: longestWait)
+        else { return nil }
+        if scope == .resource {
+            pauses.pause(call.request.url, for: wait, now: call.loop.clock.now.uptimeNanoseconds)
+        }
+        return scope
+    }
+
+    /// A response shows that the resource works: the calls that wait for it continue.
+    func succeeded(_ call: Call) {
+        let resource = ResourcePauses.Resource(call.request.url)
+        guard pauses.succeeded(resource) else { return }
+        for held in calls.removeValue(forKey: resource) ?? [] { release(held) }
+    }
+
+    private func release(_ held: Held) {
+        let call = held.call
+        // The call may have left because of calls resumed before it.
+        guard call.states[places]?.id == held.id else { return }
+        call.states[places] = nil
+        let wait = Duration.nanoseconds((call.loop.clock.now - held.since).nanoseconds)
+        let name = call.request.url.redacted
+        call.decide(.waited(wait, for: "the pause of \(name) requested by the server (Retry-After)"))
+        // Another response may have requested a longer pause meanwhile.
+        call.resume(hold(call, held.enter) ?? held.enter(call))
+    }
+
+    private func remove(_ resource: ResourcePauses.Resource, _ id: UInt64) -> Held? {
+        guard let index = calls[resource]?.firstIndex(where: { $0.id == id }) else { return nil }
+        let held = calls[resource]?.remove(at: index)
+        if calls[resource]?.isEmpty == true { calls[resource] = nil }
+        return held
+    }
+
+    private static func paused(_ name: String, _ wait: Duration) -> NightjarError {
+        NightjarError(
+            .rateLimited,
+            "the server requested a pause for \(name) (Retry-After), and the remaining \(wait.rounded) s exceed the "
+                + "maximum wait; call again later, raise retry.max_wait, or set respect_retry_after to "
+                + "false", retryAfter: wait)
+    }
+
+    /// The current pauses, sorted by name.
+    func states(now: UInt64) -> [LimitState] {
+        pauses.all(now: now).map { name, resource, wait in
+            LimitState(
+                name: name, inFlight: 0, queued: calls[resource]?.count ?? 0, circuit: .closed, pause: wait)
+        }.sorted { $0.name < $1.name }
+    }
+}

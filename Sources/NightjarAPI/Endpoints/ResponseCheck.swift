@@ -1,0 +1,80 @@
+/// Validates one response against its endpoint's description and the caller's schema. The body is parsed once for both.
+///
+///     short ──▶ problems
+///       └─ takes longer ──▶ whole, on another thread ──▶ problems
+package struct ResponseCheck: Sendable {
+    /// The mismatches of a response.
+    package struct Problems: Sendable {
+        /// The mismatch with the endpoint's description, as ``ResponseContract/check(_:)`` throws it.
+        package var described: NightjarError?
+        /// The mismatch with the caller's schema, as ``Response/check(_:)`` throws it.
+        package var wanted: NightjarError?
+    }
+
+    private let response: Response
+    private let described: (contract: ResponseContract, schema: DeferredSchema)?
+    private let wanted: JSONSchema?
+    private let isEither: Bool
+    /// The parsed body.
+    private var document: Result<JSONValue, NightjarError>?
+
+    /// - Parameter isEither: one mismatch is enough. The caller's schema is not checked after a mismatch with the
+    ///   endpoint.
+    /// - Returns: nil if there is nothing to check.
+    package init?(_ response: Response, by contract: ResponseContract?, and wanted: JSONSchema?, isEither: Bool) {
+        self.response = response
+        self.wanted = wanted
+        self.isEither = isEither
+        described = contract.flatMap { contract in contract.schema(for: response).map { (contract, $0) } }
+        guard described != nil || wanted != nil else { return nil }
+    }
+
+    /// - Returns: nil if the check would take longer than about 50 µs.
+    package mutating func short() -> Problems? {
+        guard response.body.readableBytes <= ResponseCheck.shortLength, described?.schema.isRead ?? true else {
+            return nil
+        }
+        return problems(JSONSchema.CheckBudget(maximumSteps: ResponseCheck.shortSteps))
+    }
+
+    /// Completes the check, which may take several seconds.
+    ///
+    /// - Parameter isWanted: called from time to time. If it returns false, the result is meaningless.
+    package mutating func whole(while isWanted: @escaping @Sendable () -> Bool) -> Problems {
+        guard isWanted() else { return Problems() }
+        return problems(JSONSchema.CheckBudget(isWanted: isWanted)) ?? Problems()
+    }
+
+    private mutating func problems(_ budget: JSONSchema.CheckBudget) -> Problems? {
+        guard !response.isBlank else { return Problems() }
+        let document = self.document ?? Result { [response] () throws(NightjarError) in try response.json }
+        self.document = document
+        var problems = Problems()
+        do throws(JSONSchema.Unfinished) {
+            if let (contract, schema) = described {
+                problems.described = try contract.problem(of: response, document, schema, budget)
+                if problems.described != nil, isEither { return problems }
+            }
+            if let wanted { problems.wanted = try problem(document, wanted, budget) }
+            return problems
+        } catch {
+            return nil
+        }
+    }
+
+    private func problem(
+        _ document: Result<JSONValue, NightjarError>, _ schema: JSONSchema, _ budget: JSONSchema.CheckBudget
+    ) throws(JSONSchema.Unfinished) -> NightjarError? {
+        switch document {
+        case .success(let document): try schema.mismatch(in: document, use: .any, budget)?.error.about(response)
+        case .failure(let error): error
+        }
+    }
+
+    /// The maximum body size in bytes for a short check. A list of articles takes 22 ns per byte, including parsing,
+    /// and half as much more if it does not match (scripts/measure-answers). Switching to another thread costs 10 to 20
+    /// µs.
+    static let shortLength = 2048
+    /// The maximum number of steps of ``JSONSchemaChecker``, 20 to 50 ns each. A list of that size takes half as many.
+    static let shortSteps = 1000
+}

@@ -1,0 +1,80 @@
+/// A page of a list, with the ranges of its items in the response body.
+public struct LoadedPage: Sendable {
+    /// The number of the page, from 1. Empty pages count too.
+    public let number: Int
+    /// The ranges of the items in the body. Items that were delivered before, by their keys, are not included.
+    public let items: [Range<Int>]
+    /// The index of each item in the response's array.
+    public let indices: [Int]
+    /// The number of elements of the response's array.
+    public let count: Int
+    let place: SavedPlace
+    /// Nil if the caller decides.
+    let after: SavedPlace?
+    let origin: PageStateOrigin
+
+    /// The position after the first `consumed` items of this page, for resuming there.
+    ///
+    /// A position within a page is a count of elements: the page is loaded again and that many elements are skipped. If
+    /// the server's page has changed in the meantime, deleted items cause others to be missed, and inserted items cause
+    /// others to be repeated. A position at the end of a page does not have this limitation.
+    ///
+    /// - Parameter consumed: the number of items. At least the number on the page means after the page.
+    public func state(consumed: Int) -> String { position(consumed: consumed).state }
+
+    /// The same position, serialized on demand.
+    public func position(consumed: Int) -> SavedPosition {
+        SavedPosition(saved: saved(consumed: consumed), origin: origin)
+    }
+
+    func saved(consumed: Int) -> SavedPlace {
+        guard consumed < indices.count else {
+            if let after { return after }
+            var behind = place
+            behind.skip = count
+            return behind
+        }
+        var within = place
+        if consumed > 0 { within.skip = indices[consumed - 1] + 1 }
+        return within
+    }
+}
+
+/// A position in a list.
+public struct SavedPosition: Sendable {
+    let saved: SavedPlace
+    let origin: PageStateOrigin
+
+    /// The position as text, to resume in another run.
+    public var state: String { origin.write(saved) }
+}
+
+/// The place of a page in the sequence of pages.
+struct PagePlace: Sendable, Equatable {
+    var position = PagePosition.first
+    /// The number of the page, from 1.
+    var number = 1
+    /// The number of elements on earlier pages.
+    var seen = 0
+    /// The number of elements at the beginning of the page that were already delivered.
+    var skip = 0
+
+    /// The next place. Its position must be set.
+    var next: PagePlace { PagePlace(number: number + 1, seen: seen) }
+}
+
+struct SavedPlace: Sendable {
+    var place: PagePlace
+    var skip: Int {
+        get { place.skip }
+        set { place.skip = newValue }
+    }
+    /// The plan, if the position depends on what was found out.
+    var plan: PagePlan?
+
+    init(place: PagePlace, skip: Int, plan: PagePlan?) {
+        self.place = place
+        self.plan = plan
+        self.skip = skip
+    }
+}

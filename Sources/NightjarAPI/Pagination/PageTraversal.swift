@@ -1,0 +1,451 @@
+import NIOCore
+
+/// Iterates over the pages of a list: decides which page to request next, what to deliver and where the list ends.
+///
+///     needsPage ──▶ load ──answered──▶ give ──▶ (the next page is loaded in advance: prefetch)
+///                     └────failed────▶ fail      the position is kept: the next needsPage loads the same page again
+///
+/// One load at a time, and pages in order. The end of the list, by style:
+///
+/// | style         | next page                      | ends                                                            |
+/// |---------------|--------------------------------|-----------------------------------------------------------------|
+/// | all           |                                | `more` is false                                                 |
+/// | page, offset  | a number                       | an empty page; `total` items received; the last page number     |
+/// | cursor, next  | a string or number at `next`   | null, false, 0, empty string; absent (below)                    |
+/// | link, header  | the header field               | the field is absent (below) or has no next; an empty token      |
+/// | custom        | the caller                     | the caller                                                      |
+///
+/// An *absent* value in the first response ends the list only if that is plausible, because a style that does not fit
+/// must not look like a list of one page. The checks, in order:
+///
+/// 1. The object that would contain the link is present (`links`, `_links`, `paging`, ...; for link, a Link field with
+///    other pages): end.
+/// 2. Something else in the response says that more follows: error.
+/// 3. The name is one that its API omits at the end (such as `nextPageToken`): end.
+/// 4. The page has no items, as many as `total`, fewer than the requested size (``Pagination/size`` or a common query
+///    item) or, if no size was requested, fewer than any server's default: end.
+/// 5. Otherwise: error.
+///
+/// In later responses an absent value is the end.
+///
+/// A true `more` in a response without a next page is always an error, because the list would be truncated. For page
+/// and offset it takes precedence over `total` and the last page.
+///
+/// A list that is null is an empty page. So is an absent list if `next`, `more` or `total` is present, because servers
+/// omit empty values. Otherwise an absent list is an error.
+///
+/// A page that repeats the items of an earlier page is an error if that shows that the server ignores the request:
+///
+/// | items                                           | repeated                                                       |
+/// |-------------------------------------------------|----------------------------------------------------------------|
+/// | with a key                                      | an error, key for key                                          |
+/// | objects or arrays, all different                | an error, byte for byte                                        |
+/// | three or more scalars, all different            | an error, byte for byte                                        |
+/// | others: `[1, 1, 1]`, `[true]`                   | an error if its next page is that of the earlier page, or      |
+/// |                                                 | after a hundred such pages in a row; otherwise a normal page   |
+///
+/// In the last case, a list of style page or offset that ends by `total` or its last page, and in which no page differs
+/// from the first, is asked for one more page. A server that uses the number has none, or says so; a server that
+/// ignores it sends the same page again. For page and offset, a partial page that is repeated immediately is the end:
+/// it is the tail of a list that grows at the front while it is read.
+///
+/// The position must change from page to page, whatever the items are: a next page that was loaded before is an error.
+/// One exception is the end of a list: an empty page, after pages with items, that repeats its own cursor. The rule
+/// does not apply to style custom, where the caller decides.
+///
+/// Empty pages are delivered, because their response may matter, with two exceptions: the empty page that ends a list
+/// of style page or offset, and a repeated tail. A server may send ``maximumEmptyPages`` consecutive pages without new
+/// items. A 304 (Not Modified) response to the first request is an empty page and ends the list.
+///
+/// Errors: `decoding` if a response does not match the options, `protocol` if a server repeats itself or leads to
+/// another origin, `too_large` if a limit is exceeded.
+public struct PageTraversal: Sendable {
+    public enum Action: Sendable {
+        /// Start to load this page. Report the result with ``PageTraversal/responseURL(_:body:at:)`` or
+        /// ``PageTraversal/failed(_:)``.
+        case load(PageTarget)
+        /// Cancel the load in flight and do not report its result.
+        case cancelLoad
+        /// This and the next two actions go to the oldest pending request for a page.
+        case deliver(LoadedPage)
+        case end
+        case fail(NightjarError)
+    }
+
+    private enum Frontier: Equatable {
+        case at(PagePlace)
+        /// The caller has not yet specified the page after this one.
+        case awaitingNext(PagePlace, responseURL: RequestURL)
+        case end
+    }
+
+    let options: Pagination
+    let first: RequestURL
+    let allowed: [Origin]
+    /// The context for saved positions.
+    let origin: PageStateOrigin
+
+    /// The position after the last loaded page.
+    private var frontier: Frontier
+    private var isLoading = false
+    /// The number of pages that were requested and not yet delivered.
+    private var waiterCount = 0
+    /// Pages loaded in advance.
+    private var ready: [LoadedPage] = []
+    /// An error that occurred while no page was requested. The next request receives it.
+    private var held: NightjarError?
+    private var wasRequested = false
+
+    private(set) var plan: PagePlan?
+    private var history = PageHistory()
+    /// The page at the frontier is after the end of the list, if the server uses the requested number.
+    private var isBeyond = false
+    private var given: SavedPlace
+
+    /// What was guessed, as one sentence. Empty if nothing was.
+    public private(set) var explanation = ""
+
+    /// - Parameters:
+    ///   - first: the URL of the first page, including its query.
+    ///   - method: the method of all requests.
+    ///   - state: the position to resume at, from ``state`` or ``LoadedPage/state(consumed:)`` of a paginator with the
+    ///     same first request.
+    /// - Throws: `invalid_argument` if options are invalid, or if the state does not belong to this list.
+    public init(
+        _ options: Pagination, first: RequestURL, method: Method = .get, resuming state: String? = nil
+    ) throws(NightjarError) {
+        try options.check()
+        self.options = options
+        self.first = first
+        allowed = try options.origins()
+        origin = PageStateOrigin(first, method)
+        given = SavedPlace(place: PagePlace(), skip: 0, plan: nil)
+        frontier = .at(PagePlace())
+        guard let state else { return }
+        given = try origin.read(state, options)
+        plan = given.plan
+        frontier = given.place.position == .end ? .end : .at(given.place)
+    }
+
+    // MARK: Events
+
+    /// Requests one more page.
+    public mutating func needsPage() -> [Action] {
+        waiterCount += 1
+        wasRequested = true
+        return pump()
+    }
+
+    /// Reports the response of the current load.
+    ///
+    /// - Parameters:
+    ///   - status: the status, which the call has accepted.
+    ///   - url: the URL of the response, after redirects.
+    public mutating func received(
+        _ headers: Headers, status: Int = 200, body: ByteBuffer, at url: RequestURL
+    ) -> [Action] {
+        guard isLoading, case .at(let place) = frontier else { return [] }
+        isLoading = false
+        do throws(NightjarError) {
+            if status == 304, options.style != .custom {
+                try takeUnmodified(place)
+            } else {
+                try body.withUnsafeReadableBytes { bytes in
+                    Result { () throws(NightjarError) in try take(bytes, headers, at: url, place) }
+                }.get()
+            }
+        } catch {
+            guard waiterCount > 0 else {
+                held = error
+                return []
+            }
+            waiterCount -= 1
+            wasRequested = waiterCount > 0
+            return [.fail(error)] + pump()
+        }
+        return pump()
+    }
+
+    /// Reports that the load has failed. The next request for a page loads the same page again.
+    public mutating func failed(_ error: NightjarError) -> [Action] {
+        guard isLoading else { return [] }
+        isLoading = false
+        if isBeyond, let status = error.status, PageTraversal.indicatesNone.contains(status) {
+            isBeyond = false
+            frontier = .end
+            return pump()
+        }
+        // A page loaded in advance failed. It is loaded again when it is requested.
+        guard waiterCount > 0 else {
+            wasRequested = false
+            return []
+        }
+        waiterCount -= 1
+        wasRequested = waiterCount > 0
+        return [.fail(error)] + pump()
+    }
+
+    /// Withdraws one request for a page. If none is left, the load in flight is cancelled. The next request loads the
+    /// same page again.
+    public mutating func withdraw() -> [Action] {
+        waiterCount = max(0, waiterCount - 1)
+        guard waiterCount == 0 else { return [] }
+        wasRequested = false
+        guard isLoading else { return [] }
+        isLoading = false
+        return [.cancelLoad]
+    }
+
+    /// Sets, in style custom, the page after the one delivered last.
+    ///
+    /// - Throws: `invalid_argument` if there is nothing to decide; `protocol` for a URL of another origin.
+    public mutating func setNext(_ next: NextPage) throws(NightjarError) -> [Action] {
+        guard case .awaitingNext(let place, let responseURL) = frontier else {
+            throw NightjarError(
+                .invalidArgument,
+                options.style == .custom
+                    ? "the next page can be set only once after each page" : "only style custom accepts a next page"
+            )
+        }
+        var behind = place.next
+        switch next {
+        case .end:
+            behind.position = .end
+            frontier = .end
+        case .query(let items):
+            behind.position = .query(items.map { PagePosition.Item(name: $0.name, value: $0.value) })
+            frontier = .at(behind)
+        case .url(let text):
+            let url = try followed(text, from: responseURL)
+            try check(url)
+            behind.position = .url(url)
+            frontier = .at(behind)
+        }
+        given = SavedPlace(place: behind, skip: 0, plan: plan)
+        return pump()
+    }
+
+    /// Restarts at the first page. Everything found out, remembered and loaded in advance is discarded.
+    public mutating func refresh() -> [Action] {
+        let cancels = isLoading
+        isLoading = false
+        ready = []
+        held = nil
+        plan = nil
+        history = PageHistory()
+        isBeyond = false
+        explanation = ""
+        wasRequested = waiterCount > 0
+        frontier = .at(PagePlace())
+        given = SavedPlace(place: PagePlace(), skip: 0, plan: nil)
+        return (cancels ? [.cancelLoad] : []) + pump()
+    }
+
+    /// The position after the last delivered page, for ``init(_:first:method:resuming:)``. It contains no secrets and
+    /// does not record which items were delivered.
+    public var state: String { position.state }
+
+    /// The same position, serialized on demand.
+    public var position: SavedPosition { SavedPosition(saved: given, origin: origin) }
+
+    /// The number of the page that is being loaded. Nil if none is.
+    package var numberInFlight: Int? {
+        guard isLoading, case .at(let place) = frontier else { return nil }
+        return place.number
+    }
+
+    /// True if the page is loaded and waiting to be requested.
+    package func holds(_ number: Int) -> Bool { ready.contains { $0.number == number } }
+
+    // MARK: Decisions
+
+    private mutating func pump() -> [Action] {
+        var actions: [Action] = []
+        while waiterCount > 0 {
+            if !ready.isEmpty {
+                waiterCount -= 1
+                let page = ready.removeFirst()
+                given = page.after ?? page.saved(consumed: page.count)
+                actions.append(.deliver(page))
+            } else if let error = held {
+                waiterCount -= 1
+                held = nil
+                wasRequested = waiterCount > 0
+                actions.append(.fail(error))
+            } else if isLoading {
+                return actions
+            } else {
+                switch frontier {
+                case .end:
+                    waiterCount -= 1
+                    given.place.position = .end
+                    actions.append(.end)
+                case .awaitingNext(let place, _):
+                    waiterCount -= 1
+                    actions.append(
+                        .fail(
+                            NightjarError(
+                                .invalidArgument,
+                                "page \(place.number) was delivered, but its next page has not been set; "
+                                    + "set it before requesting another page")))
+                case .at(let place):
+                    do throws(NightjarError) {
+                        actions.append(try load(place))
+                        return actions
+                    } catch {
+                        waiterCount -= 1
+                        actions.append(.fail(error))
+                    }
+                }
+            }
+        }
+        // An error in preparing the request is reported when the page is requested.
+        if wasRequested, !isLoading, held == nil, ready.count < options.prefetch, case .at(let place) = frontier,
+            let action = try? load(place)
+        {
+            actions.append(action)
+        }
+        return actions
+    }
+
+    private mutating func load(_ place: PagePlace) throws(NightjarError) -> Action {
+        guard place.number <= options.maximumPages else {
+            throw NightjarError(
+                .tooLarge,
+                "the list has more than \(options.maximumPages) pages (\(history.itemCount) items so far); "
+                    + "raise max_pages to continue")
+        }
+        let target = try target(of: place.position)
+        isLoading = true
+        return .load(target)
+    }
+
+    private mutating func take(
+        _ bytes: UnsafeRawBufferPointer, _ headers: Headers, at url: RequestURL, _ place: PagePlace
+    ) throws(NightjarError) {
+        let isBlank = bytes.allSatisfy(ASCII.isWhitespace)
+        if !isBlank {
+            do throws(NightjarError) {
+                try JSONValue.check(bytes)
+            } catch {
+                throw NightjarError(.decoding, "page \(place.number) is \(error.message)")
+            }
+        }
+        let ranges = JSONRanges(bytes)
+        let response = PageResponse(
+            headers: headers, ranges: ranges, document: isBlank ? nil : ranges.document, number: place.number)
+        var guessed: [String] = []
+        let plan: PagePlan
+        if let known = self.plan {
+            plan = known
+        } else {
+            (plan, guessed) = try PagePlan.make(options, response, first)
+        }
+        let reading = PageReading(options: options, plan: plan, response: response, place: place, first: first)
+        let elements = try reading.elements()
+        let print = try reading.prints(elements)
+        let overlap = history.overlap(print.whole, of: elements.count, countsPlaces: reading.countsPlaces)
+        let step = try step(from: reading, elements, overlap, at: url)
+        let kept =
+            if overlap.isTail { [Int]() } else if options.key != nil {
+                history.unmet(print.keys, from: place.skip)
+            } else {
+                Array(min(place.skip, elements.count)..<elements.count)
+            }
+        try checkBounds(kept.count, ends: step.next == .end)
+        history.note(print, of: elements.count, kept: kept.count, isKnown: overlap.isKnown)
+        isBeyond = step.requestsBeyond
+        if response.document != nil { self.plan = plan }
+        if !guessed.isEmpty { explanation = "guessed: " + PageTraversal.sentence(guessed) }
+        // A page that only marks the end of a numbered list is not delivered.
+        let onlyEnds =
+            (elements.isEmpty || overlap.isTail) && reading.countsPlaces && step.next == .end && place.number > 1
+        if !onlyEnds {
+            ready.append(
+                LoadedPage(
+                    number: place.number, items: kept.map { elements[$0] }, indices: kept, count: elements.count,
+                    place: SavedPlace(place: place, skip: place.skip, plan: plan),
+                    after: step.next == nil ? nil : SavedPlace(place: step.place, skip: 0, plan: plan), origin: origin))
+        }
+        if step.next == nil {
+            frontier = .awaitingNext(place, responseURL: url)
+        } else {
+            frontier = step.place.position == .end ? .end : .at(step.place)
+        }
+    }
+
+    /// The transition from one page to the next.
+    private struct Step {
+        /// Nil if the caller decides.
+        var next: PageReading.Next?
+        /// The place of the next page. Its position is set if `next` is.
+        var place: PagePlace
+        /// The next page is after the end of the list, if the server uses the number.
+        var requestsBeyond = false
+    }
+
+    /// - Throws: `protocol` if the list repeats itself or its next page was loaded before.
+    private mutating func step(
+        from reading: PageReading, _ elements: [Range<Int>], _ overlap: PageHistory.PageOverlap, at url: RequestURL
+    ) throws(NightjarError) -> Step {
+        let place = reading.place
+        func repeated() -> NightjarError { reading.repeated(ofPrevious: overlap.isPrevious) }
+        if overlap.isKnown, isBeyond || reading.areDistinctive(elements) { throw repeated() }
+        var step = Step(next: overlap.isTail ? .end : try reading.next(elements), place: place.next)
+        let knownInARow = history.knownInARow + 1
+        if overlap.isKnown, knownInARow > PageTraversal.maximumKnownInARow {
+            throw reading.repeated(inARow: knownInARow)
+        }
+        if overlap.isKnown, step.next == .end, knownInARow == history.filledPages,
+            let beyond = try reading.beyond(elements)
+        {
+            (step.next, step.requestsBeyond) = (beyond, true)
+        }
+        step.place.seen += elements.count
+        guard let next = step.next else { return step }
+        step.place.position = try position(next, from: url)
+        let current = place.position == .first ? PagePosition.url(first) : place.position
+        guard history.isVisited(step.place.position, after: current) else { return step }
+        guard try reading.endsByRepeating(step.place.position, elements) else {
+            throw overlap.isKnown ? repeated() : reading.noProgress(isSame: step.place.position == current)
+        }
+        step.next = .end
+        step.place.position = .end
+        return step
+    }
+
+    /// - Throws: `too_large` for more items than ``Pagination/maximumItems``; `protocol` for too many pages without new
+    ///   items.
+    private func checkBounds(_ kept: Int, ends: Bool) throws(NightjarError) {
+        guard history.itemCount + kept <= options.maximumItems else {
+            throw NightjarError(
+                .tooLarge,
+                "the list has more than \(options.maximumItems) items, \(history.itemCount) of which were delivered; "
+                    + "raise max_items to continue")
+        }
+        guard kept > 0 || history.emptyPages < PageTraversal.maximumEmptyPages || ends else {
+            throw NightjarError(
+                .protocol,
+                "\(history.emptyPages + 1) consecutive pages had no new items, but the server says that more follow")
+        }
+    }
+
+    /// Handles a 304 response to a condition that the caller set: the list is not modified.
+    private mutating func takeUnmodified(_ place: PagePlace) throws(NightjarError) {
+        guard place.number == 1 else {
+            throw NightjarError(
+                .decoding,
+                "page \(place.number) has status 304 and no content; send conditional header fields only for lists "
+                    + "of one "
+                    + "page")
+        }
+        var behind = place.next
+        behind.position = .end
+        let saved = SavedPlace(place: place, skip: place.skip, plan: nil)
+        ready.append(
+            LoadedPage(
+                number: 1, items: [], indices: [], count: 0, place: saved,
+                after: SavedPlace(place: behind, skip: 0, plan: nil), origin: origin))
+        frontier = .end
+    }
+}

@@ -1,0 +1,38 @@
+import Synchronization
+
+/// A reference to an object that is created on first use, by whichever thread is first.
+///
+/// Replaces `AtomicLazyReference`, whose load costs 600 instructions where the compiler cannot specialize it.
+@frozen
+@usableFromInline
+package struct LazyReference<Object: AnyObject & Sendable>: ~Copyable, Sendable {
+    @usableFromInline let address = Atomic<UInt>(0)
+
+    @inlinable
+    package init() {}
+
+    @inlinable
+    deinit { LazyReference.object(address.load(ordering: .relaxed))?.release() }
+
+    @inlinable
+    @inline(__always)
+    package func load() -> Object? {
+        LazyReference.object(address.load(ordering: .acquiring))?.takeUnretainedValue()
+    }
+
+    /// - Returns: the object that is stored from now on: `object`, or the one that another thread stored first.
+    @inlinable
+    package func storeIfNil(_ object: consuming Object) -> Object {
+        let own = Unmanaged.passRetained(object)
+        let (done, other) = address.compareExchange(
+            expected: 0, desired: UInt(bitPattern: own.toOpaque()), ordering: .acquiringAndReleasing)
+        guard !done, let other = LazyReference.object(other) else { return own.takeUnretainedValue() }
+        own.release()
+        return other.takeUnretainedValue()
+    }
+
+    @inlinable
+    static func object(_ address: UInt) -> Unmanaged<Object>? {
+        UnsafeRawPointer(bitPattern: address).map { Unmanaged.fromOpaque($0) }
+    }
+}

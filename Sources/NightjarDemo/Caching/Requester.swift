@@ -1,0 +1,37 @@
+import NIOHTTP1
+
+/// Identifies the sender of a request, for private responses.
+struct Requester {
+    let tokens: Tokens
+    let store: Store
+
+    /// The user of a bearer token or of Basic credentials (with any password), or the value of the cookie `user`. Nil
+    /// if there is none of them.
+    func name(_ request: Request) throws(Problem) -> String? {
+        if let credentials = Credentials(request.head.headers) {
+            if let basic = credentials.basic { return basic.name }
+            switch try tokens.bearer(request).holder {
+            case .user(let id): return try store.user(id).handle
+            case .client: return OAuthClient.id
+            }
+        }
+        for pair in request.head.headers["cookie"].flatMap({ $0.split(separator: ";") }) {
+            let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            if halves.count == 2, halves[0].trimmed == "user" { return String(halves[1].trimmed.prefix(100)) }
+        }
+        return nil
+    }
+
+    /// - Parameter allowed: `user` for any identified sender, or the name of the only user who may read it.
+    func require(_ allowed: String, _ request: Request) throws(Problem) -> String {
+        guard let name = try name(request) else {
+            throw Problem(
+                .unauthorized, "authentication required: use Basic, a bearer token or a cookie named user",
+                headers: ["WWW-Authenticate": "Basic realm=\"\(Protected.realm)\", charset=\"UTF-8\""])
+        }
+        guard allowed == "user" || allowed == name else {
+            throw Problem(.forbidden, "this resource belongs to another user")
+        }
+        return name
+    }
+}

@@ -1,0 +1,95 @@
+import NIOCore
+
+/// Computes the Authorization field of one request. RFC 7616 section 3.4.
+struct DigestResponse {
+    let challenge: DigestChallenge
+    /// The nonce of the challenge, or one that replaced it.
+    let nonce: String
+    let count: UInt32
+    let clientNonce: String
+    let user: String
+    /// H(A1) as hexadecimal digits.
+    let key: String
+    let hash: ([UInt8]) -> [UInt8]
+
+    /// - Returns: nil if a parameter of the server is not valid in a field value.
+    func value(method: Method, target: String, body: [UInt8]) -> String? {
+        var text = "Digest \(userParameter), realm=\(quotedString(challenge.realm)), uri=\(quotedString(target))"
+        if let name = challenge.algorithmName { text += ", algorithm=\(name)" }
+        text += ", nonce=\(quotedString(nonce))"
+        if let protection = challenge.protection {
+            text += ", nc=\(counter), cnonce=\(quotedString(clientNonce)), qop=\(protection.rawValue)"
+        }
+        text += ", response=\"\(response(method.name, target: target, body: body))\""
+        if let opaque = challenge.opaque { text += ", opaque=\(quotedString(opaque))" }
+        if challenge.hashesUser { text += ", userhash=true" }
+        return FieldSyntax.isValue(text.utf8) ? text : nil
+    }
+
+    /// The value by which the server proves that it has the password, without the body (auth). Section 3.5.
+    func proof(target: String) -> String { response("", target: target, body: []) }
+
+    /// The response digest. Section 3.4.1.
+    private func response(_ method: String, target: String, body: [UInt8]) -> String {
+        var request = "\(method):\(target)"
+        if challenge.protection == .body { request += ":" + hexadecimal(hash(body)) }
+        let what = DigestResponse.digest(request, hash)
+        guard let protection = challenge.protection else {
+            return DigestResponse.digest("\(key):\(nonce):\(what)", hash)
+        }
+        return DigestResponse.digest(
+            "\(key):\(nonce):\(counter):\(clientNonce):\(protection.rawValue):\(what)", hash)
+    }
+
+    /// H(A1). Section 3.4.2.
+    static func key(
+        _ challenge: DigestChallenge, user: String, password: String, clientNonce: String,
+        hash: ([UInt8]) -> [UInt8]
+    ) -> String {
+        let login = digest("\(user):\(challenge.realm):\(password)", hash)
+        return challenge.isSession ? digest("\(login):\(challenge.nonce):\(clientNonce)", hash) : login
+    }
+
+    private static func digest(_ text: String, _ hash: ([UInt8]) -> [UInt8]) -> String {
+        hexadecimal(hash(Array(text.utf8)))
+    }
+
+    /// The user name, hashed as in section 3.4.4, or encoded as in RFC 8187 if it is not ASCII.
+    private var userParameter: String {
+        if challenge.hashesUser {
+            return "username=\"\(DigestResponse.digest("\(user):\(challenge.realm)", hash))\""
+        }
+        if user.utf8.allSatisfy({ 0x20...0x7E ~= $0 }) { return "username=\(quotedString(user))" }
+        return "username*=UTF-8''" + PercentEncoding.component(user)
+    }
+
+    private var counter: String {
+        let digits = String(count, radix: 16)
+        return String(repeating: "0", count: max(8 - digits.count, 0)) + digits
+    }
+}
+
+extension PercentEncoding {
+    /// RFC 8187 allows all unreserved characters of a URL unencoded, including `~` and `-`.
+    fileprivate static func component(_ text: String) -> String {
+        var buffer = ByteBuffer()
+        writeComponent(text, into: &buffer)
+        return String(buffer: buffer)
+    }
+}
+
+/// Quotes a string. RFC 9110 section 5.6.4.
+private func quotedString(_ text: String) -> String {
+    var bytes = [UInt8(ascii: "\"")]
+    for byte in text.utf8 {
+        if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { bytes.append(UInt8(ascii: "\\")) }
+        bytes.append(byte)
+    }
+    bytes.append(UInt8(ascii: "\""))
+    return String(decoding: bytes, as: UTF8.self)
+}
+
+private func hexadecimal(_ bytes: [UInt8]) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+}

@@ -1,0 +1,47 @@
+/// Orders the uses of the credential store by one client.
+///
+/// Logins and logouts take effect in order and do not wait for renewals, because an exchange with the server may take a
+/// minute. A renewal waits for the logins and logouts before it, whose result it must find in the store, and for the
+/// renewal before it, whose token it may have to save.
+/// before it, whose token it may have to save.
+public struct LoginUpdateQueue: Sendable {
+    public typealias ID = UInt64
+
+    private struct Entry {
+        let id: ID
+        let changesLogin: Bool
+        var isRunning = false
+    }
+
+    /// Running and waiting entries in order of arrival.
+    private var entries: [Entry] = []
+    private var lastID: ID = 0
+
+    public init() {}
+
+    public var isEmpty: Bool { entries.isEmpty }
+
+    public mutating func append(changesLogin: Bool) -> ID {
+        lastID += 1
+        entries.append(Entry(id: lastID, changesLogin: changesLogin))
+        return lastID
+    }
+
+    /// - Returns: the next entry that can start now. It may end immediately, so call `next()` again until it returns
+    ///   nil.
+    public mutating func next() -> ID? {
+        var (isChanging, isRefreshing) = (false, false)
+        for index in entries.indices {
+            let entry = entries[index]
+            let mustWait = entry.changesLogin ? isChanging : isChanging || isRefreshing
+            if !entry.isRunning, !mustWait {
+                entries[index].isRunning = true
+                return entry.id
+            }
+            if entry.changesLogin { isChanging = true } else { isRefreshing = true }
+        }
+        return nil
+    }
+
+    public mutating func remove(_ id: ID) { entries.removeAll { $0.id == id } }
+}

@@ -1,0 +1,116 @@
+/// Builds the requests that the cache sends or makes conditional.
+extension CacheRequest {
+    /// The limits of the tags in one request. Stored responses beyond them are requested without a condition.
+    private static let largestTagCount = 8
+    private static let longestTag = 512
+    private static let ownConditions = ["If-None-Match", "If-Modified-Since", "Range", "If-Range"]
+
+    /// A request for a new response. Tells the caches on the path to revalidate too, unless the request has directives
+    /// of its own.
+    func reloading() -> CacheFetch {
+        var fetch = CacheFetch(because: .request)
+        if !directives.isPresent { fetch.sets = [CacheFetch.Field(name: "Cache-Control", value: "no-cache")] }
+        return fetch
+    }
+
+    /// A background request. The caller's conditions do not apply, and the complete representation is requested.
+    func refreshing(_ stored: StoredResponse, _ index: Int) -> CacheFetch {
+        var fetch = CacheFetch(because: .stale)
+        let validators = Validators(stored)
+        if let tag = validators.tag { fetch.sets.append(CacheFetch.Field(name: "If-None-Match", value: tag)) }
+        if let date = validators.modified {
+            fetch.sets.append(CacheFetch.Field(name: "If-Modified-Since", value: date))
+        }
+        fetch.validating = fetch.sets.isEmpty ? nil : index
+        fetch.removes =
+            traits.isEmpty
+            ? []
+            : CacheRequest.ownConditions.filter { name in
+                !fetch.sets.contains { $0.name == name }
+            }
+        return fetch
+    }
+
+    /// Builds the request that validates a stored response. Section 4.3.1.
+    func forward(
+        _ candidates: [StoredResponse], _ index: Int, _ freshness: Freshness, at now: Timestamp,
+        because reason: CacheStatus.ForwardReason
+    ) -> CacheDecision {
+        var fetch = CacheFetch(because: reason)
+        fetch.fallback = fallback(index, freshness, at: now)
+        let validators = Validators(candidates[index])
+        if let tag = validators.tag {
+            guard let list = tags(candidates, first: tag) else { return .fetch(fetch) }
+            fetch.sets.append(CacheFetch.Field(name: "If-None-Match", value: list))
+        } else if traits.contains(.noneMatch) {
+            // If-Modified-Since would be ignored next to the caller's If-None-Match.
+            return .fetch(fetch)
+        }
+        if let date = validators.modified, !traits.contains(.noneMatch) {
+            fetch.sets.append(CacheFetch.Field(name: "If-Modified-Since", value: date))
+        }
+        guard !fetch.sets.isEmpty else { return .fetch(fetch) }
+        if policy == .revalidate, !directives.isPresent {
+            fetch.sets.append(CacheFetch.Field(name: "Cache-Control", value: "max-age=0"))
+        }
+        fetch.validating = index
+        return .validate(fetch)
+    }
+
+    /// The entity tags of all usable candidates, and the caller's own. Section 4.3.2.
+    ///
+    /// - Returns: nil if the caller's list matches any version, because a 304 would then not identify a candidate.
+    private func tags(_ candidates: [StoredResponse], first: String) -> String? {
+        var tags = [first]
+        for candidate in candidates where tags.count < CacheRequest.largestTagCount {
+            guard !candidate.isDecoded || acceptsDecoded, candidate.status != 206 || hasPart(candidate),
+                let tag = Validators(candidate).tag, !tags.contains(tag),
+                VariantKey.matches(candidate.variantFields, fields, fingerprint: fingerprint)
+            else { continue }
+            tags.append(tag)
+        }
+        var isAny = false
+        fields.forEach("if-none-match") { value in
+            EntityTag.forEach(in: value) { element in
+                isAny = isAny || EntityTag.isAny(element)
+                let tag = String(decoding: element, as: UTF8.self)
+                if !tags.contains(tag) { tags.append(tag) }
+            }
+        }
+        return isAny ? nil : tags.joined(separator: ", ")
+    }
+
+    /// The stale response to serve on failure. RFC 5861 section 4. Nil if the request demands validation.
+    private func fallback(_ index: Int, _ freshness: Freshness, at now: Timestamp) -> CacheFetch.Fallback? {
+        guard !directives.noCache, directives.maxAge != 0, policy != .revalidate, !freshness.isInvalidated,
+            !freshness.directives.forbidsStale, !freshness.isFromFuture(now.milliseconds),
+            let window = [directives.staleIfError, freshness.directives.staleIfError].compactMap({ $0 }).max(),
+            window > 0,
+            let until = freshness.freshUntil?.later(by: .seconds(window))
+        else { return nil }
+        return CacheFetch.Fallback(index: index, until: until)
+    }
+
+    /// The validators of a stored response, as field values.
+    private struct Validators {
+        let tag: String?
+        let modified: String?
+
+        init(_ stored: StoredResponse) {
+            tag = stored.headers.text("etag", longest: CacheRequest.longestTag)
+            modified = stored.headers.text("last-modified", longest: CacheRequest.longestTag)
+        }
+    }
+}
+
+extension Headers {
+    /// The first value of this name. Nil if a `String` could not represent its bytes.
+    fileprivate func text(_ name: StaticString, longest: Int) -> String? {
+        var found: String?
+        forEach(name) { value in
+            guard found == nil, !value.isEmpty, value.count <= longest else { return }
+            found = String(validating: value, as: UTF8.self)
+        }
+        return found
+    }
+}

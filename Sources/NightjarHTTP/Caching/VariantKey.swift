@@ -1,0 +1,157 @@
+/// The request fields by which a stored response is selected: those that it names in Vary. RFC 9111 section 4.1.
+///
+/// Values are stored in the normalized form of ``VariantValue``. Credentials are stored as fingerprints only.
+struct VariantKey {
+    /// The maximum number of names per response. A response with more is not stored.
+    static let largestCount = 32
+    /// Precedes a fingerprint. No field value begins with this byte.
+    private static let mark: UInt8 = 1
+
+    /// - Returns: nil if the response cannot be selected: `*`, too many names, or a credential without a fingerprint
+    ///   function.
+    static func fields(
+        named headers: Headers, of request: Headers, fingerprint: CacheRequest.Fingerprint?
+    ) -> [StoredResponse.VariantField]? {
+        var found: [StoredResponse.VariantField]? = []
+        headers.forEach("vary") { value in
+            EntityTag.forEach(in: value) { name in
+                guard found != nil else { return }
+                guard FieldSyntax.isToken(name), !EntityTag.isAny(name), found?.count ?? 0 < largestCount,
+                    let field = field(name, of: request, fingerprint: fingerprint)
+                else {
+                    found = nil
+                    return
+                }
+                if found?.contains(where: { $0.name == field.name }) == false { found?.append(field) }
+            }
+        }
+        return found?.sorted { $0.name < $1.name }
+    }
+
+    private static func field(
+        _ name: UnsafeRawBufferPointer, of request: Headers, fingerprint: CacheRequest.Fingerprint?
+    ) -> StoredResponse.VariantField? {
+        let text = String(decoding: name.map(ASCII.lowercase), as: UTF8.self)
+        let value = VariantValue.read(name, of: request) { bytes -> String? in
+            guard isCredential(name, bytes) else { return String(decoding: bytes, as: UTF8.self) }
+            return fingerprint.map { String(Unicode.Scalar(mark)) + $0(bytes) }
+        }
+        guard let value else { return StoredResponse.VariantField(text, nil) }
+        // The field is a credential and there is no fingerprint function.
+        guard let value else { return nil }
+        return StoredResponse.VariantField(text, value)
+    }
+
+    /// A fast path for the names that most responses use, none of which is a credential.
+    private static func isCredential(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool {
+        switch name.count {
+        case 6 where ASCII.isCaseless(name, "accept") || ASCII.isCaseless(name, "origin"): false
+        case 10 where ASCII.isCaseless(name, "user-agent"): false
+        case 15 where ASCII.isCaseless(name, "accept-encoding") || ASCII.isCaseless(name, "accept-language"): false
+        default: SecretNames.isSecret(field: name, value)
+        }
+    }
+
+    /// True if a request matches these selecting fields.
+    static func matches(
+        _ fields: [StoredResponse.VariantField], _ request: Headers, fingerprint: CacheRequest.Fingerprint?
+    ) -> Bool {
+        fields.allSatisfy { field in
+            var name = field.name
+            return name.withUTF8 { name in
+                let name = UnsafeRawBufferPointer(name)
+                guard let stored = field.value else { return request.firstIndex(of: name) == nil }
+                return VariantValue.read(name, of: request) { bytes in
+                    guard stored.utf8.first == mark else { return ASCII.isSame(bytes, stored) }
+                    return fingerprint.map { stored.utf8.dropFirst().elementsEqual($0(bytes).utf8) } == true
+                } == true
+            }
+        }
+    }
+}
+
+/// The normalized value of a field: lines are joined, blanks around commas are removed, case is folded where it is
+/// insignificant, and content codings are sorted.
+enum VariantValue {
+    /// - Returns: nil if the request does not have the field.
+    static func read<Result>(
+        _ name: UnsafeRawBufferPointer, of request: Headers, _ body: (UnsafeRawBufferPointer) -> Result
+    ) -> Result? {
+        var capacity = 0
+        var isThere = false
+        forEachLine(name, request) { line in
+            isThere = true
+            capacity += line.count + 1
+        }
+        guard isThere else { return nil }
+        let isCoding = ASCII.isCaseless(name, "accept-encoding")
+        let isCaseless =
+            isCoding || ASCII.isCaseless(name, "accept-language") || ASCII.isCaseless(name, "accept-charset")
+        return withUnsafeTemporaryAllocation(byteCount: capacity, alignment: 1) { buffer in
+            var end = 0
+            forEachLine(name, request) { line in
+                EntityTag.forEach(in: line) { element in
+                    // The buffer has room for every line and a comma before it.
+                    if end > 0 {
+                        buffer[end] = UInt8(ascii: ",")
+                        end += 1
+                    }
+                    let start = end
+                    for byte in element where !(isCaseless && (byte == 0x20 || byte == 0x09)) {
+                        buffer[end] = isCaseless ? ASCII.lowercase(byte) : byte
+                        end += 1
+                    }
+                    if isCoding { sink(start..<end, in: buffer) }
+                }
+            }
+            return body(UnsafeRawBufferPointer(rebasing: buffer[..<end]))
+        }
+    }
+
+    private static func forEachLine(
+        _ name: UnsafeRawBufferPointer, _ request: Headers, _ body: (UnsafeRawBufferPointer) -> Void
+    ) {
+        for index in 0..<request.count {
+            request.withBytes(at: index) { found, value in
+                if found.count == name.count, ASCII.equalIgnoringCase(found, name) { body(value) }
+            }
+        }
+    }
+
+    /// Moves the last element before the elements that sort after it. The work is bounded: lists of codings are short,
+    /// and beyond ``largestSorted`` bytes the order is kept.
+    private static func sink(_ last: Range<Int>, in buffer: UnsafeMutableRawBufferPointer) {
+        guard last.upperBound <= largestSorted else { return }
+        var element = last
+        while element.lowerBound > 0 {
+            let comma = element.lowerBound - 1
+            var start = comma
+            while start > 0, buffer[start - 1] != UInt8(ascii: ",") { start -= 1 }
+            guard buffer[element].lexicographicallyPrecedes(buffer[start..<comma]) else { return }
+            let length = element.count
+            rotate(start..<element.upperBound, by: element.lowerBound - start, in: buffer)
+            // The position to which the comma has moved.
+            rotate((start + length)..<element.upperBound, by: comma - start, in: buffer)
+            element = start..<(start + length)
+        }
+    }
+
+    private static let largestSorted = 256
+
+    /// Rotates a part left by `count` bytes.
+    private static func rotate(_ part: Range<Int>, by count: Int, in buffer: UnsafeMutableRawBufferPointer) {
+        reverse(part.lowerBound..<(part.lowerBound + count), in: buffer)
+        reverse((part.lowerBound + count)..<part.upperBound, in: buffer)
+        reverse(part, in: buffer)
+    }
+
+    private static func reverse(_ part: Range<Int>, in buffer: UnsafeMutableRawBufferPointer) {
+        var low = part.lowerBound
+        var high = part.upperBound - 1
+        while low < high {
+            buffer.swapAt(low, high)
+            low += 1
+            high -= 1
+        }
+    }
+}

@@ -1,0 +1,383 @@
+import CLua
+import Glibc
+import NIOCore
+import Nightjar
+import NightjarHandles
+
+/// One call and, after it has ended, its response or error. Also a response or an error that does not come from a call.
+///
+/// Belongs to the thread that runs the Lua state.
+final class Future: @unchecked Sendable {
+    /// The wait that the poll reports; nil: none.
+    var wait: OpaquePointer?
+    /// The index in the engine's list while the call is in flight.
+    var place = 0
+    /// Set while the call is in flight.
+    var task: ClientTask?
+    /// The login, logout or load in progress.
+    var operation: ClientOperation?
+    /// Nil while the call is in flight; for a streamed response, until its head arrives.
+    var result: Result<Response, NightjarError>?
+    /// The outcome stands for work without a task or operation, such as a revalidation, and has not ended.
+    var isPending = false
+    /// The result of the background revalidation of the stale response that the call returned; nil inside: nothing is
+    /// revalidated. Nil while it is in progress.
+    var refreshed: Result<Response, NightjarError>?? = .some(nil)
+    /// The outcomes that wait for that result.
+    var refreshListeners: [Future] = []
+    /// The redirect that awaits the script's decision.
+    var proposed: ProposedRedirect?
+    /// The failed attempt that awaits the script's decision.
+    var retry: FailedAttempt?
+    /// Progress that was not reported to the script yet.
+    private var progress: TransferProgress?
+    /// The instructions for the user of an interactive login.
+    private var prompt: LoginPrompt?
+    private var isToPrompt = false
+    /// The part of the request that a sandboxed script sees; nil: the script is not sandboxed or did not make the
+    /// request.
+    var view: View?
+    /// Counts the memory held for the call.
+    var hold: MemoryReservation?
+    /// Cancels the work of an outcome without a task.
+    var abandon: (() -> Void)?
+    /// The result of blocking work.
+    var value: WorkValue?
+    /// The result of a document load.
+    var catalog: Catalog?
+    /// The streamed response body.
+    var incoming: IncomingBody?
+    /// The request body that the script produces.
+    var outgoingBody: OutgoingBody?
+    /// Texts that were read, NUL-terminated, by field; C borrows them.
+    private var texts: [(field: UInt32, bytes: UnsafeMutableBufferPointer<CChar>)] = []
+
+    /// The URLs of redirects that were read.
+    private var redirectURLs: [UnsafeMutableBufferPointer<CChar>] = []
+
+    init(wait: OpaquePointer) { self.wait = wait }
+
+    init(_ result: Result<Response, NightjarError>) { self.result = result }
+
+    /// - Parameter call: the call that had this result.
+    init(_ result: Result<Response, NightjarError>, of call: Future?) {
+        self.result = result
+        view = call?.view
+        hold = call?.hold
+    }
+
+    /// The part of a request that a sandboxed script sees.
+    struct View {
+        /// The names of the headers that the script has set, in lower case.
+        let names: Set<String>
+
+        init(_ request: borrowing Request) {
+            var names: Set<String> = ["content-type"]
+            for index in 0..<request.headers.count { names.insert(request.headers.name(at: index).lowercased()) }
+            self.names = names
+        }
+    }
+
+    /// Creates a pending outcome without a task.
+    init() { isPending = true }
+
+    deinit {
+        for text in texts { text.bytes.deallocate() }
+        for url in redirectURLs { url.deallocate() }
+    }
+
+    /// Whether no further events arrive.
+    var isEnded: Bool { task == nil && operation == nil && !isPending }
+
+    /// Whether a decision request, a prompt or progress is waiting for the script.
+    var needsCallback: Bool { proposed != nil || retry != nil || isToPrompt || progress != nil }
+
+    func note(_ progress: TransferProgress) { self.progress = progress }
+
+    /// - Returns: progress that was not reported yet.
+    func takeProgress() -> TransferProgress? { progress.take() }
+
+    func requestDecision(_ proposed: ProposedRedirect) {
+        self.proposed = proposed
+        forget([NJL_REDIRECT_URL, NJL_REDIRECT_SOURCE_URL, NJL_REDIRECT_METHOD])
+    }
+
+    func show(_ prompt: LoginPrompt) {
+        (self.prompt, isToPrompt) = (prompt, true)
+        forget([NJL_PROMPT_URL, NJL_PROMPT_CODE, NJL_PROMPT_PAGE, NJL_PROMPT_COMPLETE_PAGE])
+    }
+
+    /// A successful login has no response.
+    func endLogin(_ end: Result<Void, NightjarError>) {
+        isToPrompt = false
+        if case .failure(let error) = end { result = .failure(error) }
+    }
+
+    /// - Returns: whether there is a new prompt.
+    func takePrompt() -> Bool {
+        defer { isToPrompt = false }
+        return isToPrompt
+    }
+
+    /// Discards cached texts whose values have changed.
+    private func forget(_ fields: [njl_field]) {
+        guard !texts.isEmpty else { return }
+        let fields = fields.map(\.rawValue)
+        for text in texts where fields.contains(text.field) { text.bytes.deallocate() }
+        texts.removeAll { fields.contains($0.field) }
+    }
+
+    /// Ends the call. An error after the head of a streamed response is reported to the reader of its body.
+    func finish(_ end: Result<Response, NightjarError>) {
+        outgoingBody = nil
+        (proposed, retry) = (nil, nil)
+        forget([NJL_DECISIONS])
+        if case .failure(let error) = end, response != nil {
+            incoming?.end(error)
+        } else {
+            result = end
+            incoming?.end(nil)
+        }
+    }
+
+    var response: Response? {
+        if case .success(let response) = result { response } else { nil }
+    }
+
+    var error: NightjarError? {
+        if case .failure(let error) = result { error } else { nil }
+    }
+
+    /// The response headers that a sandboxed script sees: all except those that carry credentials.
+    private(set) lazy var publicHeaders: Headers? = response.map { response in
+        var shown = Headers()
+        let headers = response.headers.withoutCredentials
+        for index in 0..<headers.count {
+            let name = headers.name(at: index).lowercased()
+            if name == "set-cookie" || name == "set-cookie2" { continue }
+            headers.withBytes(at: index) { shown.append(name: $0, value: $1) }
+        }
+        return shown
+    }
+
+    /// - Returns: the text without its NUL; nil if there is no such field.
+    func text(_ field: njl_field) -> UnsafeBufferPointer<CChar>? {
+        let known = texts.first { $0.field == field.rawValue }?.bytes
+        guard let bytes = known ?? makeText(field) else { return nil }
+        return UnsafeBufferPointer(rebasing: bytes.dropLast())
+    }
+
+    /// - Returns: the status of the redirect, and its URL without its NUL.
+    func redirect(at index: Int) -> (status: Int, url: UnsafeBufferPointer<CChar>)? {
+        guard let redirects = response?.redirects, redirects.indices.contains(index) else { return nil }
+        while redirectURLs.count <= index {
+            redirectURLs.append(Future.copy(redirects[redirectURLs.count].url.redacted))
+        }
+        return (redirects[index].status, UnsafeBufferPointer(rebasing: redirectURLs[index].dropLast()))
+    }
+
+    private func makeText(_ field: njl_field) -> UnsafeMutableBufferPointer<CChar>? {
+        guard let text = describe(field) else { return nil }
+        let bytes = Future.copy(text)
+        texts.append((field.rawValue, bytes))
+        return bytes
+    }
+
+    private static func copy(_ text: String) -> UnsafeMutableBufferPointer<CChar> {
+        var text = text
+        return text.withUTF8 { source in
+            let copy = UnsafeMutableBufferPointer<CChar>.allocate(capacity: source.count + 1)
+            for (index, byte) in source.enumerated() { copy.initializeElement(at: index, to: CChar(bitPattern: byte)) }
+            copy.initializeElement(at: source.count, to: 0)
+            return copy
+        }
+    }
+
+    private func describe(_ field: njl_field) -> String? {
+        switch field {
+        case NJL_URL: response?.url ?? error?.url
+        case NJL_SOURCE: response?.source.name
+        case NJL_TEXT: response?.text
+        case NJL_CURL: curl(showsSecrets: false)
+        case NJL_CURL_WITH_SECRETS: curl(showsSecrets: true)
+        case NJL_CURL_OF_SANDBOX: curlOfSandbox
+        case NJL_REDIRECT_URL:
+            proposed.map { view == nil ? $0.url.origin.description + $0.url.target : $0.url.redacted }
+        case NJL_REDIRECT_SOURCE_URL:
+            proposed.map { view == nil ? $0.from.origin.description + $0.from.target : $0.from.redacted }
+        case NJL_REDIRECT_METHOD: proposed?.method.name
+        case NJL_PEER: response?.timing.connection?.peer
+        case NJL_DECISIONS: Future.json(response?.decisions ?? error?.decisions ?? [])
+        case NJL_IDEMPOTENCY_KEY: (response?.request ?? error?.request)?.headers[IdempotencyKey.fieldName]
+        case NJL_PROMPT_URL: prompt.flatMap { if case .browser(let url) = $0 { url } else { nil } }
+        case NJL_PROMPT_CODE: prompt.flatMap { if case .device(let code, _, _) = $0 { code } else { nil } }
+        case NJL_PROMPT_PAGE: prompt.flatMap { if case .device(_, let page, _) = $0 { page } else { nil } }
+        case NJL_PROMPT_COMPLETE_PAGE: prompt.flatMap { if case .device(_, _, let page) = $0 { page } else { nil } }
+        case NJL_KIND: error?.kind.name
+        case NJL_PHASE: error?.phase?.name
+        case NJL_MESSAGE: error?.message
+        case NJL_USER_MESSAGE: error?.userMessage
+        case NJL_DETAILS: error?.details.flatMap(Future.json)
+        case NJL_SENTENCE: error.map(Future.sentence)
+        default: nil
+        }
+    }
+
+    private func curl(showsSecrets: Bool) -> String? {
+        response?.curl(showsSecrets: showsSecrets) ?? error?.curl(showsSecrets: showsSecrets)
+    }
+
+    /// The curl command that a sandboxed script sees: without the headers that the script has not set.
+    private var curlOfSandbox: String? {
+        guard var request = response?.request ?? error?.request else { return nil }
+        let names = view?.names ?? []
+        var headers = Headers()
+        for index in 0..<request.headers.count where names.contains(request.headers.name(at: index).lowercased()) {
+            request.headers.withBytes(at: index) { headers.append(name: $0, value: $1) }
+        }
+        request.headers = headers
+        return CurlCommand(request, showsSecrets: false).text
+    }
+
+    private static func json(_ decisions: [Decision]) -> String? {
+        (try? JSONValue.array(decisions.map(\.json)).encoded()).map { String(buffer: $0) }
+    }
+
+    private static func json(_ details: ErrorBody) -> String? {
+        func member(_ name: String, _ text: String?) -> [JSONValue.Member] {
+            text.map { [.init(name, .string($0))] } ?? []
+        }
+        let fields = details.fields.map { JSONValue.object(member("name", $0.name) + member("message", $0.message)) }
+        let members =
+            member("title", details.title) + member("message", details.message) + member("detail", details.detail)
+            + member("code", details.code) + member("type", details.type)
+            + [.init("fields", .array(fields))]
+        return (try? JSONValue.object(members).encoded()).map { String(buffer: $0) }
+    }
+
+    private static func sentence(_ error: NightjarError) -> String {
+        error.url.map { "\(error.message) (\($0))" } ?? error.message
+    }
+}
+
+// MARK: Ownership
+
+@_cdecl("njl_future_retain") @implementation
+public func njl_future_retain(_ future: OpaquePointer?) {
+    Handle<Future>.retain(future)
+}
+
+@_cdecl("njl_future_release") @implementation
+public func njl_future_release(_ future: OpaquePointer?) {
+    Handle<Future>.release(future)
+}
+
+@_cdecl("njl_future_failed") @implementation
+public func njl_future_failed(
+    _ kind: njl_kind, _ phase: Int32, _ message: njl_bytes
+) -> OpaquePointer? {
+    let kind = ErrorKind(rawValue: Int32(bitPattern: kind.rawValue)) ?? .script
+    let phase = ErrorPhase(rawValue: phase)
+    let error = NightjarError(kind, String(decoding: message.buffer, as: UTF8.self), phase: phase)
+    return Handle<Future>.make(Future(.failure(error)))
+}
+
+@_cdecl("njl_future_error_response") @implementation
+public func njl_future_error_response(_ future: OpaquePointer?) -> OpaquePointer? {
+    let future = Handle<Future>.borrow(future)
+    guard let response = future?.error?.response else { return nil }
+    return Handle<Future>.make(Future(.success(response), of: future))
+}
+
+@_cdecl("njl_future_earlier") @implementation
+public func njl_future_earlier(_ future: OpaquePointer?, _ index: Int) -> OpaquePointer? {
+    let future = Handle<Future>.borrow(future)
+    guard let earlier = future?.error?.earlier, earlier.indices.contains(index) else { return nil }
+    return Handle<Future>.make(Future(.failure(earlier[index]), of: future))
+}
+
+// MARK: Reading
+
+@_cdecl("njl_future_is_response") @implementation
+public func njl_future_is_response(_ future: OpaquePointer?) -> Bool {
+    Handle<Future>.borrow(future)?.response != nil
+}
+
+@_cdecl("njl_future_response") @implementation
+public func njl_future_response(_ future: OpaquePointer?, _ view: UnsafeMutablePointer<njl_response>?) -> Bool {
+    guard let future = Handle<Future>.borrow(future), let response = future.response else { return false }
+    view?.pointee = njl_response(
+        status: Int32(clamping: response.status),
+        // The outcome keeps the response and its buffer in place.
+        body: response.body.withUnsafeReadableBytes(njl_bytes.init),
+        attempts: Int32(clamping: response.attempts),
+        is_streamed: future.incoming != nil)
+    return true
+}
+
+@_cdecl("njl_future_timing") @implementation
+public func njl_future_timing(_ future: OpaquePointer?, _ view: UnsafeMutablePointer<njl_timing>?) -> Bool {
+    guard let future = Handle<Future>.borrow(future), let timing = future.response?.timing else { return false }
+    view?.pointee = njl_timing(
+        sent: timing.sent?.inSeconds ?? -1, first_byte: timing.firstByte?.inSeconds ?? -1,
+        total: future.incoming?.isEnded == false ? -1 : timing.total.inSeconds, dns: timing.dns?.inSeconds ?? -1,
+        connect: timing.connect?.inSeconds ?? -1, tls: timing.tls?.inSeconds ?? -1, reused: timing.reusedConnection)
+    return true
+}
+
+@_cdecl("njl_future_failure") @implementation
+public func njl_future_failure(_ future: OpaquePointer?, _ view: UnsafeMutablePointer<njl_failure>?) -> Bool {
+    guard let error = Handle<Future>.borrow(future)?.error else { return false }
+    view?.pointee = njl_failure(
+        status: Int32(clamping: error.status ?? 0), attempts: Int32(clamping: error.attempts),
+        code: error.code, retry_after: error.retryAfter?.inSeconds ?? -1, is_retryable: error.isRetryable,
+        may_have_been_processed: error.requestMayHaveBeenProcessed, has_response: error.response != nil)
+    return true
+}
+
+@_cdecl("njl_future_text") @implementation
+public func njl_future_text(
+    _ future: OpaquePointer?, _ field: njl_field, _ length: UnsafeMutablePointer<Int>?
+) -> UnsafePointer<CChar>? {
+    guard let text = Handle<Future>.borrow(future)?.text(field) else { return nil }
+    length?.pointee = text.count
+    return text.baseAddress
+}
+
+@_cdecl("njl_future_redirect") @implementation
+public func njl_future_redirect(
+    _ future: OpaquePointer?, _ index: Int, _ status: UnsafeMutablePointer<Int32>?,
+    _ length: UnsafeMutablePointer<Int>?
+) -> UnsafePointer<CChar>? {
+    guard let redirect = Handle<Future>.borrow(future)?.redirect(at: index) else { return nil }
+    status?.pointee = Int32(clamping: redirect.status)
+    length?.pointee = redirect.url.count
+    return redirect.url.baseAddress
+}
+
+@_cdecl("njl_future_header_count") @implementation
+public func njl_future_header_count(_ future: OpaquePointer?, _ isSandboxed: Bool) -> Int {
+    headers(of: future, isSandboxed)?.count ?? 0
+}
+
+@_cdecl("njl_future_header") @implementation
+public func njl_future_header(
+    _ future: OpaquePointer?, _ isSandboxed: Bool, _ index: Int, _ field: UnsafeMutablePointer<njl_pair>?
+) -> Bool {
+    guard let headers = headers(of: future, isSandboxed), 0..<headers.count ~= index else { return false }
+    field?.pointee = headers.withBytes(at: index) { njl_pair(name: njl_bytes($0), value: njl_bytes($1)) }
+    return true
+}
+
+private func headers(of future: OpaquePointer?, _ isSandboxed: Bool) -> Headers? {
+    let future = Handle<Future>.borrow(future)
+    return isSandboxed ? future?.publicHeaders : future?.response?.headers
+}
+
+extension njl_bytes {
+    init(_ bytes: UnsafeRawBufferPointer) {
+        self.init(data: bytes.baseAddress?.assumingMemoryBound(to: CChar.self), length: bytes.count)
+    }
+
+    var buffer: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: data, count: data == nil ? 0 : length) }
+}

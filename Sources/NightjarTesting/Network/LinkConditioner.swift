@@ -1,0 +1,80 @@
+/// Simulates one network link that is shared by all exchanges of a client: computes when data arrives and which
+/// connections break. Times are nanoseconds of the caller's clock. All randomness comes from the profile's seed.
+///
+/// An exchange takes half the latency in each direction. The first exchange with an origin takes one more latency for
+/// the connection, and another one for TLS. Data in transit occupies the link for as long as its bytes take.
+public struct LinkConditioner: Sendable {
+    /// The effect of the link on one exchange.
+    public struct ConnectionPlan: Sendable, Equatable {
+        /// Where the connection breaks. Nil: it does not.
+        public var breaks: Break?
+        /// The time to open a new connection before the request is sent. Zero for a known origin.
+        public var opening: Duration
+        /// The latency in one direction.
+        public var half: Duration
+    }
+
+    /// The point at which a connection breaks.
+    public enum Break: Sendable, Equatable {
+        case connecting
+        /// After the request was sent and before a response arrives.
+        case waiting
+        /// After this many bytes of the response body.
+        case receiving(after: Int)
+    }
+
+    public let profile: NetworkProfile
+    private var random: RepeatableRandom
+    private var known: Set<Origin> = []
+    /// When the link becomes free for more data, in each direction.
+    private var freeDown: UInt64 = 0
+    private var freeUp: UInt64 = 0
+
+    public init(_ profile: NetworkProfile) {
+        self.profile = profile
+        random = RepeatableRandom(seed: profile.seed)
+    }
+
+    /// Starts an exchange.
+    public mutating func begin(to origin: Origin) -> ConnectionPlan {
+        // Always draws the same number of random values, so that the fate of one exchange does not depend on the
+        // others.
+        let (chance, place, bytes, shake) = (unit(), unit(), unit(), unit())
+        let breaks: Break? =
+            chance >= profile.loss
+            ? nil
+            : place < 1.0 / 3 ? .connecting : place < 2.0 / 3 ? .waiting : .receiving(after: Int(bytes * 16384))
+        let latency = profile.latency + .nanoseconds(Int64(Double(profile.jitter.nanosecondsClamped) * shake))
+        var opening = Duration.zero
+        if !known.contains(origin) { opening = origin.isTLS ? latency + latency : latency }
+        // Forgets all origins when the limit is reached; each then opens a new connection.
+        if known.count >= LinkConditioner.mostOrigins { known = [] }
+        if breaks == nil { known.insert(origin) } else { known.remove(origin) }
+        return ConnectionPlan(breaks: breaks, opening: opening, half: latency / 2)
+    }
+
+    /// Returns when the last of these bytes has been sent to the server.
+    public mutating func send(_ bytes: Int, at now: UInt64) -> UInt64 {
+        LinkConditioner.pass(bytes, at: now, profile.up, &freeUp)
+    }
+
+    /// Returns when the last of these bytes has arrived, if the server sends them now. Does not include the latency.
+    public mutating func receive(_ bytes: Int, at now: UInt64) -> UInt64 {
+        LinkConditioner.pass(bytes, at: now, profile.down, &freeDown)
+    }
+
+    private static func pass(_ bytes: Int, at now: UInt64, _ rate: Int?, _ free: inout UInt64) -> UInt64 {
+        guard let rate else { return now }
+        let nanoseconds = min(Double(bytes) / Double(max(rate, 1)) * 1e9, longest)
+        let (end, overflow) = max(now, free).addingReportingOverflow(UInt64(nanoseconds))
+        free = overflow ? .max : end
+        return free
+    }
+
+    /// A random number in 0 ..< 1.
+    private mutating func unit() -> Double { Double(random.next() >> 11) * 0x1p-53 }
+
+    /// 100 years in nanoseconds. Prevents an overflow for gigabytes at one byte per second.
+    private static let longest = 3.15e18
+    private static let mostOrigins = 10_000
+}

@@ -1,0 +1,36 @@
+import NightjarHTTP
+
+/// The peer of one step of opening a connection, for error messages.
+struct Peer {
+    /// `example.com:443`, or `the proxy http://proxy.example:3128`.
+    let place: String
+    let host: String
+    let isTLS: Bool
+    let isProxy: Bool
+    /// ` for example.com:443` if the peer is not the origin.
+    let purpose: String
+
+    init(_ origin: Origin) {
+        place = origin.authority
+        host = origin.host
+        isTLS = origin.isTLS
+        isProxy = false
+        purpose = ""
+    }
+
+    init(_ socket: UnixSocket, for origin: Origin) {
+        place = socket.description
+        host = origin.host
+        isTLS = origin.isTLS
+        isProxy = false
+        purpose = origin.socket == nil ? " for \(origin.authority)" : ""
+    }
+
+    init(_ proxy: ProxyAddress, for origin: Origin) {
+        place = "the proxy \(proxy)"
+        host = proxy.host
+        isTLS = proxy.kind == .https
+        isProxy = true
+        purpose = " for \(origin.authority)"
+    }
+}

@@ -1,0 +1,304 @@
+import NightjarTestSupport
+import Testing
+
+@testable import NightjarHTTP
+
+/// Event sequences of clients that share a credential store: what a client loads, and which versions it replaces.
+@Suite struct LoginUpdateTests {
+    private static let oauth = LoginUpdate.Capabilities(refreshes: true, logsInByItself: false)
+    private static let itself = LoginUpdate.Capabilities(refreshes: true, logsInByItself: true)
+    private let alice = Token(access: "a0", refresh: "ra0", lineage: 1)
+    private let bob = Token(access: "b0", refresh: "rb0", lineage: 2)
+    private let now = Timestamp.epoch
+
+    private func stored(_ token: Token, _ generation: UInt64, pending: String? = nil) -> StoredLogin {
+        StoredLogin(
+            token: token, generation: generation, pending: pending.map { PendingExchange(key: $0, began: now) })
+    }
+
+    private func update(
+        _ purpose: LoginUpdate.Purpose = .refresh, held: Token?, configured: Token? = nil, seen: KnownLogin = .unknown,
+        _ capabilities: LoginUpdate.Capabilities = oauth
+    ) -> LoginUpdate {
+        LoginUpdate(
+            purpose, held: held, configured: configured.map { ConfiguredToken(token: $0, identity: 7) }, seen: seen,
+            capabilities)
+    }
+
+    /// A client whose refresh of alice's token could not be saved.
+    private func unsavedRefresh() throws -> UnsavedLogin {
+        var random = SeededRandom(seed: 1)
+        var first = update(held: alice)
+        #expect(first.begin(unsaved: nil) == .load)
+        #expect(first.loaded(stored(alice, 5), at: now, using: &random) == .lock)
+        #expect(first.locked() == .load)
+        guard case .save(let intent, let version, false) = first.loaded(stored(alice, 5), at: now, using: &random)
+        else {
+            throw NightjarError(.script, "no intent")
+        }
+        #expect(version == LoginVersion(lineage: 1, generation: 5))
+        #expect(intent.version == LoginVersion(lineage: 1, generation: 6) && intent.pending != nil)
+        #expect(first.saved(at: now, using: &random) == .exchange(alice, key: intent.pending?.key))
+        let new = LoginUpdate.Result.token(Token(access: "a1", refresh: "ra1"))
+        guard case .save(let login, intent.version, true) = first.exchanged(new, at: now, using: &random) else {
+            throw NightjarError(.script, "no save")
+        }
+        #expect(login.version == LoginVersion(lineage: 1, generation: 7))
+        guard case .end(.unsaved(let unsaved)) = first.saveFailed() else { throw NightjarError(.script, "no end") }
+        return unsaved
+    }
+
+    // MARK: Old and new logins
+
+    /// After the store and its save counter are deleted, the versions of a login and of its tombstone still differ.
+    @Test func aTombstoneOfTheSameGenerationIsNotTheLogin() {
+        let tombstone = StoredLogin(.loggedOut, lineage: 1, generation: 1)
+        let login = stored(alice, 1)
+        #expect(tombstone.version != login.version)
+        #expect(!stored(alice, 2).mayReplace(tombstone, of: login.version))
+    }
+
+    /// A configured token that could not be saved keeps its identity, so that another client does not redeem it again.
+    @Test func anUnsavedConfiguredTokenKeepsItsIdentity() throws {
+        var random = SeededRandom(seed: 9)
+        var first = update(held: nil, configured: alice)
+        #expect(first.begin(unsaved: nil) == .load)
+        #expect(first.loaded(nil, at: now, using: &random) == .lock)
+        #expect(first.locked() == .load)
+        guard case .save(let login, nil, true) = first.loaded(nil, at: now, using: &random) else {
+            throw NightjarError(.script, "no save")
+        }
+        #expect(login.configured == 7)
+        guard case .end(.unsaved(let unsaved)) = first.saveFailed() else { throw NightjarError(.script, "no end") }
+        var next = update(held: unsaved.token, configured: alice)
+        #expect(next.begin(unsaved: unsaved) == .load)
+        #expect(next.loaded(nil, at: now, using: &random) == .lock)
+        #expect(next.locked() == .load)
+        guard case .save(let intent, nil, false) = next.loaded(nil, at: now, using: &random) else {
+            throw NightjarError(.script, "no intent")
+        }
+        #expect(intent.configured == 7)
+    }
+
+    /// A logout that did not reach the store ends both the login that the store held and the one that the client had.
+    @Test func aFailedLogoutAlsoEndsTheClientsOwnLogin() throws {
+        var random = SeededRandom(seed: 10)
+        var session = TokenSession(configured: nil, Self.oauth)
+        _ = session.setToken(Token(access: "b0", refresh: "rb0"), using: &random)
+        let own = try #require(session.token)
+        var logout = session.logOut()
+        #expect(session.begin(&logout, since: session.changes) == .load)
+        guard case .save = logout.loaded(stored(alice, 3), at: now, using: &random),
+            case .end(let outcome) = logout.saveFailed()
+        else { throw NightjarError(.script, "no end") }
+        let isWanted = session.completed(logout, outcome, since: session.changes)
+        #expect(isWanted)
+        for login in [stored(alice, 3), stored(own, 4)] {
+            var look = session.update()
+            #expect(session.begin(&look, since: session.changes) == .load)
+            guard case .save(let tombstone, login.version, true) = look.loaded(login, at: now, using: &random) else {
+                Issue.record("the login \(login) is taken for a new one")
+                continue
+            }
+            #expect(tombstone.ending == .loggedOut && tombstone.lineage == login.lineage)
+        }
+    }
+
+    @Test func anOldLoginIsNotSavedOverANewOne() throws {
+        var random = SeededRandom(seed: 2)
+        let unsaved = try unsavedRefresh()
+        var next = update(held: unsaved.token)
+        #expect(next.begin(unsaved: unsaved) == .load)
+        #expect(next.loaded(stored(bob, 8), at: now, using: &random) == .end(.adopted(bob)))
+    }
+
+    @Test func anOldLoginDoesNotComeBackAfterALogout() throws {
+        var random = SeededRandom(seed: 2)
+        let unsaved = try unsavedRefresh()
+        for ending in [StoredLogin.Ending.loggedOut, .refused] {
+            var next = update(held: unsaved.token)
+            #expect(next.begin(unsaved: unsaved) == .load)
+            var action = next.loaded(StoredLogin(ending, lineage: 1, generation: 7), at: now, using: &random)
+            if action == .lock {
+                #expect(next.locked() == .load)
+                action = next.loaded(StoredLogin(ending, lineage: 1, generation: 7), at: now, using: &random)
+            }
+            #expect(action == .end(.ended))
+        }
+    }
+
+    @Test func aTokenThatCouldNotBeSavedIsTheNextToBeSpent() throws {
+        var random = SeededRandom(seed: 2)
+        let unsaved = try unsavedRefresh()
+        // Another process has taken over the intent, and failed as well.
+        let key = try #require({ if case .refresh(let key, _) = unsaved.origin { key } else { nil } }())
+        let intent = stored(alice, 9, pending: key)
+        var next = update(held: unsaved.token)
+        #expect(next.begin(unsaved: unsaved) == .load)
+        #expect(next.loaded(intent, at: now, using: &random) == .lock)
+        #expect(next.locked() == .load)
+        guard case .save(let login, intent.version, false) = next.loaded(intent, at: now, using: &random) else {
+            Issue.record("the intent is not saved")
+            return
+        }
+        #expect(login.token?.refresh == "ra1" && login.generation == 10 && login.pending?.key != key)
+    }
+
+    /// A login whose store could not be read has no generation higher than that of others.
+    @Test func aLoginThatDidNotReachTheStoreReplacesNoneThatItHasNotSeen() throws {
+        var random = SeededRandom(seed: 3)
+        var keeping = update(.keep(bob), held: bob)
+        #expect(keeping.begin(unsaved: nil) == .load)
+        guard case .end(.unsaved(let unsaved)) = keeping.loadFailed() else {
+            Issue.record("the login is not in use")
+            return
+        }
+        var next = update(held: bob)
+        #expect(next.begin(unsaved: unsaved) == .load)
+        // It is refreshed without the store, which keeps the other login.
+        guard case .exchange(bob, let key?) = next.loaded(stored(alice, 5), at: now, using: &random) else {
+            Issue.record("the login is not refreshed")
+            return
+        }
+        // After a lost response, the refresh is repeated with the same key.
+        #expect(next.exchanged(.unknown(.network), at: now, using: &random) == .end(.failed(.network)))
+        var again = update(held: bob)
+        #expect(again.begin(unsaved: next.unsaved) == .load)
+        #expect(again.loaded(stored(alice, 5), at: now, using: &random) == .exchange(bob, key: key))
+        // An unused store takes it.
+        var third = update(held: alice)
+        #expect(third.begin(unsaved: unsaved) == .load)
+        #expect(third.loaded(nil, at: now, using: &random) == .lock)
+        #expect(third.locked() == .load)
+        #expect(
+            third.loaded(nil, at: now, using: &random)
+                == .save(stored(bob, 1), replacing: nil, isCritical: true))
+    }
+
+    @Test func whoLogsInDuringAnExchangeIsNotReplacedByIt() throws {
+        var random = SeededRandom(seed: 4)
+        var first = update(held: alice)
+        _ = first.begin(unsaved: nil)
+        _ = first.loaded(stored(alice, 5), at: now, using: &random)
+        _ = first.locked()
+        _ = first.loaded(stored(alice, 5), at: now, using: &random)
+        _ = first.saved(at: now, using: &random)
+        _ = first.exchanged(.token(Token(access: "a1", refresh: "ra1")), at: now, using: &random)
+        #expect(first.conflicted(afterFailure: false) == .load)
+        #expect(first.loaded(stored(bob, 7), at: now, using: &random) == .end(.adopted(bob)))
+    }
+
+    // MARK: Logging out
+
+    @Test func aStoreThatWasLoggedOutIsNotAnUnusedOne() {
+        var random = SeededRandom(seed: 5)
+        let tombstone = StoredLogin(.loggedOut, lineage: 1, generation: 7)
+        for capabilities in [LoginUpdateTests.oauth, LoginUpdateTests.itself] {
+            var next = update(held: nil, configured: alice, capabilities)
+            #expect(next.begin(unsaved: nil) == .load)
+            #expect(next.loaded(tombstone, at: now, using: &random) == .end(.ended))
+        }
+        // Until a new login.
+        var logIn = update(.logIn, held: nil, LoginUpdateTests.itself)
+        _ = logIn.begin(unsaved: nil)
+        #expect(logIn.loaded(tombstone, at: now, using: &random) == .lock)
+        #expect(logIn.locked() == .load)
+        #expect(logIn.loaded(tombstone, at: now, using: &random) == .exchange(nil, key: nil))
+    }
+
+    /// Only exchanges need the lock, because they take long. A logout is saved without it.
+    @Test func loginsAndLogoutsNeedNoLock() {
+        var random = SeededRandom(seed: 6)
+        var logout = update(.logOut, held: alice)
+        #expect(logout.mustFinish)
+        #expect(logout.begin(unsaved: nil) == .load)
+        let end = StoredLogin(.loggedOut, lineage: 1, generation: 6)
+        let version = stored(alice, 5).version
+        #expect(
+            logout.loaded(stored(alice, 5), at: now, using: &random)
+                == .save(end, replacing: version, isCritical: true))
+        #expect(logout.conflicted(afterFailure: false) == .load)
+        let later = StoredLogin(.loggedOut, lineage: 2, generation: 9)
+        #expect(
+            logout.loaded(stored(bob, 8), at: now, using: &random)
+                == .save(later, replacing: stored(bob, 8).version, isCritical: true))
+        #expect(logout.saved(at: now, using: &random) == .end(.ended))
+        #expect(!logout.mustFinish)
+    }
+
+    @Test func aLogoutThatDidNotReachTheStoreIsSavedByTheNextCall() throws {
+        var random = SeededRandom(seed: 7)
+        var session = TokenSession(configured: nil, LoginUpdateTests.oauth)
+        session.hold(alice)
+        var logout = session.logOut()
+        _ = session.begin(&logout, since: session.changes)
+        #expect(logout.loadFailed() == .end(.failed(.storage)))
+        let isWanted = session.completed(logout, .failed(.storage), since: session.changes)
+        #expect(isWanted)
+        // Another process has refreshed the login. It is still the login that was logged out.
+        let refreshed = stored(Token(access: "a1", refresh: "ra1", lineage: 1), 7)
+        var look = session.update()
+        #expect(session.begin(&look, since: session.changes) == .load)
+        let end = StoredLogin(.loggedOut, lineage: 1, generation: 8)
+        #expect(
+            look.loaded(refreshed, at: now, using: &random)
+                == .save(end, replacing: refreshed.version, isCritical: true))
+        #expect(look.saved(at: now, using: &random) == .end(.ended))
+        // A new login in another process is found.
+        let isStillWanted = session.completed(look, .ended, since: session.changes)
+        #expect(isStillWanted)
+        var next = session.update()
+        _ = session.begin(&next, since: session.changes)
+        #expect(next.loaded(stored(bob, 9), at: now, using: &random) == .end(.adopted(bob)))
+    }
+
+    /// The configured tokens were rotated before. Their refresh token is not sent again.
+    @Test func configuredTokensAreUsedUpOnce() {
+        var random = SeededRandom(seed: 8)
+        var refused = StoredLogin(.refused, lineage: 1, generation: 7, configured: 7)
+        for _ in 0..<2 {
+            var next = update(held: nil, configured: alice)
+            _ = next.begin(unsaved: nil)
+            #expect(next.loaded(refused, at: now, using: &random) == .lock)
+            _ = next.locked()
+            let action = next.loaded(refused, at: now, using: &random)
+            if refused.configured == 7 {
+                #expect(action == .end(.ended))
+            } else if case .save(let login, refused.version, true) = action {
+                #expect(login.token?.access == "a0" && login.lineage != 1)
+            } else {
+                Issue.record("the configured token is not used")
+            }
+            refused.configured = 8
+        }
+    }
+
+    // MARK: Order
+
+    /// Two simultaneous renewals of one client would redeem one refresh token twice. The second starts after the first
+    /// ends.
+    @Test func renewalsOfOneClientFollowEachOther() {
+        var queue = LoginUpdateQueue()
+        let first = queue.append(changesLogin: false)
+        #expect(queue.next() == first)
+        let second = queue.append(changesLogin: false)
+        #expect(queue.next() == nil)
+        // A logout does not wait for an exchange. Renewals queued after the logout wait for it.
+        let logout = queue.append(changesLogin: true)
+        #expect(queue.next() == logout)
+        let login = queue.append(changesLogin: true)
+        let third = queue.append(changesLogin: false)
+        #expect(queue.next() == nil)
+        queue.remove(first)
+        #expect(queue.next() == second)
+        queue.remove(second)
+        #expect(queue.next() == nil)
+        queue.remove(logout)
+        #expect(queue.next() == login)
+        #expect(queue.next() == nil)
+        queue.remove(login)
+        #expect(queue.next() == third)
+        queue.remove(third)
+        #expect(queue.isEmpty)
+    }
+}
