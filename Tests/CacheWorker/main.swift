@@ -192,9 +192,9 @@ do {
     switch arguments[1] {
     case "loop":
         try loop(
-            DiskCache(folder: folder, maximumBytes: Int(arguments[3]) ?? 0, maximumWait: 5), UInt64(arguments[4]) ?? 0)
+            DiskCache(folder: folder, maximumBytes: Int(arguments[3]) ?? 0, lockTimeout: 5), UInt64(arguments[4]) ?? 0)
     case "fill":
-        let cache = DiskCache(folder: folder, maximumBytes: Int(arguments[3]) ?? 0, maximumWait: 5)
+        let cache = DiskCache(folder: folder, maximumBytes: Int(arguments[3]) ?? 0, lockTimeout: 5)
         var chance = Chance(state: UInt64(arguments[4]) ?? 0)
         for _ in 0..<(Int(arguments[5]) ?? 0) {
             try store(cache, Int(chance.next() % 1000), 1, &chance)

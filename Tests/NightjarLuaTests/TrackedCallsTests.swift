@@ -48,7 +48,7 @@ struct TrackedCallsTests {
         var followed = TrackedCalls()
         let one = Future()
         followed.begin(one)
-        followed.openDuration()
+        followed.pauseTracking()
         #expect(followed.isChanged)
         #expect(followed.take().calls == 0)
         followed.update(one, progress(1, of: 2))
