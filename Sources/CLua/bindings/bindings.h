@@ -22,9 +22,12 @@ int njl_send(lua_State *L, const njl_request *request, int options, lua_KFunctio
 int njl_send_request(lua_State *L) NJL_YIELDS; /* api:request: the client is at index 1, the request at index 2 */
 bool njl_client_has_hooks(lua_State *L) NJL_RAISES; /* the client is at index 1 */
 int njl_client_open(lua_State *L) NJL_YIELDS;
+/* client_options.c. Pushes the options at index 1, or nil, as JSON text. Replaces the value at index 1 by a copy if the text
+ * leaves anything out: functions, which JSON does not have, and infinite timeouts, which become 0. */
+void njl_encode_client_options(lua_State *L, bool has_functions) NJL_YIELDS;
 void njl_open_client(lua_State *L) NJL_RAISES;
 
-/* login.c */
+/* login.c, login_options.c */
 /* Moves the functions in the `auth` option of the table at `options` into the client and the listener. If there are
  * any, replaces that table by a copy that can be encoded as JSON. */
 void njl_read_login(lua_State *L, int options, int client, njl_listener *listener) NJL_RAISES;

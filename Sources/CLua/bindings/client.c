@@ -1,5 +1,4 @@
 /* client.c - nightjar.client{...} and the methods of clients. */
-#include <math.h>
 #include <string.h>
 
 #include "json/json.h"
@@ -69,65 +68,6 @@ static client *push_client(lua_State *L, njl_host *host) {
   return self;
 }
 
-/* Pushes a copy of the options at `index` that can be encoded as JSON. */
-static void push_without_functions(lua_State *L, int index) {
-  static const char *const functions[] = {"log", "before", "after", "mock", NULL};
-  lua_newtable(L);
-  for (lua_pushnil(L); lua_next(L, index) != 0;) {
-    if (njl_find_name(L, -2, functions) >= 0) {
-      lua_pop(L, 1);
-      continue;
-    }
-    lua_pushvalue(L, -2);
-    lua_insert(L, -2);
-    lua_rawset(L, -4);
-  }
-}
-
-/* Pushes a shallow copy of the table at `index`. */
-static void push_copy(lua_State *L, int index) {
-  lua_newtable(L);
-  for (lua_pushnil(L); lua_next(L, index) != 0;) {
-    lua_pushvalue(L, -2);
-    lua_insert(L, -2);
-    lua_rawset(L, -4);
-  }
-}
-
-/* Replaces infinite timeouts by 0, which means no limit, because JSON has no infinity. Works on a copy of the
- * options at index 1 and replaces the original by it. */
-static void bound_timeouts(lua_State *L) {
-  static const char *const limits[] = {"connect", "idle", "total"};
-  lua_pushliteral(L, "timeout");
-  int type = lua_rawget(L, 1);
-  bool changes = type == LUA_TNUMBER && lua_tonumber(L, -1) == HUGE_VAL;
-  if (changes) {
-    lua_pop(L, 1);
-    lua_pushinteger(L, 0);
-  } else if (type == LUA_TTABLE) {
-    push_copy(L, lua_gettop(L));
-    for (size_t index = 0; index < sizeof limits / sizeof *limits; index++) {
-      lua_pushstring(L, limits[index]);
-      bool is_infinite = lua_rawget(L, -2) == LUA_TNUMBER && lua_tonumber(L, -1) == HUGE_VAL;
-      lua_pop(L, 1);
-      if (!is_infinite) continue;
-      lua_pushstring(L, limits[index]);
-      lua_pushinteger(L, 0);
-      lua_rawset(L, -3);
-      changes = true;
-    }
-    lua_remove(L, -2);
-  }
-  if (changes) {
-    push_copy(L, 1);
-    lua_pushliteral(L, "timeout");
-    lua_pushvalue(L, -3);
-    lua_rawset(L, -3);
-    lua_replace(L, 1);
-  }
-  lua_pop(L, 1);
-}
-
 /* Reads the option `mock` at index 1 into the listener: an object of nightjar.mock, or routes. The client at index 2
  * keeps the mock alive. */
 static bool take_mock(lua_State *L, njl_host *host, njl_listener *listener) {
@@ -176,16 +116,7 @@ int njl_client_open(lua_State *L) {
   if (listener.level > 0 || listener.provided_count > 0 || listener.reports_logins) {
     listener.number = njl_number(L, host, 2);
   }
-  if (listener.level > 0 || self->has_hooks || has_mock) {
-    push_without_functions(L, 1);
-    lua_replace(L, 1);
-  }
-  if (lua_isnil(L, 1)) {
-    lua_pushliteral(L, "{}");
-  } else {
-    bound_timeouts(L);
-    njl_json_encode(L, 1, "options");
-  }
+  njl_encode_client_options(L, listener.level > 0 || self->has_hooks || has_mock);
   njl_bytes options;
   options.data = lua_tolstring(L, 3, &options.length);
   njl_reply *reply = njl_error_push(L);

@@ -6,58 +6,11 @@
 #include <string.h>
 
 #include "json/json.h"
-#include "bindings/bindings.h"
-
-/* User values of a list: its client, the `next` function, the page whose items are being returned, the waits for the
- * function's decision (the weak keys of a table), and the caller of its requests if the client has hooks. A script
- * sees only the function. */
-enum { CLIENT = 1, DECIDE, PAGE, WAITING, CALLER, VALUES = CALLER };
-
-/* A page in a userdata, so that data borrowed from the page stays valid while finalizers run. */
-typedef struct page_box {
-  njl_page *handle; /* NULL: released; when a state closes, boxes are finalized before their lists */
-  /* the number of borrowers; after an error, the count stays above 0 and the page is left to the collector */
-  int readers;
-} page_box;
-
-typedef struct decision decision;
-
-/* A list's userdata. */
-typedef struct list {
-  njl_host *host;
-  njl_pages *handle;  /* NULL: closed */
-  page_box *page;     /* the user value; NULL: none */
-  size_t next;        /* index of the next item of `page` */
-  bool decides;       /* a function decides how the list continues */
-  bool is_hooked;     /* its requests are made by tasks, through the hooks */
-  bool is_decided;    /* the decision after `page` was made */
-  bool is_given;      /* `page` was returned by pages(); a page without items is returned once */
-  decision *deciding; /* the function is running for `page`; NULL: it is not */
-} list;
-
-/* One call of the `next` function, in a userdata whose user value is the list. After the call has ended in any way,
- * another call may decide. */
-struct decision {
-  list *list;
-  njl_task *task; /* the calling task; only for comparison */
-};
-
-/* The stack of the functions that take from a list. `RESULT` is a table that collects items, `LIMIT` their maximum
- * or nil, `TURN` the wait or the decision. */
-enum { LIST = 1, RESULT, LIMIT, TURN, TOP = TURN };
-
-/* What the caller takes from the list. */
-typedef enum taking { AN_ITEM, A_PAGE, MANY } taking;
-
-/* The wait of a coroutine for a page. */
-typedef struct turn {
-  njl_wait wait;
-  taking taking;
-} turn;
+#include "bindings/list.h"
 
 static int refuse_closed(lua_State *L) { return njl_raise(L, NJL_KIND_CLOSED, 0, "the list is closed"); }
 
-static list *check_list(lua_State *L) {
+list *njl_list_check(lua_State *L) {
   list *self = njl_check(L, LIST, NJL_LIST);
   if (self->handle == NULL) refuse_closed(L);
   return self;
@@ -121,7 +74,7 @@ void njl_list_open(lua_State *L, int index, njl_pages *pages) {
 
 /* --- Taking from a list --- */
 
-static int go(lua_State *L, taking taking);
+int njl_list_go(lua_State *L, taking taking);
 
 /* Pushes the item at self->next and then advances. Returns false if a finalizer took from the list meanwhile; the
  * pushed value must then be discarded. */
@@ -141,7 +94,7 @@ static bool push_item(lua_State *L, list *self) {
 
 /* Pushes the page as { items =, number =, response = }, with the items from `first` on. The table is a copy, so that
  * changes by a script do not affect the list. */
-static void push_table(lua_State *L, list *self, size_t first) {
+void njl_list_push_table(lua_State *L, list *self, size_t first) {
   page_box *box = self->page;
   lua_getiuservalue(L, LIST, PAGE);
   int place = lua_gettop(L);
@@ -172,7 +125,7 @@ static void push_table(lua_State *L, list *self, size_t first) {
 }
 
 /* Ends the current decision, successful or not. The waiting tasks check again. */
-static void end_deciding(lua_State *L, list *self) {
+void njl_list_end_deciding(lua_State *L, list *self) {
   self->deciding = NULL;
   if (lua_getiuservalue(L, LIST, WAITING) == LUA_TTABLE) {
     for (lua_pushnil(L); lua_next(L, -2) != 0;) {
@@ -198,12 +151,12 @@ static void drop_page(lua_State *L, list *self) {
   }
   lua_pushnil(L);
   lua_setiuservalue(L, LIST, PAGE);
-  if (self->deciding != NULL) end_deciding(L, self);
+  if (self->deciding != NULL) njl_list_end_deciding(L, self);
 }
 
-static int came(lua_State *L, int status, lua_KContext context) {
+int njl_list_came(lua_State *L, int status, lua_KContext context) {
   (void)status;
-  return go(L, ((turn *)context)->taking);
+  return njl_list_go(L, ((turn *)context)->taking);
 }
 
 static int await_page(lua_State *L, list *self, taking taking) {
@@ -220,124 +173,13 @@ static int await_page(lua_State *L, list *self, taking taking) {
   mine->taking = taking;
   mine->wait.state = NJL_DONE; /* No task waits yet. */
   lua_replace(L, TURN);
-  check_list(L); /* A finalizer may have closed it. */
+  njl_list_check(L); /* A finalizer may have closed it. */
   mine->wait.call = njl_pages_await(self->handle, &mine->wait);
   mine->wait.state = NJL_PENDING;
   mine->wait.needs_tasks = self->is_hooked;
   mine->wait.caller = caller;
   self->host->calls++;
-  return njl_await(L, &mine->wait, came);
-}
-
-/* --- The function that decides --- */
-
-static int end_decision(lua_State *L) {
-  decision *mine = lua_touserdata(L, 1);
-  list *self = mine->list;
-  if (self->deciding != mine) return 0;
-  lua_settop(L, 1);
-  lua_getiuservalue(L, 1, 1);
-  lua_replace(L, LIST);
-  end_deciding(L, self);
-  return 0;
-}
-
-static decision *push_decision(lua_State *L, list *self) {
-  static const luaL_Reg meta[] = {{"__gc", end_decision}, {"__close", end_decision}, {NULL, NULL}};
-  decision *mine = lua_newuserdatauv(L, sizeof *mine, 1);
-  *mine = (decision){.list = self, .task = self->host->current};
-  lua_pushvalue(L, LIST);
-  lua_setiuservalue(L, -2, 1);
-  njl_push_metatable(L, NJL_DECISION, meta);
-  lua_setmetatable(L, -2);
-  njl_own(L);
-  return mine;
-}
-
-/* Waits until the call of the function by another task has ended. */
-static int await_decision(lua_State *L, list *self, taking taking) {
-  if (self->deciding->task == self->host->current) {
-    return luaL_error(L, "paginate: the next function must not take from its own list");
-  }
-  turn *mine = (turn *)njl_wait_push_sized(L, self->host, sizeof *mine);
-  mine->taking = taking;
-  mine->wait.needs_tasks = true;
-  lua_replace(L, TURN);
-  if (self->deciding == NULL) { /* Finalizers have run. */
-    njl_wait_end(&mine->wait, NJL_DONE);
-  } else {
-    lua_getiuservalue(L, LIST, WAITING);
-    lua_pushvalue(L, TURN);
-    lua_pushboolean(L, true);
-    lua_rawset(L, -3);
-    lua_pop(L, 1);
-  }
-  return njl_await(L, &mine->wait, came);
-}
-
-static int cannot_decide(lua_State *L, int decision_index) {
-  return luaL_error(L, "paginate: next must return nil, a URL or { query = {...} }, got %s", luaL_typename(L, decision_index));
-}
-
-/* Reads { query = {...} } at `decision_index`. */
-static void read_query(lua_State *L, int decision_index, njl_request *request) {
-  static const char *const known[] = {"query", NULL};
-  for (lua_pushnil(L); lua_next(L, decision_index) != 0; lua_pop(L, 1)) {
-    if (lua_type(L, -2) != LUA_TSTRING) cannot_decide(L, decision_index);
-    if (njl_find_name(L, -2, known) < 0) njl_unknown_option(L, "paginate: next", "", lua_tostring(L, -2), known);
-  }
-  njl_read_options(L, decision_index, "paginate: next", false, request);
-}
-
-/* Reads the result of the function on top of the stack. Ignores it if the list has left the page meanwhile. */
-static void take_decision(lua_State *L) {
-  list *self = check_list(L);
-  decision *mine = lua_touserdata(L, TURN);
-  int decision_index = lua_gettop(L);
-  if (self->deciding == mine) {
-    njl_request request = {0};
-    njl_decision decision = NJL_NEXT_NONE;
-    njl_bytes url = {0};
-    switch (lua_type(L, decision_index)) {
-    case LUA_TNIL: break;
-    case LUA_TSTRING:
-      decision = NJL_NEXT_URL;
-      url.data = lua_tolstring(L, decision_index, &url.length);
-      break;
-    case LUA_TTABLE:
-      decision = NJL_NEXT_QUERY;
-      read_query(L, decision_index, &request);
-      break;
-    default: cannot_decide(L, decision_index);
-    }
-    njl_reply *error = njl_error_push(L);
-    if (self->deciding == mine) { /* Finalizers have run. */
-      bool continues = njl_pages_set_next(self->handle, decision, request.query, request.query_count, url, &error->wait.call);
-      if (!continues) lua_error(L);
-      self->is_decided = true;
-    }
-  }
-  lua_closeslot(L, TURN);
-}
-
-static int decided(lua_State *L, int status, lua_KContext taking) {
-  (void)status;
-  take_decision(L);
-  return go(L, (enum taking)taking);
-}
-
-/* Calls the function for the page, once per page. */
-static void decide(lua_State *L, list *self, taking taking) {
-  decision *mine = push_decision(L, self);
-  lua_replace(L, TURN);
-  /* Finalizers have run. */
-  if (self->page == NULL || self->page->handle == NULL || self->is_decided || self->deciding != NULL) return;
-  self->deciding = mine;
-  lua_toclose(L, TURN);
-  lua_getiuservalue(L, LIST, DECIDE);
-  push_table(L, self, 0);
-  lua_callk(L, 1, 1, (lua_KContext)taking, decided);
-  take_decision(L);
+  return njl_await(L, &mine->wait, njl_list_came);
 }
 
 /* --- Returning items and pages --- */
@@ -346,10 +188,10 @@ static bool is_full(lua_State *L) {
   return !lua_isnil(L, LIMIT) && (lua_Integer)lua_rawlen(L, RESULT) >= lua_tointeger(L, LIMIT);
 }
 
-static int go(lua_State *L, taking taking) {
+int njl_list_go(lua_State *L, taking taking) {
   for (;;) {
     lua_settop(L, TOP);
-    list *self = check_list(L);
+    list *self = njl_list_check(L);
     if (taking == MANY && is_full(L)) {
       lua_pushvalue(L, RESULT);
       return 1;
@@ -357,13 +199,13 @@ static int go(lua_State *L, taking taking) {
     page_box *page = self->page;
     if (page != NULL && page->handle == NULL) return refuse_closed(L);
     if (page != NULL && !self->is_decided) {
-      if (self->deciding != NULL) return await_decision(L, self, taking);
-      decide(L, self, taking);
+      if (self->deciding != NULL) return njl_list_await_decision(L, self, taking);
+      njl_list_decide(L, self, taking);
       continue;
     }
     size_t count = page == NULL ? 0 : njl_page_count(page->handle);
     if (taking == A_PAGE && page != NULL && count == 0 && !self->is_given) {
-      push_table(L, self, 0);
+      njl_list_push_table(L, self, 0);
       if (self->page != page || self->is_given) continue; /* A finalizer has taken from it. */
       self->is_given = true;
       return 1;
@@ -375,7 +217,7 @@ static int go(lua_State *L, taking taking) {
         if (push_item(L, self)) return 1;
         continue;
       case A_PAGE:
-        push_table(L, self, first);
+        njl_list_push_table(L, self, first);
         if (self->page != page || self->next != first) continue; /* A finalizer has taken from it. */
         self->next = count;
         return 1;
@@ -412,20 +254,20 @@ static int go(lua_State *L, taking taking) {
 
 /* list() -> the next item; nil at the end */
 static int next_item(lua_State *L) {
-  check_list(L);
+  njl_list_check(L);
   lua_settop(L, LIST);
-  return go(L, AN_ITEM);
+  return njl_list_go(L, AN_ITEM);
 }
 
 static int next_page(lua_State *L) {
   lua_settop(L, 0);
   lua_pushvalue(L, lua_upvalueindex(1));
-  return go(L, A_PAGE);
+  return njl_list_go(L, A_PAGE);
 }
 
 /* for page in list:pages() do - page.items, page.number, page.response */
 static int each_page(lua_State *L) {
-  check_list(L);
+  njl_list_check(L);
   lua_settop(L, LIST);
   lua_pushcclosure(L, next_page, 1);
   return 1;
@@ -436,12 +278,12 @@ static int take_many(lua_State *L) {
   njl_json_push_array_mark(L);
   lua_setmetatable(L, -2);
   lua_insert(L, RESULT);
-  return go(L, MANY);
+  return njl_list_go(L, MANY);
 }
 
 /* list:take(n) -> a list of the next n items, or fewer at the end */
 static int take(lua_State *L) {
-  check_list(L);
+  njl_list_check(L);
   lua_Integer count = luaL_checkinteger(L, 2);
   luaL_argcheck(L, count >= 0, 2, "a non-negative number of items expected");
   lua_settop(L, 2);
@@ -450,7 +292,7 @@ static int take(lua_State *L) {
 
 /* list:collect() -> a list of all remaining items */
 static int collect(lua_State *L) {
-  check_list(L);
+  njl_list_check(L);
   lua_settop(L, LIST);
   lua_pushnil(L);
   return take_many(L);
@@ -468,15 +310,15 @@ static int push_text(lua_State *L, njl_text *text, njl_loan *loan) {
 /* list:state() -> the position after the last returned item, for resume. Also works in a finalizer while a state
  * closes. */
 static int state(lua_State *L) {
-  check_list(L);
+  njl_list_check(L);
   njl_loan *loan = njl_loan_push(L);
-  list *self = check_list(L); /* A finalizer may have closed the list. */
+  list *self = njl_list_check(L); /* A finalizer may have closed the list. */
   return push_text(L, njl_pages_state(self->handle, self->next), loan);
 }
 
 /* list:resume(state) -> the list, which continues at that position */
 static int resume(lua_State *L) {
-  list *self = check_list(L);
+  list *self = njl_list_check(L);
   njl_bytes text;
   text.data = luaL_checklstring(L, 2, &text.length);
   njl_reply *error = njl_error_push(L);
@@ -488,7 +330,7 @@ static int resume(lua_State *L) {
 
 /* list:refresh() -> the list, which starts at the beginning again */
 static int refresh(lua_State *L) {
-  list *self = check_list(L);
+  list *self = njl_list_check(L);
   njl_reply *error = njl_error_push(L);
   if (!njl_pages_begin(self->handle, (njl_bytes){0}, &error->wait.call)) return lua_error(L);
   drop_page(L, self);
@@ -524,7 +366,7 @@ static int field(lua_State *L) {
   if (lua_type(L, 2) != LUA_TSTRING || strcmp(lua_tostring(L, 2), "explanation") != 0) {
     return njl_unknown_field(L, "list", luaL_tolstring(L, 2, NULL), names);
   }
-  list *self = check_list(L);
+  list *self = njl_list_check(L);
   njl_loan *loan = njl_loan_push(L);
   push_text(L, njl_pages_explanation(self->handle), loan);
   if (lua_rawlen(L, -1) == 0) lua_pushnil(L);

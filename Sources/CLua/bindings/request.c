@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "json/json.h"
-#include "bindings/bindings.h"
+#include "bindings/reading.h"
 
 /* Options by number, in the order of `names`. */
 enum {
@@ -40,140 +40,15 @@ static const char *const names[] = {
     "expect_continue", "schema", "retry",    "allow_body_on_get", "coalesce",   "auth",            "idempotency_key",
     "limit_group", "cache",   "respect_retry_after", NULL};
 
-/* Tables are copied before their values are processed: each new string or buffer may run finalizers, which may
- * change the tables of the script. */
-
-/* The option being read, for messages. */
-typedef struct reading {
-  lua_State *L;
-  const char *function; /* "get" */
-  const char *option;   /* "query" */
-  bool reads_files;     /* files to be sent may be read */
-  int anchors;          /* stack index of a table that keeps intermediate values alive */
-} reading;
-
-/* A growing array of pairs in a userdata that the anchors keep alive. */
-typedef struct pairs {
-  njl_pair *items;
-  size_t count, capacity;
-} pairs;
-
-static void keep(reading *r) { lua_rawseti(r->L, r->anchors, (lua_Integer)lua_rawlen(r->L, r->anchors) + 1); }
-
-static void add(reading *r, pairs *list, njl_bytes name, njl_bytes value) {
-  if (list->count == list->capacity) {
-    size_t capacity = list->capacity == 0 ? 8 : list->capacity * 2;
-    njl_pair *items = lua_newuserdatauv(r->L, capacity * sizeof *items, 0);
-    if (list->count > 0) memcpy(items, list->items, list->count * sizeof *items);
-    keep(r);
-    list->items = items;
-    list->capacity = capacity;
-  }
-  list->items[list->count++] = (njl_pair){name, value};
-}
-
-/* Replaces the table at `index` by a copy, which the anchors keep alive and scripts cannot change. */
-static void keep_copy(reading *r, int index) {
-  njl_push_copy(r->L, index);
-  lua_pushvalue(r->L, -1);
-  keep(r);
-  lua_replace(r->L, index);
-}
-
-static int mismatch(reading *r, const char *wanted, int value) {
-  return luaL_error(r->L, "%s: %s must be %s, got %s", r->function, r->option, wanted, luaL_typename(r->L, value));
-}
-
-/* Pops the value on top of the stack and returns it as text, which is valid as long as the anchors. */
-static njl_bytes take_text(reading *r, const char *name) {
-  lua_State *L = r->L;
-  njl_bytes text;
-  switch (lua_type(L, -1)) {
-  case LUA_TBOOLEAN: text.data = lua_pushstring(L, lua_toboolean(L, -1) ? "true" : "false"); break;
-  case LUA_TNUMBER: lua_pushvalue(L, -1); break;
-  case LUA_TSTRING: lua_pushvalue(L, -1); break;
-  default:
-    luaL_error(L, "%s: %s '%s' must be a string, a number or a boolean, got %s", r->function, r->option, name,
-               luaL_typename(L, -1));
-  }
-  text.data = lua_tolstring(L, -1, &text.length);
-  keep(r);
-  lua_pop(L, 1);
-  return text;
-}
-
-/* { {"name", "value"}, ... } */
-static void read_list(reading *r, int table, pairs *list) {
-  lua_State *L = r->L;
-  lua_Integer count = (lua_Integer)lua_rawlen(L, table);
-  for (lua_Integer index = 1; index <= count; index++) {
-    if (lua_rawgeti(L, table, index) != LUA_TTABLE) mismatch(r, "a list of {name, value} pairs", -1);
-    if (lua_rawgeti(L, -1, 1) != LUA_TSTRING) mismatch(r, "a list of {name, value} pairs whose names are strings", -1);
-    njl_bytes name = take_text(r, "");
-    lua_rawgeti(L, -1, 2);
-    njl_bytes value = take_text(r, name.data);
-    add(r, list, name, value);
-    lua_pop(L, 1);
-  }
-}
-
-static int by_bytes(const void *left, const void *right) {
-  const njl_bytes *a = &((const njl_pair *)left)->name, *b = &((const njl_pair *)right)->name;
-  int order = memcmp(a->data, b->data, a->length < b->length ? a->length : b->length);
-  return order != 0 ? order : (a->length > b->length) - (a->length < b->length);
-}
-
-/* Reads the names of a table made by keep_copy and sorts them, so that equal tables produce equal requests. */
-static void read_names(reading *r, int table, pairs *keys) {
-  lua_State *L = r->L;
-  for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) {
-    if (lua_type(L, -2) != LUA_TSTRING) mismatch(r, "a table whose names are strings", -2);
-    njl_bytes name;
-    name.data = lua_tolstring(L, -2, &name.length);
-    add(r, keys, name, (njl_bytes){0});
-  }
-  if (keys->count > 1) qsort(keys->items, keys->count, sizeof *keys->items, by_bytes);
-}
-
-/* { name = value, other = {value, value} }, in the order of the names */
-static void read_table(reading *r, int table, pairs *list) {
-  lua_State *L = r->L;
-  pairs keys = {0};
-  keep_copy(r, table);
-  read_names(r, table, &keys);
-  for (size_t index = 0; index < keys.count; index++) {
-    njl_bytes name = keys.items[index].name;
-    lua_pushlstring(L, name.data, name.length);
-    if (lua_rawget(L, table) != LUA_TTABLE) {
-      njl_bytes value = take_text(r, name.data);
-      add(r, list, name, value);
-      continue;
-    }
-    lua_Integer count = (lua_Integer)lua_rawlen(L, -1);
-    for (lua_Integer item = 1; item <= count; item++) {
-      lua_rawgeti(L, -1, item);
-      njl_bytes value = take_text(r, name.data);
-      add(r, list, name, value);
-    }
-    lua_pop(L, 1);
-  }
-}
-
-static void read_pairs(reading *r, int table, pairs *list) {
-  if (!lua_istable(r->L, table)) mismatch(r, "a table", table);
-  if (lua_rawlen(r->L, table) > 0) read_list(r, table, list);
-  else read_table(r, table, list);
-}
-
 /* Makes the string on top of the stack the body. */
-static void set_body(reading *r, njl_request *request) {
+static void set_body(njl_reading *r, njl_request *request) {
   request->has_body = true;
   request->body.data = lua_tolstring(r->L, -1, &request->body.length);
-  keep(r);
+  njl_reading_keep(r);
 }
 
 /* application/x-www-form-urlencoded, as defined by the URL standard. */
-static void push_form(lua_State *L, const pairs *fields) {
+static void push_form(lua_State *L, const njl_pairs *fields) {
   static const char digits[] = "0123456789ABCDEF";
   luaL_Buffer text;
   luaL_buffinit(L, &text);
@@ -199,7 +74,7 @@ static void push_form(lua_State *L, const pairs *fields) {
   luaL_pushresult(&text);
 }
 
-static int take_status(reading *r) {
+static int take_status(njl_reading *r) {
   int is_integer;
   lua_Integer status = lua_tointegerx(r->L, -1, &is_integer);
   if (!is_integer || status < 100 || status > 999) {
@@ -209,12 +84,12 @@ static int take_status(reading *r) {
   return (int)status;
 }
 
-static void read_expected(reading *r, int value, njl_request *request) {
+static void read_expected(njl_reading *r, int value, njl_request *request) {
   lua_State *L = r->L;
   bool is_list = lua_istable(L, value);
   size_t count = is_list ? lua_rawlen(L, value) : 1;
   int *statuses = lua_newuserdatauv(L, (count + 1) * sizeof *statuses, 0);
-  keep(r);
+  njl_reading_keep(r);
   for (size_t index = 0; index < count; index++) {
     if (is_list) lua_rawgeti(L, value, (lua_Integer)index + 1);
     else lua_pushvalue(L, value);
@@ -222,79 +97,6 @@ static void read_expected(reading *r, int value, njl_request *request) {
   }
   request->expected = statuses;
   request->expected_count = count;
-}
-
-/* Reads the path on top of the stack. Sandboxed scripts cannot send files. */
-static njl_bytes read_path(reading *r) {
-  if (!r->reads_files) luaL_error(r->L, "%s: files are not available in a sandbox", r->function);
-  if (lua_type(r->L, -1) != LUA_TSTRING) mismatch(r, "a file path", -1);
-  njl_bytes path;
-  path.data = lua_tolstring(r->L, -1, &path.length);
-  keep(r);
-  return path;
-}
-
-/* Pops a part of a form: a text, or a table with details. */
-static void read_part(reading *r, njl_form_part *part) {
-  static const char *const known[] = {"name", "value", "bytes", "file", "filename", "content_type", NULL};
-  enum { NAME, VALUE, BYTES, FILE_PATH, FILENAME, CONTENT_TYPE };
-  lua_State *L = r->L;
-  if (!lua_istable(L, -1)) {
-    part->content = take_text(r, part->name.data);
-    return;
-  }
-  int table = lua_gettop(L);
-  keep_copy(r, table);
-  njl_bytes *const fields[] = {&part->name,    &part->content,  &part->content,
-                               &part->content, &part->filename, &part->content_type};
-  unsigned given = 0;
-  for (lua_pushnil(L); lua_next(L, table) != 0;) {
-    int field = njl_find_name(L, -2, known);
-    if (field < 0) {
-      const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
-      njl_unknown_option(L, r->function, "multipart.", name, known);
-      return;
-    }
-    given |= 1u << field;
-    part->is_file = part->is_file || field == FILE_PATH;
-    if (field == FILE_PATH) *fields[field] = read_path(r);
-    else *fields[field] = take_text(r, known[field]);
-  }
-  unsigned contents = given & (1u << VALUE | 1u << BYTES | 1u << FILE_PATH);
-  if (part->name.data == NULL) luaL_error(L, "%s: a multipart part has no name", r->function);
-  if (contents == 0 || (contents & (contents - 1)) != 0) {
-    luaL_error(L, "%s: multipart part '%s' must have exactly one of value, bytes and file", r->function, part->name.data);
-  }
-  lua_pop(L, 1);
-}
-
-/* { {name=, value=|bytes=|file=, filename=, content_type=}, ... }, or { name = text, other = {file=} } */
-static void read_form(reading *r, int table, njl_request *request) {
-  lua_State *L = r->L;
-  if (!lua_istable(L, table)) mismatch(r, "a table", table);
-  pairs names = {0};
-  size_t count = lua_rawlen(L, table);
-  if (count == 0) {
-    keep_copy(r, table);
-    read_names(r, table, &names);
-    count = names.count;
-  }
-  njl_form_part *parts = lua_newuserdatauv(L, (count + 1) * sizeof *parts, 0);
-  keep(r);
-  for (size_t index = 0; index < count; index++) {
-    parts[index] = (njl_form_part){0};
-    if (names.count == 0) {
-      if (lua_rawgeti(L, table, (lua_Integer)index + 1) != LUA_TTABLE) mismatch(r, "a list of tables", -1);
-    } else {
-      parts[index].name = names.items[index].name;
-      lua_pushlstring(L, parts[index].name.data, parts[index].name.length);
-      lua_rawget(L, table);
-    }
-    read_part(r, &parts[index]);
-  }
-  request->has_form = true;
-  request->parts = parts;
-  request->part_count = count;
 }
 
 double njl_check_limit(lua_State *L, int index, const char *function, const char *name) {
@@ -312,12 +114,12 @@ double njl_check_limit(lua_State *L, int index, const char *function, const char
 }
 
 /* Reads a time limit in seconds; negative for nightjar.null: the client's limit. */
-static double limit(reading *r, int index, const char *name) {
+static double limit(njl_reading *r, int index, const char *name) {
   if (njl_json_is_null(r->L, index)) return -1;
   return njl_check_limit(r->L, index, r->function, name);
 }
 
-static void read_timeout(reading *r, int value, njl_request *request) {
+static void read_timeout(njl_reading *r, int value, njl_request *request) {
   static const char *const limits[] = {"connect", "idle", "total", NULL};
   static const char *const named[] = {"timeout.connect", "timeout.idle", "timeout.total"};
   double *const given[] = {&request->connect, &request->idle, &request->total};
@@ -354,7 +156,7 @@ void njl_check_option_names(lua_State *L, int options, const char *function) {
 }
 
 /* Pushes the option and returns true if it is present. */
-static bool push_option(reading *r, int options, uint64_t present, int option) {
+static bool push_option(njl_reading *r, int options, uint64_t present, int option) {
   if ((present & UINT64_C(1) << option) == 0) return false;
   r->option = names[option];
   lua_pushstring(r->L, names[option]);
@@ -362,16 +164,16 @@ static bool push_option(reading *r, int options, uint64_t present, int option) {
   return true;
 }
 
-static njl_bytes read_string(reading *r) {
-  if (lua_type(r->L, -1) != LUA_TSTRING) mismatch(r, "a string", -1);
+static njl_bytes read_string(njl_reading *r) {
+  if (lua_type(r->L, -1) != LUA_TSTRING) njl_reading_mismatch(r, "a string", -1);
   njl_bytes text;
   text.data = lua_tolstring(r->L, -1, &text.length);
-  keep(r);
+  njl_reading_keep(r);
   return text;
 }
 
 /* { each = function that returns a function of parts, length = }: a body that can be sent again. */
-static void read_factory(reading *r, int table, njl_request *request) {
+static void read_factory(njl_reading *r, int table, njl_request *request) {
   static const char *const known[] = {"each", "length", NULL};
   lua_State *L = r->L;
   for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) {
@@ -395,7 +197,7 @@ static void read_factory(reading *r, int table, njl_request *request) {
   if (!request->restarts_body) luaL_error(L, "%s: body.each is missing", r->function);
 }
 
-static void read_body(reading *r, int options, uint64_t present, njl_request *request) {
+static void read_body(njl_reading *r, int options, uint64_t present, njl_request *request) {
   lua_State *L = r->L;
   uint64_t bodies = present & (1u << JSON | 1u << FORM | 1u << BODY | 1u << MULTIPART | 1u << FILE_);
   if ((bodies & (bodies - 1)) != 0) {
@@ -404,7 +206,7 @@ static void read_body(reading *r, int options, uint64_t present, njl_request *re
   if (request->endpoint.data != NULL && push_option(r, options, present, JSON)) {
     njl_json_encode(L, -1, "json");
     request->value.data = lua_tolstring(L, -1, &request->value.length);
-    keep(r);
+    njl_reading_keep(r);
     lua_pop(L, 1);
   } else if (push_option(r, options, present, JSON)) {
     njl_json_encode(L, -1, "json");
@@ -412,17 +214,17 @@ static void read_body(reading *r, int options, uint64_t present, njl_request *re
     lua_pop(L, 1);
     request->implied_type = NJL_TYPE_JSON;
   } else if (push_option(r, options, present, FORM)) {
-    pairs fields = {0};
-    read_pairs(r, lua_gettop(L), &fields);
+    njl_pairs fields = {0};
+    njl_reading_pairs(r, lua_gettop(L), &fields);
     push_form(L, &fields);
     set_body(r, request);
     lua_pop(L, 1);
     request->implied_type = NJL_TYPE_FORM;
   } else if (push_option(r, options, present, MULTIPART)) {
-    read_form(r, lua_gettop(L), request);
+    njl_reading_form(r, lua_gettop(L), request);
     lua_pop(L, 1);
   } else if (push_option(r, options, present, FILE_)) {
-    request->file = read_path(r);
+    request->file = njl_reading_path(r);
   } else if (push_option(r, options, present, BODY)) {
     if (lua_isfunction(L, -1) || lua_istable(L, -1)) {
       request->streams_body = true;
@@ -430,14 +232,14 @@ static void read_body(reading *r, int options, uint64_t present, njl_request *re
       lua_pop(L, 1);
       return;
     }
-    if (lua_type(L, -1) != LUA_TSTRING) mismatch(r, "a string, a function or { each = FUNCTION }", -1);
+    if (lua_type(L, -1) != LUA_TSTRING) njl_reading_mismatch(r, "a string, a function or { each = FUNCTION }", -1);
     request->body = read_string(r);
     request->has_body = true;
   }
 }
 
 /* Reads the remaining options as a JSON object. */
-static void read_rare(reading *r, int options, uint64_t present, njl_request *request) {
+static void read_rare(njl_reading *r, int options, uint64_t present, njl_request *request) {
   lua_State *L = r->L;
   if (present >> RARE == 0) return;
   lua_newtable(L);
@@ -446,12 +248,12 @@ static void read_rare(reading *r, int options, uint64_t present, njl_request *re
   }
   njl_json_encode(L, -1, r->function);
   request->rare.data = lua_tolstring(L, -1, &request->rare.length);
-  keep(r);
+  njl_reading_keep(r);
   lua_pop(L, 1);
 }
 
 /* Reads the name of an endpoint and its arguments, which determine method and target. */
-static void read_endpoint(reading *r, int options, uint64_t present, njl_request *request) {
+static void read_endpoint(njl_reading *r, int options, uint64_t present, njl_request *request) {
   static const int known_by_it[] = {METHOD, PATH, PARAMS};
   size_t count = request->subrequest == NULL ? sizeof known_by_it / sizeof *known_by_it : 0;
   lua_State *L = r->L;
@@ -461,10 +263,10 @@ static void read_endpoint(reading *r, int options, uint64_t present, njl_request
   }
   request->endpoint = read_string(r);
   if (!push_option(r, options, present, ARGUMENTS)) return;
-  if (!lua_istable(L, -1)) mismatch(r, "a table", -1);
+  if (!lua_istable(L, -1)) njl_reading_mismatch(r, "a table", -1);
   njl_json_encode(L, -1, "arguments");
   request->arguments.data = lua_tolstring(L, -1, &request->arguments.length);
-  keep(r);
+  njl_reading_keep(r);
   lua_pop(L, 1);
 }
 
@@ -477,23 +279,23 @@ void njl_read_options(lua_State *L, int options, const char *function, bool read
   uint64_t present = options_present(L, options, function);
   if (present == 0) return;
   lua_newtable(L);
-  reading r = {.L = L, .function = function, .reads_files = reads_files, .anchors = lua_gettop(L)};
-  pairs query = {0}, params = {0}, headers = {0};
+  njl_reading r = {.L = L, .function = function, .reads_files = reads_files, .anchors = lua_gettop(L)};
+  njl_pairs query = {0}, params = {0}, headers = {0};
 
   if (push_option(&r, options, present, ENDPOINT)) read_endpoint(&r, options, present, request);
   else if ((present & UINT64_C(1) << ARGUMENTS) != 0) luaL_error(L, "%s: arguments require endpoint", function);
   if (push_option(&r, options, present, METHOD)) request->method = read_string(&r);
   if (push_option(&r, options, present, PATH)) request->target = read_string(&r);
   if (push_option(&r, options, present, QUERY)) {
-    read_pairs(&r, lua_gettop(L), &query);
+    njl_reading_pairs(&r, lua_gettop(L), &query);
     lua_pop(L, 1);
   }
   if (push_option(&r, options, present, PARAMS)) {
-    read_pairs(&r, lua_gettop(L), &params);
+    njl_reading_pairs(&r, lua_gettop(L), &params);
     lua_pop(L, 1);
   }
   if (push_option(&r, options, present, HEADERS)) {
-    read_pairs(&r, lua_gettop(L), &headers);
+    njl_reading_pairs(&r, lua_gettop(L), &headers);
     lua_pop(L, 1);
   }
   read_body(&r, options, present, request);
@@ -506,27 +308,27 @@ void njl_read_options(lua_State *L, int options, const char *function, bool read
     lua_pop(L, 1);
   }
   if (push_option(&r, options, present, ON_REDIRECT)) {
-    if (!njl_is_callable(L, -1)) mismatch(&r, "a function", -1);
+    if (!njl_is_callable(L, -1)) njl_reading_mismatch(&r, "a function", -1);
     request->decides_redirects = true;
     lua_pop(L, 1);
   }
   if (push_option(&r, options, present, ON_RETRY)) {
-    if (!njl_is_callable(L, -1)) mismatch(&r, "a function", -1);
+    if (!njl_is_callable(L, -1)) njl_reading_mismatch(&r, "a function", -1);
     request->decides_retries = true;
     lua_pop(L, 1);
   }
   if (push_option(&r, options, present, ON_REFRESH)) {
-    if (!njl_is_callable(L, -1)) mismatch(&r, "a function", -1);
+    if (!njl_is_callable(L, -1)) njl_reading_mismatch(&r, "a function", -1);
     request->reports_refresh = true;
     lua_pop(L, 1);
   }
   if (push_option(&r, options, present, ON_PROGRESS)) {
-    if (!njl_is_callable(L, -1)) mismatch(&r, "a function", -1);
+    if (!njl_is_callable(L, -1)) njl_reading_mismatch(&r, "a function", -1);
     request->reports_progress = true;
     lua_pop(L, 1);
   }
   if (push_option(&r, options, present, STREAM)) {
-    if (!lua_isboolean(L, -1)) mismatch(&r, "a boolean", -1);
+    if (!lua_isboolean(L, -1)) njl_reading_mismatch(&r, "a boolean", -1);
     request->is_streamed = lua_toboolean(L, -1);
     lua_pop(L, 1);
   }

@@ -1,0 +1,77 @@
+/* form.c - reads the option multipart and paths of files to send. */
+#include <string.h>
+
+#include "bindings/reading.h"
+
+/* Reads the path on top of the stack. Sandboxed scripts cannot send files. */
+njl_bytes njl_reading_path(njl_reading *r) {
+  if (!r->reads_files) luaL_error(r->L, "%s: files are not available in a sandbox", r->function);
+  if (lua_type(r->L, -1) != LUA_TSTRING) njl_reading_mismatch(r, "a file path", -1);
+  njl_bytes path;
+  path.data = lua_tolstring(r->L, -1, &path.length);
+  njl_reading_keep(r);
+  return path;
+}
+
+/* Pops a part of a form: a text, or a table with details. */
+static void read_part(njl_reading *r, njl_form_part *part) {
+  static const char *const known[] = {"name", "value", "bytes", "file", "filename", "content_type", NULL};
+  enum { NAME, VALUE, BYTES, FILE_PATH, FILENAME, CONTENT_TYPE };
+  lua_State *L = r->L;
+  if (!lua_istable(L, -1)) {
+    part->content = njl_reading_take_text(r, part->name.data);
+    return;
+  }
+  int table = lua_gettop(L);
+  njl_reading_copy(r, table);
+  njl_bytes *const fields[] = {&part->name,    &part->content,  &part->content,
+                               &part->content, &part->filename, &part->content_type};
+  unsigned given = 0;
+  for (lua_pushnil(L); lua_next(L, table) != 0;) {
+    int field = njl_find_name(L, -2, known);
+    if (field < 0) {
+      const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
+      njl_unknown_option(L, r->function, "multipart.", name, known);
+      return;
+    }
+    given |= 1u << field;
+    part->is_file = part->is_file || field == FILE_PATH;
+    if (field == FILE_PATH) *fields[field] = njl_reading_path(r);
+    else *fields[field] = njl_reading_take_text(r, known[field]);
+  }
+  unsigned contents = given & (1u << VALUE | 1u << BYTES | 1u << FILE_PATH);
+  if (part->name.data == NULL) luaL_error(L, "%s: a multipart part has no name", r->function);
+  if (contents == 0 || (contents & (contents - 1)) != 0) {
+    luaL_error(L, "%s: multipart part '%s' must have exactly one of value, bytes and file", r->function, part->name.data);
+  }
+  lua_pop(L, 1);
+}
+
+/* { {name=, value=|bytes=|file=, filename=, content_type=}, ... }, or { name = text, other = {file=} } */
+void njl_reading_form(njl_reading *r, int table, njl_request *request) {
+  lua_State *L = r->L;
+  if (!lua_istable(L, table)) njl_reading_mismatch(r, "a table", table);
+  njl_pairs names = {0};
+  size_t count = lua_rawlen(L, table);
+  if (count == 0) {
+    njl_reading_copy(r, table);
+    njl_reading_names(r, table, &names);
+    count = names.count;
+  }
+  njl_form_part *parts = lua_newuserdatauv(L, (count + 1) * sizeof *parts, 0);
+  njl_reading_keep(r);
+  for (size_t index = 0; index < count; index++) {
+    parts[index] = (njl_form_part){0};
+    if (names.count == 0) {
+      if (lua_rawgeti(L, table, (lua_Integer)index + 1) != LUA_TTABLE) njl_reading_mismatch(r, "a list of tables", -1);
+    } else {
+      parts[index].name = names.items[index].name;
+      lua_pushlstring(L, parts[index].name.data, parts[index].name.length);
+      lua_rawget(L, table);
+    }
+    read_part(r, &parts[index]);
+  }
+  request->has_form = true;
+  request->parts = parts;
+  request->part_count = count;
+}

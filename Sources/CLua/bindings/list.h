@@ -1,0 +1,71 @@
+/* list.h - a paginated list: list.c and list_decision.c. */
+#ifndef NJL_LIST_H
+#define NJL_LIST_H
+
+#include "bindings/bindings.h"
+
+/* User values of a list: its client, the `next` function, the page whose items are being returned, the waits for the
+ * function's decision (the weak keys of a table), and the caller of its requests if the client has hooks. A script
+ * sees only the function. */
+enum { CLIENT = 1, DECIDE, PAGE, WAITING, CALLER, VALUES = CALLER };
+
+/* A page in a userdata, so that data borrowed from the page stays valid while finalizers run. */
+typedef struct page_box {
+  njl_page *handle; /* NULL: released; when a state closes, boxes are finalized before their lists */
+  /* the number of borrowers; after an error, the count stays above 0 and the page is left to the collector */
+  int readers;
+} page_box;
+
+typedef struct decision decision;
+
+/* A list's userdata. */
+typedef struct list {
+  njl_host *host;
+  njl_pages *handle;  /* NULL: closed */
+  page_box *page;     /* the user value; NULL: none */
+  size_t next;        /* index of the next item of `page` */
+  bool decides;       /* a function decides how the list continues */
+  bool is_hooked;     /* its requests are made by tasks, through the hooks */
+  bool is_decided;    /* the decision after `page` was made */
+  bool is_given;      /* `page` was returned by pages(); a page without items is returned once */
+  decision *deciding; /* the function is running for `page`; NULL: it is not */
+} list;
+
+/* One call of the `next` function, in a userdata whose user value is the list. After the call has ended in any way,
+ * another call may decide. */
+struct decision {
+  list *list;
+  njl_task *task; /* the calling task; only for comparison */
+};
+
+/* The stack of the functions that take from a list. `RESULT` is a table that collects items, `LIMIT` their maximum
+ * or nil, `TURN` the wait or the decision. */
+enum { LIST = 1, RESULT, LIMIT, TURN, TOP = TURN };
+
+/* What the caller takes from the list. */
+typedef enum taking { AN_ITEM, A_PAGE, MANY } taking;
+
+/* The wait of a coroutine for a page. */
+typedef struct turn {
+  njl_wait wait;
+  taking taking;
+} turn;
+
+/* list.c. All take the list at index LIST of the stack. */
+list *njl_list_check(lua_State *L) NJL_RAISES;
+/* Ends the call of the function and wakes the tasks that wait for its decision. */
+void njl_list_end_deciding(lua_State *L, list *self) NJL_RAISES;
+/* Pushes the items of the current page from `first` on, as a table. */
+void njl_list_push_table(lua_State *L, list *self, size_t first) NJL_RAISES;
+/* Takes from the list: returns the results, or waits and continues. */
+int njl_list_go(lua_State *L, taking taking) NJL_YIELDS;
+/* Continues after a wait for a page or a decision. */
+int njl_list_came(lua_State *L, int status, lua_KContext context) NJL_YIELDS;
+
+/* list_decision.c */
+/* Waits until the call of the function by another task has ended. */
+int njl_list_await_decision(lua_State *L, list *self, taking taking) NJL_YIELDS;
+/* Calls the function for the current page, once per page. */
+void njl_list_decide(lua_State *L, list *self, taking taking) NJL_YIELDS;
+
+#endif
