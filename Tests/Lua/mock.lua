@@ -168,7 +168,7 @@ if interpreter then
 end
 
 -- Misuse.
-fails("invalid_argument", 'option "mock.routes[1]" is a route without a response; set answer or answers', nightjar.mock, { { path = "/" } })
+fails("invalid_argument", 'option "mock.routes[1]" is a route without a response; set response or responses', nightjar.mock, { { path = "/" } })
 fails("invalid_argument", 'unknown option "mock.routes[1].pth"; did you mean "path"?', nightjar.mock, { { pth = "/", response = 200 } })
 fails("invalid_argument", 'unknown option "mock.passtrough"; did you mean "passthrough"?', nightjar.mock, { passtrough = true })
 misuse("client: mock must be a mock or a table of routes, got string", nightjar.client, { mock = "x" })
