@@ -38,7 +38,7 @@ struct Exchange: CustomTestStringConvertible {
             case "": break
             case "lua": lua = text
             case "sent": connections[connections.count - 1].append(Turn(sent: text, response: ""))
-            case "answer":
+            case "response":
                 let turn = connections[connections.count - 1].count - 1
                 connections[connections.count - 1][turn].response = text
             case "closes": connections.append([])
