@@ -9,7 +9,7 @@
 --   - a string literal that looks like a token: at least 24 letters, digits and signs without a space or slash, with
 --     at least one letter and one digit; also "Bearer x" and "Basic x";
 --   - a number that is the value of a name containing passw, passphrase, passcode or pwd, or of pin or otp;
---   - a string literal that was such a value earlier in this session, wherever it occurs.
+--   - a string literal that was such a value earlier in this session; every occurrence of it.
 --
 -- A text that contains any other secret, for example in the query of a URL, is not written to the history either.
 --
