@@ -160,7 +160,7 @@ static void durations_have_their_ranges(void) {
     CHECK(nj_pagination_set_total_timeout(pagination, seconds) == expected);
     CHECK(nj_script_set_time_limit(script, seconds) == expected);
     nj_script_free(script);
-    /* A period of nothing is none. */
+    /* An empty period is invalid. */
     if (seconds == 0) expected = NJ_INVALID_ARGUMENT;
     CHECK(nj_config_set_rate_limit(config, 1, seconds, 0) == expected);
     CHECK(nj_config_set_circuit_breaker(config, 0.5, 1, seconds, 1) == expected);
