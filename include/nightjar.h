@@ -454,8 +454,8 @@ NJ_API void nj_config_free(nj_config *config);
  *   coalesce                     true or false
  *   rate_limit                   true, false, or {"requests", "per", "burst"}
  *   concurrency                  1 to 1000000; null: none
- *   circuit_breaker              true, false, or {"failure_rate", "minimum_calls", "window", "rest"}
- *   max_queued                  0 to 10000000
+ *   circuit_breaker              true, false, or {"failure_rate", "minimum_calls", "window", "open_duration"}
+ *   max_queued                   0 to 10000000
  *   limit_groups                 an object of group names, each with rate_limit, concurrency, circuit_breaker and
  *                                max_queued
  *   endpoints                    an object of endpoint names: nj_catalog_add_json
@@ -795,14 +795,16 @@ NJ_API nj_status nj_config_set_api_key_cookie(nj_config *config, const char *nam
  *   oauth2   RFC 6749: token_url, client_id, client_secret, client_auth ("basic", "post"), scope, issuer (RFC 9207),
  *            and grant: "refresh_token", "client_credentials", "device_code" with device_url, or "authorization_code"
  *            with authorize_url
- *   login    a login call of the API: url, method, json or form; JSON Pointers (RFC 6901) into its response: access,
- *            renewal, lifetime (seconds) or expiry (a date), token_type; refresh: {url, method, json or form, token},
- *            where token is the place of the refresh token. Without refresh, the client logs in again
+ *   login    a login call of the API: url, method, json or form; JSON Pointers (RFC 6901) into its response:
+ *            access_token_pointer, refresh_token_pointer, lifetime (seconds) or expiry (a date), token_type; refresh:
+ *            {url, method, json or form, token}, where token is the place of the refresh token. Without refresh, the
+ *            client logs in again
  *
  *     {"type": "oauth2", "token_url": "/oauth/token", "client_id": "app", "client_secret": "...",
  *      "grant": "client_credentials", "store": "file:/home/me/.config/app/login"}
- *     {"type": "login", "url": "/auth/login", "json": {"email": "...", "password": "..."}, "access_token_pointer": "/access_token",
- *      "refresh_token_pointer": "/refresh_token", "lifetime": "/expires_in", "refresh": {"url": "/auth/refresh"}}
+ *     {"type": "login", "url": "/auth/login", "json": {"email": "...", "password": "..."},
+ *      "access_token_pointer": "/access_token", "refresh_token_pointer": "/refresh_token", "lifetime": "/expires_in",
+ *      "refresh": {"url": "/auth/refresh"}}
  *
  * Tokens of oauth2 and login expire. The client refreshes a token shortly before it expires and when a server rejects
  * it: once for all waiting calls of the client, and once for all clients and processes with the same store. A call
@@ -1158,11 +1160,11 @@ NJ_API nj_status nj_request_set_coalesce(nj_request *request, bool coalesce);
  *
  *     [{"name": "https://api.example.com", "in_flight": 3, "queued": 0, "circuit": "closed"}]
  *
- *   inside   the requests in flight
- *   waiting  the calls that wait
- *   circuit  "closed", "open" or "half_open"
- *   pause    the remaining seconds of a Retry-After, if there is one. A pause of one URL has its own entry, with the
- *            URL as its name
+ *   in_flight  the number of requests in flight
+ *   queued     the number of calls that wait
+ *   circuit    "closed", "open" or "half_open"
+ *   pause      the remaining seconds of a Retry-After, if there is one. A pause of one URL has its own entry, with the
+ *              URL as its name
  *
  * @param out_length receives the length without NUL; may be NULL
  * @return JSON text that the caller frees with nj_text_free; "[]" after fork; NULL for NULL
@@ -1180,8 +1182,8 @@ NJ_API char *nj_client_limits_json(nj_client *client, size_t *out_length);
 /**
  * Makes clients respond to requests from a list of routes in place of the network. The JSON is a list of routes, or
  * {"routes": [...], "passthrough": true}, which sends unmatched requests to the network. The first route that
- * matches a request responds to it. Without passthrough, an unmatched request fails with NJ_INVALID_REQUEST, and the message
- * names the nearest route.
+ * matches a request responds to it. Without passthrough, an unmatched request fails with NJ_INVALID_REQUEST, and the
+ * message names the nearest route.
  *
  *   member of a route  value
  *   -----------------  ----------------------------------------------------------------------------------------------
@@ -1207,7 +1209,7 @@ NJ_API char *nj_client_limits_json(nj_client *client, size_t *out_length);
  *   file
  *   delay                  seconds before the response
  *   rate                   bytes per second
- *   pieces                 the bytes of each part of the body that is received at a time
+ *   chunk_size             the bytes of each part of the body that is received at a time
  *   fault                  "offline", "dns", "connect", "tls", "connect_timeout", "timeout", "hang", "connection_lost",
  *                          "malformed", or {"kind": "connection_lost", "after": 100}: after 100 bytes of the body
  *

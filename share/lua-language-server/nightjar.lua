@@ -401,7 +401,7 @@ function mock:verify() end
 ---@field file? string The path of a file with the body. Default: none.
 ---@field delay? number Seconds until the head is sent. Default: 0.
 ---@field rate? integer Bytes of the body per second. Default: unlimited.
----@field chunk_size? integer Bytes of each piece of the body. Default: one piece.
+---@field chunk_size? integer Bytes of each chunk of the body. Default: one chunk.
 ---@field fault? string|table offline, dns, connect, tls, connect_timeout, timeout, hang, connection_lost or malformed; or { kind =, after = bytes of the body }. Default: none.
 
 ---Options of nightjar.map and api:batch.
@@ -480,7 +480,7 @@ function client:log_out(options) end
 ---@param options? { prompt?: fun(info: table), scheme?: string }
 function client:log_in(options) end
 
----Returns the state of the limits of each origin and group: name, inside, waiting, circuit, and pause in seconds.
+---Returns the state of the limits of each origin and group: name, in_flight, queued, circuit, and pause in seconds.
 ---@return table[]
 function client:limits() end
 

@@ -4,7 +4,7 @@
 --     apiKey, pw and so on): password = "x", local password <const> = "x", password = ("x"), password = a .. "x",
 --     ["X-Api-Token"] = "x"; also a string literal that is compared with such a name;
 --   - each string literal within the value of auth and in the arguments of set_token, except for methods and locations:
---     type, header, query, grant, scope, store, url, access, renewal and so on;
+--     type, header, query, grant, scope, store, url and so on;
 --   - user and password in a URL such as http://user:password@host;
 --   - a string literal that looks like a token: at least 24 letters, digits and signs without a space or slash, with
 --     at least one letter and one digit; also "Bearer x" and "Basic x";

@@ -139,7 +139,7 @@ extension MockRoute {
 }
 
 extension MockResponse {
-    /// `{status=, headers=, json= | body= | file=, delay=, rate=, pieces=, fault=}`, or only a status.
+    /// `{status=, headers=, json= | body= | file=, delay=, rate=, chunk_size=, fault=}`, or only a status.
     public init(option value: JSONValue, _ path: String) throws(NightjarError) {
         self.init()
         if case .integer = value {
