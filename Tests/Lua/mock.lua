@@ -114,7 +114,7 @@ ok, err = pcall(api.get, api, "/raise")
 equal(err.kind, "script")
 equal(err.message:match "no idea", "no idea")
 fails("script", "a mock's function must return a response or a status, got nil", api.get, api, "/nothing")
-fails("invalid_argument", 'unknown option "answer.sttus"; did you mean "status"?', api.get, api, "/wrong")
+fails("invalid_argument", 'unknown option "response.sttus"; did you mean "status"?', api.get, api, "/wrong")
 equal(select(2, pcall(api.get, api, "/status")).kind, "not_found")
 
 -- Many calls at once, each with its own response.
