@@ -110,7 +110,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),
-        // BoringSSL, which TLS brings along, is no product of swift-nio-ssl: to import its module is to depend on NIOSSL.
+        // BoringSSL, which TLS uses, is not a product of swift-nio-ssl: an import of its module depends on NIOSSL.
         .target(name: "NightjarCrypto", dependencies: [.product(name: "NIOSSL", package: "swift-nio-ssl")]),
         .target(
             name: "NightjarStorage",

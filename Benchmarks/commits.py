@@ -1,6 +1,6 @@
 """Compares two builds of Nightjar on the same benchmarks. Called by scripts/bench --against.
 
-Both run in turns, and the ratio is taken round by round, so that a change of the machine's speed affects both alike. The
+Both run in turns, and the ratio is taken round by round, so that a change of the machine's speed affects both equally. The
 instructions of a request are counted under callgrind from two runs of different lengths; their difference leaves out the
 start of the program. They are counted in user space, for all threads, and repeat within about 1 %.
 """

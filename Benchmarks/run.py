@@ -58,10 +58,10 @@ class Slow(http.server.BaseHTTPRequestHandler):
     """Responds when all requests have arrived."""
 
     protocol_version = "HTTP/1.1"
-    asked = 0
+    received = 0
 
     def do_GET(self):
-        Slow.asked += 1
+        Slow.received += 1
         time.sleep(1)
         self.send_response(200)
         self.send_header("Content-Length", "1024")
@@ -77,9 +77,9 @@ def coalesce():
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Slow)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_port}/1k"
-    Slow.asked = 0
+    Slow.received = 0
     costs = [measure([f"{PREFIX}/nightjar-side", "coalesce", url, 10_000])["cpu_us"] for _ in range(ROUNDS)]
-    report("coalesce", statistics.median(costs), None, None, "cpu_us_per_waiter", 3, upstream=Slow.asked / ROUNDS)
+    report("coalesce", statistics.median(costs), None, None, "cpu_us_per_waiter", 3, upstream=Slow.received / ROUNDS)
     server.shutdown()
 
 

@@ -87,8 +87,8 @@
  *
  * Fork, signals, exit
  * -------------------
- * After fork, handles from before the fork that have threads, locks or files behind them belong to the parent:
- * clients, queues, tasks, batches, caches, cookie jars, pagers, token questions and scripts. In the child, their
+ * After fork, handles from before the fork that own threads, locks or files belong to the parent: clients, queues,
+ * tasks, batches, caches, cookie jars, pagers, token requests and scripts. In the child, their
  * functions fail with NJ_FORKED, or return their value for "none" if they return no status. They can be freed there,
  * which does not affect the parent. Configurations, requests, forms, pagination rules, catalogs, cookie lists,
  * responses, pages and errors still work in the child. Everything that the child creates itself works. The library's
@@ -454,8 +454,8 @@ NJ_API void nj_config_free(nj_config *config);
  *   coalesce                     true or false
  *   rate_limit                   true, false, or {"requests", "per", "burst"}
  *   concurrency                  1 to 1000000; null: none
- *   circuit_breaker              true, false, or {"failure_rate", "minimum_calls", "window", "rest"}
- *   max_queued                  0 to 10000000
+ *   circuit_breaker              true, false, or {"failure_rate", "minimum_calls", "window", "open_duration"}
+ *   max_queued                   0 to 10000000
  *   limit_groups                 an object of group names, each with rate_limit, concurrency, circuit_breaker and
  *                                max_queued
  *   endpoints                    an object of endpoint names: nj_catalog_add_json
@@ -772,8 +772,8 @@ NJ_API nj_status nj_config_set_basic_auth(nj_config *config, const char *user, c
 NJ_API nj_status nj_config_set_digest_auth(nj_config *config, const char *user, const char *password);
 
 /**
- * Sets an API key that is sent in a header, in the query or in a cookie of each request. The key is masked wherever a
- * URL or a header is shown. The cookie is added to the client's cookies and replaces one of the same name; a request
+ * Sets an API key that is sent in a header, in the query or in a cookie of each request. The key is masked whenever
+ * a URL or a header is shown. The cookie is added to the client's cookies and replaces one of the same name; a request
  * with its own Cookie header is sent without it.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also for an empty key and for a name or key that cannot be sent there
@@ -795,14 +795,16 @@ NJ_API nj_status nj_config_set_api_key_cookie(nj_config *config, const char *nam
  *   oauth2   RFC 6749: token_url, client_id, client_secret, client_auth ("basic", "post"), scope, issuer (RFC 9207),
  *            and grant: "refresh_token", "client_credentials", "device_code" with device_url, or "authorization_code"
  *            with authorize_url
- *   login    a login call of the API: url, method, json or form; JSON Pointers (RFC 6901) into its response: access,
- *            renewal, lifetime (seconds) or expiry (a date), token_type; refresh: {url, method, json or form, token},
- *            where token is the place of the refresh token. Without refresh, the client logs in again
+ *   login    a login call of the API: url, method, json or form; JSON Pointers (RFC 6901) into its response:
+ *            access_token_pointer, refresh_token_pointer, lifetime (seconds) or expiry (a date), token_type; refresh:
+ *            {url, method, json or form, token}, where token is the place of the refresh token. Without refresh, the
+ *            client logs in again
  *
  *     {"type": "oauth2", "token_url": "/oauth/token", "client_id": "app", "client_secret": "...",
  *      "grant": "client_credentials", "store": "file:/home/me/.config/app/login"}
- *     {"type": "login", "url": "/auth/login", "json": {"email": "...", "password": "..."}, "access_token_pointer": "/access_token",
- *      "refresh_token_pointer": "/refresh_token", "lifetime": "/expires_in", "refresh": {"url": "/auth/refresh"}}
+ *     {"type": "login", "url": "/auth/login", "json": {"email": "...", "password": "..."},
+ *      "access_token_pointer": "/access_token", "refresh_token_pointer": "/refresh_token", "lifetime": "/expires_in",
+ *      "refresh": {"url": "/auth/refresh"}}
  *
  * Tokens of oauth2 and login expire. The client refreshes a token shortly before it expires and when a server rejects
  * it: once for all waiting calls of the client, and once for all clients and processes with the same store. A call
@@ -848,15 +850,15 @@ NJ_API nj_status nj_config_set_auth_json(nj_config *config, const char *json, si
 
 /**
  * Must provide a token, because a call needs one and none exists, it has expired, or the server has rejected it.
- * Called once for all waiting calls of the client, inside nj_queue_poll or the blocking call of one of them,
- * whichever comes first.
+ * Called once for all waiting calls of the client, by the first nj_queue_poll or blocking call of one of
+ * them.
  *
- * The callback answers with nj_token_request_respond or nj_token_request_fail. It may keep the question with
- * nj_token_request_retain and answer later, from any thread. The waiting calls fail with NJ_TIMEOUT after 30 seconds
- * without an answer, and with NJ_UNAUTHORIZED if the last owner releases the question without an answer. A call of
+ * The callback responds with nj_token_request_respond or nj_token_request_fail. It may keep the request with
+ * nj_token_request_retain and respond later, from any thread. The waiting calls fail with NJ_TIMEOUT after 30 seconds
+ * without a response, and with NJ_UNAUTHORIZED if the last owner releases the request without a response. A call of
  * the same client that fetches the token must not need one itself: nj_request_set_use_auth(request, false).
  *
- * @param question borrowed until the callback returns
+ * @param request borrowed until the callback returns
  */
 typedef void (*nj_token_fn)(void *context, nj_token_request *request);
 
@@ -896,11 +898,11 @@ NJ_API nj_status nj_config_set_on_login_required(nj_config *config, nj_login_req
  *   Threads      any
  * ================================================================================================================== */
 
-/** Adds an owner, so that the question can be answered after the callback has returned. NULL for NULL. */
+/** Adds an owner, so that the caller can respond after the callback has returned. NULL for NULL. */
 NJ_API nj_token_request *nj_token_request_retain(nj_token_request *request);
 
 /**
- * Releases one owner. When the last owner releases a question without an answer, the waiting calls fail. NULL is
+ * Releases one owner. When the last owner releases a request without a response, the waiting calls fail. NULL is
  * ignored.
  */
 NJ_API void nj_token_request_release(nj_token_request *request);
@@ -914,7 +916,7 @@ NJ_API bool nj_token_request_was_rejected(const nj_token_request *request);
  * @param expires_in_seconds the token's lifetime from now, 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY if it is not
  *                           known: the token is then used until a server rejects it
  * @return NJ_OK; NJ_INVALID_ARGUMENT for a token that cannot be sent in a header or a lifetime out of range (the
- *         question stays open), and for a question that has been answered; NJ_FORKED
+ *         request stays pending), and for a request that already has a response; NJ_FORKED
  */
 NJ_API nj_status nj_token_request_respond(nj_token_request *request, const char *access_token,
                                           double expires_in_seconds);
@@ -925,7 +927,7 @@ NJ_API nj_status nj_token_request_respond(nj_token_request *request, const char 
  * @param ends_login true: a new login is needed (nj_config_set_on_login_required), and all calls fail until
  *                   nj_client_set_token. False: the next call asks again.
  * @param message    for the developer, in the errors of the calls or in the log; NULL: none
- * @return NJ_OK; NJ_INVALID_ARGUMENT for a question that has been answered; NJ_FORKED
+ * @return NJ_OK; NJ_INVALID_ARGUMENT for a request that already has a response; NJ_FORKED
  */
 NJ_API nj_status nj_token_request_fail(nj_token_request *request, bool ends_login, const char *message);
 
@@ -1006,7 +1008,7 @@ typedef enum nj_retry_action {
  * timeout expires. Not called if a part of the response has been delivered, or a streamed request body cannot be
  * rewound: such an attempt is never repeated.
  *
- * @param question borrowed until the callback returns
+ * @param attempt borrowed until the callback returns
  */
 typedef nj_retry_action (*nj_retry_fn)(void *context, nj_task *task, nj_failed_attempt *attempt);
 
@@ -1046,7 +1048,7 @@ NJ_API nj_status nj_failed_attempt_set_delay(nj_failed_attempt *attempt, double 
  * Any thread.
  *
  * @param decision not NJ_RETRY_PENDING
- * @param seconds  how long NJ_RETRY_AGAIN waits, 0 to 3153600000; ignored for other answers
+ * @param seconds  how long NJ_RETRY_AGAIN waits, 0 to 3153600000; ignored for other decisions
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also for a task that is not a call; NJ_FORKED
  */
 NJ_API nj_status nj_task_retry(nj_task *task, nj_retry_action decision, double seconds);
@@ -1158,11 +1160,11 @@ NJ_API nj_status nj_request_set_coalesce(nj_request *request, bool coalesce);
  *
  *     [{"name": "https://api.example.com", "in_flight": 3, "queued": 0, "circuit": "closed"}]
  *
- *   inside   the requests in flight
- *   waiting  the calls that wait
- *   circuit  "closed", "open" or "half_open"
- *   pause    the remaining seconds of a Retry-After, if there is one. A pause of one URL has its own entry, with the
- *            URL as its name
+ *   in_flight  the number of requests in flight
+ *   queued     the number of calls that wait
+ *   circuit    "closed", "open" or "half_open"
+ *   pause      the remaining seconds of a Retry-After, if there is one. A pause of one URL has its own entry, with the
+ *              URL as its name
  *
  * @param out_length receives the length without NUL; may be NULL
  * @return JSON text that the caller frees with nj_text_free; "[]" after fork; NULL for NULL
@@ -1178,10 +1180,10 @@ NJ_API char *nj_client_limits_json(nj_client *client, size_t *out_length);
  * ================================================================================================================== */
 
 /**
- * Makes clients answer requests from a list of routes in place of the network. The JSON is a list of routes, or
- * {"routes": [...], "passthrough": true}, which sends unmatched requests to the network. The first route that matches
- * a request answers it. Without passthrough, an unmatched request fails with NJ_INVALID_REQUEST, and the message
- * names the nearest route.
+ * Makes clients respond to requests from a list of routes in place of the network. The JSON is a list of routes, or
+ * {"routes": [...], "passthrough": true}, which sends unmatched requests to the network. The first route that
+ * matches a request responds to it. Without passthrough, an unmatched request fails with NJ_INVALID_REQUEST, and the
+ * message names the nearest route.
  *
  *   member of a route  value
  *   -----------------  ----------------------------------------------------------------------------------------------
@@ -1193,10 +1195,11 @@ NJ_API char *nj_client_limits_json(nj_client *client, size_t *out_length);
  *   form
  *   json               what the JSON of the body must contain
  *   body               the whole body
- *   times              how often the route answers; unlimited by default
+ *   times              how often the route responds; unlimited by default
  *   optional           true: nj_client_mock_verify does not require it
- *   answer, answers    a response, or a list of responses in their order
- *   when_exhausted            what follows the last of `answers`: "last" (default), "first" or "error"
+ *   response,          a response, or a list of responses in their order
+ *   responses
+ *   when_exhausted     what follows the last of `responses`: "last" (default), "first" or "error"
  *
  * A response is a status, or an object:
  *
@@ -1206,7 +1209,7 @@ NJ_API char *nj_client_limits_json(nj_client *client, size_t *out_length);
  *   file
  *   delay                  seconds before the response
  *   rate                   bytes per second
- *   pieces                 the bytes of each part of the body that is received at a time
+ *   chunk_size             the bytes of each part of the body that is received at a time
  *   fault                  "offline", "dns", "connect", "tls", "connect_timeout", "timeout", "hang", "connection_lost",
  *                          "malformed", or {"kind": "connection_lost", "after": 100}: after 100 bytes of the body
  *
@@ -1217,7 +1220,7 @@ NJ_API char *nj_client_limits_json(nj_client *client, size_t *out_length);
 NJ_API nj_status nj_config_set_mock(nj_config *config, const char *json, nj_error **out_error);
 
 /**
- * Returns how often a route has answered.
+ * Returns how often a route has responded.
  *
  * @param route the name of a route, or its method and path as the route has them: "GET /articles". NULL: all routes
  *              together.
@@ -1226,7 +1229,7 @@ NJ_API nj_status nj_config_set_mock(nj_config *config, const char *json, nj_erro
 NJ_API int64_t nj_client_mock_uses(nj_client *client, const char *route);
 
 /**
- * Checks that each route that is not optional has answered, as often as its `times` says, and that every request
+ * Checks that each route that is not optional has responded, as often as its `times` says, and that every request
  * matched a route.
  *
  * @return NJ_OK; NJ_INVALID_REQUEST if that is not so; NJ_INVALID_ARGUMENT, also if the client has no mock; NJ_FORKED
@@ -1715,7 +1718,7 @@ NJ_API nj_status nj_request_set_compress(nj_request *request, bool compress);
 
 /**
  * Sets whether the server is asked before the body is sent (Expect: 100-continue). The body is sent after one second
- * without an answer. By default the server is asked for bodies of 1 MiB and more and for bodies of unknown length.
+ * without a response. By default the server is asked for bodies of 1 MiB and more and for bodies of unknown length.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
@@ -2548,7 +2551,7 @@ NJ_API void nj_catalog_free(nj_catalog *catalog);
  *                        4.8.12), allow_reserved, documentation, deprecated, example. A parameter is in the path if the
  *                        path has its name in braces, otherwise in the query
  *   body                 a JSON Schema; the body is then required. Also {"schema", "content_type", "required": false}
- *   answer               the JSON Schema of the response
+ *   response             the JSON Schema of the response
  *   response_validation  "off" (default), "warn" (logged) or "error" (NJ_DECODING)
  *   requires_auth        true: the call fails without credentials. false: it is sent without the client's credentials
  *   security             the names of security schemes, of which one is enough, as in OpenAPI
@@ -2581,7 +2584,7 @@ NJ_API const char *nj_catalog_name_at(const nj_catalog *catalog, size_t index);
 /**
  * Returns an endpoint as a JSON object: name, method, path, summary, documentation, tags, deprecated, idempotent,
  * parameters (each with name, in, required, type, default, example, documentation), security (a list of alternatives:
- * scopes by scheme), body (with an example), answers, and unchecked (the parts of its schemas that values are not
+ * scopes by scheme), body (with an example), responses, and unchecked (the parts of its schemas that values are not
  * checked against).
  *
  * @return text that is valid until the catalog is freed. NULL if there is no such endpoint, and for NULL.

@@ -120,7 +120,7 @@ public func nj_failed_attempt_reason(_ failedAttempt: OpaquePointer?) -> UnsafeP
 @_cdecl("nj_failed_attempt_set_delay") @implementation
 public func nj_failed_attempt_set_delay(_ failedAttempt: OpaquePointer?, _ seconds: Double) -> nj_status {
     setting { () throws(NightjarError) in
-        try required(Handle<FailedAttemptBox>.borrow(failedAttempt), "question").chosenWait = try lifetime(seconds)
+        try required(Handle<FailedAttemptBox>.borrow(failedAttempt), "attempt").chosenWait = try lifetime(seconds)
     }
 }
 
@@ -130,7 +130,7 @@ public func nj_task_retry(_ task: OpaquePointer?, _ action: nj_retry_action, _ s
         let task = try required(Handle<ClientWork>.borrow(task) as? ClientTask, "task")
         let wait = action == NJ_RETRY_AGAIN ? try lifetime(seconds) : .zero
         guard action != NJ_RETRY_PENDING, let action = RetryAction(action, after: wait) else {
-            throw NightjarError(.invalidArgument, "answer is not a decision that is possible now")
+            throw NightjarError(.invalidArgument, "decision is not possible now")
         }
         guard !task.isOfParent else {
             throw NightjarError(.forked, "this task belongs to the parent process")

@@ -3,7 +3,7 @@ import Nightjar
 import NightjarHandles
 import Synchronization
 
-/// A decision request for a token, which C answers once or releases.
+/// A decision request for a token, to which C responds once, or which it releases.
 final class TokenRequestBox: Sendable {
     private let tokenRequest: TokenRequest
     private let hasResponse = Atomic<Bool>(false)
@@ -17,14 +17,14 @@ final class TokenRequestBox: Sendable {
             throw NightjarError(.forked, "this token request belongs to the parent process")
         }
         guard !hasResponse.exchange(true, ordering: .relaxed) else {
-            throw NightjarError(.invalidArgument, "the token request was already answered")
+            throw NightjarError(.invalidArgument, "the token request already has a response")
         }
         tokenRequest.respond(result)
     }
 
     deinit {
         guard !hasResponse.load(ordering: .relaxed) else { return }
-        tokenRequest.respond(.failure(.noToken(endsLogin: false, "the token provider did not answer the request")))
+        tokenRequest.respond(.failure(.noToken(endsLogin: false, "the token provider did not respond to the request")))
     }
 }
 
@@ -66,7 +66,7 @@ public func nj_token_request_respond(
     _ tokenRequest: OpaquePointer?, _ accessToken: UnsafePointer<CChar>?, _ expiresIn: Double
 ) -> nj_status {
     setting { () throws(NightjarError) in
-        let tokenRequest = try required(Handle<TokenRequestBox>.borrow(tokenRequest), "question")
+        let tokenRequest = try required(Handle<TokenRequestBox>.borrow(tokenRequest), "request")
         var token = Token(access: try required(text(accessToken), "access_token"))
         guard token.authorization != nil else {
             throw NightjarError(.invalidArgument, "access_token contains a character that is not allowed in a header")
@@ -81,7 +81,7 @@ public func nj_token_request_fail(
     _ tokenRequest: OpaquePointer?, _ endsLogin: Bool, _ message: UnsafePointer<CChar>?
 ) -> nj_status {
     setting { () throws(NightjarError) in
-        let tokenRequest = try required(Handle<TokenRequestBox>.borrow(tokenRequest), "question")
+        let tokenRequest = try required(Handle<TokenRequestBox>.borrow(tokenRequest), "request")
         let message = message == nil ? "the token provider has no token" : try required(text(message), "message")
         try tokenRequest.respond(.failure(.noToken(endsLogin: endsLogin, message)))
     }

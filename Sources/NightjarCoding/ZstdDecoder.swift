@@ -31,7 +31,7 @@ final class ZstdDecoder: LayerDecoder {
                 throw ContentCoding.zstd.damaged("a frame has an invalid header")
             }
             isBetweenFrames = false
-            // The library decodes a complete frame at once, whatever its window size. Pass the first byte alone, so
+            // The library decodes a complete frame at once, regardless of its window size. Pass the first byte alone, so
             // that the result does not depend on how the body was split.
             offered = 1
         }

@@ -22,7 +22,7 @@ final class ScriptCallbacks: Sendable {
 }
 
 /// A decision request for a token or for the response of a mock's route, or the notification that a login is required,
-/// which has no answer.
+/// which has no response.
 final class ScriptCallback: Sendable {
     /// The number of the client or the mock.
     let client: Int64
@@ -69,7 +69,7 @@ final class ScriptCallback: Sendable {
         mocked?.respond(result)
     }
 
-    /// Only the first answer counts.
+    /// Only the first response counts.
     func respond(_ result: Result<Token, NightjarError>) {
         guard !hasResponse.exchange(true, ordering: .relaxed) else { return }
         token?.respond(result)
@@ -122,7 +122,7 @@ extension Token {
     }
 }
 
-// MARK: Questions
+// MARK: Decision requests
 
 @_cdecl("njl_engine_next_callback") @implementation
 public func njl_engine_next_callback(

@@ -113,7 +113,7 @@ final class Subrequest: @unchecked Sendable {
 
     func fail(_ error: NightjarError) { complete(.failure(error)) }
 
-    /// Only the first answer counts.
+    /// Only the first result counts.
     private func complete(_ result: Result<Response, NightjarError>) {
         guard !hasResponse.exchange(true, ordering: .relaxed) else { return }
         finished(result)

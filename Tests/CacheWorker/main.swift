@@ -2,7 +2,7 @@
 //   CacheWorker loop FOLDER BYTES SEED      stores, reads, evicts and invalidates until it is killed; status 1 for a wrong
 //                                           body
 //   CacheWorker fill FOLDER BYTES SEED N    stores N responses, evicts, and prints the number of entries
-//   CacheWorker limited FOLDER LIMIT        limits files to LIMIT bytes, or becomes the user nobody if LIMIT is nobody and
+//   CacheWorker limited FOLDER LIMIT        limits files to LIMIT bytes, or becomes the user `nobody` if LIMIT is `nobody` and
 //                                           it runs as root; stores, reads, and prints the notes of the cache
 //   CacheWorker measure FOLDER              measures a hit, a lookup and a store
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Processes on a Linux before 5.3, which has no pidfd: Tests/Command/old_linux.py NIGHTJAR
 
-The kernel is told to answer pidfd_open and pidfd_send_signal with ENOSYS, for this process and what it runs."""
+A seccomp filter makes pidfd_open and pidfd_send_signal fail with ENOSYS in this process and its children."""
 
 import ctypes
 import os

@@ -244,7 +244,7 @@ def calls(state):
 
 
 class SlowServer:
-    """Reads one request slowly, and answers it."""
+    """Reads one request slowly, and responds to it."""
 
     def __init__(self):
         self.socket = socket.socket()

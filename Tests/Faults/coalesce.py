@@ -11,7 +11,7 @@ ANSWER = COUNT // 2 + 1000
 
 OPEN = """
 local nightjar = require "nightjar"
-local url, count, answer = arg[1], math.tointeger(arg[2]), math.tointeger(arg[3])
+local url, count, wanted = arg[1], math.tointeger(arg[2]), math.tointeger(arg[3])
 local api = nightjar.client { base_url = url, coalesce = true, timeout = 60, retry = false }
 local kinds = {}
 local function get(key, ms)
@@ -35,7 +35,7 @@ def outcomes(lines):
 def shared(demo):
     lines = lua(OPEN + """
         local tasks = {}
-        for number = 1, count do tasks[number] = nightjar.spawn(get("all", answer)) end
+        for number = 1, count do tasks[number] = nightjar.spawn(get("all", wanted)) end
         for _, task in ipairs(tasks) do task:join() end
         tell()
         """, demo.url, str(COUNT), str(ANSWER))
@@ -49,7 +49,7 @@ def all_but_one_leave(demo):
     """The first call, which started the exchange, is among those that leave."""
     lines = lua(OPEN + """
         local tasks = {}
-        for number = 1, count do tasks[number] = nightjar.spawn(get("one", answer)) end
+        for number = 1, count do tasks[number] = nightjar.spawn(get("one", wanted)) end
         nightjar.sleep(0.2)
         local last = table.remove(tasks, count // 2)
         for _, task in ipairs(tasks) do task:cancel() end
@@ -71,7 +71,7 @@ def all_leave(demo):
         for _, task in ipairs(tasks) do task:cancel() end
         print "cancelled"
         nightjar.sleep(2)
-        -- Nobody joins what has been given up.
+        -- No call joins an abandoned exchange.
         get("none", 1)()
         tell()
         """, demo.url, str(COUNT), str(ANSWER))

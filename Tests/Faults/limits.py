@@ -21,7 +21,7 @@ local function call()
   })
   print(ok and "ok" or tostring(outcome.status or outcome.kind))
 end
--- The first answer is what is learned from.
+-- The client learns the limit from the first response.
 call()
 local numbers = {}
 for number = 2, calls do numbers[#numbers + 1] = number end

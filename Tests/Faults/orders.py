@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes to a server that drops connections at random points: Tests/Faults/orders.py NIGHTJAR [--long]
 
-With idempotency keys each order is created exactly once. Without, at most once, and each call whose outcome nobody can
-know says so.
+With idempotency keys each order is created exactly once. Without them, each order is created at most once, and each call whose
+outcome is unknown reports it.
 """
 
 from demo import LONG, Demo, check, finish, lua
@@ -24,7 +24,7 @@ nightjar.map(numbers, function(number)
     query = { drop = 0.3, seed = seed }, json = { number = number }, idempotency_key = with_keys or nil,
   })
   if ok then
-    -- The answer is that of this order, and no other call's.
+    -- The response belongs to this order, not to another call.
     print(number, outcome.status == 201 and outcome.json.order.number == number and "created" or "odd", outcome.attempts)
   else
     local may = outcome.may_have_been_processed

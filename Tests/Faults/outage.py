@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A server that fails for a while under steady load: Tests/Faults/outage.py NIGHTJAR [--long]
 
-Fifty callers make a call a second each, whatever became of their last one. The demo API counts what comes.
+Each of fifty callers makes one call per second, regardless of earlier results. The demo API counts the requests.
 """
 
 import time

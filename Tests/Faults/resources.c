@@ -136,7 +136,7 @@ static void *take_descriptors(void *context) {
   return context;
 }
 
-/* A client is created or rejected, whatever happens between a check and a creation. */
+/* A client is created or rejected, even if another thread opens descriptors between a check and a creation. */
 static void few_descriptors(void) {
   nj_client_free(client(NULL, NULL));
   struct rlimit limit = {64, 64};

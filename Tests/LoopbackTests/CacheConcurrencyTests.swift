@@ -106,7 +106,7 @@ import Testing
         #expect(demo.requests("/cache/a") == 2 && demo.notModified("/cache/a") == 1)
     }
 
-    /// A thread that writes and reads finds what it has written, whichever threads read the same concurrently.
+    /// A thread reads its own writes while other threads read the same entries.
     @Test func aThreadReadsItsOwnWrites() throws {
         let client = try demo.client()
         let isOver = Atomic<Bool>(false)

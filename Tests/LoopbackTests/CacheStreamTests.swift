@@ -96,7 +96,7 @@ import Testing
             queue.poll(timeout: .milliseconds(300))
         }
         #expect(last > 0 && last < 2 << 20)
-        // A body that is being read stays complete, whatever happens in the folder meanwhile.
+        // A body that is being read stays complete, even if its entry is removed meanwhile.
         try client.cache?.removeAll()
         task.consumed(last)
         while results.count < 1 {

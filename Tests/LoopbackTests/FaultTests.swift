@@ -47,8 +47,8 @@ import Testing
         #expect(error.requestMayHaveBeenProcessed)
     }
 
-    /// A response that is framed correctly counts, whatever follows it: a write that succeeded must not look like one
-    /// that failed. The connection is closed and never used again (RFC 9112 section 6.3).
+    /// A correctly framed response is accepted regardless of the bytes after it: a write that succeeded must not be
+    /// reported as failed. The connection is closed and never used again (RFC 9112 section 6.3).
     @Test(arguments: [
         ("POST", "200 OK", "Content-Length: 1\r\n\r\nab"), ("POST", "201 Created", "Content-Length: 0\r\n\r\nx"),
         ("PUT", "204 No Content", "\r\nbody"), ("GET", "304 Not Modified", "Content-Length: 4\r\n\r\nbody"),

@@ -358,7 +358,7 @@ extension LoginTests {
 }
 
 extension LoginTests {
-    /// Whatever the login call looks like, no observer sees its request and response bodies.
+    /// No observer sees the request and response bodies of a login call, regardless of its form.
     @Test func observersSeeNoTokens() throws {
         let demo = try Demo()
         let seen = Mutex("")

@@ -82,8 +82,8 @@ equal(api:post("/expect", { body = "x", expect_continue = true }).json.expected,
 equal(api:post("/expect", { body = "x" }).json.expected, false)
 equal(api:post("/expect", { body = string.rep("x", 1 << 20) }).json.expected, true)
 equal(api:post("/expect", { body = string.rep("x", 1 << 20), expect_continue = false }).json.expected, false)
-equal(api:post("/expect?answer=417", { body = "x", expect_continue = true, expect = 417 }).status, 417)
-local _, err = nightjar.try(api.post, api, "/expect?answer=403", { body = "x", expect_continue = true })
+equal(api:post("/expect?response=417", { body = "x", expect_continue = true, expect = 417 }).status, 417)
+local _, err = nightjar.try(api.post, api, "/expect?response=403", { body = "x", expect_continue = true })
 equal(err.status, 403)
 
 -- A body on GET.

@@ -1,4 +1,4 @@
--- Deadlocks between hooks and the tasks that wait for them are reported, whichever began to wait first. Needs the demo API.
+-- Deadlocks between hooks and the tasks that wait for them are reported, in either order of waiting. Needs the demo API.
 local nightjar = require "nightjar"
 local check = require "check"
 local equal, misuse, fails = check.equal, check.misuse, check.fails

@@ -202,7 +202,7 @@ do
     end
   end
   equal(fs.exists(root .. "/never"), false)
-  -- All data is transferred, whichever end is opened first.
+  -- All data is transferred, in either order of opening the ends.
   local much = ("0123456789\n"):rep(20000)
   local reading = nightjar.spawn(fs.read, pipe)
   fs.write(pipe, much)

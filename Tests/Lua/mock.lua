@@ -114,7 +114,7 @@ ok, err = pcall(api.get, api, "/raise")
 equal(err.kind, "script")
 equal(err.message:match "no idea", "no idea")
 fails("script", "a mock's function must return a response or a status, got nil", api.get, api, "/nothing")
-fails("invalid_argument", 'unknown option "answer.sttus"; did you mean "status"?', api.get, api, "/wrong")
+fails("invalid_argument", 'unknown option "response.sttus"; did you mean "status"?', api.get, api, "/wrong")
 equal(select(2, pcall(api.get, api, "/status")).kind, "not_found")
 
 -- Many calls at once, each with its own response.
@@ -168,7 +168,7 @@ if interpreter then
 end
 
 -- Misuse.
-fails("invalid_argument", 'option "mock.routes[1]" is a route without a response; set answer or answers', nightjar.mock, { { path = "/" } })
+fails("invalid_argument", 'option "mock.routes[1]" is a route without a response; set response or responses', nightjar.mock, { { path = "/" } })
 fails("invalid_argument", 'unknown option "mock.routes[1].pth"; did you mean "path"?', nightjar.mock, { { pth = "/", response = 200 } })
 fails("invalid_argument", 'unknown option "mock.passtrough"; did you mean "passthrough"?', nightjar.mock, { passtrough = true })
 misuse("client: mock must be a mock or a table of routes, got string", nightjar.client, { mock = "x" })

@@ -126,7 +126,7 @@ equal(#kept.body, 100)
 -- The server's message for any media type, the requested wait, and no repeated credentials.
 local function failing(answer)
   return nightjar.client { base_url = "http://errors.test", retry = false, headers = { ["X-Api-Key"] = "k3y-99999" },
-    mock = nightjar.mock { { path = "/", answer = answer } } }
+    mock = nightjar.mock { { path = "/", response = answer } } }
 end
 local function failure(answer)
   local _, err = nightjar.try(function() return failing(answer):get "/" end)

@@ -230,7 +230,7 @@ function runtime.new(seed)
   define("client", function(n, f)
     put("client", nightjar.client {
       base_url = "http://fuzz.test", retry = n % 2 == 0 and { attempts = 2, base = 0.0001 } or false, cache = n % 3 == 0,
-      mock = { { answer = n % 4 == 0 and body(f) or { json = { n } } } },
+      mock = { { response = n % 4 == 0 and body(f) or { json = { n } } } },
       before = n % 2 == 0 and function(request) limited(f, request) mutate(request.headers) end or nil,
       after = n % 3 == 0 and body(f) or nil,
       log = n % 5 == 0 and body(f) or nil,

@@ -25,7 +25,7 @@ final class Demo: Sendable {
         return try run("curl", options + arguments + ["http://127.0.0.1:\(port)\(path)"]).status
     }
 
-    /// The last of several responses, if curl follows redirects or answers a challenge.
+    /// The last of several responses, if curl follows redirects or responds to a challenge.
     func last(_ path: String, _ arguments: [String]) throws -> CurlResponse {
         let result = try run(
             "curl",

@@ -38,7 +38,7 @@ import Testing
 
     @Test func ignoresIt() throws {
         let response = try demo.curl(
-            "/expect?answer=ignore", ["-H", "Expect: 100-continue", "--expect100-timeout", "0.1", "-d", "hello"])
+            "/expect?response=ignore", ["-H", "Expect: 100-continue", "--expect100-timeout", "0.1", "-d", "hello"])
         #expect(response.interim == [])
         #expect(try response.json["bytes"] as? Int == 5)
     }
@@ -47,7 +47,7 @@ import Testing
     func answersBeforeTheBody(status: Int) throws {
         let client = try demo.connect()
         try client.send(
-            "POST /expect?answer=\(Bytes(String(status).utf8).text) HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n"
+            "POST /expect?response=\(Bytes(String(status).utf8).text) HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n"
         )
         let head = Bytes(try client.receive(through: "\r\n\r\n")).text
         #expect(head.hasPrefix("HTTP/1.1 \(status) "))
@@ -55,9 +55,9 @@ import Testing
     }
 
     @Test func curlRepeatsWithoutTheExpectation() throws {
-        let response = try demo.curl("/expect?answer=417", expecting)
+        let response = try demo.curl("/expect?response=417", expecting)
         #expect(response.status == 417)
-        #expect(try demo.curl("/expect?answer=maybe", expecting).status == 400)
+        #expect(try demo.curl("/expect?response=maybe", expecting).status == 400)
     }
 
     @Test func whoLeavesIsForgotten() throws {

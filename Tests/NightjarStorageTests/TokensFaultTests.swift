@@ -51,7 +51,7 @@ import Testing
         }
         for index in 0..<4 { #expect(workers.end(processes[index]), "\(failureMessage(index))") }
         #expect(newest > 120 && generations.count > 60)
-        // Nobody waits for killed processes.
+        // No process waits for killed processes.
         let lock = try #require(try store.tryLock())
         let last = try #require(try store.load())
         try store.put(exampleLogin(last.generation + 1))

@@ -103,7 +103,7 @@ import Testing
         #expect(failure { try store("a").put(exampleLogin(2)) }?.message.contains("chmod 600") == true)
     }
 
-    /// Whichever byte is changed: the login is intact, or there is an error and the file is unchanged.
+    /// After a change of any byte, the login is intact, or there is an error and the file is unchanged.
     @Test func whatIsDamagedIsNeverWrittenOver() throws {
         try store("a").put(exampleLogin())
         let content = try folder.read("tokens.db")

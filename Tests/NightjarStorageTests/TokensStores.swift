@@ -26,7 +26,7 @@ extension TokenStore {
         guard isSaved else { throw NightjarError(.storage, "another has saved meanwhile") }
     }
 
-    /// Ends the login, whoever created it.
+    /// Ends the login of any process.
     func logOut() throws {
         guard let stored = try load() else { return }
         try put(StoredLogin(.loggedOut, lineage: stored.lineage, generation: StoredLogin.generation(after: stored)))

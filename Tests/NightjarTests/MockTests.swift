@@ -32,7 +32,7 @@ struct MockTests {
     @Test func redirectsAndLoginsGoTheirWay() throws {
         let mock = try Mock(
             json: """
-                [{"path": "/token", "form": {"grant_type": "client_credentials"}, "answers":
+                [{"path": "/token", "form": {"grant_type": "client_credentials"}, "responses":
                     [{"json": {"access_token": "one", "expires_in": 60}}, {"json": {"access_token": "two", "expires_in": 60}}]},
                  {"path": "/old", "response": {"status": 302, "headers": {"Location": "/v1/new"}}},
                  {"path": "/new", "headers": {"Authorization": "Bearer two"}, "response": {"body": "in"}},
@@ -173,15 +173,15 @@ struct MockTests {
     @Test(
         "Options that are wrong are named",
         arguments: [
-            ("[{\"path\": \"/a\"}]", "option \"mock[1]\" is a route without a response; set answer or answers"),
+            ("[{\"path\": \"/a\"}]", "option \"mock[1]\" is a route without a response; set response or responses"),
             ("[{\"pth\": \"/a\", \"response\": 200}]", "unknown option \"mock[1].pth\"; did you mean \"path\"?"),
-            ("[{\"response\": {\"sttus\": 200}}]", "unknown option \"mock[1].answer.sttus\"; did you mean \"status\"?"),
+            ("[{\"response\": {\"sttus\": 200}}]", "unknown option \"mock[1].response.sttus\"; did you mean \"status\"?"),
             (
                 "[{\"response\": {\"fault\": \"conect\"}}]",
-                "option \"mock[1].answer.fault\" is \"conect\", which is not a known fault; did you mean \"connect\"?"
+                "option \"mock[1].response.fault\" is \"conect\", which is not a known fault; did you mean \"connect\"?"
             ),
-            ("[{\"response\": {\"function\": 1}}]", "option \"mock[1].answer.function\" is not allowed in JSON"),
-            ("[{\"response\": 99}]", "option \"mock[1].answer\" must be between 100 and 599, got 99"),
+            ("[{\"response\": {\"function\": 1}}]", "option \"mock[1].response.function\" is not allowed in JSON"),
+            ("[{\"response\": 99}]", "option \"mock[1].response\" must be between 100 and 599, got 99"),
             ("7", "option \"mock\" must be a list of routes, found an integer"),
         ])
     func options(json: String, message: String) {

@@ -2,7 +2,7 @@ import Nightjar
 import Testing
 
 @Suite struct OptionsTests {
-    /// Two names that look alike and that Swift compares as equal.
+    /// Two names that Swift compares as equal although their bytes differ.
     @Test func namesOfGroupsAndSchemesAreComparedByTheirBytes() throws {
         let (one, other) = ("caf\u{e9}", "cafe\u{301}")
         #expect(one == other)

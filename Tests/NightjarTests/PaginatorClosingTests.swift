@@ -6,7 +6,7 @@ import Testing
 
 @testable import Nightjar
 
-/// Each request for a page gets one result, whatever is closed meanwhile.
+/// Each request for a page gets one result, even if the paginator or client is closed meanwhile.
 @Suite(.timeLimit(.minutes(2))) struct PaginatorClosingTests {
     /// The results of requests.
     private final class Responses: Sendable {

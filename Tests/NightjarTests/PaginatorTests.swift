@@ -452,7 +452,7 @@ private final class Results: Sendable {
     }
 }
 
-/// A transport that responds when it is told to.
+/// A transport that responds when the test allows it.
 private final class SlowPages: HTTPTransport, @unchecked Sendable {
     private let log = Mutex((began: 0, cancelled: 0))
     private let loop = Mutex<(any EventLoop)?>(nil)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Nightjar
 
-/// Responses that nobody holds are returned to the loop that created them, and freed there.
+/// Responses without an owner are returned to the loop that created them, and freed there.
 @Suite struct ResponseRecyclerTests {
     private static func response(bytes: Int) throws -> Response {
         let url = try RequestURL(base: "http://api.test/")

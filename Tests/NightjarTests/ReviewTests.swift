@@ -52,7 +52,7 @@ import Testing
         var all: [Asked] { requested.withLock { $0 } }
     }
 
-    /// A store that blocks like files do, and fails when it is told to.
+    /// A store that blocks like files do, and fails on request.
     private final class Disk: TokenStore {
         let memory = MemoryTokenStore()
         let refusesTokens = Mutex(false)

@@ -75,7 +75,7 @@ final class ScriptedExchange: Exchange {
     func endBody() {}
 }
 
-/// A client whose requests are answered by a script.
+/// A client that receives scripted responses.
 func client(
     _ transport: ScriptedTransport, _ configure: (inout Configuration) -> Void = { _ in }
 ) throws -> Client {

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Nightjar
 
-/// RFC 5861 section 4: a caller whose total timeout expires gets a stale response that allows stale-if-error, wherever
-/// its call waits.
+/// RFC 5861 section 4: a caller whose total timeout expires gets a stale response that allows stale-if-error, in
+/// every stage in which a call waits.
 @Suite(.timeLimit(.minutes(1))) struct StaleOnTimeoutTests {
     private typealias Bench = CacheTests.Bench
     private typealias Results = CacheTests.Results

@@ -24,7 +24,7 @@ import Testing
         for _ in 0..<Self.rounds where !isDone() { queue.poll(timeout: .milliseconds(5)) }
     }
 
-    /// Whether the calls share an exchange or not, and whichever of their queues is not polled.
+    /// With and without a shared exchange, and with either queue not polled.
     @Test(arguments: [true, false], [true, false])
     func whoeverPollsIsAsked(coalesces: Bool, firstIsIdle: Bool) throws {
         let requested = Mutex(0)

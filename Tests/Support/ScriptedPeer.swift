@@ -68,7 +68,7 @@ public final class ScriptedPeer: Sendable {
     ///   - path: The path of a Unix socket to listen on, instead of a port.
     ///   - tls: The TLS settings. Scripts begin after the handshake; to test errors in the handshake, use a script
     ///     without TLS.
-    ///   - patience: The timeout of an expectation.
+    ///   - maximumWait: The timeout of an expectation.
     public init(
         _ connections: [[Step]], repeatsLast: Bool = false, at path: String? = nil, tls: PeerTLS? = nil,
         maximumWait: Duration = .seconds(10)

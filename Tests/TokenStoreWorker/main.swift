@@ -2,7 +2,7 @@
 //   TokenStoreWorker loop KIND PATH          rotates the login until it is killed; status 1 if the store contradicts itself
 //   TokenStoreWorker hold KIND PATH          takes the lock, reports it, and waits to be killed
 //   TokenStoreWorker fork KIND PATH          the same with a forked child, which reports what it is allowed to do
-//   TokenStoreWorker save KIND PATH LIMIT    saves once, as the user nobody if LIMIT is nobody and it runs as root,
+//   TokenStoreWorker save KIND PATH LIMIT    saves once, as the user `nobody` if LIMIT is `nobody` and it runs as root,
 //                                            otherwise with files limited to LIMIT bytes
 //   TokenStoreWorker keyring STEP            one step on the keyring: load, save, clear, lock or fork
 // KIND is file, encrypted, sqlite or keyring. A keyring has no path.

@@ -1,12 +1,12 @@
 import Foundation
 import Testing
 
-/// A golden exchange: the bytes that a call sends, the bytes that the peer answers, and the result that the caller
+/// A golden exchange: the bytes that a call sends, the bytes of the peer's response, and the result that the caller
 /// gets. It is a file of `exchanges/` with sections that begin with a line `--- name`:
 ///
 ///     --- lua         a script; `api` is a client of the peer, `origin` the peer's origin; it returns the result
 ///     --- sent        the bytes that the peer must receive
-///     --- answer      the bytes that it sends; sent and answer can be repeated on the same connection
+///     --- response    the bytes that it sends; sent and response can be repeated on the same connection
 ///     --- closes      instead of the next `sent`: the peer closes, and the next request uses another connection
 ///     --- result      the return value of the script
 ///     --- curl        arguments, one per line, with which curl sends the same request
@@ -38,7 +38,7 @@ struct Exchange: CustomTestStringConvertible {
             case "": break
             case "lua": lua = text
             case "sent": connections[connections.count - 1].append(Turn(sent: text, response: ""))
-            case "answer":
+            case "response":
                 let turn = connections[connections.count - 1].count - 1
                 connections[connections.count - 1][turn].response = text
             case "closes": connections.append([])

@@ -99,7 +99,7 @@ end
 
 -- The line of the calls in flight: the time of the last update, the time of the first response byte, and the number of
 -- calls.
-local is_shown, drawn, answered, in_flight = false, 0, nil, 0
+local is_shown, drawn, responded, in_flight = false, 0, nil, 0
 
 local function hide()
   if is_shown then terminal.draw "\r\27[K" end
@@ -109,7 +109,7 @@ end
 -- Removes the line.
 function progress.clear()
   hide()
-  answered, in_flight = nil, 0
+  responded, in_flight = nil, 0
 end
 
 local function show_calls(state)
@@ -121,10 +121,10 @@ local function show_calls(state)
     drawn = now
     return hide()
   end
-  if state.received > 0 and not answered then answered = now - 0.1 end
+  if state.received > 0 and not responded then responded = now - 0.1 end
   if state.seconds < show_delay or now - drawn < pace then return end
   local notes = {}
-  local done, total, seconds = state.received, state.received_total, answered and now - answered or 0
+  local done, total, seconds = state.received, state.received_total, responded and now - responded or 0
   if done == 0 then
     if state.sent == 0 then return end
     done, total, seconds = state.sent, state.sent_total, state.seconds

@@ -4,12 +4,12 @@
 --     apiKey, pw and so on): password = "x", local password <const> = "x", password = ("x"), password = a .. "x",
 --     ["X-Api-Token"] = "x"; also a string literal that is compared with such a name;
 --   - each string literal within the value of auth and in the arguments of set_token, except for methods and locations:
---     type, header, query, grant, scope, store, url, access, renewal and so on;
+--     type, header, query, grant, scope, store, url and so on;
 --   - user and password in a URL such as http://user:password@host;
 --   - a string literal that looks like a token: at least 24 letters, digits and signs without a space or slash, with
 --     at least one letter and one digit; also "Bearer x" and "Basic x";
 --   - a number that is the value of a name containing passw, passphrase, passcode or pwd, or of pin or otp;
---   - a string literal that was such a value earlier in this session, wherever it occurs.
+--   - a string literal that was such a value earlier in this session; every occurrence of it.
 --
 -- A text that contains any other secret, for example in the query of a URL, is not written to the history either.
 --

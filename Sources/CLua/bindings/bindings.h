@@ -42,7 +42,7 @@ int njl_log_in(lua_State *L) NJL_YIELDS;
 void njl_mock_push(lua_State *L, njl_host *host, int index) NJL_YIELDS;
 const njl_mock *njl_mock_at(lua_State *L, int index); /* returns NULL if the value is not a mock */
 int njl_mock_open(lua_State *L) NJL_YIELDS;
-/* Replaces the question of a mock on top of the stack by the function that answers it, and pushes its arguments. */
+/* Replaces the request of a mock on top of the stack by the function that responds to it, and pushes its arguments. */
 int njl_mock_push_call(lua_State *L, njl_callback *callback) NJL_RAISES;
 void njl_open_mock(lua_State *L) NJL_RAISES;
 
@@ -139,8 +139,8 @@ void njl_guard_body(lua_State *L, njl_wait *wait, int body) NJL_RAISES;
 int njl_pull_body(lua_State *L, njl_wait *wait) NJL_YIELDS; /* asks the body's function for a part and continues to wait */
 
 /* log.c */
-/* Reads the log option of the table at `options`. Pushes its function and returns its level, or returns 0 if there
- * is none. */
+/* Reads the log option of the table at `options`. Pushes its function and returns its level. Returns 0 if the
+ * option is absent. */
 int njl_read_log(lua_State *L, int options) NJL_RAISES;
 void njl_write_log(lua_State *L, njl_host *host) NJL_RAISES; /* Calls the log functions for the lines that have arrived. */
 

@@ -90,7 +90,7 @@ static void set_text(lua_State *L, njl_future *call, njl_field field, const char
   lua_setfield(L, -2, name);
 }
 
-/* Continues to wait for the call, whose decision request was answered. */
+/* Continues to wait for the call after a decision about it. */
 static int set_next(lua_State *L, njl_reply *reply) {
   lua_settop(L, reply->top);
   njl_call_await(reply->wait.host->engine, reply->wait.call, &reply->wait);

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* --- Questions --- */
+/* --- Decision requests --- */
 
 static void fail(lua_State *L, njl_callback *callback) {
   njl_bytes message;
@@ -24,8 +24,8 @@ static void fail(lua_State *L, njl_callback *callback) {
   njl_callback_fail(callback, message);
 }
 
-/* Handles the two results of the function, or its error. The task owns the question, which fails when the task ends
- * without an answer. */
+/* Handles the two results of the function, or its error. The task owns the token request, which fails if the
+ * task ends without a response. */
 static int provided(lua_State *L, int status, lua_KContext context) {
   njl_callback *callback = ((njl_task *)context)->callback;
   if (status != LUA_OK && status != LUA_YIELD) {
@@ -63,7 +63,7 @@ static int provide(lua_State *L) {
   return provided(L, lua_pcallk(L, 1, 2, 0, task, provided), task);
 }
 
-/* A question, passed to begin(). */
+/* A decision request, passed to begin(). */
 typedef struct subrequest {
   njl_callback *handle; /* NULL: the task owns it */
   int64_t client;
@@ -74,7 +74,7 @@ typedef struct subrequest {
 /* Spawns the task for the subrequest at index 1. */
 static int begin(lua_State *L) {
   subrequest *subrequest = lua_touserdata(L, 1);
-  if (!njl_push_numbered(L, subrequest->client)) return 0; /* The client or mock was collected, so the question fails. */
+  if (!njl_push_numbered(L, subrequest->client)) return 0; /* The client or mock was collected, so the request fails. */
   if (subrequest->kind == NJL_MOCK_REQUEST) {
     subrequest->task = njl_task_spawn(L, njl_host_open(L), njl_mock_push_call(L, subrequest->handle));
     subrequest->task->is_observed = true;
@@ -82,18 +82,18 @@ static int begin(lua_State *L) {
     subrequest->handle = NULL;
     return 0;
   }
-  bool asks = subrequest->kind != NJL_LOGIN_REQUIRED;
-  if (asks) lua_pushcfunction(L, provide);
-  lua_getiuservalue(L, 2, asks ? NJL_CLIENT_PROVIDERS : NJL_CLIENT_LOGIN_REQUIRED);
-  if (asks) {
+  bool needs_response = subrequest->kind != NJL_LOGIN_REQUIRED;
+  if (needs_response) lua_pushcfunction(L, provide);
+  lua_getiuservalue(L, 2, needs_response ? NJL_CLIENT_PROVIDERS : NJL_CLIENT_LOGIN_REQUIRED);
+  if (needs_response) {
     lua_rawgeti(L, -1, njl_callback_function(subrequest->handle));
     lua_replace(L, -2);
     lua_createtable(L, 0, 1);
     lua_pushboolean(L, subrequest->kind == NJL_TOKEN_REJECTED);
     lua_setfield(L, -2, "rejected");
   }
-  subrequest->task = njl_task_spawn(L, njl_host_open(L), asks ? 2 : 0);
-  subrequest->task->is_observed = asks;
+  subrequest->task = njl_task_spawn(L, njl_host_open(L), needs_response ? 2 : 0);
+  subrequest->task->is_observed = needs_response;
   subrequest->task->callback = subrequest->handle;
   subrequest->handle = NULL;
   return 0;

@@ -19,11 +19,11 @@ enum { FUNCTIONS = 1 };
 static void number_functions(lua_State *L, int functions) {
   njl_push_copy(L, -1);
   lua_replace(L, -2);
-  lua_pushliteral(L, "answer");
+  lua_pushliteral(L, "response");
   if (lua_rawget(L, -2) == LUA_TFUNCTION) {
     lua_Integer number = (lua_Integer)lua_rawlen(L, functions) + 1;
     lua_rawseti(L, functions, number);
-    lua_pushliteral(L, "answer");
+    lua_pushliteral(L, "response");
     lua_createtable(L, 0, 1);
     lua_pushinteger(L, number);
     lua_setfield(L, -2, "function");
@@ -78,7 +78,7 @@ void njl_mock_push(lua_State *L, njl_host *host, int index) {
   lua_settop(L, place);
 }
 
-/* nightjar.mock{ { method =, path =, answer = }, ..., passthrough = } */
+/* nightjar.mock{ { method =, path =, response = }, ..., passthrough = } */
 int njl_mock_open(lua_State *L) {
   njl_host *host = njl_host_of(L);
   if (host->is_sandboxed) return luaL_error(L, "nightjar.mock: not available in a sandbox");
@@ -95,7 +95,7 @@ const njl_mock *njl_mock_at(lua_State *L, int index) {
 
 /* --- Functions of a mock --- */
 
-/* Answers the question at index 2 with the response at index 1. */
+/* Responds to the request at index 2 with the response at index 1. */
 static int deliver(lua_State *L) {
   njl_callback *callback = lua_touserdata(L, 2);
   njl_bytes response = {0}, body = {0};
@@ -117,7 +117,7 @@ static int deliver(lua_State *L) {
     break;
   default: return luaL_error(L, "a mock's function must return a response or a status, got %s", luaL_typename(L, 1));
   }
-  njl_json_encode(L, 1, "answer");
+  njl_json_encode(L, 1, "response");
   response.data = lua_tolstring(L, -1, &response.length);
   njl_callback_respond(callback, response, body);
   return 0;

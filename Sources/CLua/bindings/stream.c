@@ -146,7 +146,7 @@ static int pull(lua_State *L, njl_wait *wait) {
   return pulled(L, LUA_OK, (lua_KContext)wait);
 }
 
-static int begun(lua_State *L, int status, lua_KContext context) {
+static int started(lua_State *L, int status, lua_KContext context) {
   (void)status;
   if (!njl_is_callable(L, -1)) return luaL_error(L, "body.each must return a function, got %s", luaL_typename(L, -1));
   lua_replace(L, PARTS);
@@ -158,6 +158,6 @@ int njl_pull_body(lua_State *L, njl_wait *wait) {
   lua_settop(L, PARTS);
   if (!njl_call_restarts_body(wait->call)) return pull(L, wait);
   lua_pushvalue(L, SOURCE);
-  lua_callk(L, 0, 1, (lua_KContext)wait, begun);
-  return begun(L, LUA_OK, (lua_KContext)wait);
+  lua_callk(L, 0, 1, (lua_KContext)wait, started);
+  return started(L, LUA_OK, (lua_KContext)wait);
 }

@@ -31,6 +31,7 @@
  * bindings/: clients, requests, responses
  *   batch.c         batch: many requests with bounded concurrency
  *   paginate.c      paginate: the options of a list
+ *   list_decision.c the function that decides how a list continues
  *   list.c          paginated lists: iterators over items and pages
  *   client.c        client{...} and the verbs
  *   cookies.c       a client's cookies
@@ -38,9 +39,10 @@
  *   endpoints.c     a client's endpoints, called by name
  *   refresh.c       background revalidation of cached responses: refreshed, on_refresh
  *   subrequest.c        runs the calls of paginated lists and document loads through the hooks of their client
+ *   client_options.c, login_options.c the options of client{...}
  *   login.c         a client's tokens: token functions, set_token, log_out, log_in
  *   limits.c        the state of a client's limits
- *   request.c       the options of a call
+ *   request.c       the options of a call; with reading.c and form.c
  *   response.c      response objects
  *   explain.c       how a call was decided: explain, earlier, idempotency_key
  *   stream.c        streamed bodies
@@ -156,7 +158,7 @@ struct njl_task {
   njl_wait *joiners; /* waits for the end of this task */
   njl_wait *group;   /* notified when the task ends, see group.c */
   lua_Integer place; /* index in the group */
-  njl_callback *callback; /* the decision request that it answers (login.c); released when the task ends */
+  njl_callback *callback; /* the decision request that it responds to (login.c); released when the task ends */
   njl_subrequest *subrequest;     /* the subrequest whose call it makes (subrequest.c); released when the task ends */
   njl_state_of_task state;
   int status;    /* LUA_OK, the error that ended it, or NJL_WAS_CANCELLED */
@@ -285,7 +287,7 @@ int njl_await(lua_State *L, njl_wait *wait, lua_KFunction k) NJL_YIELDS;
 /* Suspends the calling C function until the descriptor is readable (or writable) or broken, then continues in `k`
  * with the wait as its context. The wait's state is NJL_DONE, or NJL_EXPIRED if the deadline passed first. Must be
  * the last call. `k` must begin with njl_check_work, which raises the error of the wait (after a fork, every such
- * wait fails). Whoever closes a descriptor ends its waits first. */
+ * wait fails). The caller that closes a descriptor must end its waits first. */
 int njl_await_descriptor(lua_State *L, njl_host *host, int descriptor, bool writes, njl_moment deadline, lua_KFunction k) NJL_YIELDS;
 /* only creates the wait */
 njl_wait *njl_descriptor_wait_push(lua_State *L, njl_host *host, int descriptor, bool writes) NJL_RAISES;
@@ -313,7 +315,7 @@ void njl_task_cancel(njl_task *task);                    /* the task and all its
 void njl_task_leave(njl_task *task);                     /* removes it from its parent's list */
 /* detaches it from its parent as well: it then belongs to the script as a whole */
 void njl_task_leave_to_script(njl_task *task);
-/* releases the decision request and the subrequest, which fail unless they were answered */
+/* releases the decision request and the subrequest, which fail if they are still pending */
 void njl_task_drop_subrequests(njl_task *task);
 /* In both functions, `index` is the stack index of the task's userdata. */
 /* returns the number of results; the task must have ended without an error */

@@ -189,7 +189,7 @@ typedef struct njl_listener {
    * NULL for the client's only scheme. `options` only describes these schemes. */
   const njl_bytes *provided;
   size_t provided_count;
-  bool reports_logins;  /* receives a question when an interactive login is required */
+  bool reports_logins;  /* receives a notification when an interactive login is required */
   const njl_mock *mock; /* used in place of the network; NULL: none, or the one in the options */
 } njl_listener;
 
@@ -235,14 +235,14 @@ typedef struct njl_callback njl_callback;
 typedef enum njl_callback_kind {
   NJL_TOKEN_NEEDED,
   NJL_TOKEN_REJECTED, /* a new token is wanted because the server rejected the last one */
-  NJL_LOGIN_REQUIRED, /* a notification; not to be answered */
-  NJL_MOCK_REQUEST, /* asks a mock's function for a response; `*client` is then the number of the mock */
+  NJL_LOGIN_REQUIRED, /* a notification; needs no response */
+  NJL_MOCK_REQUEST, /* a mock's function must return a response; `*client` is then the number of the mock */
 } njl_callback_kind;
 
-/* Returns the oldest question that has arrived, owned by the caller. Releasing a question that was not answered
- * makes it fail. Returns NULL if there is none. */
+/* Returns the oldest decision request that has arrived, owned by the caller. A request that is released without a
+ * response fails. Returns NULL if there is none. */
 njl_callback *njl_engine_next_callback(njl_engine *engine, int64_t *client, njl_callback_kind *kind);
-/* Answers with a token that is valid for `lifetime` seconds; negative: unknown. The question fails if the token is
+/* Responds with a token that is valid for `lifetime` seconds; negative: unknown. The request fails if the token is
  * invalid. */
 void njl_callback_provide(njl_callback *callback, njl_bytes token, double lifetime);
 void njl_callback_end_login(njl_callback *callback);
@@ -253,7 +253,7 @@ void njl_callback_release(njl_callback *callback);
 /* --- Mocks --- */
 
 /* Creates a mock. `routes` is a JSON object of the schema of nj_config_set_mock, in which the response of a route
- * may also be {"function": NUMBER}. `number` is the number under which the questions for such functions arrive.
+ * may also be {"function": NUMBER}. `number` is the number under which the requests for such functions arrive.
  * Returns NULL and sets `*error` on failure. */
 njl_mock *njl_mock_new(njl_bytes routes, njl_engine *engine, int64_t number, njl_future **error);
 void njl_mock_release(njl_mock *mock);
@@ -264,12 +264,12 @@ int64_t njl_mock_uses(const njl_mock *mock, njl_bytes route);
 njl_text *njl_mock_calls(const njl_mock *mock); /* a JSON array */
 /* Returns which function is asked for, counted from 1: a function of a mock, or one of the client's token functions. */
 int64_t njl_callback_function(const njl_callback *callback);
-/* For a question of kind NJL_MOCK_REQUEST. */
+/* For a decision request of kind NJL_MOCK_REQUEST. */
 njl_text *njl_callback_request(const njl_callback *callback); /* a JSON object */
 njl_text *njl_callback_body(const njl_callback *callback);
-/* Answers with the response `answer`, a JSON object. `body` is its body unless its data is NULL. The question fails
- * if the object does not match the schema. */
-void njl_callback_respond(njl_callback *callback, njl_bytes answer, njl_bytes body);
+/* Responds with `response`, a JSON object. `body` is its body unless its data is NULL. The request fails if the
+ * object does not match the schema. */
+void njl_callback_respond(njl_callback *callback, njl_bytes response, njl_bytes body);
 
 /* A token that the caller has. `data` of `refresh` is NULL if there is no refresh token. `data` of `scheme` is NULL
  * if the client has only one scheme. A negative `lifetime` is unknown. */
@@ -393,12 +393,12 @@ njl_catalog *njl_future_catalog(const njl_future *future, const njl_catalog *for
 njl_future *njl_call_start(njl_engine *engine, njl_client *client, const njl_request *request, njl_wait *wait,
                             njl_future **error);
 void njl_call_await(njl_engine *engine, njl_future *call, njl_wait *wait);
-/* Returns whether a part of the request's body is wanted. Answer with njl_call_provide, with a part of any length,
+/* Returns whether a part of the request's body is wanted. Respond with njl_call_provide, with a part of any length,
  * or with njl_call_end_body at the end. */
 bool njl_call_needs_body(const njl_future *call);
 void njl_call_provide(njl_future *call, njl_bytes part);
 void njl_call_end_body(njl_future *call);
-/* Returns the status of the redirect that awaits a decision, or 0 if there is none. Answer with njl_call_redirect;
+/* Returns the status of the redirect that awaits a decision, or 0 if there is none. Respond with njl_call_redirect;
  * an empty `url` follows the redirect to its own target. A poll reports the wait when a decision is wanted. */
 int njl_call_redirect_status(const njl_future *call);
 void njl_call_redirect(njl_future *call, bool follows, njl_bytes url);
@@ -412,7 +412,7 @@ typedef struct njl_attempt {
   bool again;
   double after; /* seconds until the next attempt, if `again` */
 } njl_attempt;
-/* Returns the failed attempt that awaits a decision; false if there is none. Answer with njl_call_retry. A poll
+/* Returns the failed attempt that awaits a decision; false if there is none. Respond with njl_call_retry. A poll
  * reports the wait when a decision is wanted. */
 bool njl_call_attempt(const njl_future *call, njl_attempt *attempt);
 /* Returns the error of that attempt, owned by the caller. */
@@ -601,7 +601,7 @@ void njl_page_release(njl_page *page);
 
 /* --- Subrequests --- */
 
-/* Returns the oldest subrequest that was not begun, and the number of its caller. The receiver owns it until
+/* Returns the oldest subrequest that was not started, and the number of its caller. The receiver owns it until
  * njl_subrequest_end. Returns NULL if there is none. */
 njl_subrequest *njl_engine_next_subrequest(njl_engine *engine, int64_t *caller);
 /* Returns a task whose call is no longer needed, once for each task. Returns NULL if there is none. */

@@ -2,7 +2,7 @@
  *
  * A module is either a C function that creates its table, or a Lua text in modules/lua/NAME.lua that returns its table.
  * The text is called with the table nightjar and a table of C functions: those of natives.c, which all modules
- * share, and its own. A script can do whatever a module can do, including those C functions, so a module that is
+ * share, and its own. A script can do everything that a module can, including those C functions, so a module that is
  * safe in a sandbox has no access to files, processes, the environment or Lua's internals. */
 #include <string.h>
 

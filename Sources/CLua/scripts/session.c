@@ -1,8 +1,8 @@
 /* session.c - interactive sessions: nightjar.command.session, for the command only.
  *
  * Evaluations run one after another in the foreground, each as a task of its own. The tasks that an evaluation
- * spawned continue in the background when it ends, and belong to the session. Ctrl-C ends the evaluation. If there
- * is none, or if it does not end, Ctrl-C ends the task that computes. If there is neither, Ctrl-C notifies the
+ * spawned continue in the background when it ends, and belong to the session. Ctrl-C ends the evaluation. Without
+ * an evaluation, or if it does not end, Ctrl-C ends the task that computes. If there is neither, Ctrl-C notifies the
  * program, which waits at the terminal. */
 #include "json/json.h"
 #include "scripts/scripts.h"

@@ -105,7 +105,7 @@ public final class TokenProvider: Sendable {
     /// - Parameters:
     ///   - runsOnLoop: If true, the callback runs on the client's loop thread and must not block. If false, it runs on
     ///     the first polled queue of the calls that wait for the token.
-    ///   - provide: Answers the question, at once or later.
+    ///   - provide: Responds to the request, at once or later.
     public init(runsOnLoop: Bool = true, _ provide: @escaping @Sendable (TokenRequest) -> Void) {
         self.runsOnLoop = runsOnLoop
         self.provide = provide
@@ -121,7 +121,7 @@ public final class TokenRequest: Sendable {
     private let forkGeneration = Fork.generation
     private let wasTaken = Atomic<Bool>(false)
 
-    /// Whether the client belongs to the parent of this forked process. The client then ignores the answer.
+    /// Whether the client belongs to the parent of this forked process. The client then ignores the response.
     public var isOfParentProcess: Bool { Fork.hasForked(since: forkGeneration) }
 
     /// - Parameter submit: Submits the program's token to the client's loop.
@@ -138,7 +138,7 @@ public final class TokenRequest: Sendable {
 
     var isTaken: Bool { wasTaken.load(ordering: .relaxed) }
 
-    /// Answers the question. Any thread may call this method; calls after the first have no effect. A failure of kind
+    /// Responds to the request. Any thread may call this method; calls after the first have no effect. A failure of kind
     /// `unauthorized` ends the login. Any other failure keeps it.
     public func respond(_ token: Result<Token, NightjarError>) { submit(token) }
 }

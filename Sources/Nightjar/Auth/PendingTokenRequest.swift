@@ -1,6 +1,6 @@
 import NightjarHTTP
 
-/// A decision request for a token, posted to every queue that may answer it.
+/// A decision request for a token, posted to every queue that may respond to it.
 ///
 /// It is posted to the queues of all calls that wait for the token, because any queue may be polled late or never, and
 /// any call may be cancelled. The first queue that is polled takes it.
@@ -22,7 +22,7 @@ struct PendingTokenRequest {
         self.loop = loop
     }
 
-    /// Posts the question where the call's callbacks run.
+    /// Posts the request where the call's callbacks run.
     mutating func put(to call: Call) {
         guard !tokenRequest.isTaken, !isOnLoop else { return }
         let event = QueueEvent.run { [provider, tokenRequest] in
@@ -38,6 +38,6 @@ struct PendingTokenRequest {
         }
     }
 
-    /// Withdraws the question: nobody can take it any more.
+    /// Withdraws the request: no queue can take it any more.
     func withdraw() { _ = tokenRequest.take() }
 }

@@ -133,7 +133,7 @@ final class TokenManager: @unchecked Sendable {
         return true
     }
 
-    /// The server answered a call with 401.
+    /// The server responded to a call with 401.
     func refused(_ call: Call) -> Verdict {
         guard let progress = call.states[states], let version = progress.version else { return .proceed }
         let verdict = perform(refusal(of: progress, version, call), caller: call)
@@ -141,7 +141,7 @@ final class TokenManager: @unchecked Sendable {
         return verdict
     }
 
-    /// The server answered a call with 401, and the call cannot be repeated. The token is refreshed for later calls.
+    /// The server responded to a call with 401, and the call cannot be repeated. The token is refreshed for later calls.
     func refusedPermanently(_ call: Call) {
         guard let progress = call.states[states], let version = progress.version else { return }
         perform(refusal(of: progress, version, call))
@@ -411,7 +411,7 @@ final class TokenManager: @unchecked Sendable {
         if let lastCaller { pendingRequest?.put(to: lastCaller) }
     }
 
-    /// The token provider has answered.
+    /// The token provider has responded.
     func provided(_ number: UInt64, _ result: Result<Token, NightjarError>) {
         guard let current = pendingRequest, current.tokenRequest.number == number else { return }
         pendingRequest = nil

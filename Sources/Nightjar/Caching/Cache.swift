@@ -3,7 +3,7 @@ import NightjarStorage
 
 /// Responds from the cache, revalidates stale entries and stores responses (RFC 9111). `CacheRequest` decides.
 ///
-///     look ──answer──▶ respond
+///     look ──hit────▶ respond
 ///      ├──validate──▶ conditional request ──304──▶ update, respond
 ///      │                                 └──else──▶ as for fetch
 ///      └──fetch──▶ wait or send ──▶ store while the caller receives it

@@ -135,7 +135,7 @@ public final class CacheStorage: Sendable {
 
     /// Counts since the cache was created, and its current size.
     public struct Statistics: Sendable, Equatable {
-        /// Calls that were answered from the cache without a request.
+        /// Calls that received a cached response without a request to the server.
         public var hits = 0
         /// Those hits whose entry was stale.
         public var stale = 0

@@ -4,8 +4,8 @@ import NightjarHTTP
 /// Provides the request body of one call if it must be produced. Delivers it to each attempt's exchange in parts, as
 /// the connection requests them. Used on the client's loop.
 ///
-///     nobody ──connection wants a part──▶ caller or worker ──part──▶ nobody
-///        └──second attempt──▶ rewinding ──rewound──▶ caller
+///     idle ──connection wants a part──▶ caller or worker ──part──▶ idle
+///      └──second attempt──▶ rewinding ──rewound──▶ caller
 ///
 /// A part that was produced for an earlier attempt is discarded.
 final class BodyFeed: @unchecked Sendable {

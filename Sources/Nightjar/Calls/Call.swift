@@ -87,8 +87,8 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
             if state == .sent { loop.eventCoalescer.began() } else { loop.eventCoalescer.ended() }
         }
     }
-    /// Whether an earlier attempt was sent on a connection. The server may then have processed the request, whatever
-    /// happens to this attempt.
+    /// Whether an earlier attempt was sent on a connection. The server may then have processed the request, even if
+    /// this attempt fails.
     private var wasSentBefore = false
     /// Whether it is known that the server did not process the current attempt.
     var wasRejectedByLimit = false

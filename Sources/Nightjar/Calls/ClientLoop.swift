@@ -129,7 +129,7 @@ final class ClientLoop: @unchecked Sendable {
         return true
     }
 
-    /// Returns a response that nobody holds any more, so that the loop can free or reuse it.
+    /// Takes back a response that has no owner any more, so that the loop can free or reuse it.
     func recycle(_ response: Response) { monitor.withLock { recycledResponses.take(response) } }
 
     /// Whether a resident has work in progress that must not be lost.

@@ -143,14 +143,14 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
         client.submit(.bodyPart(self, part))
     }
 
-    /// Provides the answer that ``TaskHandlers/redirect`` deferred with ``RedirectAction/later``. Call it once for each
+    /// Provides the decision that ``TaskHandlers/redirect`` deferred with ``RedirectAction/later``. Call it once for each
     /// deferral.
     public func redirect(_ action: RedirectAction) {
         if case .later = action { return }
         client.submit(.decided(self, action))
     }
 
-    /// Provides the answer that ``TaskHandlers/retry`` deferred with ``RetryAction/later``. Call it once for each
+    /// Provides the decision that ``TaskHandlers/retry`` deferred with ``RetryAction/later``. Call it once for each
     /// deferral.
     public func retry(_ action: RetryAction) {
         if case .later = action { return }
@@ -241,7 +241,7 @@ final class CallOptions: Sendable {
     let expectedStatuses: [StatusRange]
     let schema: JSONSchema?
     let contract: ResponseContract?
-    /// Whether the request may be repeated whatever its method.
+    /// Whether the request may be repeated regardless of its method.
     let isIdempotent: Bool
     /// Nil: the client's setting.
     let redirect: RedirectSettings?

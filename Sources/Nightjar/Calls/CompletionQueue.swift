@@ -53,7 +53,7 @@ public final class CompletionQueue: @unchecked Sendable {
         }
         monitor.lock()
         if isClosed, isIdle {
-            // These are log lines of clients that are still open. Nobody will poll them.
+            // These are log lines of clients that are still open. They will never be polled.
             monitor.unlock()
             new.removeAll()
             return false

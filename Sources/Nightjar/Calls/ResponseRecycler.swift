@@ -1,7 +1,7 @@
 import NIOCore
 import NightjarHTTP
 
-/// Responses that nobody holds any more, queued for the loop that created them.
+/// Responses without an owner, queued for the loop that created them.
 ///
 /// Freeing them on another thread would return memory to the loop thread's malloc arena under a lock that the loop
 /// needs for its next response. With 64 calls in flight, every second call contended for that lock. Memory that the

@@ -13,7 +13,7 @@ public struct FailedAttempt: Sendable {
 public enum RetryAction: Sendable {
     /// Do what the client decided.
     case asDecided
-    /// Retry, whatever the policy decided. The server may then process the request twice.
+    /// Retry, regardless of the policy's decision. The server may then process the request twice.
     case again(after: Duration)
     /// Fail the call with this error.
     case stop

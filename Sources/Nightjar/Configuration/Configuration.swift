@@ -23,7 +23,7 @@ public struct Configuration: Sendable {
     public var transport = TransportConfiguration()
     /// The limits of each origin.
     public var limits = LimitSettings()
-    /// The limits of calls that name a group, whatever their origin.
+    /// The limits of calls that name a group, regardless of their origin.
     public var limitGroups: ExactDictionary<LimitSettings> = [:]
     /// Whether identical safe calls share one exchange while it is in flight.
     public var coalesces = false

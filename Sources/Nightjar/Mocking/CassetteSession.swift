@@ -93,7 +93,7 @@ final class CassetteSession: ExchangeRecorder, @unchecked Sendable {
 
     var largestBody: Int { Cassette.largestBody }
 
-    func add(_ exchange: ObservedExchange, begun mark: Int) {
+    func add(_ exchange: ObservedExchange, started mark: Int) {
         guard !isFull else { return }
         let what = "\(exchange.request.method) \(exchange.request.url.redacted)"
         guard let recorded = exchange.recorded else {

@@ -7,15 +7,15 @@ protocol ExchangeRecorder: AnyObject {
     /// - Returns: A mark that is passed to the exchange's end.
     func begin() -> Int
     /// Called with a finished exchange. Its content is not decoded.
-    func add(_ exchange: ObservedExchange, begun mark: Int)
+    func add(_ exchange: ObservedExchange, started mark: Int)
     /// Called when an exchange was cancelled before its response.
-    func drop(_ exchange: ObservedExchange, begun mark: Int)
+    func drop(_ exchange: ObservedExchange, started mark: Int)
     /// Called when the client is closed.
     func close()
 }
 
 extension ExchangeRecorder {
     func begin() -> Int { 0 }
-    func drop(_ exchange: ObservedExchange, begun mark: Int) {}
+    func drop(_ exchange: ObservedExchange, started mark: Int) {}
     func close() {}
 }

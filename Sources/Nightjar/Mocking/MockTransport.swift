@@ -222,10 +222,10 @@ final class MockExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
             return
         }
         state = .passing
-        let begun = transport.network.begin(request, connectTimeout: connectTimeout, receiver: self)
-        guard state == .passing else { return begun.cancel() }
-        inner = begun
-        if isPaused { begun.pause() }
+        let exchange = transport.network.begin(request, connectTimeout: connectTimeout, receiver: self)
+        guard state == .passing else { return exchange.cancel() }
+        inner = exchange
+        if isPaused { exchange.pause() }
     }
 
     func exchangeStarted(on connection: ConnectionRecord?, isReused: Bool) {

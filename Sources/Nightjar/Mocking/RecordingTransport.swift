@@ -86,9 +86,9 @@ final class RecordingExchange: Exchange, ExchangeReceiver {
     }
 
     func begin(over network: any HTTPTransport, _ connectTimeout: Duration?) {
-        let begun = network.begin(observed.request, connectTimeout: connectTimeout, receiver: self)
-        guard receiver != nil else { return begun.cancel() }
-        inner = begun
+        let exchange = network.begin(observed.request, connectTimeout: connectTimeout, receiver: self)
+        guard receiver != nil else { return exchange.cancel() }
+        inner = exchange
     }
 
     /// The time since the last event.
@@ -101,7 +101,7 @@ final class RecordingExchange: Exchange, ExchangeReceiver {
     private func end() -> (any ExchangeReceiver)? {
         inner = nil
         guard receiver != nil else { return nil }
-        recorder.add(observed, begun: mark)
+        recorder.add(observed, started: mark)
         return receiver.take()
     }
 
@@ -147,17 +147,17 @@ final class RecordingExchange: Exchange, ExchangeReceiver {
     // MARK: Called by the caller
 
     func cancel() {
-        let begun = inner
+        let exchange = inner
         // A caller that stops after the head, for example at a redirect, gets enough from a replay.
         if observed.head != nil {
             observed.isTruncated = true
             _ = end()
         } else if receiver != nil {
-            recorder.drop(observed, begun: mark)
+            recorder.drop(observed, started: mark)
         }
         receiver = nil
         inner = nil
-        begun?.cancel()
+        exchange?.cancel()
     }
 
     func pause() { inner?.pause() }

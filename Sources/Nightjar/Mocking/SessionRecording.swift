@@ -77,8 +77,8 @@ package final class SessionRecording: Sendable {
         init(_ recording: SessionRecording, _ client: Int) { (self.recording, self.client) = (recording, client) }
 
         func begin() -> Int { recording.begin() }
-        func add(_ exchange: ObservedExchange, begun step: Int) { recording.add(exchange, of: client, begun: step) }
-        func drop(_ exchange: ObservedExchange, begun step: Int) { recording.drop(exchange, begun: step) }
+        func add(_ exchange: ObservedExchange, started step: Int) { recording.add(exchange, of: client, started: step) }
+        func drop(_ exchange: ObservedExchange, started step: Int) { recording.drop(exchange, started: step) }
     }
 
     private func begin() -> Int {
@@ -88,7 +88,7 @@ package final class SessionRecording: Sendable {
         }
     }
 
-    private func add(_ exchange: ObservedExchange, of client: Int, begun step: Int) {
+    private func add(_ exchange: ObservedExchange, of client: Int, started step: Int) {
         let size = exchange.storedBytes
         state.withLock { state in
             state.end(step)
@@ -106,7 +106,7 @@ package final class SessionRecording: Sendable {
         }
     }
 
-    private func drop(_ exchange: ObservedExchange, begun step: Int) {
+    private func drop(_ exchange: ObservedExchange, started step: Int) {
         state.withLock { state in
             state.end(step)
             state.lose(step, "\(exchange.name) was cancelled before its response")

@@ -95,9 +95,9 @@ final class ThrottledExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
     }
 
     private func start() {
-        let begun = transport.network.begin(request, connectTimeout: connectTimeout, receiver: self)
-        guard receiver != nil, !isOver else { return begun.cancel() }
-        inner = begun
+        let exchange = transport.network.begin(request, connectTimeout: connectTimeout, receiver: self)
+        guard receiver != nil, !isOver else { return exchange.cancel() }
+        inner = exchange
         if isPaused { holdBack() }
     }
 

@@ -15,7 +15,7 @@ extension Mock {
         self.init(try MockTable(option: value, path))
     }
 
-    /// - Parameter respond: Responds for routes whose answer is `{function = NUMBER}`.
+    /// - Parameter respond: Responds for routes whose response is `{function = NUMBER}`.
     public convenience init(
         json: UnsafeRawBufferPointer, respond: @escaping @Sendable (MockRequest) -> Void
     ) throws(NightjarError) {
@@ -36,7 +36,7 @@ extension MockTable {
                 guard case .responder = route.responses else { continue }
                 throw NightjarError(
                     .invalidArgument,
-                    "option \(quoted("\(path)[\(index + 1)].answer.function")) is not allowed in "
+                    "option \(quoted("\(path)[\(index + 1)].response.function")) is not allowed in "
                         + "JSON")
             }
         }
@@ -75,7 +75,7 @@ extension MockRoute {
         try MockRoute.options.apply(value, at: path, to: &route)
         if case .sequence(let responses) = route.responses, responses.isEmpty {
             throw NightjarError(
-                .invalidArgument, "option \(quoted(path)) is a route without a response; set answer or answers")
+                .invalidArgument, "option \(quoted(path)) is a route without a response; set response or responses")
         }
         self = route
     }
@@ -116,7 +116,7 @@ extension MockRoute {
             }
         },
         Option(name: "responses") { value, path, route throws(NightjarError) in
-            guard case .array(let items) = value else { throw .mismatch(path, expected: "a list of answers", value) }
+            guard case .array(let items) = value else { throw .mismatch(path, expected: "a list of responses", value) }
             var responses: [MockResponse] = []
             for (index, item) in items.enumerated() {
                 responses.append(try MockResponse(option: item, "\(path)[\(index + 1)]"))
@@ -139,7 +139,7 @@ extension MockRoute {
 }
 
 extension MockResponse {
-    /// `{status=, headers=, json= | body= | file=, delay=, rate=, pieces=, fault=}`, or only a status.
+    /// `{status=, headers=, json= | body= | file=, delay=, rate=, chunk_size=, fault=}`, or only a status.
     public init(option value: JSONValue, _ path: String) throws(NightjarError) {
         self.init()
         if case .integer = value {

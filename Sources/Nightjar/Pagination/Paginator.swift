@@ -79,7 +79,7 @@ public final class Paginator: Sendable {
     }
 
     /// Returns the next page; nil after the last page. Cancelling the Swift task ends the wait, and cancels the load if
-    /// nobody else waits.
+    /// there is no other waiter.
     public func nextPage() async throws(NightjarError) -> Page? {
         let pending = Pending<PageWaiter>()
         let result: Result<Page?, NightjarError> = await withTaskCancellationHandler {

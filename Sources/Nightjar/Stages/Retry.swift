@@ -79,7 +79,7 @@ final class Retry: Stage, @unchecked Sendable {
         let failedAttempt = FailedAttempt(
             error: error.of(call.request, attempts: call.attempts), attempt: call.attempts, verdict: verdict)
         call.wasRejectedByLimit = !outcome.mayHaveBeenProcessed
-        // A partly delivered response is never followed by another one, whatever the caller decides.
+        // A partly delivered response is never followed by another one, regardless of the caller's decision.
         guard let handler = call.task.handlers.retry, !call.responseWasDelivered else {
             return act(failedAttempt, .asDecided, call)
         }

@@ -24,7 +24,7 @@ public struct Operation: Sendable {
     /// Alternative security requirements, one of which must be met, for a client whose credentials are configured by
     /// scheme. Nil: unspecified.
     public var security: [SecurityRequirement]?
-    /// The operation is idempotent, whatever its method says, so it may be retried.
+    /// The operation is idempotent regardless of its method, so it may be retried.
     public var isIdempotent = false
     /// The cache policy if it differs from the client's.
     public var cachePolicy: CachePolicy?

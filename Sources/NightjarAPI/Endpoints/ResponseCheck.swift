@@ -72,7 +72,7 @@ package struct ResponseCheck: Sendable {
     }
 
     /// The maximum body size in bytes for a short check. A list of articles takes 22 ns per byte, including parsing,
-    /// and half as much more if it does not match (scripts/measure-answers). Switching to another thread costs 10 to 20
+    /// and half as much more if it does not match (scripts/measure-responses). Switching to another thread costs 10 to 20
     /// µs.
     static let shortLength = 2048
     /// The maximum number of steps of ``JSONSchemaChecker``, 20 to 50 ns each. A list of that size takes half as many.

@@ -2,7 +2,7 @@ import NIOCore
 
 /// Iterates over the pages of a list: decides which page to request next, what to deliver and where the list ends.
 ///
-///     needsPage ──▶ load ──answered──▶ give ──▶ (the next page is loaded in advance: prefetch)
+///     needsPage ──▶ load ──received──▶ give ──▶ (the next page is loaded in advance: prefetch)
 ///                     └────failed────▶ fail      the position is kept: the next needsPage loads the same page again
 ///
 /// One load at a time, and pages in order. The end of the list, by style:
@@ -49,7 +49,7 @@ import NIOCore
 /// ignores it sends the same page again. For page and offset, a partial page that is repeated immediately is the end:
 /// it is the tail of a list that grows at the front while it is read.
 ///
-/// The position must change from page to page, whatever the items are: a next page that was loaded before is an error.
+/// The position must change from page to page, regardless of the items: a next page that was loaded before is an error.
 /// One exception is the end of a list: an empty page, after pages with items, that repeats its own cursor. The rule
 /// does not apply to style custom, where the caller decides.
 ///

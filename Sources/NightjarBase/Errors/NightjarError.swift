@@ -33,7 +33,7 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Boxes the facts so that an error is one pointer, whatever it contains.
+    /// Boxes the facts so that every error is one pointer.
     private final class Storage: Sendable {
         let facts: Facts
 

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A reference to an object that is created on first use, by whichever thread is first.
+/// A reference to an object that is created by the first thread that uses it.
 ///
 /// Replaces `AtomicLazyReference`, whose load costs 600 instructions where the compiler cannot specialize it.
 @frozen

@@ -2,7 +2,7 @@ import NIOHTTP1
 
 /// An operation of the API description (OpenAPI 3.1 section 4.8.10).
 ///
-///     DescribedOperation(.GET, "/v1/articles/{id}", "get_article", "An article").answers(.reference("Article"))
+///     DescribedOperation(.GET, "/v1/articles/{id}", "get_article", "An article").responds(.reference("Article"))
 ///
 /// Each method returns a copy with one more property. Error responses are the same for all operations.
 struct DescribedOperation {

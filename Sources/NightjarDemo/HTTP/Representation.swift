@@ -167,7 +167,7 @@ extension ByteBuffer: RangedContent {
     }
 }
 
-/// A Range field with one range (RFC 9110 section 14.1.2). Multiple ranges are answered with the complete
+/// A Range field with one range (RFC 9110 section 14.1.2). The response to multiple ranges is the complete
 /// representation, as RFC 9110 permits.
 enum ByteRange: Equatable {
     case range(Range<Int>)

@@ -16,14 +16,14 @@ final class Expectation: BodySink {
     static func open(_ request: Request) throws(Problem) -> any BodySink {
         let delay = try request.queryDuration("delay", atMost: 60, or: 0)
         let wasExpected = request.head.expectsContinue
-        switch request.query("answer") ?? "continue" {
+        switch request.query("response") ?? "continue" {
         case "continue":
             return Expectation(delay == .zero ? .now : .after(delay), wasExpected)
         case "ignore":
             return Expectation(.never, wasExpected)
         case let text:
             guard let code = Int(text), (200...599).contains(code) else {
-                throw Problem.query("answer", "must be continue, ignore, or a status between 200 and 599")
+                throw Problem.query("response", "must be continue, ignore, or a status between 200 and 599")
             }
             let status = HTTPResponseStatus(statusCode: code)
             let response =

@@ -61,7 +61,7 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
 
     /// Handles a 401 response.
     ///
-    /// - Parameter answered: how often the call was already sent again after a challenge. A request sent with
+    /// - Parameter rounds: how often the call was already sent again after a challenge. A request sent with
     ///   ``preemptive(_:_:body:random:)`` does not count: its nonce may have expired, and not every server reports that.
     public mutating func challenged(
         _ challenges: [Challenge], for url: RequestURL, body: RequestBody, rounds: Int
@@ -122,7 +122,7 @@ public struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRef
     ///
     /// - Parameters:
     ///   - info: the value of Authentication-Info.
-    ///   - answer: the Authorization value of the request.
+    ///   - credentials: the Authorization value of the request.
     /// - Returns: false if the server's proof is invalid. The server then does not have the password, and its response
     ///   must not be trusted.
     public mutating func accepted(_ info: String?, to credentials: String, from origin: Origin) -> Bool {

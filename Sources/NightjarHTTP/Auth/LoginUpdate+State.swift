@@ -7,8 +7,8 @@ extension LoginUpdate {
         /// The record in the store.
         var over: StoredLogin?
         var lineage: UInt64
-        /// The intent was recorded by a process that has ended. Whatever the result of this attempt, the result of the
-        /// first one is unknown.
+        /// The intent was recorded by a process that has ended. Even if this attempt succeeds, the result of the first
+        /// one is unknown.
         var replacesUnsaved: Bool
         /// The origin of a token that is used without the store; nil: the store is used.
         var separate: UnsavedLogin.Origin?

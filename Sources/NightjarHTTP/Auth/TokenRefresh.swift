@@ -65,7 +65,7 @@ public struct TokenRefresh: Sendable {
         /// How long before its expiry a token is treated as expired. At most a quarter of its lifetime when it was
         /// received.
         public var skew = Duration.seconds(30)
-        /// The timeout of one refresh, whatever the timeouts of the calls that wait for it. Zero: unlimited.
+        /// The timeout of one refresh, independent of the timeouts of the calls that wait for it. Zero: unlimited.
         public var timeout = Duration.seconds(30)
         public var refreshLimit = 5
         public var refreshWindow = Duration.seconds(30)

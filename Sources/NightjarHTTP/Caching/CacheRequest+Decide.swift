@@ -61,7 +61,7 @@ extension CacheRequest {
         if policy == .revalidate, !(isFresh && freshness.directives.flags.contains(.immutable)) {
             return .forward(isFresh ? .request : .stale)
         }
-        // max-age=0 requests validation whatever the age.
+        // max-age=0 requests validation regardless of the age.
         if let maxAge = directives.maxAge, maxAge == 0 || age > maxAge * 1000 {
             return .forward(isFresh ? .request : .stale)
         }

@@ -2,9 +2,9 @@ import DequeModule
 
 /// Coalesces concurrent requests that miss the same cache entry into one fetch. RFC 9111 section 4.
 ///
-///     nobody ──wants──▶ led ──stored──▶ waiters look up the cache again
-///                        ├──not storable, or failed──▶ each waiter fetches for itself
-///                        └──leader leaves──▶ the next waiter leads
+///     idle ──fetch──▶ led ──stored──▶ waiters look up the cache again
+///                      ├──not storable, or failed──▶ each waiter fetches for itself
+///                      └──leader leaves──▶ the next waiter leads
 ///
 /// A response that cannot be stored serves only one request, so waiting for it was useless. Keys with such responses
 /// are remembered for a while, and requests for them do not wait.

@@ -275,7 +275,7 @@ public struct CookieJar: Sendable {
         return publicSuffix(name.utf8.last == UInt8(ascii: ".") ? String(name.dropLast()) : name)
     }
 
-    /// True if both are of one site: the same scheme and registrable domain, whatever the port. RFC 6265bis section
+    /// True if both are of one site: the same scheme and registrable domain; the port is ignored. RFC 6265bis section
     /// 5.2.
     private func isSameSite(_ origin: Origin, _ firstParty: Origin?) -> Bool {
         guard let firstParty, firstParty != origin else { return true }

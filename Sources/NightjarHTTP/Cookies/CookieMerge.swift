@@ -29,7 +29,7 @@ extension CookieJar {
     }
 
     /// Merges the newer cookies and deletions of `other`. Jars that merge each other's snapshots converge to the same
-    /// content, in whatever order and however often they merge.
+    /// content, in any order and number of merges.
     ///
     /// The last change wins: an older copy replaces nothing and does not undo a later deletion. If times are equal, a
     /// deletion wins over a cookie. A cookie that was never in a jar has no modification time and is not merged; use

@@ -1,6 +1,6 @@
 /// How the body of a response ends. RFC 9112 section 6.3.
 enum MessageFraming: Equatable, Sendable {
-    /// There is no body, whatever the fields say.
+    /// There is no body, regardless of the fields.
     case empty
     case length(Int)
     case chunked
@@ -107,7 +107,7 @@ struct FramingFields: Sendable, Equatable {
     func framing(
         ofStatus status: Int, minorVersion: Int, to method: Method
     ) throws(NightjarError) -> MessageFraming {
-        // The tunnel follows immediately, whatever the fields say. RFC 9110 section 9.3.6.
+        // The tunnel follows immediately, regardless of the fields. RFC 9110 section 9.3.6.
         if method == .connect, 200..<300 ~= status { return .empty }
         switch length {
         case .absent, .bytes: break

@@ -65,7 +65,7 @@ public struct LimitGate: Sendable {
     private var line = WaitQueue()
     /// What the first waiter waits for.
     private var hold = Hold.concurrency
-    /// The server's limit when the queue was last checked for waiters that would wait in vain.
+    /// The server's limit when the queue was last checked for waiters whose deadline it exceeds.
     private var evaluated: UInt64 = 0
 
     public init(_ settings: Settings = Settings()) {
@@ -197,7 +197,7 @@ public struct LimitGate: Sendable {
         return permit(now, ignoresPause: true)
     }
 
-    /// Refuses waiters that would wait in vain, because the server has since asked for a longer wait.
+    /// Refuses waiters whose deadline would pass, because the server has since requested a longer wait.
     private mutating func refuseWhoWaitsForNothing(_ now: UInt64) -> [Release] {
         guard limiter.serverAdmits != evaluated else { return [] }
         evaluated = limiter.serverAdmits

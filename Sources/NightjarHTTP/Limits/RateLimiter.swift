@@ -147,7 +147,7 @@ public struct RateLimiter: Sendable {
         if pausedUntil > now, start > pausedAt { pausedUntil = 0 }
     }
 
-    /// Like ``admits``, but only the part that the server demands, whatever the responses in flight will report.
+    /// Like ``admits``, but only the part that the server demands, without regard to responses in flight.
     public var serverAdmits: UInt64 { max(pausedUntil, windowAdmits(0)) }
 
     /// What determines ``admits``.

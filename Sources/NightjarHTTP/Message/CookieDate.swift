@@ -2,7 +2,7 @@
 ///
 /// The text is split into tokens at delimiters. Each token is tried as a time, a day of the month, a month and a year,
 /// in this order, and the first match of each kind is used. Other tokens (weekday, time zone) are ignored. The result
-/// is in UTC whatever the written zone.
+/// is in UTC regardless of the written zone.
 enum CookieDate {
     /// Returns seconds since 1970-01-01T00:00:00Z. Nil if the text is not a date or if there is no such day.
     static func parse(_ text: UnsafeRawBufferPointer) -> Int64? {

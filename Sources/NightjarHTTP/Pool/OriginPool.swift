@@ -4,7 +4,7 @@ import DequeModule
 ///
 ///     acquire ──▶ use       an idle connection, most recently used first, so that surplus connections age and expire
 ///             ──▶ connect   no connection is idle and the limit allows one more; the caller also waits, and gets the new
-///                           connection or a released one, whichever is available first
+///                           connection or a released one, the first that is available
 ///             ──▶ wait      the limit is reached; first come, first served
 ///
 /// No I/O and no clock: the pool takes events and returns what to do. `Moment` is the reading of any clock.

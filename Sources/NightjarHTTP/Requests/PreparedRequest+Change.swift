@@ -52,7 +52,7 @@ extension PreparedRequest {
         return isCookie ? changed.with(ownCookies: []) : changed
     }
 
-    /// A copy with an additional cookie of the call. The cookie is masked wherever the request is shown.
+    /// A copy with an additional cookie of the call. The cookie is masked whenever the request is shown.
     ///
     /// - Parameter cookie: `name=value`.
     /// - Throws: `invalid_request` if the cookie is not a valid field value.
@@ -67,7 +67,7 @@ extension PreparedRequest {
             wireHead: wireHead, sensitive: sensitive, ownCookies: ownCookies)
     }
 
-    /// A copy with an additional field whose value is masked wherever the request is shown.
+    /// A copy with an additional field whose value is masked whenever the request is shown.
     ///
     /// - Throws: `invalid_request` if the name or value is invalid.
     public func addingSecret(field name: String, _ value: String) throws(NightjarError) -> PreparedRequest {
@@ -80,7 +80,7 @@ extension PreparedRequest {
         )
     }
 
-    /// A copy with an additional query item whose value is masked wherever the request is shown.
+    /// A copy with an additional query item whose value is masked whenever the request is shown.
     ///
     /// - Throws: `invalid_url` if the target becomes too long.
     public func addingSecret(query name: String, _ value: String) throws(NightjarError) -> PreparedRequest {
@@ -117,7 +117,7 @@ extension PreparedRequest {
     /// The request that follows a redirect.
     ///
     /// - Parameters:
-    ///   - sensitive: names of fields that are never sent to another origin, whatever `forwarded` contains.
+    ///   - sensitive: names of fields that are never sent to another origin, even if `forwarded` contains them.
     ///   - forwarded: the fields that are sent to another origin.
     public func following(
         _ proposed: ProposedRedirect, sensitive: [String] = [], forwarded: ForwardedFields = .standard

@@ -40,7 +40,7 @@ public struct Request: Sendable {
     public var redirect: RedirectSettings?
     /// Retry settings that differ from the client's. Nil: the client's.
     public var retry: RetryChanges?
-    /// The request is idempotent, whatever its method says. It is retried even if the server may have processed it.
+    /// The request is idempotent regardless of its method. It is retried even if the server may have processed it.
     public var isIdempotent = false
     /// The idempotency key, by which a server recognizes a repetition, so that even a POST can be retried.
     public var idempotencyKey = IdempotencyKey.Choice.none

@@ -22,7 +22,7 @@ extension Response {
         }
     }
 
-    /// The body as JSON, whatever its Content-Type.
+    /// The body as JSON, regardless of its Content-Type.
     ///
     /// - Throws: `decoding` if the body is not JSON or is empty.
     public var json: JSONValue {

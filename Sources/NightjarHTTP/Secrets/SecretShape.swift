@@ -1,4 +1,4 @@
-/// Decides by value which strings look like credentials, whatever their names.
+/// Decides by value which strings look like credentials, regardless of their names.
 enum SecretShape {
     /// True if the value is a JSON Web Token (RFC 7519), optionally after a scheme, or has the prefix of a well-known
     /// service's tokens.

@@ -97,7 +97,7 @@ final class JSONPattern: @unchecked Sendable {
         }
     }
 
-    /// The options that bring PCRE2 closest to ECMA-262 (pcre2api, "Compiling a pattern"). UCP is off because it would
+    /// The options under which PCRE2 is closest to ECMA-262 (pcre2api, "Compiling a pattern"). UCP is off because it would
     /// make `\d` and `\w` match more than ASCII.
     private static let options = UInt32(
         PCRE2_UTF | PCRE2_ALT_BSUX | PCRE2_DOLLAR_ENDONLY | PCRE2_ALLOW_EMPTY_CLASS | PCRE2_MATCH_UNSET_BACKREF

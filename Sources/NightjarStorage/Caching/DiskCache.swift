@@ -47,7 +47,7 @@ public final class DiskCache: Sendable {
     ///   - folder: created if it does not exist, accessible only to its owner.
     ///   - maximumBytes: the limit for everything in the folder. If processes use different limits, the smallest
     ///     applies.
-    ///   - patience: seconds that an operation waits for other processes.
+    ///   - lockTimeout: seconds that an operation waits for other processes.
     public init(folder: String, maximumBytes: Int, lockTimeout: Double = 0.5) {
         bodies = BodyFolder(path: folder)
         self.maximumBytes = max(0, min(maximumBytes, DiskCache.largest))

@@ -3,7 +3,7 @@ import NightjarHTTP
 /// The cookies of any number of processes in one SQLite file.
 ///
 /// ``CookieExchange`` decides the content of the file after each exchange: the last change wins, no matter which
-/// process made it, and a deletion is not undone by an older copy. A process may therefore bring old cookies, or end at
+/// process made it, and a deletion is not undone by an older copy. A process may therefore have old cookies, or end at
 /// any time.
 ///
 /// If the file is damaged during use, or removed, it is recreated with the cookies that this process has. One thread at
@@ -30,7 +30,7 @@ public final class CookieFile {
 
     /// Does not access the disk yet.
     ///
-    /// - Parameter patience: seconds to wait for other processes.
+    /// - Parameter lockTimeout: seconds to wait for other processes.
     public init(_ path: String, keepsSession: Bool = false, lockTimeout: Double = 5) {
         self.path = path
         decisions = CookieExchange(keepsSession: keepsSession)

@@ -13,7 +13,7 @@ public final class Database {
     /// Opens an existing file.
     ///
     /// - Parameters:
-    ///   - patience: seconds that one statement waits for other processes.
+    ///   - lockTimeout: seconds that one statement waits for other processes.
     ///   - asItStands: opens the file read-only and without locks, for files that this process may only read.
     convenience init(existing path: String, lockTimeout: Double, asItStands: Bool = false) throws(DatabaseError) {
         try self.init(

@@ -48,8 +48,8 @@ public enum DatabaseFile {
     }
 
     /// - Parameters:
-    ///   - patience: seconds that one statement waits for other processes.
-    ///   - condemned: a file that was found damaged during use. It is moved aside if it is still there.
+    ///   - lockTimeout: seconds that one statement waits for other processes.
+    ///   - corruptFile: a file that was found damaged during use. It is moved aside if it is still there.
     ///   - leavesUnreadable: throws instead of moving a file aside.
     ///   - leavesNewer: throws only for a file of a later version.
     ///   - checksPages: reads the whole file to check it. Not for large files whose rows are checked when they are

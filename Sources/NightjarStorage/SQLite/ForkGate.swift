@@ -28,7 +28,7 @@ enum ForkGate {
 
     /// Waits for other processes like `sqlite3_busy_timeout`, but outside of the gate.
     ///
-    /// - Parameter patience: milliseconds per statement.
+    /// - Parameter lockTimeout: milliseconds per statement.
     static func waitForOthers(_ database: OpaquePointer, lockTimeout: Int) {
         guard lockTimeout > 0 else {
             sqlite3_busy_handler(database, nil, nil)

@@ -19,7 +19,7 @@ public struct SQLiteTokenStore: TokenStore {
     ///   - account: the name of the login in the file; any text.
     ///   - key: encrypts this login with AES-256-GCM for this file and account: a copy of the row or the file
     ///     elsewhere is rejected.
-    ///   - patience: seconds that one statement waits for other processes.
+    ///   - lockTimeout: seconds that one statement waits for other processes.
     public init(path: String, account: String, key: EncryptionKey? = nil, lockTimeout: Double = 5) {
         self.path = path
         self.account = account

@@ -29,7 +29,7 @@ public struct ArrivedRequest: Sendable {
 
     public var contentType: MediaType? { headers["Content-Type"].flatMap(MediaType.init) }
 
-    /// The body parsed as JSON, whatever its Content-Type. Nil if it is not JSON.
+    /// The body parsed as JSON, regardless of its Content-Type. Nil if it is not JSON.
     public var json: JSONValue? {
         guard body.readableBytes > 0 else { return nil }
         return body.withUnsafeReadableBytes { try? JSONValue(parsing: $0) }

@@ -2,7 +2,7 @@
 public struct CassetteSecrets: Sendable {
     /// Additional names of headers, query items, form items and JSON members. Case and separators are ignored.
     public var further: [String]
-    /// Secrets that are replaced wherever they occur.
+    /// Secrets of which every occurrence is replaced.
     public var values: [String]
 
     public init(further: [String] = [], values: [String] = []) {

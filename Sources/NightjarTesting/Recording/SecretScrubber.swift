@@ -2,11 +2,11 @@ import NIOCore
 
 /// Replaces the secrets in requests and responses.
 ///
-/// For files, each secret is replaced with a unique name (`scrubbed-1`) wherever it occurs. The name reveals nothing
+/// For files, every occurrence of a secret is replaced with its unique name (`scrubbed-1`). The name reveals nothing
 /// about the secret. A token in a replayed response can therefore be sent again, and different tokens stay different.
 /// For comparisons, secrets and their names become `***`, so that scrubbed and live requests are equal.
 ///
-/// A secret that has been found once is replaced wherever else it occurs.
+/// After a secret has been found once, all its other occurrences are replaced.
 public struct SecretScrubber: Sendable {
     public enum Style: Sendable {
         /// Names with numbers from `after` + 1.
@@ -224,7 +224,7 @@ public struct SecretScrubber: Sendable {
 
     // MARK: Secrets
 
-    /// Returns the replacement of a secret. From now on the secret is replaced wherever it occurs.
+    /// Returns the replacement of a secret. From now on every occurrence of the secret is replaced.
     public mutating func name(of secret: String) -> String { replace(secret) }
 
     /// Each secret and its replacement. Secrets that are replaced everywhere come first.

@@ -4,7 +4,7 @@ import NightjarHTTP
 /// proxy carries requests for one origin only, so each pool has one origin and one route.
 enum Route {
     case direct
-    /// A Unix socket, whatever the origin's host is.
+    /// A Unix socket, regardless of the origin's host.
     case socket(UnixSocket)
     /// The proxy receives http requests in absolute form. RFC 9112 section 3.2.2.
     case forwarded(ProxyAddress)

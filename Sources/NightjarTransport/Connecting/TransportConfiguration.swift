@@ -13,7 +13,7 @@ public struct TransportConfiguration: Sendable {
 
     /// The proxies. By default those of the environment, which is read once, when the client is created.
     public var proxy = ProxySettings()
-    /// The socket for every connection, whatever the URL's host is, like curl's --unix-socket. No name is resolved and
+    /// The socket for every connection, regardless of the URL's host, like curl's --unix-socket. No name is resolved and
     /// no proxy is used. Nil: connect to the host.
     public var unixSocket: UnixSocket?
     /// Whether LF without CR ends the lines of a response, as some embedded devices send them (RFC 9112 section 2.2).

@@ -15,7 +15,7 @@ final class ConnectionAttempt {
     /// The lookup of the connected host; nil for an address.
     private var lookUp: LookUpClock?
 
-    /// - Parameter patience: The timeout of each step. The connection's timer limits all steps together.
+    /// - Parameter timeout: The timeout of each step. The connection's timer limits all steps together.
     init(_ connector: Connector, _ connection: HTTP1Connection, timeout: TimeAmount) {
         self.connector = connector
         self.connection = connection

@@ -149,7 +149,7 @@ static void endpoints_are_sent_what_they_name(void) {
   CHECK(nj_client_set_token(client, "oauth", "{\"access_token\": \"wrong\"}", 25, NULL) == NJ_OK);
   CHECK(nj_client_set_token(client, "key", "{\"access_token\": \"wrong\"}", 25, NULL) == NJ_INVALID_REQUEST);
   CHECK(nj_client_set_token(client, "\xff", "{\"access_token\": \"wrong\"}", 25, NULL) == NJ_INVALID_ARGUMENT);
-  CHECK(call(client, request, NULL) == 200); /* Refused, and got anew. */
+  CHECK(call(client, request, NULL) == 200); /* Rejected, then refreshed. */
   nj_request_free(request);
   request = nj_request_new("GET", "/echo");
   CHECK(call(client, request, &body) == 200 && strstr(body, "k1") == NULL && strstr(body, "s1") == NULL);
@@ -215,7 +215,7 @@ static void a_login_is_renewed_and_ended(void) {
   CHECK(get(client, "/v1/me") == -NJ_UNAUTHORIZED);
   static const char token[] = "{\"access_token\":\"wrong\",\"expires_in\":100}";
   CHECK(nj_client_set_token(client, NULL, token, sizeof token - 1, NULL) == NJ_OK);
-  CHECK(get(client, "/v1/me") == 200); /* It was refused, and there are credentials to log in anew with. */
+  CHECK(get(client, "/v1/me") == 200); /* The token is rejected, and the client logs in again with its credentials. */
   CHECK(count("/auth/logins") == 2);
   nj_client_free(client);
 }
@@ -377,7 +377,7 @@ static void done(void *context, nj_task *task, const nj_response *response, cons
   ++*(int *)context;
 }
 
-/* A queue that nobody polls, registered before and after one that is polled. */
+/* A queue that is never polled, registered before and after one that is polled. */
 static void whoever_polls_is_asked(void) {
   for (int idle = 0; idle < 2; idle++) {
     provider self = {.manner = NOW};

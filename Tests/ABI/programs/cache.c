@@ -174,7 +174,7 @@ static void a_policy_of_the_client_is_for_its_calls(void) {
   nj_config_free(config);
 }
 
-/* --- By hand --- */
+/* --- Direct access --- */
 
 static void looks_up_inserts_and_removes(void) {
   nj_cache *cache = nj_cache_new(1 << 20);

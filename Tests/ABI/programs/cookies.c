@@ -32,7 +32,7 @@ static nj_client *client_with(nj_cookies *cookies) {
   return client;
 }
 
-/* Whether the response to a GET contains this text, whatever its status. */
+/* Whether the response to a GET contains this text, regardless of its status. */
 static int says(nj_client *client, const char *path, const char *wanted) {
   nj_request *request = nj_request_new("GET", path);
   nj_error *error = NULL;

@@ -160,7 +160,7 @@ static void durations_have_their_ranges(void) {
     CHECK(nj_pagination_set_total_timeout(pagination, seconds) == expected);
     CHECK(nj_script_set_time_limit(script, seconds) == expected);
     nj_script_free(script);
-    /* A period of nothing is none. */
+    /* An empty period is invalid. */
     if (seconds == 0) expected = NJ_INVALID_ARGUMENT;
     CHECK(nj_config_set_rate_limit(config, 1, seconds, 0) == expected);
     CHECK(nj_config_set_circuit_breaker(config, 0.5, 1, seconds, 1) == expected);
@@ -302,21 +302,21 @@ static void null_is_a_value_only_where_it_says(void) {
 /* --- Defaults --- */
 
 static const char routes[] =
-    "[{\"method\":\"GET\",\"path\":\"/slow\",\"answer\":{\"status\":200,\"delay\":0.2}},"
-    "{\"path\":\"/forever\",\"answer\":{\"status\":200,\"delay\":100000}},"
-    "{\"method\":\"GET\",\"path\":\"/busy\",\"answer\":503},"
-    "{\"path\":\"/loop\",\"query\":{\"n\":true},\"answers\":["
+    "[{\"method\":\"GET\",\"path\":\"/slow\",\"response\":{\"status\":200,\"delay\":0.2}},"
+    "{\"path\":\"/forever\",\"response\":{\"status\":200,\"delay\":100000}},"
+    "{\"method\":\"GET\",\"path\":\"/busy\",\"response\":503},"
+    "{\"path\":\"/loop\",\"query\":{\"n\":true},\"responses\":["
     "{\"status\":302,\"headers\":{\"Location\":\"/loop?n=1\"}},{\"status\":302,\"headers\":{\"Location\":\"/loop?n=2\"}},"
     "{\"status\":302,\"headers\":{\"Location\":\"/loop?n=3\"}},{\"status\":302,\"headers\":{\"Location\":\"/loop?n=4\"}},"
     "{\"status\":302,\"headers\":{\"Location\":\"/loop?n=5\"}},{\"status\":302,\"headers\":{\"Location\":\"/loop?n=6\"}},"
     "{\"status\":302,\"headers\":{\"Location\":\"/loop?n=7\"}},{\"status\":302,\"headers\":{\"Location\":\"/loop?n=8\"}},"
     "{\"status\":302,\"headers\":{\"Location\":\"/loop?n=9\"}},{\"status\":302,\"headers\":{\"Location\":\"/loop?n=10\"}},"
     "{\"status\":302,\"headers\":{\"Location\":\"/loop?n=11\"}},{\"status\":200}]},"
-    "{\"path\":\"/304\",\"answer\":304},{\"path\":\"/204\",\"answer\":204},{\"path\":\"/201\",\"answer\":201},"
-    "{\"path\":\"/303\",\"answer\":303},{\"path\":\"/404\",\"answer\":404},"
-    "{\"path\":\"/ten\",\"answer\":{\"status\":200,\"body\":\"0123456789\"}},"
-    "{\"path\":\"/token\",\"method\":\"POST\",\"answer\":{\"json\":{\"access_token\":\"a\",\"token_type\":\"Bearer\"}}},"
-    "{\"path\":\"/list\",\"answer\":{\"json\":[{\"id\":1},{\"id\":2}]}}]";
+    "{\"path\":\"/304\",\"response\":304},{\"path\":\"/204\",\"response\":204},{\"path\":\"/201\",\"response\":201},"
+    "{\"path\":\"/303\",\"response\":303},{\"path\":\"/404\",\"response\":404},"
+    "{\"path\":\"/ten\",\"response\":{\"status\":200,\"body\":\"0123456789\"}},"
+    "{\"path\":\"/token\",\"method\":\"POST\",\"response\":{\"json\":{\"access_token\":\"a\",\"token_type\":\"Bearer\"}}},"
+    "{\"path\":\"/list\",\"response\":{\"json\":[{\"id\":1},{\"id\":2}]}}]";
 
 static void a_timeout_of_zero_is_no_limit(void) {
   nj_config *config = mocked(routes);

@@ -105,7 +105,7 @@ static void a_rate_spreads_requests(void) {
   size_t length = 0;
   char *limits = nj_client_limits_json(client, &length);
   CHECK(length == strlen(limits) && strncmp(limits, "[{\"name\":\"http://127.0.0.1:", 27) == 0);
-  CHECK(strstr(limits, "\"inside\":0,\"waiting\":0,\"circuit\":\"closed\"}]") != NULL);
+  CHECK(strstr(limits, "\"in_flight\":0,\"queued\":0,\"circuit\":\"closed\"}]") != NULL);
   nj_text_free(limits);
   nj_request_free(request);
   nj_client_free(client);

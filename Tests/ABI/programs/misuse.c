@@ -341,7 +341,7 @@ static void retries_and_limits_are_checked(void) {
   CHECK(nj_task_retry(task, (nj_retry_action)9, 0) == NJ_INVALID_ARGUMENT);
   CHECK(nj_task_retry(task, NJ_RETRY_AGAIN, NAN) == NJ_INVALID_ARGUMENT);
   CHECK(nj_task_retry(task, NJ_RETRY_AGAIN, -1) == NJ_INVALID_ARGUMENT);
-  CHECK(nj_task_retry(task, NJ_RETRY_STOP, NAN) == NJ_OK); /* Nobody has asked, so nothing happens. */
+  CHECK(nj_task_retry(task, NJ_RETRY_STOP, NAN) == NJ_OK); /* No decision is pending: no effect. */
   nj_task_release(task);
   while (!nj_queue_poll(queue, 10)) continue;
   char *limits = nj_client_limits_json(client, NULL);

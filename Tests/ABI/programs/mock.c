@@ -18,7 +18,7 @@ static void mocks(void) {
   nj_config_set_base_url(config, "http://api.test");
   nj_config_set_retry_attempts(config, 1);
   CHECK(nj_config_set_mock(config, "[{\"path\": \"/a\"}]", &error) == NJ_INVALID_ARGUMENT);
-  CHECK_TEXT(nj_error_message(error), "option \"mock[1]\" is a route without a response; set answer or answers");
+  CHECK_TEXT(nj_error_message(error), "option \"mock[1]\" is a route without a response; set response or responses");
   nj_error_release(error);
   error = NULL;
   CHECK(nj_config_set_mock(config, "[", NULL) == NJ_DECODING);

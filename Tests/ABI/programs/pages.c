@@ -147,7 +147,7 @@ static void custom(void) {
   nj_page *page;
   nj_error *error = NULL;
   int pages = 0;
-  CHECK(nj_paginator_set_next_url(paginator, NULL) == NJ_OK); /* There is nothing to decide yet, as the next is told. */
+  CHECK(nj_paginator_set_next_url(paginator, NULL) == NJ_OK); /* No page has been returned yet, so this is misuse. */
   CHECK(nj_paginator_next_page(paginator, &page, &error) == NJ_NEXT_FAILED);
   CHECK(nj_error_kind(error) == NJ_INVALID_ARGUMENT);
   nj_error_release(error);

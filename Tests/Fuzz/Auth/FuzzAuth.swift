@@ -5,7 +5,7 @@ import NightjarHTTP
 /// is violated:
 ///
 /// - Nothing traps, and the amount of parsed data is bounded.
-/// - A credential that answers a challenge fits into a header field and never contains the password.
+/// - The credentials for a challenge fit into a header field and never contain the password.
 /// - No wait is negative or shorter than the server requested.
 /// - An authorization code is accepted only with our state, and the page for the browser contains no unescaped input.
 /// - No description or error contains a token, code or password.

@@ -6,7 +6,7 @@ import NightjarTesting
 ///
 /// - A cassette that was read is written such that reading it again returns the same.
 /// - A scrubbed cassette is still a cassette, and its Authorization fields contain no credentials.
-/// - Each exchange answers a request equal to its own, and ends.
+/// - Each exchange matches a request equal to its own, and ends.
 /// - Nothing traps, hangs or grows without bound.
 func fuzzCassette(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     guard let start, let cassette = try? Cassette(parsing: UnsafeRawBufferPointer(start: start, count: count)) else {

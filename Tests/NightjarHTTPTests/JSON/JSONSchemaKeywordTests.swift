@@ -129,7 +129,7 @@ import Testing
             ##"{"$ref": "#/$defs/a%25~1", "minimum": 2, "$defs": {"a%/": {"type": "integer"}}}"##, "1",
             "expected a number of at least 2, found a smaller one"
         ),
-        // The value of a secret is never shown, wherever it fails.
+        // The value of a secret is never shown, regardless of where it fails.
         (
             #"{"properties": {"token": {"oneOf": [{"const": "a"}, {"items": {"const": 1}, "type": "array"}]}}}"#,
             #"{"token": "s3cret"}"#, #"at "/token": expected "a" (by schema 1 of 2 in "oneOf"), found a string"#
@@ -160,7 +160,7 @@ import Testing
                 == #"at "/kind": expected one of "dog", "Cat", found "cow""#)
         #expect(
             try reported(#"{"lives": "x", "bark": 1}"#) == #"at "/kind": expected one of "dog", "Cat", found nothing"#)
-        // A value that matches one schema is valid, whatever its discriminator says.
+        // A value that matches one schema is valid, regardless of its discriminator.
         #expect(try reported(#"{"lives": 9}"#) == nil)
     }
 
@@ -259,8 +259,8 @@ import Testing
         #expect(mismatch?.found == "more")
     }
 
-    /// The number of steps depends on the size of the document, so a small document fails early whatever its schema
-    /// requires.
+    /// The number of steps depends on the size of the document, so a small document fails early regardless of its
+    /// schema.
     @Test func theStepsGoWithTheSizeOfTheDocument() throws {
         func steps(_ value: JSONValue) -> Int { JSONSchemaChecker.steps(for: value) }
         #expect(steps(.null) == 1_001_000)

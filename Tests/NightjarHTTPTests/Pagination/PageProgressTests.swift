@@ -4,7 +4,7 @@ import Testing
 @testable import NightjarAPI
 @testable import NightjarHTTP
 
-/// The position of a list changes from page to page, whatever the items contain.
+/// The position of a list changes from page to page, regardless of the items.
 @Suite struct PageProgressTests {
     private typealias Reply = Conversation.Reply
 

@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    /// The result does not depend on how the answers are split.
+    /// The result does not depend on how the responses are split.
     private func check(_ machine: SOCKS5, _ responses: [UInt8], sent: [[UInt8]], end: String) {
         let whole = conversation(machine, responses)
         #expect(whole.sent == sent)

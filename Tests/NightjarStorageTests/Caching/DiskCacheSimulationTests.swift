@@ -1,7 +1,7 @@
 import NightjarTestSupport
 import Testing
 
-/// Thousands of interleavings of processes that share a folder: no write, removal or logout is lost, whichever process
+/// Thousands of interleavings of processes that share a folder: no write, removal or logout is lost when any process
 /// is slow, waits for the index, crashes or closes.
 @Suite struct DiskCacheSimulationTests {
     /// `NIGHTJAR_SIMULATION_SCHEDULES=1000000` for the long run.

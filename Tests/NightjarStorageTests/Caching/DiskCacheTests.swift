@@ -127,7 +127,7 @@ import Testing
             let fields = [
                 StoredResponse.VariantField("a", "\(number % 40)"), StoredResponse.VariantField("b", nil),
             ]
-            // Replaced whatever the order of the selecting fields.
+            // The entry is replaced regardless of the order of the selecting fields.
             cache.store(
                 cacheKey("/"), try cachedResponse("\(number)", variantFields: number < 40 ? fields : fields.reversed()),
                 cachedBody(number, 10))

@@ -94,7 +94,7 @@ import Testing
         #expect(store.evict() == ["0", "1", "2"])
     }
 
-    /// Whatever happens, the sums equal those of the entries, and evicting ends.
+    /// After every operation, the sums equal those of the entries, and evicting ends.
     @Test(arguments: 1...5) func theSumsHold(_ seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var queue = EvictionQueue(capacity: 500)

@@ -65,7 +65,7 @@ int main(int argc, char **argv) {
 
   nj_queue *queue = nj_queue_new();
   nj_request *req = nj_request_new("GET", "/cache/example?control=max-age%3D0&etag=strong");
-  run(client, req, queue);                                            /* Nothing is there yet: the server answers. */
+  run(client, req, queue);                                            /* Nothing is stored yet: the server responds. */
   nj_request *write = nj_request_new("POST", "/cache/example");
   nj_response_release(nj_client_send(client, write, NULL));           /* There is a new version, of which we do not know. */
   run(client, req, queue);                                            /* The old one at once, then the new one. */

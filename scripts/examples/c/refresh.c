@@ -18,7 +18,7 @@ static const char login[] =
     " \"refresh\": {\"url\": \"/v1/auth/refresh\"}}";
 
 struct progress {
-  int finished, answers;
+  int finished, responses;
 };
 
 static void done(void *context, nj_task *task, const nj_response *res, const nj_error *err) {
@@ -29,7 +29,7 @@ static void done(void *context, nj_task *task, const nj_response *res, const nj_
     fprintf(stderr, "%s: %s\n", nj_status_name(nj_error_kind(err)), nj_error_message(err));
     return;
   }
-  if (progress->answers++ == 0) printf("%s\n", nj_response_explain(res));
+  if (progress->responses++ == 0) printf("%s\n", nj_response_explain(res));
 }
 
 /* The number of refreshes that the demo API has counted. */
@@ -74,10 +74,10 @@ int main(int argc, char **argv) {
   for (int i = 0; i < calls; i++) nj_task_release(nj_client_start(client, req, queue, done, &progress, NULL));
   while (progress.finished < calls) nj_queue_poll(queue, -1);
   int64_t count = refreshes(client) - before;
-  printf("%d calls, %d answers, %d refresh%s\n", calls, progress.answers, (int)count, count == 1 ? "" : "es");
+  printf("%d calls, %d responses, %d refresh%s\n", calls, progress.responses, (int)count, count == 1 ? "" : "es");
 
   nj_queue_free(queue);
   nj_request_free(req);
   nj_client_free(client);
-  return progress.answers == calls && count == 1 ? 0 : 1;
+  return progress.responses == calls && count == 1 ? 0 : 1;
 }

@@ -19,14 +19,14 @@ for _, res in ipairs(articles) do print(res.status, res.json.title) end
 local list = { collect_errors = true }
 for id = 1, 40 do list[id] = "/articles/" .. id * 1000 - 999 end
 
--- Each request has its own result: `answers` has a hole where `errors` has an error, and `n` is the number of requests.
-local answers, errors = api:batch(list)
+-- Each request has its own result: `responses` has a hole where `errors` has an error, and `n` is the number of requests.
+local responses, errors = api:batch(list)
 local there = 0
-for id = 1, answers.n do
-  if answers[id] then there = there + 1 end
+for id = 1, responses.n do
+  if responses[id] then there = there + 1 end
 end
 local _, first = next(errors)
-print(("%d of %d exist; the others fail with %s"):format(there, answers.n, first.kind))
+print(("%d of %d exist; the others fail with %s"):format(there, responses.n, first.kind))
 
 -- nightjar.map runs a function for each item, with the same two options.
 local titles, failures = nightjar.map({ 1, 2, 0 }, function(id)

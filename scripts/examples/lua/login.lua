@@ -32,10 +32,10 @@ let_tokens_expire()
 local before = plain:get("/__stats").json.auth.refreshes
 local calls = {}
 for i = 1, 20 do calls[i] = i end
-local answers = nightjar.map(calls, function() return api:get "/v1/me" end, { concurrency = 20 })
+local responses = nightjar.map(calls, function() return api:get "/v1/me" end, { concurrency = 20 })
 local refreshes = plain:get("/__stats").json.auth.refreshes - before
-print(("%d calls continued after %d refresh"):format(#answers, refreshes))
-print("why the last took so long:\n" .. tostring(answers[#answers]:explain()))
+print(("%d calls continued after %d refresh"):format(#responses, refreshes))
+print("why the last took so long:\n" .. tostring(responses[#responses]:explain()))
 
 -- Another run finds the login in the file.
 do

@@ -31,14 +31,14 @@ local list = api:paginate("/lists/other/cursor", { query = { count = 10, limit =
 local first = list:take(3)
 local state = list:state()
 local rest = api:paginate("/lists/other/cursor", { query = { count = 10, limit = 4 }, resume = state }):collect()
-print(("%d items, and %d behind them"):format(#first, #rest))
+print(("%d items, then %d more"):format(#first, #rest))
 
 -- A custom style: a function returns the next page.
 local own = api:paginate("/lists/other/after", {
   items = "/data", query = { count = 10, limit = 4 },
   next = function(page)
-    local answer = page.response.json
-    if answer.has_more then return { query = { starting_after = page.items[#page.items].id } } end
+    local body = page.response.json
+    if body.has_more then return { query = { starting_after = page.items[#page.items].id } } end
   end,
 })
 print(#own:collect() .. " items with a custom function")

@@ -45,8 +45,8 @@ local article, why = nightjar.try(api.get, api, "/articles/none")
 print(("Without pcall: %s, %s"):format(article, why.kind))
 
 -- Or accept the status as a response.
-local answer = api:get(path, { expect = { 200, 404 } })
-print(("Expected: %d"):format(answer.status))
+local missing = api:get(path, { expect = { 200, 404 } })
+print(("Expected: %d"):format(missing.status))
 
 -- Two calls concurrently.
 local authors, comments = nightjar.all {

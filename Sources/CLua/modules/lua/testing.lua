@@ -2,7 +2,7 @@
 --
 --   local testing = require "nightjar.testing"
 --   testing.test("lists articles", function(t)
---     local mock = nightjar.mock { { path = "/articles", answer = { json = { results = { 1, 2 } } } } }
+--     local mock = nightjar.mock { { path = "/articles", response = { json = { results = { 1, 2 } } } } }
 --     local api = nightjar.client { base_url = "http://api.test", mock = mock }
 --     t:equal(api:get("/articles").json, { results = { 1, 2 } })
 --     mock:verify()

@@ -1,4 +1,4 @@
-/* libFuzzer as a library: SwiftPM brings a main of its own. */
+/* libFuzzer as a library: SwiftPM provides the main function. */
 #ifndef NIGHTJAR_LIBFUZZER_H
 #define NIGHTJAR_LIBFUZZER_H
 

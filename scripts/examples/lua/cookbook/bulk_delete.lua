@@ -14,12 +14,12 @@ local function delete_unpublished(is_meant)
     print(("would delete %d articles, the first is %q"):format(#articles, articles[1].title))
     return
   end
-  local answers, errors = nightjar.map(articles, function(article)
+  local statuses, errors = nightjar.map(articles, function(article)
     return api:delete("/articles/" .. article.id, { expect = { 204, 404 } }).status
   end, { concurrency = 4, collect_errors = true })
   local failed = 0
   for place, article in ipairs(articles) do
-    if answers[place] == nil then
+    if statuses[place] == nil then
       failed = failed + 1
       print(article.id, errors[place])
     end

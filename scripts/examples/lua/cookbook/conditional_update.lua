@@ -10,10 +10,10 @@ local api = nightjar.client { base_url = origin .. "/v1" }
 local function update(path, change)
   for attempt = 1, 5 do
     local res = api:get(path)
-    local answer = api:patch(path, {
+    local updated = api:patch(path, {
       json = change(res.json), headers = { ["If-Match"] = res.headers.etag }, expect = { 200, 412 },
     })
-    if answer.status == 200 then return answer.json, attempt end
+    if updated.status == 200 then return updated.json, attempt end
   end
   error(path .. " changes faster than it can be changed")
 end

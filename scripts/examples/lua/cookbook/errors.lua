@@ -15,7 +15,7 @@ local function read(id)
 end
 print(read(1), read(4711))
 
--- The server's error message, whatever its format.
+-- The server's error message, in any format.
 local _, err = nightjar.try(api.post, api, "/articles", { json = { title = "" } })
 print(err.kind, err.status, err.retryable)
 print(err.details.fields[1].name, err.details.fields[1].message)

@@ -9,7 +9,7 @@ local nightjar = require "nightjar"
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"
 local api = nightjar.client { base_url = origin .. "/v1" }
 
-local function answer(batch)
+local function process(batch)
   local records, errors = nightjar.map(batch, function(id)
     local article = api:get("/articles/{id}", { params = { id = id } }).json
     return { id = article.id, title = article.title }
@@ -24,11 +24,11 @@ local batch = {}
 for line in nightjar.stdin.lines() do
   batch[#batch + 1] = line
   if #batch == 8 then
-    answer(batch)
+    process(batch)
     batch = {}
   end
 end
-answer(batch)
+process(batch)
 -- Reads:
 --   1
 --   4711

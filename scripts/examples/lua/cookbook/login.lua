@@ -1,7 +1,7 @@
 -- Log in, and stay logged in
 --
 -- The login is described once. Its token is refreshed before it expires and after the server rejects it. The file keeps
--- the token for the next run and for other programs, so that nobody logs in twice.
+-- the token for the next run and for other programs, so that each user logs in only once.
 local nightjar = require "nightjar"
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL" or "http://127.0.0.1:8080"

@@ -18,8 +18,8 @@ print(err.kind, err.status, err.retry_after and "with a time to wait")
 local rate = { requests = 4, per = 0.3, burst = 4 }
 local polite = nightjar.client { base_url = origin .. "/v1", retry = false, rate_limit = rate }
 limited.query.group = "b"
-local answers = nightjar.map({ 1, 2, 3, 4, 5, 6, 7, 8 }, function() return polite:get("/limited", limited).status end)
-print(#answers .. " were answered")
+local statuses = nightjar.map({ 1, 2, 3, 4, 5, 6, 7, 8 }, function() return polite:get("/limited", limited).status end)
+print(#statuses .. " responses")
 -- Prints:
 --   rate_limited	429	with a time to wait
---   8 were answered
+--   8 responses

@@ -22,7 +22,7 @@ local function wait_for(path, options)
 end
 
 local res, polls = nightjar.timeout(60, wait_for, "/v1/flaky", job)
-print(("status %d after %d questions"):format(res.status, polls))
+print(("status %d after %d requests"):format(res.status, polls))
 
 -- A job that takes too long is cancelled completely.
 local _, err = nightjar.try(nightjar.timeout, 0.1, wait_for, "/v1/flaky", {
