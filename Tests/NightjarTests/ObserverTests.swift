@@ -168,7 +168,7 @@ import Testing
         let table = TraceTable()
         let lines = [table.heading] + witness.exchanges.map { table.line($0) }
         #expect(lines.count == 4)
-        let column = try #require(lines[0].utf8.firstIndex(of: UInt8(ascii: "u")))
+        let column = try #require(lines[0].firstRange(of: "url")).lowerBound
         let place = lines[0].utf8.distance(from: lines[0].utf8.startIndex, to: column)
         for line in lines.dropFirst() {
             #expect(line.utf8.dropFirst(place).elementsEqual("http://a.test/x?token=***".utf8), "\(line)")

@@ -165,8 +165,7 @@ import Testing
         #expect(
             message { _ = try single.sendBlocking(request) }
                 == #"the request names the scheme "key", but the client's credentials have no scheme names; set "#
-                + #"them in "#
-                + #"auth.schemes"#
+                + "them in the option auth.schemes"
         )
         #expect(message { try request.merge(json: #"{"auth": 1}"#) }.contains("the name of a security scheme"))
     }

@@ -5,7 +5,7 @@
  *   host.c          the host, one per Lua state: the event loop, which polls, resumes and finishes tasks
  *   timers.c        the heap of waits with a deadline
  *   wait.c          suspends a coroutine, or blocks where it cannot yield
- *   circle.c        detects circular waits (deadlocks)
+ *   cycle.c         detects circular waits (deadlocks)
  *   gate.c          waits that the standard modules end
  *   clock.c         the virtual clock of nightjar.testing
  *   epoll.c         epoll, for Swift
@@ -38,7 +38,7 @@
  *   cache.c         direct access to a client's cache
  *   endpoints.c     a client's endpoints, called by name
  *   refresh.c       background revalidation of cached responses: refreshed, on_refresh
- *   subrequest.c        runs the calls of paginated lists and document loads through the hooks of their client
+ *   subrequest.c    runs the calls of paginated lists and document loads through the hooks of their client
  *   client_options.c, login_options.c the options of client{...}
  *   login.c         a client's tokens: token functions, set_token, log_out, log_in
  *   limits.c        the state of a client's limits
