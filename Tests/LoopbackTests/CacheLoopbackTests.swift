@@ -209,7 +209,7 @@ import Testing
         try demo.change("/cache/a")
         let second = try client.get(target)
         #expect(second.source == .stale && second.version == 1)
-        try eventually("the answer was fetched anew") { demo.requests("/cache/a") == 3 }
+        try eventually("the response was fetched again") { demo.requests("/cache/a") == 3 }
         try eventually("the new one is given") { try client.get(target, policy: .cacheOnly).version == 2 }
         #expect(demo.conditional("/cache/a") == 1)
     }
@@ -228,7 +228,7 @@ import Testing
         try client.start(.cached(target, policy: .offlineFirst), on: queue, handlers)
         results.wait(for: 1, on: queue)
         #expect(try results[0]?.get().source == .stale)
-        try eventually("the failure is told") {
+        try eventually("the failure is reported") {
             queue.poll(timeout: .milliseconds(10))
             return reported.withLock { $0 != nil }
         }

@@ -114,8 +114,8 @@ equal(answers[1]:refreshed().json.version, 2)
 wait_until(function() return #heard > 0 end)
 equal(heard[1], 2)
 equal(#heard, 1)
-api:get(c, { query = fresh, on_refresh = function() error "nothing was fetched anew" end })
-api:get(c, { query = fresh, on_refresh = function() error "nothing was fetched anew" end })
+api:get(c, { query = fresh, on_refresh = function() error "nothing was fetched again" end })
+api:get(c, { query = fresh, on_refresh = function() error "nothing was fetched again" end })
 
 -- A failing server: the old response stays, and the error is available.
 local d = name "d"

@@ -83,7 +83,7 @@ import Testing
             let reported = Notifications()
             let calls = requests((0..<40).map { "/hold/\($0)" }).map { BatchCall($0) }
             let batch = try site.client.start(batch: calls, concurrency: concurrency, on: nil, reported.handlers)
-            try eventually("all that may be are under way") { site.log.inFlight == begun }
+            try eventually("all permitted calls are in flight") { site.log.inFlight == begun }
             batch.cancel()
             try reported.wait()
             #expect(site.log.begun.count - before == begun)
@@ -145,7 +145,7 @@ import Testing
         let site = try Site()
         let all = requests((0..<20).map { "/hold/\($0)" })
         let task = Task { try await site.client.batch(all) }
-        try await eventually("six are under way") { site.log.inFlight == 6 }
+        try await eventually("six are in flight") { site.log.inFlight == 6 }
         task.cancel()
         let result = await task.result
         let error = #expect(throws: NightjarError.self) { try result.get() }
@@ -154,7 +154,7 @@ import Testing
         #expect(site.log.cancelled == 6)
 
         let collecting = Task { try await site.client.collect(all, concurrency: 2) }
-        try await eventually("two are under way") { site.log.inFlight == 2 }
+        try await eventually("two are in flight") { site.log.inFlight == 2 }
         collecting.cancel()
         let results = try await collecting.value
         #expect(results.count == 20)

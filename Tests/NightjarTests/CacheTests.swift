@@ -420,7 +420,7 @@ extension String {
     @Test func anAnswerAgesOnTheCallersThreadToo() throws {
         let bench = try Bench { _, _ in .init(200, Self.fresh) }
         _ = try bench.get()
-        try eventually("its age was told", within: .seconds(5)) { try bench.get().headers["Age"] == "2" }
+        try eventually("its age was reported", within: .seconds(5)) { try bench.get().headers["Age"] == "2" }
         #expect(bench.requested.count == 1)
     }
 
@@ -619,7 +619,7 @@ extension String {
         #expect(bench.requested.count == 20)
         bench.server.isHeld.store(true, ordering: .relaxed)
         for index in 20..<40 { try bench.start(Bench.request(.get, "/a"), results, index) }
-        bench.run("nobody waits for another") { bench.requested.count == 40 }
+        bench.run("no call waits for another") { bench.requested.count == 40 }
         bench.server.release()
         bench.run { results.count == 40 }
     }

@@ -252,7 +252,7 @@ import Testing
             #expect(results.count == number - 1)
             patient.respond(#"{"items":[\#(number)],"next_cursor":\#(number == 3 ? "null" : "\"c\(number)\"")}"#)
         }
-        try await eventually("all were answered") { results.count == 4 }
+        try await eventually("all have results") { results.count == 4 }
         #expect(results.numbers == [1, 2, 3, nil])
     }
 
@@ -278,7 +278,7 @@ import Testing
         for _ in 0..<2 { paginator.nextPage(on: nil) { results.add($0) } }
         try await eventually("the first was asked for") { patient.began == 1 }
         paginator.cancel()
-        try await eventually("both were answered") { results.count == 2 }
+        try await eventually("both have results") { results.count == 2 }
         #expect(results.kinds == [.cancelled, .cancelled] && patient.cancelled == 1)
         paginator.nextPage(on: nil) { results.add($0) }
         try await eventually("it was asked for again") { patient.began == 2 }

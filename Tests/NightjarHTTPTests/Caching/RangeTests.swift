@@ -44,7 +44,7 @@ import Testing
         ] {
             #expect(word(range) == "fetch:request", "\(range)")
             #expect(
-                word(range, [("Cache-Control", "only-if-cached")]) == "fresh", "staying here the whole is an answer")
+                word(range, [("Cache-Control", "only-if-cached")]) == "fresh", "the complete response")
         }
         #expect(word("bytes=0-1", [("Range", "bytes=3-4")]) == "fetch:request", "two fields")
     }
@@ -57,7 +57,7 @@ import Testing
     @Test func section_13_1_5_ifRange() {
         #expect(word("bytes=0-1", [("If-Range", "\"a\"")]) == "fresh 206 0-1")
         #expect(word("bytes=0-1", [("If-Range", "\"b\"")]) == "fresh")
-        #expect(word("bytes=0-1", [("If-Range", "W/\"a\"")]) == "fresh", "a weak one is none")
+        #expect(word("bytes=0-1", [("If-Range", "W/\"a\"")]) == "fresh", "a weak validator does not match")
         #expect(word("bytes=0-1", [("If-Range", "a")]) == "fresh")
         #expect(word("bytes=0-1", [("If-Range", "@-100")]) == "fresh 206 0-1")
         #expect(word("bytes=0-1", [("If-Range", "@-99")]) == "fresh", "the very date")
