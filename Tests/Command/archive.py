@@ -76,7 +76,7 @@ def read(path):
 
 
 def refusals(folder):
-    """Issue 19, item 15: what is planted where the archive is to be."""
+    """Issue 19, item 15: files of another user at the path of the archive."""
     victim, path = os.path.join(folder, "victim"), os.path.join(folder, "planted.har")
 
     def plant(make):

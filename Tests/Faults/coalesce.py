@@ -22,7 +22,7 @@ local function get(key, ms)
     return ok
   end
 end
-local function tell()
+local function print_kinds()
   for kind, times in pairs(kinds) do print(kind, times) end
 end
 """
@@ -37,7 +37,7 @@ def shared(demo):
         local tasks = {}
         for number = 1, count do tasks[number] = nightjar.spawn(get("all", wanted)) end
         for _, task in ipairs(tasks) do task:join() end
-        tell()
+        print_kinds()
         """, demo.url, str(COUNT), str(ANSWER))
     stats = demo.stats()
     seen = outcomes(lines)
@@ -54,7 +54,7 @@ def all_but_one_leave(demo):
         local last = table.remove(tasks, count // 2)
         for _, task in ipairs(tasks) do task:cancel() end
         print("stays\t" .. (last:join() and 1 or 0))
-        tell()
+        print_kinds()
         """, demo.url, str(COUNT), str(ANSWER))
     stats = demo.stats()
     seen = outcomes(lines)
@@ -73,7 +73,7 @@ def all_leave(demo):
         nightjar.sleep(2)
         -- No call joins an abandoned exchange.
         get("none", 1)()
-        tell()
+        print_kinds()
         """, demo.url, str(COUNT), str(ANSWER))
     abandoned = eventually(lambda: demo.stats()["abandoned"] == {"/v1/slow?key=none": 1}, 20)
     moment = time.monotonic()

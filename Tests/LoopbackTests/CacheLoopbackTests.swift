@@ -72,7 +72,7 @@ import Testing
         #expect(DemoContent.isIntact(first.bytes) && second.bytes == first.bytes && first.bytes.count == 20_000)
         #expect(second.headers["Content-Encoding"] == first.headers["Content-Encoding"])
         #expect(demo.requests("/cache/a") == 1)
-        // A caller that wants the encoded bytes gets them from the server, without affecting the cache.
+        // A caller that requests the encoded bytes gets them from the server, without affecting the cache.
         let raw = try client.get(target, [("Accept-Encoding", "gzip")]) { $0.decompresses = false }
         #expect(raw.source == .network && Array(raw.bytes.prefix(2)) == [0x1F, 0x8B])
         #expect(raw.headers["Content-Encoding"] == "gzip" && demo.requests("/cache/a") == 2)

@@ -82,7 +82,7 @@ for _, algorithm in ipairs { "SHA-256", "MD5", "SHA-256-sess", "both" } do
   api = client { type = "digest", user = "demo", password = "secret" }
   equal(api:get("/v1/digest", { query = { algorithm = algorithm } }).json.user, "demo")
   equal(api:post("/v1/digest", { query = { algorithm = algorithm }, body = "abc" }).json.body_bytes, 3)
-  -- Each response proves that the server knows the password, and contains the nonce of the next request.
+  -- Each response proves that the server has the password, and contains the nonce of the next request.
   api = client { type = "digest", user = "demo", password = "secret" }
   for round = 1, 3 do
     local res = api:get("/v1/digest", { query = { algorithm = algorithm, next = 1, uses = 1 } })

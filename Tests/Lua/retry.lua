@@ -5,7 +5,7 @@ local equal, misuse, fails = check.equal, check.misuse, check.fails
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL"
 local api = nightjar.client { base_url = origin, retry = { attempts = 3, base = 0.001, cap = 0.002 } }
-local run = nightjar.idempotency_key() -- unique, because a server from an earlier run knows the old keys
+local run = nightjar.idempotency_key() -- unique, because a server from an earlier run has stored the old keys
 
 local function flaky(name, times, more)
   local query = { key = run .. name, times = times }

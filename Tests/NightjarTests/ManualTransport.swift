@@ -98,7 +98,7 @@ final class ManualSite: Sendable {
         try api.start(request, on: nil, TaskHandlers { _, result in self.results.withLock { $0[name] = result } })
     }
 
-    /// Waits until exchanges for exactly these targets have begun, in this order.
+    /// Waits until exchanges for exactly these targets have started, in this order.
     func begun(_ targets: [String], within limit: Duration = .seconds(5)) async throws {
         try await eventually("the exchanges of \(targets) began", within: limit) {
             transport.log.withLock { $0.begun } == targets

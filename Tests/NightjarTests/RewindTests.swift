@@ -30,7 +30,7 @@ import Testing
             default: .end
             }
         }
-        // The part of the first attempt arrives after the second has begun.
+        // The part of the first attempt arrives after the second has started.
         handlers.rewindBody = { task in task.provide(.bytes(ByteBuffer(string: "stale"))) }
         var request = Request(.put, "/articles/1")
         request.body = .stream(length: nil)

@@ -124,7 +124,7 @@ import Testing
         #expect(
             talk.traversal.explanation
                 == #"guessed: the items are at "/data" and the header field "Next-Page" has the URL of the next page"#)
-        // A saved position knows the field.
+        // A saved position contains the field.
         let begun = try Conversation(.plain(.guess))
         let server = { (target: PageTarget) in
             Reply(
