@@ -101,11 +101,11 @@ api = client(oauth)
 equal(nightjar.try(api.get, api, "/v1/me", { auth = false }), nil)
 
 -- A function that provides tokens with a call of its own. Other tasks run meanwhile, and it is called once for all calls.
-local asked, ticks, ended = {}, 0, 0
+local requested, ticks, ended = {}, 0, 0
 local provided = {
   type = "bearer",
   provider = function(info)
-    asked[#asked + 1] = info.rejected
+    requested[#requested + 1] = info.rejected
     repeat nightjar.sleep(0.002) until ticks >= 3
     local token = log_in()
     return token.access_token, token.expires_in
@@ -124,12 +124,12 @@ impatient:cancel() -- the first caller may leave; the token is for all callers
 equal(patient:join(), "ada")
 ticker:cancel()
 equal(#nightjar.map(calls, function() return me(api) end, { concurrency = 200 }), 200)
-equal(#asked, 1)
-equal(asked[1], false)
+equal(#requested, 1)
+equal(requested[1], false)
 control { expire_access_tokens = true }
 equal(#nightjar.map(calls, function() return me(api) end, { concurrency = 200 }), 200)
-equal(#asked, 2)
-equal(asked[2], true)
+equal(#requested, 2)
+equal(requested[2], true)
 equal(ended, 0)
 
 -- A token is refreshed before its known expiry.

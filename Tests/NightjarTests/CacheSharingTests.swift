@@ -26,7 +26,7 @@ import Testing
     private final class Versions: Sendable {
         let count = Atomic<Int>(0)
 
-        func reply(_ requested: ServerInMemory.Asked) -> ServerInMemory.Response {
+        func reply(_ requested: ServerInMemory.Requested) -> ServerInMemory.Response {
             if requested.method == .put { count.add(1, ordering: .relaxed) }
             return .init(200, CacheSharingTests.fresh, "version \(count.load(ordering: .relaxed))")
         }

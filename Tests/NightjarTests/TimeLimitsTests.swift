@@ -110,7 +110,7 @@ import Testing
         var patient = Request(.get, "/second")
         patient.timeouts = Timeouts(idle: .seconds(100), total: .seconds(100))
         let second = try site.api.start(patient, on: nil, TaskHandlers { _, _ in })
-        try await site.begun(["/first", "/second"])
+        try await site.started(["/first", "/second"])
         try await expectTotalTimeout(result, attempts: 1)
         second.cancel()
         try await eventually("no slot is in use") { site.api.limitStates().allSatisfy { $0.inFlight + $0.queued == 0 } }

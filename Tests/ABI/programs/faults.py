@@ -206,13 +206,13 @@ def each_failed_attempt_tells_somebody():
         other.setblocking(False)
         other.connect_ex(listener.getsockname())
     time.sleep(0.2)
-    begun = time.monotonic()
+    started = time.monotonic()
     for connection in connections:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         connection.close()
     while len(ends) < limit + waiting:
         poll(queue, 1.0)
-    assert ends[-1] - begun < 4, ends[-1] - begun
+    assert ends[-1] - started < 4, ends[-1] - started
     client_free(made)
     queue_free(queue)
 
@@ -284,9 +284,9 @@ def an_upload_that_moves_is_not_idle():
     made, body = client('{"timeout":{"idle":0.6,"total":60}}'), b"x" * (600 << 10)
     request = request_new(b"PUT", url)
     set_body(request, body, len(body))
-    begun = time.monotonic()
+    started = time.monotonic()
     assert outcome(made, request) == ("timeout", True)  # the peer never responds
-    taken = time.monotonic() - begun
+    taken = time.monotonic() - started
     assert 1.5 < taken < 10, taken
     client_free(made)
 

@@ -8,11 +8,11 @@ import Testing
 struct SecretScrubberTests {
     private func exchange(
         _ url: String = "http://x/", _ fields: [(String, String)] = [], body: String = "",
-        response: String = "", _ answerFields: [(String, String)] = []
+        response: String = "", _ responseFields: [(String, String)] = []
     ) throws -> RecordedExchange {
         var (headers, others) = (Headers(), Headers())
         for (name, value) in fields { try headers.add(name, value) }
-        for (name, value) in answerFields { try others.add(name, value) }
+        for (name, value) in responseFields { try others.add(name, value) }
         var response = RecordedExchange.Response(status: 200)
         response.headers = others
         response.body = RecordedBody(ByteBuffer(string: reply))
