@@ -130,7 +130,7 @@ import Testing
     }
 
     private func stored(
-        _ fields: [(String, String)], status: Int = 200, asking request: [(String, String)] = [], length: Int = 10
+        _ fields: [(String, String)], status: Int = 200, requesting request: [(String, String)] = [], length: Int = 10
     ) throws -> StoredResponse {
         var conversation = CacheConversation()
         conversation.response = hour + fields
@@ -142,7 +142,7 @@ import Testing
 
     @Test func section_3_3_aStoredPartIsForWhatItContains() throws {
         let part = try stored(
-            [("Content-Range", "bytes 4-8/10"), ("ETag", "\"a\"")], status: 206, asking: [("Range", "bytes=4-8")],
+            [("Content-Range", "bytes 4-8/10"), ("ETag", "\"a\"")], status: 206, requesting: [("Range", "bytes=4-8")],
             length: 5)
         func word(_ request: [(String, String)], _ method: NightjarHTTP.Method = .get) -> String {
             CacheConversation.request(request, method).decide(among: [part], at: CacheConversation.start).word
@@ -197,7 +197,7 @@ import Testing
         whole.isDecoded = true
         #expect(!replaces(whole, [("ETag", "\"a-gzip\"")]), "it was stored from another coding")
         let part = try stored(
-            [("Content-Range", "bytes 0-1/10")], status: 206, asking: [("Range", "bytes=0-1")], length: 2)
+            [("Content-Range", "bytes 0-1/10")], status: 206, requesting: [("Range", "bytes=0-1")], length: 2)
         #expect(replaces(part, []))
         #expect(replaces(try stored([], status: 404), []) == false)
         #expect(replaces(try stored([], status: 503), []))
