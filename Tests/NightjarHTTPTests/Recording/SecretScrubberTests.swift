@@ -8,7 +8,7 @@ import Testing
 struct SecretScrubberTests {
     private func exchange(
         _ url: String = "http://x/", _ fields: [(String, String)] = [], body: String = "",
-        response: String = "", _ responseFields: [(String, String)] = []
+        response reply: String = "", _ responseFields: [(String, String)] = []
     ) throws -> RecordedExchange {
         var (headers, others) = (Headers(), Headers())
         for (name, value) in fields { try headers.add(name, value) }
