@@ -280,7 +280,7 @@ NJ_API const nj_response *nj_error_response(const nj_error *error);
  * documents, up to 256 KiB.
  *
  *   title    the kind of problem
- *   message  what the server says about it
+ *   message  the server's message about it
  *   detail   this occurrence of the problem
  *   code     an identifier for programs
  *   type     a URI or a word that names the kind of problem
@@ -738,7 +738,7 @@ NJ_API nj_status nj_prepared_request_set_header(nj_prepared_request *request, co
 /* ==================================================================================================================
  * Authentication
  *
- * A client has one credential, or one for each security scheme (OpenAPI) that it knows by name. Each setter of this
+ * A client has one credential, or one for each security scheme (OpenAPI), by name. Each setter of this
  * section replaces the credential that was set before, unless its comment says otherwise. Credentials are sent to the
  * base URL's origin only, also after redirects. nj_client_new therefore fails with NJ_INVALID_ARGUMENT if there are
  * credentials and no base URL, or a second credential in the headers or in the URL. A request with its own
@@ -764,7 +764,7 @@ NJ_API nj_status nj_config_set_basic_auth(nj_config *config, const char *user, c
 
 /**
  * Sets a user name and a password for Digest authentication (RFC 7616; SHA-256, SHA-512/256 and MD5, as the server
- * chooses). If the server proves that it knows the password (rspauth in Authentication-Info, with qop=auth) and the
+ * chooses). If the server proves that it has the password (rspauth in Authentication-Info, with qop=auth) and the
  * proof is wrong, the call fails with NJ_PROTOCOL.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT
@@ -1044,7 +1044,7 @@ NJ_API const char *nj_failed_attempt_reason(const nj_failed_attempt *attempt);
 NJ_API nj_status nj_failed_attempt_set_delay(nj_failed_attempt *attempt, double seconds);
 
 /**
- * Decides what NJ_RETRY_PENDING has put off, once for each time it was returned. Does nothing if the call has ended.
+ * Provides the decision that NJ_RETRY_PENDING deferred, once for each time it was returned. Does nothing if the call has ended.
  * Any thread.
  *
  * @param decision not NJ_RETRY_PENDING
@@ -1229,7 +1229,7 @@ NJ_API nj_status nj_config_set_mock(nj_config *config, const char *json, nj_erro
 NJ_API int64_t nj_client_mock_uses(nj_client *client, const char *route);
 
 /**
- * Checks that each route that is not optional has responded, as often as its `times` says, and that every request
+ * Checks that each route that is not optional has responded, as often as its `times` requires, and that every request
  * matched a route.
  *
  * @return NJ_OK; NJ_INVALID_REQUEST if that is not so; NJ_INVALID_ARGUMENT, also if the client has no mock; NJ_FORKED

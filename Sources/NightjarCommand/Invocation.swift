@@ -41,7 +41,7 @@ struct Invocation {
     /// `--profile`, given before the name of a program.
     private var profile: [UInt8]?
 
-    /// - Parameter arguments: starting with the program's name.
+    /// - Parameter bytes: starting with the program's name.
     init(_ bytes: [[UInt8]]) throws(UsageError) {
         let arguments = bytes.map { String(decoding: $0, as: UTF8.self) }
         scriptPosition = arguments.count

@@ -11,7 +11,7 @@ import Synchronization
 final class Subrequests: Sendable {
     private struct Queues: Sendable {
         var pending: [Subrequest] = []
-        /// Cancelled after the script had begun them.
+        /// Cancelled after the script had started them.
         var cancelled: [Subrequest] = []
         var isClosed = false
     }

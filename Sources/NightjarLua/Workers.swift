@@ -4,7 +4,7 @@ import NightjarTransport
 
 /// A few threads for the blocking work of one Lua state. They block all signals and start with the first work.
 ///
-/// Work that has begun always completes, even if nothing waits for it, so that a write is either complete or not begun.
+/// Work that has started always completes, even if nothing waits for it, so that a write is complete or not started.
 final class Workers {
     private let queue: CompletionQueue
     private var threads: ThreadPool?

@@ -76,10 +76,10 @@ def read(path):
 
 
 def refusals(folder):
-    """Issue 19, item 15: what is planted where the archive is to be."""
+    """Issue 19, item 15: files of another user at the path of the archive."""
     victim, path = os.path.join(folder, "victim"), os.path.join(folder, "planted.har")
 
-    def plant(make):
+    def place_file(make):
         with open(victim, "w") as file:
             file.write("precious")
         make()
@@ -88,14 +88,14 @@ def refusals(folder):
         with open(victim) as file:
             return result.returncode != 0 and file.read() == "precious", result.stderr
 
-    check("--har follows no symbolic link", *plant(lambda: os.symlink(victim, path)))
-    check("--har writes into no file with another name", *plant(lambda: os.link(victim, path)))
-    check("--har does not wait for a pipe", *plant(lambda: os.mkfifo(path)))
+    check("--har follows no symbolic link", *place_file(lambda: os.symlink(victim, path)))
+    check("--har writes into no file with another name", *place_file(lambda: os.link(victim, path)))
+    check("--har does not wait for a pipe", *place_file(lambda: os.mkfifo(path)))
     if os.geteuid() == 0:
         def foreign():
             open(path, "w").close()
             os.chown(path, 4711, 4711)
-        check("--har writes into no file of another user", *plant(foreign))
+        check("--har writes into no file of another user", *place_file(foreign))
     open(path, "w").close()
     os.chmod(path, 0o666)
     run("--har", path)

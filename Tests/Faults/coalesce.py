@@ -7,7 +7,7 @@ from demo import LONG, Demo, Script, check, eventually, finish, lua
 
 COUNT = 10_000 if LONG else 2000
 # In milliseconds. All calls have joined by then, on a slow machine too.
-ANSWER = COUNT // 2 + 1000
+RESPONSE = COUNT // 2 + 1000
 
 OPEN = """
 local nightjar = require "nightjar"
@@ -22,7 +22,7 @@ local function get(key, ms)
     return ok
   end
 end
-local function tell()
+local function print_kinds()
   for kind, times in pairs(kinds) do print(kind, times) end
 end
 """
@@ -37,8 +37,8 @@ def shared(demo):
         local tasks = {}
         for number = 1, count do tasks[number] = nightjar.spawn(get("all", wanted)) end
         for _, task in ipairs(tasks) do task:join() end
-        tell()
-        """, demo.url, str(COUNT), str(ANSWER))
+        print_kinds()
+        """, demo.url, str(COUNT), str(RESPONSE))
     stats = demo.stats()
     seen = outcomes(lines)
     check(f"{COUNT} identical calls: one request", stats["requests"]["GET /v1/slow"] == 1, stats["requests"])
@@ -54,8 +54,8 @@ def all_but_one_leave(demo):
         local last = table.remove(tasks, count // 2)
         for _, task in ipairs(tasks) do task:cancel() end
         print("stays\t" .. (last:join() and 1 or 0))
-        tell()
-        """, demo.url, str(COUNT), str(ANSWER))
+        print_kinds()
+        """, demo.url, str(COUNT), str(RESPONSE))
     stats = demo.stats()
     seen = outcomes(lines)
     check(f"{COUNT - 1} of {COUNT} cancelled: the last gets the response of the same request",
@@ -73,8 +73,8 @@ def all_leave(demo):
         nightjar.sleep(2)
         -- No call joins an abandoned exchange.
         get("none", 1)()
-        tell()
-        """, demo.url, str(COUNT), str(ANSWER))
+        print_kinds()
+        """, demo.url, str(COUNT), str(RESPONSE))
     abandoned = eventually(lambda: demo.stats()["abandoned"] == {"/v1/slow?key=none": 1}, 20)
     moment = time.monotonic()
     script.wait()
@@ -103,7 +103,7 @@ def others(demo):
           tasks[#tasks + 1] = nightjar.spawn(function() api:post("/v1/orders", { json = { a = 1 } }) end)
         end
         for _, task in ipairs(tasks) do task:join() end
-        """, demo.url, str(COUNT), str(ANSWER))
+        """, demo.url, str(COUNT), str(RESPONSE))
     requests = demo.stats()["requests"]
     check("other queries, headers and writes are not shared", requests == {"GET /v1/slow": 3, "POST /v1/orders": 10}, requests)
 

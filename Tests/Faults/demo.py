@@ -55,9 +55,9 @@ class Demo:
         try:
             body = None if content is None else json.dumps(content)
             own.request(method, path, body, {"Content-Type": "application/json"} if body else {})
-            answer = own.getresponse()
-            text = answer.read()
-            assert answer.status < 300, (method, path, answer.status, text)
+            response = own.getresponse()
+            text = response.read()
+            assert response.status < 300, (method, path, response.status, text)
             return json.loads(text) if text else None
         finally:
             if not connection:

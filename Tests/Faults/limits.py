@@ -159,7 +159,7 @@ def waiting():
     with Demo() as demo:
         lines = lua(WAITING, demo.url)
         refused = [line for line in lines if line.startswith("rate_limited: 3 calls are already waiting")]
-        check("one goes, three wait, and the others are told", lines.count("ok") == 4 and len(refused) == 6
+        check("one is sent, three wait, and the others are rejected", lines.count("ok") == 4 and len(refused) == 6
               and demo.stats()["requests"]["GET /v1/slow"] == 4, lines)
 
 

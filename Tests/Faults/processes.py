@@ -35,7 +35,7 @@ local function me()
   local ok, err = pcall(api.get, api, "/v1/me")
   if not ok then print("FAILED " .. tostring(err):gsub("%s+", " ")) end
 end
-print "begun"
+print "started"
 while true do
   nightjar.all { me, me, me }
   print "round"

@@ -6,10 +6,10 @@ local json, fs, hash = nightjar.json, nightjar.fs, nightjar.hash
 
 local WORKERS = 32
 
-local heard = 0
+local notified = 0
 local api = nightjar.client {
   base_url = origin .. "/v1", timeout = { total = 30 }, coalesce = true, cookies = true, cache = { memory = "4MB" },
-  retry = { attempts = 4, base = 0.001, budget = { reserve = 1000000 } }, log = { level = "info", write = function() heard = heard + 1 end },
+  retry = { attempts = 4, base = 0.001, budget = { reserve = 1000000 } }, log = { level = "info", write = function() notified = notified + 1 end },
 }
 local plain = nightjar.client { base_url = origin, retry = false }
 
@@ -69,8 +69,8 @@ local works = {
     assert(sum(ids) == 36)
   end,
   function()
-    local answers = api:batch { { path = "/articles/1" }, { path = "/articles/2" }, { path = "/articles" } }
-    assert(#answers == 3)
+    local responses = api:batch { { path = "/articles/1" }, { path = "/articles/2" }, { path = "/articles" } }
+    assert(#responses == 3)
   end,
   function()
     local jobs = nightjar.channel(2)
@@ -145,5 +145,5 @@ for _ = 1, seconds do
 end
 stop = true
 for _, worker in ipairs(workers) do worker:join() end
-assert(heard > 0)
+assert(notified > 0)
 print(done, "ended")

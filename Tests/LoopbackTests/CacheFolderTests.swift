@@ -215,7 +215,7 @@ enum CacheProcess {
         #expect(!bodies.isEmpty)
         for body in bodies { try parent.write("cache/" + body, Bytes(random.bytes(30_000))) }
         let second = try demo.client(.init(memory: 0, disk: 50 << 20, folder: folder))
-        // A caller that has begun to read gets an error; a later one gets the server's response.
+        // A caller that has started to read gets an error; a later one gets the server's response.
         for _ in 0..<3 {
             do {
                 let content = try second.streamed(large).content

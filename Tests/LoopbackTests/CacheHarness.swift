@@ -59,7 +59,7 @@ extension Client {
 
     /// A GET with a streamed body.
     ///
-    /// - Parameter pausingAfter: Waits for the disk after this many bytes, because faster data would not be stored.
+    /// - Parameter stride: Waits for the disk after this many bytes, because faster data would not be stored.
     func streamed(
         _ target: String, pausingAfter stride: Int = .max
     ) throws -> (response: Response, content: [UInt8]) {

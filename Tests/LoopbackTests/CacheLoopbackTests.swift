@@ -72,7 +72,7 @@ import Testing
         #expect(DemoContent.isIntact(first.bytes) && second.bytes == first.bytes && first.bytes.count == 20_000)
         #expect(second.headers["Content-Encoding"] == first.headers["Content-Encoding"])
         #expect(demo.requests("/cache/a") == 1)
-        // A caller that wants the encoded bytes gets them from the server, without affecting the cache.
+        // A caller that requests the encoded bytes gets them from the server, without affecting the cache.
         let raw = try client.get(target, [("Accept-Encoding", "gzip")]) { $0.decompresses = false }
         #expect(raw.source == .network && Array(raw.bytes.prefix(2)) == [0x1F, 0x8B])
         #expect(raw.headers["Content-Encoding"] == "gzip" && demo.requests("/cache/a") == 2)
@@ -209,7 +209,7 @@ import Testing
         try demo.change("/cache/a")
         let second = try client.get(target)
         #expect(second.source == .stale && second.version == 1)
-        try eventually("the answer was fetched anew") { demo.requests("/cache/a") == 3 }
+        try eventually("the response was fetched again") { demo.requests("/cache/a") == 3 }
         try eventually("the new one is given") { try client.get(target, policy: .cacheOnly).version == 2 }
         #expect(demo.conditional("/cache/a") == 1)
     }
@@ -228,7 +228,7 @@ import Testing
         try client.start(.cached(target, policy: .offlineFirst), on: queue, handlers)
         results.wait(for: 1, on: queue)
         #expect(try results[0]?.get().source == .stale)
-        try eventually("the failure is told") {
+        try eventually("the failure is reported") {
             queue.poll(timeout: .milliseconds(10))
             return reported.withLock { $0 != nil }
         }

@@ -31,8 +31,8 @@ func failure(_ client: Client, _ request: Request, location: SourceLocation = #_
 {
     do throws(NightjarError) {
         let response = try client.sendBlocking(request)
-        Issue.record("answered \(response.status)", sourceLocation: location)
-        throw NightjarError(.closed, "answered")
+        Issue.record("received \(response.status)", sourceLocation: location)
+        throw NightjarError(.closed, "received a response")
     } catch {
         return error
     }

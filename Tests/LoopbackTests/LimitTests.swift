@@ -163,13 +163,13 @@ import Testing
             try api.start(
                 Request(.get, "/slow?ms=100&key=w"), on: queue,
                 TaskHandlers { _, result in
-                    ended.withLock { $0.append((try? result.get()) == nil ? "cancelled" : "answered") }
+                    ended.withLock { $0.append((try? result.get()) == nil ? "cancelled" : "completed") }
                 })
         }
         for _ in 0..<50 { queue.poll(timeout: .milliseconds(1)) }
         for task in tasks.dropFirst().dropLast() { task.cancel() }
         for _ in 0..<400 where ended.withLock({ $0.count }) < 5 { queue.poll(timeout: .milliseconds(10)) }
-        #expect(ended.withLock { $0.sorted() } == ["answered", "answered", "cancelled", "cancelled", "cancelled"])
+        #expect(ended.withLock { $0.sorted() } == ["cancelled", "cancelled", "cancelled", "completed", "completed"])
         #expect(demo.server.statistics.inProgressMax["/v1/slow?key=w"] == 1)
         #expect(api.limitStates().allSatisfy { $0.inFlight == 0 && $0.queued == 0 })
     }

@@ -133,7 +133,7 @@ import Testing
             changed.open()
         }
         guard case .failure(let error) = outcome else {
-            throw ToolFailure(description: "it was answered")
+            throw ToolFailure(description: "it received a response")
         }
         try eventually("the connection is closed") { peer.endedCount == 1 }
         return (error, peer, path)
@@ -171,7 +171,7 @@ import Testing
             #expect(unlink(path) == 0)
             vanished.open()
         }
-        guard case .failure(let error) = outcome else { throw ToolFailure(description: "it was answered") }
+        guard case .failure(let error) = outcome else { throw ToolFailure(description: "it received a response") }
         #expect(error.kind == .invalidRequest)
         #expect(error.message == "the file \"\(path)\" to send cannot be opened: No such file or directory")
         try eventually("the connection is closed") { peer.endedCount == 1 }

@@ -82,7 +82,7 @@ for _, algorithm in ipairs { "SHA-256", "MD5", "SHA-256-sess", "both" } do
   api = client { type = "digest", user = "demo", password = "secret" }
   equal(api:get("/v1/digest", { query = { algorithm = algorithm } }).json.user, "demo")
   equal(api:post("/v1/digest", { query = { algorithm = algorithm }, body = "abc" }).json.body_bytes, 3)
-  -- Each response proves that the server knows the password, and contains the nonce of the next request.
+  -- Each response proves that the server has the password, and contains the nonce of the next request.
   api = client { type = "digest", user = "demo", password = "secret" }
   for round = 1, 3 do
     local res = api:get("/v1/digest", { query = { algorithm = algorithm, next = 1, uses = 1 } })
@@ -101,11 +101,11 @@ api = client(oauth)
 equal(nightjar.try(api.get, api, "/v1/me", { auth = false }), nil)
 
 -- A function that provides tokens with a call of its own. Other tasks run meanwhile, and it is called once for all calls.
-local asked, ticks, ended = {}, 0, 0
+local requested, ticks, ended = {}, 0, 0
 local provided = {
   type = "bearer",
   provider = function(info)
-    asked[#asked + 1] = info.rejected
+    requested[#requested + 1] = info.rejected
     repeat nightjar.sleep(0.002) until ticks >= 3
     local token = log_in()
     return token.access_token, token.expires_in
@@ -117,19 +117,19 @@ local provided = {
 }
 api = client(provided)
 local ticker = nightjar.spawn(function() while true do nightjar.sleep(0.005) ticks = ticks + 1 end end)
-local impatient = nightjar.spawn(function() return me(api) end)
-local patient = nightjar.spawn(function() return me(api) end)
+local first_caller = nightjar.spawn(function() return me(api) end)
+local other_caller = nightjar.spawn(function() return me(api) end)
 nightjar.sleep(0.01)
-impatient:cancel() -- the first caller may leave; the token is for all callers
-equal(patient:join(), "ada")
+first_caller:cancel() -- the first caller may leave; the token is for all callers
+equal(other_caller:join(), "ada")
 ticker:cancel()
 equal(#nightjar.map(calls, function() return me(api) end, { concurrency = 200 }), 200)
-equal(#asked, 1)
-equal(asked[1], false)
+equal(#requested, 1)
+equal(requested[1], false)
 control { expire_access_tokens = true }
 equal(#nightjar.map(calls, function() return me(api) end, { concurrency = 200 }), 200)
-equal(#asked, 2)
-equal(asked[2], true)
+equal(#requested, 2)
+equal(requested[2], true)
 equal(ended, 0)
 
 -- A token is refreshed before its known expiry.
@@ -382,10 +382,10 @@ equal(ended_logins, 0)
 
 -- Functions that provide the tokens of some schemes. Each is called for its own scheme.
 control { reset = true }
-local asked_for = {}
+local seen_requests = {}
 local function providing(name)
   return function(info)
-    asked_for[#asked_for + 1] = name .. (info.rejected and " again" or "")
+    seen_requests[#seen_requests + 1] = name .. (info.rejected and " again" or "")
     nightjar.sleep(0.001)
     return log_in().access_token, 60
   end
@@ -402,28 +402,28 @@ local options = {
       other = { type = "bearer", provider = providing "other" },
       key = { type = "api_key", key = "demo-key" },
     },
-    on_login_required = function() asked_for[#asked_for + 1] = "ended" end,
+    on_login_required = function() seen_requests[#seen_requests + 1] = "ended" end,
   },
 }
 api = nightjar.client(options)
 nightjar.map(hundred, function(i)
   equal((i % 2 == 0 and api.endpoints.one or api.endpoints.other)().json.handle, "ada")
 end, { concurrency = 100 })
-table.sort(asked_for)
-equal(table.concat(asked_for, ","), "one,other")
+table.sort(seen_requests)
+equal(table.concat(seen_requests, ","), "one,other")
 got = api.endpoints.keyed()
 equal(server_saw(got, "x-api-key"), "demo-key")
 assert(server_saw(got, "authorization"):find "^Bearer ")
 control { expire_access_tokens = true }
 equal(api.endpoints.other().json.handle, "ada")
-equal(asked_for[3], "other again")
-equal(#asked_for, 3)
+equal(seen_requests[3], "other again")
+equal(#seen_requests, 3)
 -- The table of the caller is unchanged.
 equal(options.auth.schemes.one.type, "bearer")
 assert(options.auth.schemes.one.provider and not options.auth.schemes.one.url)
 options.auth.schemes.one = { type = "bearer", provider = function() return nil end }
 fails("unauthorized", "there is no login, or the server has ended it; log in again", nightjar.client(options).endpoints.one)
-equal(asked_for[4], "ended")
+equal(seen_requests[4], "ended")
 local function refuses(message, scheme)
   misuse(message, client, { schemes = { one = scheme } })
 end

@@ -14,16 +14,16 @@ local function counted(what, key) return plain:get("/__stats").json[what]["/v1/s
 local function requests(path) return (plain:get("/__stats").json.paths[path] or { requests = 0 }).requests end
 
 -- Responses are in the order of the requests. A request is a table as for api:request, or the path of a GET.
-local answers = api:batch {
+local responses = api:batch {
   { path = "/echo", method = "POST", json = { number = 1 } },
   "/v1/articles/2",
   { path = "/v1/articles/{id}", params = { id = 1 } },
 }
-equal(#answers, 3)
-equal(answers.n, nil)
-equal(answers[1].json.method, "POST")
-equal(answers[2].json.id, 2)
-equal(answers[3].json.id, 1)
+equal(#responses, 3)
+equal(responses.n, nil)
+equal(responses[1].json.method, "POST")
+equal(responses[2].json.id, 2)
+equal(responses[3].json.id, 1)
 equal(#api:batch {}, 0)
 
 -- At most six requests run at a time, or the given number, and that number is reached.
@@ -105,13 +105,13 @@ local hooked = nightjar.client { base_url = origin, before = function(request)
   nightjar.sleep(0.001)
   request.headers["X-Batch"] = request.path
 end, after = function(outcome, request) seen[#seen + 1] = request.path end }
-answers = hooked:batch { { path = "/echo" }, "/echo?two", { path = "/status/404", expect = 404 }, concurrency = 1 }
+responses = hooked:batch { { path = "/echo" }, "/echo?two", { path = "/status/404", expect = 404 }, concurrency = 1 }
 local marks = {}
-for _, field in ipairs(answers[2].json.headers) do
+for _, field in ipairs(responses[2].json.headers) do
   if field[1]:lower() == "x-batch" then marks[#marks + 1] = field[2] end
 end
 equal(table.concat(marks), "/echo?two")
-equal(answers[3].status, 404)
+equal(responses[3].status, 404)
 equal(table.concat(seen, " "), "/echo /echo?two /status/404")
 local objecting = nightjar.client { base_url = origin, before = function() error("not today", 0) end }
 misuse("request 1 of the batch: not today", function() objecting:batch { "/" } end)
@@ -166,9 +166,9 @@ for i = 1, 10000 do many[i] = { path = "/v1/articles/" .. i % 5 + 1, method = "H
 many.concurrency = 32
 collectgarbage()
 local before = collectgarbage "count"
-answers = api:batch(many)
-equal(#answers, 10000)
-for i = 1, 10000, 997 do equal(answers[i].status, 200) end
+responses = api:batch(many)
+equal(#responses, 10000)
+for i = 1, 10000, 997 do equal(responses[i].status, 200) end
 many = nil
 collectgarbage()
 local kilobytes = (collectgarbage "count" - before)

@@ -97,40 +97,40 @@ equal(x.json.version, 3)
 equal(y.json.version, 3)
 
 -- on_refresh runs as a task of the script. The call does not wait for it.
-local heard = {}
+local notified = {}
 local slow = { control = "max-age=0", etag = "strong", delay = "0.3" }
 local s = name "s"
 api:get(s, { query = slow })
 api:post(s)
-local answers = nightjar.map({ 1 }, function()
+local responses = nightjar.map({ 1 }, function()
   return api:get(s, {
     query = slow, cache = "offline_first",
-    on_refresh = function(res, err) heard[#heard + 1] = err or res.json.version end,
+    on_refresh = function(res, err) notified[#notified + 1] = err or res.json.version end,
   })
 end)
-equal(answers[1].json.version, 1)
-equal(#heard, 0)
-equal(answers[1]:refreshed().json.version, 2)
-wait_until(function() return #heard > 0 end)
-equal(heard[1], 2)
-equal(#heard, 1)
-api:get(c, { query = fresh, on_refresh = function() error "nothing was fetched anew" end })
-api:get(c, { query = fresh, on_refresh = function() error "nothing was fetched anew" end })
+equal(responses[1].json.version, 1)
+equal(#notified, 0)
+equal(responses[1]:refreshed().json.version, 2)
+wait_until(function() return #notified > 0 end)
+equal(notified[1], 2)
+equal(#notified, 1)
+api:get(c, { query = fresh, on_refresh = function() error "nothing was fetched again" end })
+api:get(c, { query = fresh, on_refresh = function() error "nothing was fetched again" end })
 
 -- A failing server: the old response stays, and the error is available.
 local d = name "d"
 local failing = { control = "max-age=0", etag = "strong", fail = "2", failure = "404" }
 api:get(d, { query = failing })
-local told
-res = api:get(d, { query = failing, cache = "offline_first", on_refresh = function(res, err) told = { res, err } end })
+local reported
+res = api:get(d, { query = failing, cache = "offline_first", on_refresh = function(res, err) reported = { res, err } end })
 equal(res.source, "stale")
 new, err = res:refreshed()
 equal(new, nil)
 equal(err.kind, "not_found")
 equal(err.status, 404)
-wait_until(function() return told end)
-equal(told[1], nil)
-equal(told[2].kind, "not_found")
+wait_until(function() return reported end)
+equal(reported[1], nil)
+equal(reported[2].kind, "not_found")
 
 -- stale-while-revalidate has the same effect.
 local e = name "e"

@@ -68,10 +68,10 @@ end
 
 -- It reads no more of its source than needed.
 do
-  local asked = 0
-  local rows = csv.rows(function() asked = asked + 1 return "a,b\n" end)
+  local requested = 0
+  local rows = csv.rows(function() requested = requested + 1 return "a,b\n" end)
   rows()
-  equal(asked, 1)
+  equal(requested, 1)
 end
 
 -- Its source can wait.

@@ -9,7 +9,7 @@ local function hooked(before, after)
   return nightjar.client { base_url = origin, retry = false, before = before, after = after }
 end
 local lists = 0
-local function walk(api, options)
+local function paginator_of(api, options)
   lists = lists + 1
   options = options or {}
   options.style, options.items, options.next, options.query = "cursor", "/results", "/next_cursor", { count = 3 }
@@ -23,13 +23,13 @@ local through_a_task =
 local task, list
 for _, place in ipairs { "before", "after" } do
   local function join() task:join() end
-  list = walk(hooked(place == "before" and join or nil, place == "after" and join or nil))
+  list = paginator_of(hooked(place == "before" and join or nil, place == "after" and join or nil))
   task = nightjar.spawn(function() return list() end)
   misuse(through_a_task, task.join, task)
 end
 
 -- The reverse order, while other tasks run.
-list = walk(hooked(function() task:join() end))
+list = paginator_of(hooked(function() task:join() end))
 task = nightjar.spawn(function()
   nightjar.sleep(0.01)
   return list()
@@ -41,7 +41,7 @@ ticker:cancel()
 
 -- If the hook catches the error, it continues, and the page arrives.
 local refused = false
-list = walk(hooked(function()
+list = paginator_of(hooked(function()
   local ok, why = pcall(task.join, task)
   refused = not ok and why:find "deadlock" ~= nil
 end))
@@ -50,11 +50,11 @@ equal(task:join().id, 1000)
 equal(refused, true)
 
 -- Through nested tasks, and through tasks of nightjar.all in the hook.
-list = walk(hooked(function() task:join() end))
+list = paginator_of(hooked(function() task:join() end))
 task = nightjar.spawn(function() return nightjar.all { function() return list() end, function() nightjar.sleep(0.01) end } end)
 misuse("deadlock: a before or after hook waits for a task, which waits for a child task, which waits for the page or document "
   .. "that the hook was called for", task.join, task)
-list = walk(hooked(function()
+list = paginator_of(hooked(function()
   nightjar.all { function() task:join() end, function() nightjar.sleep(0.01) end }
 end))
 task = nightjar.spawn(function() nightjar.spawn(function() return list() end) end)
@@ -63,8 +63,8 @@ misuse("deadlock: a before or after hook waits for a child task, which waits for
 
 -- Through the pages of another list.
 local first, second, takes_first, takes_second
-first = walk(hooked(function() takes_second:join() end))
-second = walk(hooked(function() takes_first:join() end))
+first = paginator_of(hooked(function() takes_second:join() end))
+second = paginator_of(hooked(function() takes_first:join() end))
 takes_first = nightjar.spawn(function() return first() end)
 takes_second = nightjar.spawn(function() return second() end)
 local through_two = "deadlock: a before or after hook waits for a task, which waits for a page or document, whose before or after hook "
@@ -74,7 +74,7 @@ misuse(through_two, takes_second.join, takes_second)
 
 -- Through a channel, when no task that could send remains.
 local channel = nightjar.channel(0)
-list = walk(hooked(function() channel:receive() end))
+list = paginator_of(hooked(function() channel:receive() end))
 task = nightjar.spawn(function()
   list()
   channel:send(1)
@@ -83,7 +83,7 @@ misuse("deadlock: a before or after hook waits for another task, and no task can
 
 -- Through a cycle of other tasks.
 local one, other
-list = walk(hooked(function() one:join() end))
+list = paginator_of(hooked(function() one:join() end))
 one = nightjar.spawn(function()
   nightjar.sleep(0)
   other:join()
@@ -101,26 +101,26 @@ task = nightjar.spawn(function() return loader:load_openapi "url:/openapi.json" 
 misuse(through_a_task, task.join, task)
 
 -- In a coroutine of the hook, and where it cannot yield.
-list = walk(hooked(function() coroutine.wrap(function() task:join() end)() end))
+list = paginator_of(hooked(function() coroutine.wrap(function() task:join() end)() end))
 task = nightjar.spawn(function() return list() end)
 misuse(through_a_task, function()
   local ok, why = pcall(task.join, task)
   assert(not ok)
   error(why:gsub("^.*(deadlock: )", "%1"), 0)
 end)
-list = walk(hooked(function() ("x"):gsub("x", function() task:join() end) end))
+list = paginator_of(hooked(function() ("x"):gsub("x", function() task:join() end) end))
 task = nightjar.spawn(function() return list() end)
 misuse(through_a_task, task.join, task)
 
 -- Waits that can still end are allowed: for a message, for a page of another list, with a timeout.
-list = walk(hooked(function() equal(channel:receive(), "go on") end))
+list = paginator_of(hooked(function() equal(channel:receive(), "go on") end))
 local sender = nightjar.after(0.02, function() channel:send "go on" end)
 equal(#list:collect(), 3)
 sender:join()
-local plain = walk(hooked(function() nightjar.sleep(0.01) end))
-list = walk(hooked(function() equal(nightjar.spawn(function() return plain:collect() end):join()[1].id, 1000) end))
+local plain = paginator_of(hooked(function() nightjar.sleep(0.01) end))
+list = paginator_of(hooked(function() equal(nightjar.spawn(function() return plain:collect() end):join()[1].id, 1000) end))
 equal(#list:collect(), 3)
-list = walk(hooked(function() pcall(task.join, task) end))
+list = paginator_of(hooked(function() pcall(task.join, task) end))
 task = nightjar.spawn(function() return nightjar.timeout(0.02, function() return list() end) end)
 fails("timeout", "timeout: the function did not return within 0.02 seconds", task.join, task)
 equal(list().id, 1000)

@@ -96,8 +96,8 @@ has_run "2,1,0"
 
 -- A pending run belongs to the task of the last call, which does not end before it.
 f = nightjar.debounce(0.01, keep)
-local asker = nightjar.spawn(function() f "from a task" end)
-asker:join()
+local requester = nightjar.spawn(function() f "from a task" end)
+requester:join()
 has_run "from a task"
 
 -- Cancelling this task drops only the calls since the last call of another task.

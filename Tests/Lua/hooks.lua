@@ -110,7 +110,7 @@ equal(#table.concat(text), tonumber(res.headers.content_length))
 -- Lists: each page is a call with hooks, regardless of the task that takes from the list. /echo returns what the server received.
 local run = nightjar.idempotency_key()
 local function set(name) return ("/v1/lists/%s-%s/cursor"):format(run, name) end
-local function asked(path) return (plain:get("/__stats").json.paths[path] or { requests = 0 }).requests end
+local function requested(path) return (plain:get("/__stats").json.paths[path] or { requests = 0 }).requests end
 local function hooked(before, after)
   return nightjar.client { base_url = origin, retry = false, before = before, after = after }
 end
@@ -132,7 +132,7 @@ GET %s?count=25&limit=10&cursor=
 200
 GET %s?count=25&limit=10&cursor=
 200]]):gsub("%%s", (set "plain")))
-equal(asked(set "plain"), 3)
+equal(requested(set "plain"), 3)
 
 -- Changes by the hooks are sent: a header, a replaced query item of the list, another query item. The fields of the list remain.
 local number = 0
@@ -163,7 +163,7 @@ equal(caller.query.extra, nil)
 local prefetching = hooked(function() end)
 local list = prefetching:paginate(cursor("prefetch", { query = { count = 30, limit = 10 } }))
 equal(list().id, 1000)
-repeat nightjar.sleep(0.002) until asked(set "prefetch") == 2
+repeat nightjar.sleep(0.002) until requested(set "prefetch") == 2
 list:close()
 
 -- An error of a hook is raised unchanged, and the page is requested again for the next caller. No item is lost.
@@ -182,7 +182,7 @@ for _, place in ipairs { "before", "after" } do
   for item in list do got[#got + 1] = item.id end
   equal(#got, 25)
   equal(got[25], 25000)
-  equal(asked(set("raise-" .. place)), place == "before" and 3 or 4)
+  equal(requested(set("raise-" .. place)), place == "before" and 3 or 4)
 end
 misuse("not today", function() hooked(function() error("not today") end):paginate("/v1/lists/x/cursor")() end)
 misuse("request: unknown option 'quary'; did you mean 'query'?", function()
@@ -219,41 +219,41 @@ misuse("paginate: a before or after hook must not take from the list whose page 
 
 -- The list is closed, cancelled or restarted while a hook runs or the page is in transit.
 for _, stage in ipairs { "hook", "wire" } do
-  local begun, went_on = 0, false
+  local started, went_on = 0, false
   local slow = hooked(function()
-    begun = begun + 1
-    if stage == "hook" and begun == 1 then
+    started = started + 1
+    if stage == "hook" and started == 1 then
       nightjar.sleep(60)
       went_on = true
     end
   end)
   list = slow:paginate(cursor("close-" .. stage, { query = { count = 3, delay = stage == "wire" and 5000 or 0 } }))
   local first = nightjar.spawn(function() return list() end)
-  repeat nightjar.sleep(0.002) until begun == 1
+  repeat nightjar.sleep(0.002) until started == 1
   list:close()
   fails("closed", "the list is closed", first.join, first)
   nightjar.sleep(0.01)
   equal(went_on, false)
 end
-local begun = 0
+local started = 0
 list = hooked(function()
-  begun = begun + 1
-  if begun == 1 then nightjar.sleep(60) end
+  started = started + 1
+  if started == 1 then nightjar.sleep(60) end
 end):paginate(cursor("anew", { query = { count = 3 } }))
 fails("timeout", "timeout: the function did not return within 0.02 seconds", nightjar.timeout, 0.02, list)
-equal(begun, 1)
+equal(started, 1)
 list:refresh()
 equal(list().id, 1000)
-equal(begun, 2)
+equal(started, 2)
 -- The waiting task is cancelled; the page is returned to the next one.
-begun = 0
+started = 0
 list = hooked(function()
-  begun = begun + 1
+  started = started + 1
   nightjar.sleep(0.05)
 end):paginate(cursor("waits", { query = { count = 3 } }))
 fails("timeout", "timeout: the function did not return within 0.02 seconds", nightjar.timeout, 0.02, list)
 equal(#list:collect(), 3)
-equal(begun, 1)
+equal(started, 1)
 local closing = hooked(function() nightjar.sleep(60) end)
 list = closing:paginate(cursor("client", { query = { count = 3 } }))
 local waiter = nightjar.spawn(function() return list() end)
@@ -262,7 +262,7 @@ closing:close()
 fails("closed", "the client is closed", waiter.join, waiter)
 
 -- Many tasks, one load at a time.
-begun = 0
+started = 0
 local most, running = 0, 0
 list = hooked(function()
   running = running + 1

@@ -13,7 +13,7 @@ local function set(style)
   sets = sets + 1
   return ("/lists/%s-%d/%s"):format(run, sets, style)
 end
-local function asked(path) return (api:get(origin .. "/__stats").json.paths["/v1" .. path] or { requests = 0 }).requests end
+local function requested(path) return (api:get(origin .. "/__stats").json.paths["/v1" .. path] or { requests = 0 }).requests end
 local function ids(items)
   local list = {}
   for place, item in ipairs(items) do list[place] = item.id // 1000 end
@@ -40,7 +40,7 @@ for style, options in pairs(styles) do
     equal(item.name, "Item " .. count)
   end
   equal(count, 35)
-  assert(asked(path) >= 4, style)
+  assert(requested(path) >= 4, style)
 end
 
 -- The guessed style and its explanation.
@@ -104,7 +104,7 @@ equal(err.status, 503)
 equal(#seen, 10)
 loop()
 equal(#seen, 25)
-equal(asked(path), 4)
+equal(requested(path), 4)
 
 -- A list never ends silently.
 fails("too_large", "the list has more than 2 pages (20 items so far); raise max_pages to continue",
@@ -168,10 +168,10 @@ equal(ids(given), "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 2
 equal(table.concat(asks, " "), "1 2 3 4 5 6")
 -- Its result applies only to its own page. It has no effect if the function restarts the list.
 for _, begin in ipairs { function() list:refresh() end, function(state) list:resume(state) end } do
-  local begun, start
+  local started, start
   list = api:paginate(set "cursor", { items = "/results", query = { count = 12, limit = 5 }, next = function(page)
-    if page.number == 2 and not begun then
-      begun = true
+    if page.number == 2 and not started then
+      started = true
       begin(start)
     end
     return cursor(page)
@@ -223,9 +223,9 @@ equal(total, 200)
 path = set "cursor"
 list = api:paginate(path, { items = "/results", next = "/next_cursor", query = { count = 200, limit = 10 } })
 list()
-repeat nightjar.sleep(0.002) until asked(path) == 2
+repeat nightjar.sleep(0.002) until requested(path) == 2
 nightjar.sleep(0.02)
-equal(asked(path), 2)
+equal(requested(path), 2)
 list:close()
 list:close()
 fails("closed", "the list is closed", list)
@@ -280,18 +280,18 @@ misuse("a list has no field 'page'; did you mean 'pages'?", function() return li
 misuse("bad argument #1 to 'take' (a non-negative number of items expected)", function() list:take(-1) end)
 
 -- pages() also returns pages without items, so the response of an empty first page and a 304 are visible.
-local function mocked(answers)
+local function mocked(responses)
   local place = 0
   return nightjar.client { base_url = "http://lists.test", retry = false, mock = nightjar.mock { { path = "/list",
     response = function()
       place = place + 1
-      return answers[place]
+      return responses[place]
     end } } }
 end
 local function statuses(list)
-  local told = {}
-  for page in list:pages() do told[#told + 1] = ("%d: %d items, %d"):format(page.number, #page.items, page.response.status) end
-  return table.concat(told, "; ")
+  local reported = {}
+  for page in list:pages() do reported[#reported + 1] = ("%d: %d items, %d"):format(page.number, #page.items, page.response.status) end
+  return table.concat(reported, "; ")
 end
 local empty_first = { { json = { items = nightjar.array(), next_cursor = "a" } }, { json = { items = { 1, 2 }, next_cursor = "" } } }
 equal(statuses(mocked(empty_first):paginate "/list"), "1: 0 items, 200; 2: 2 items, 200")
@@ -321,13 +321,13 @@ fails("invalid_argument", 'request_header must be the name of a header field, go
   function() api:paginate("/", { style = "header", header = "X", request_header = "a b" }) end)
 
 -- scripts/examples/lua/registry.lua: the tags of a repository can be null.
-local answers = {
+local responses = {
   ["/v2/a/tags/list"] = { name = "a", tags = { "1", "2" } },
   ["/v2/b/tags/list"] = { name = "b", tags = nightjar.null },
 }
 local registry = {
   paginate = function() return { collect = function() return { "a", "b" } end } end,
-  get = function(_, path) return { json = answers[path] } end,
+  get = function(_, path) return { json = responses[path] } end,
 }
 local root = debug.getinfo(1, "S").source:match "^@(.-)Tests/Lua/[^/]*$"
 local printed

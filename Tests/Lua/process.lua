@@ -153,7 +153,7 @@ fails("cancelled", "the task was cancelled", task.join, task)
 -- The same for an unreferenced process.
 pid = nightjar.spawn(function() return spawn({ "sleep", 100 }).pid end):join()
 for _ = 1, 3 do collectgarbage() end
-assert(gone(pid), "a process that nobody holds is there")
+assert(gone(pid), "a process without a reference still runs")
 
 -- The children of the host are not affected: io.popen still finds its own.
 local other = io.popen("exit 5")

@@ -163,8 +163,8 @@ do
   fails("closed", "the client is closed", brief.get, brief, "/echo")
   assert(tostring(brief):match "^nightjar.client: .* %(closed%)$")
 end
-local doomed = nightjar.client { base_url = origin }
-local waiting = nightjar.spawn(doomed.get, doomed, "/delay/5")
+local corrupt = nightjar.client { base_url = origin }
+local waiting = nightjar.spawn(corrupt.get, corrupt, "/delay/5")
 nightjar.sleep(0.05)
-doomed:close()
+corrupt:close()
 equal(select(2, pcall(waiting.join, waiting)).kind, "cancelled")

@@ -5,7 +5,7 @@ local equal, misuse, fails = check.equal, check.misuse, check.fails
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL"
 local api = nightjar.client { base_url = origin, retry = { attempts = 3, base = 0.001, cap = 0.002 } }
-local run = nightjar.idempotency_key() -- unique, because a server from an earlier run knows the old keys
+local run = nightjar.idempotency_key() -- unique, because a server from an earlier run has stored the old keys
 
 local function flaky(name, times, more)
   local query = { key = run .. name, times = times }
@@ -71,29 +71,29 @@ equal(count.repeated_bodies, 0)
 assert(count.requests > 230, count.requests)
 
 -- The callback runs for each failed attempt, and can wait.
-local asked = {}
-local function keep(answer)
-  asked = {}
+local requested = {}
+local function keep(response)
+  requested = {}
   return function(info)
-    asked[#asked + 1] = info
+    requested[#requested + 1] = info
     nightjar.sleep(0.001)
-    return answer
+    return response
   end
 end
 res = api:get("/v1/flaky", { query = flaky("j", 2), on_retry = keep(nil) })
-equal(#asked, 2)
-equal(asked[1].error.status, 503)
-equal(asked[2].attempt, 2)
-equal(asked[1].again, true)
-assert(asked[1].after >= 0 and asked[1].after <= 0.002)
+equal(#requested, 2)
+equal(requested[1].error.status, 503)
+equal(requested[2].attempt, 2)
+equal(requested[1].again, true)
+assert(requested[1].after >= 0 and requested[1].after <= 0.002)
 _, err = nightjar.try(api.get, api, "/v1/flaky", { query = flaky("k", 2), on_retry = keep(false) })
 equal(err.attempts, 1)
 equal(api:get("/v1/flaky", { query = flaky("l", 4), on_retry = keep(true) }).attempts, 5)
-equal(asked[4].again, false)
-equal(asked[4].after, nil)
+equal(requested[4].again, false)
+equal(requested[4].after, nil)
 equal(api:post("/v1/flaky", { query = flaky("m", 1), json = {}, on_retry = keep(0.002) }).attempts, 2)
 equal(api:get("/v1/flaky", { query = flaky("n", 0), on_retry = keep(true) }).attempts, 1)
-equal(#asked, 0)
+equal(#requested, 0)
 misuse("on_retry must return nil, true, false or a number of seconds, got string", api.get, api, "/v1/flaky",
   { query = flaky("o", 1), on_retry = keep "x" })
 misuse("on_retry must return a non-negative number of seconds, got -1.0", api.get, api, "/v1/flaky", { query = flaky("p", 1), on_retry = keep(-1) })
@@ -119,17 +119,17 @@ end
 _, err = nightjar.try(api.put, api, "/v1/flaky", { query = flaky("t", 1), body = parts { "a", "b" } })
 equal(err.attempts, 1)
 assert(tostring(err:explain()):find "body", tostring(err:explain()))
-local begun = 0
+local started = 0
 local function each()
-  begun = begun + 1
+  started = started + 1
   return parts { "one, ", "two" }
 end
 res = api:put("/v1/flaky", { query = flaky("u", 2), body = { each = each } })
-equal(begun, 3)
+equal(started, 3)
 equal(table.concat(res.json.body_bytes, " "), "8 8 8")
 res = api:put("/v1/flaky", { query = flaky("v", 1), body = { each = each, length = 8 }, on_retry = keep(nil) })
 equal(table.concat(res.json.body_bytes, " "), "8 8")
-equal(begun, 5)
+equal(started, 5)
 equal(api:post("/echo", { body = { each = each, length = 8 } }).json.body, "one, two")
 equal(api:get("/echo", { body = { each = each }, allow_body_on_get = true }).json.body, "one, two")
 

@@ -49,17 +49,17 @@ local parent = nightjar.spawn(function() nightjar.spawn(error, "lost child", 0) 
 misuse("lost child", parent.join, parent)
 
 -- cancel.
-local isUnderWay = false
+local isInFlight = false
 task = nightjar.spawn(function()
   local a <close> = closer(function() nightjar.sleep(0.001) note "closed" end)
   nightjar.spawn(function()
     local b <close> = closer(function() note "child closed" end)
-    isUnderWay = true
+    isInFlight = true
     nightjar.sleep(100)
   end)
   nightjar.sleep(100)
 end)
-while not isUnderWay do nightjar.sleep(0) end
+while not isInFlight do nightjar.sleep(0) end
 task:cancel()
 task:cancel()
 err = fails("cancelled", "the task was cancelled", task.join, task)

@@ -52,18 +52,18 @@ happened "parent child"
 
 -- Cancelling also cancels the children, and runs the <close> handlers.
 local function closing(word) return setmetatable({}, { __close = function() note(word) end }) end
-local isUnderWay = false
+local isInFlight = false
 task = spawn(function()
   local outer <close> = closing "outer"
   spawn(function()
     local inner <close> = closing "inner"
-    isUnderWay = true
+    isInFlight = true
     sleep(10)
   end)
   sleep(10)
   note "never"
 end)
-while not isUnderWay do sleep(0) end
+while not isInFlight do sleep(0) end
 task:cancel()
 task:cancel()
 check.fails("cancelled", "the task was cancelled", task.join, task)
@@ -71,13 +71,13 @@ table.sort(trace)
 happened "inner outer"
 
 -- A <close> handler can wait.
-isUnderWay = false
+isInFlight = false
 task = spawn(function()
   local slow <close> = setmetatable({}, { __close = function() sleep(0.01) note "closed" end })
-  isUnderWay = true
+  isInFlight = true
   sleep(10)
 end)
-while not isUnderWay do sleep(0) end
+while not isInFlight do sleep(0) end
 task:cancel()
 pcall(task.join, task)
 happened "closed"

@@ -20,7 +20,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static nj_script *running;
 static int interrupts;
 static uint64_t seed;
-static double begun;
+static double started;
 
 static double now(void) {
   struct timespec time;
@@ -42,7 +42,7 @@ static void *watch(void *context) {
   for (;;) {
     usleep(20000);
     pthread_mutex_lock(&lock);
-    double age = now() - begun;
+    double age = now() - started;
     if (running != NULL && interrupts && age > 0.05) nj_script_interrupt(running);
     if (running != NULL && age > PATIENCE) {
       fprintf(stderr, "seed %llu: the program did not end\n%s", (unsigned long long)seed, program);
@@ -70,7 +70,7 @@ static void run(nj_client *client) {
   nj_script_set_time_limit(script, seed % 3 == 2 ? NJ_NO_LIMIT : 0.05 * (double)(seed % 3 == 1 ? 1 : 20));
   for (int round = 0; round < 2; round++) { /* The second run finds what the first has left. */
     pthread_mutex_lock(&lock);
-    begun = now();
+    started = now();
     interrupts = seed % 3 == 2;
     running = script;
     pthread_mutex_unlock(&lock);

@@ -215,7 +215,7 @@ import Testing
                 calls += 1
                 throw NightjarError(.cancelled, "enough")
             }
-            Issue.record("it went on")
+            Issue.record("decoding continued")
         } catch {
             #expect(error.kind == .cancelled)
         }
@@ -228,7 +228,7 @@ import Testing
         try stack.finish()
         do throws(NightjarError) {
             try stack.decode(ByteBuffer(bytes: [1])) { _ in }
-            Issue.record("it went on")
+            Issue.record("decoding continued")
         } catch {
             #expect(error.kind == .invalidArgument)
         }
@@ -278,7 +278,7 @@ import Testing
     @Test func takesOffWhatTheFieldsSay() throws {
         let bytes = sample(1000)
         guard var stack = try CodingStack(contentEncoding: ["deflate, identity", "GZIP"], limits: limits) else {
-            Issue.record("it is left alone")
+            Issue.record("the body is not decoded")
             return
         }
         var output: [UInt8] = []

@@ -64,7 +64,7 @@ import Testing
         try encoder.finish { _ in }
         do throws(NightjarError) {
             try encoder.finish { _ in }
-            Issue.record("it went on")
+            Issue.record("encoding continued")
         } catch {
             #expect(error.kind == .invalidArgument)
         }

@@ -84,7 +84,7 @@ import Testing
                 token = "hunter2", headers = {Authorization = "Bearer hunter2", ["Content-Type"] = "text/plain"},
                 url = "https://u:hunter2@example.org/?access_token=hunter2&page=1", list = {1, {password = "hunter2"}},
             })
-            log.info("see https://example.org/?api_key=hunter2, and go on")
+            log.info("see https://example.org/?api_key=hunter2, and continue")
             log.info("HTTPS://ada:hunter2@h/ postgres://ada:hunter2@h/db wss://h/x?api_key=hunter2 password=hunter2", {
                 at = "WSS://h/?sig=hunter2", note = "Bearer hunter2", ["X-JWT"] = "hunter2"
             })
@@ -101,7 +101,7 @@ import Testing
                 "warning: two\\nlines \\x1b[31m \"a=b\"=c",
                 "error: failed request=7 user=ada headers={Authorization=*** Content-Type=\"text/plain\"} "
                     + "list={1 {password=***}} token=*** url=\"https://***@example.org/?access_token=***&page=1\"",
-                "info: see https://example.org/?api_key=*** and go on",
+                "info: see https://example.org/?api_key=*** and continue",
                 "info: HTTPS://***@h/ postgres://***@h/db wss://h/x?api_key=*** password=*** X-JWT=*** "
                     + "at=\"WSS://h/?sig=***\" note=\"Bearer ***\"",
                 "info: " + String(repeating: "x", count: 4096) + "... (5000 bytes)",

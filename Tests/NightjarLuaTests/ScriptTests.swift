@@ -318,7 +318,7 @@ import Testing
             "api:batch { '\(elsewhere)/echo' }",
             "assert(api:get('\(elsewhere)/echo', { cache = 'cache_only' }))",
         ]
-        // The program itself may send the request. It does so here so that the client already knows it.
+        // The program itself may send the request. It does so here so that the client has the response.
         for _ in 0..<3 { #expect(try client.sendBlocking(Request(.get, "\(elsewhere)/echo")).status == 200) }
         for ask in requests {
             let source = "local api = require 'nightjar'.client() local res = \(ask)".replacing(

@@ -99,8 +99,8 @@ import Testing
               leave((read or why.kind ~= "forked") and 1 or (ok or err.kind ~= "forked") and 2 or 0)
             end
             tell(pid)
-            process.stdin:write "the parent goes on\\n"
-            assert(reading:join() == "the parent goes on")
+            process.stdin:write "the parent continues\\n"
+            assert(reading:join() == "the parent continues")
             process.stdin:close()
             assert(process:wait().ok)
             """)

@@ -69,13 +69,13 @@ import Testing
         #expect(loader.wanted.sorted() == ["https://h/a.yml", "https://h/b.yml"])
         try receive("get: {}", "https://h/a.yml", &loader)
         #expect(loader.wanted == ["https://h/b.yml"])
-        try loader.failed(NightjarError(.notFound, "the answer is 404"), for: "https://h/b.yml")
+        try loader.failed(NightjarError(.notFound, "the status is 404"), for: "https://h/b.yml")
         #expect(loader.wanted == [])
         let catalog = try loader.catalog()
         #expect(catalog.operations.map(\.name) == ["get_a", "get_c"])
         #expect(
             catalog.notes == [
-                "paths./b: ignored: the reference \"b.yml#/x\" points to https://h/b.yml, which could not be loaded: the answer is 404"
+                "paths./b: ignored: the reference \"b.yml#/x\" points to https://h/b.yml, which could not be loaded: the status is 404"
             ])
     }
 

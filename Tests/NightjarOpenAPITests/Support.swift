@@ -48,7 +48,7 @@ func processorSeconds(_ body: () throws -> Void) rethrows -> Double {
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
         return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
     }
-    let begun = now()
+    let started = now()
     try body()
-    return now() - begun
+    return now() - started
 }

@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    /// Issue 19, item 15: a file that another user planted.
+    /// Issue 19, item 15: a file that another user created.
     @Test func aFileThatOthersMayWriteIsRefused() throws {
         let program = try Program(path)
         try program.set("a=1" + Self.withLifetime)

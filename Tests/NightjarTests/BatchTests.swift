@@ -73,20 +73,20 @@ import Testing
         let responses = try await site.client.batch(requests((0..<40).map { "/a/\($0)x" }), concurrency: concurrency)
         #expect(responses.map(\.text) == (0..<40).map { "/v1/a/\($0)x" })
         #expect(site.log.peak <= concurrency)
-        #expect(site.log.begun.count == 40)
+        #expect(site.log.started.count == 40)
     }
 
     @Test func soManyAreUnderWayAndNoMore() throws {
         let site = try Site()
-        for (concurrency, begun) in [(1, 1), (6, 6), (100, 40)] {
-            let before = site.log.begun.count
+        for (concurrency, started) in [(1, 1), (6, 6), (100, 40)] {
+            let before = site.log.started.count
             let reported = Notifications()
             let calls = requests((0..<40).map { "/hold/\($0)" }).map { BatchCall($0) }
             let batch = try site.client.start(batch: calls, concurrency: concurrency, on: nil, reported.handlers)
-            try eventually("all that may be are under way") { site.log.inFlight == begun }
+            try eventually("all permitted calls are in flight") { site.log.inFlight == started }
             batch.cancel()
             try reported.wait()
-            #expect(site.log.begun.count - before == begun)
+            #expect(site.log.started.count - before == started)
         }
     }
 
@@ -99,7 +99,7 @@ import Testing
         #expect(error?.kind == .server)
         #expect(error?.batchIndex == 2)
         #expect(error?.description == "server: requests[2]: GET returned 503 [http://api.test/v1/status/503]")
-        #expect(site.log.begun.count == 3)
+        #expect(site.log.started.count == 3)
         #expect(site.log.cancelled == 2)
         #expect(site.log.inFlight == 0)
     }
@@ -145,16 +145,16 @@ import Testing
         let site = try Site()
         let all = requests((0..<20).map { "/hold/\($0)" })
         let task = Task { try await site.client.batch(all) }
-        try await eventually("six are under way") { site.log.inFlight == 6 }
+        try await eventually("six are in flight") { site.log.inFlight == 6 }
         task.cancel()
         let result = await task.result
         let error = #expect(throws: NightjarError.self) { try result.get() }
         #expect(error?.description == "cancelled: the batch was cancelled")
-        #expect(site.log.begun.count == 6)
+        #expect(site.log.started.count == 6)
         #expect(site.log.cancelled == 6)
 
         let collecting = Task { try await site.client.collect(all, concurrency: 2) }
-        try await eventually("two are under way") { site.log.inFlight == 2 }
+        try await eventually("two are in flight") { site.log.inFlight == 2 }
         collecting.cancel()
         let results = try await collecting.value
         #expect(results.count == 20)
@@ -314,7 +314,7 @@ import Testing
         try site.client.start(batch: calls, concurrency: 3, on: queue, reported.handlers)
         try reported.wait(queue)
         #expect(reported.lines.withLock { $0.count } == 5001)
-        #expect(site.log.begun.isEmpty)
+        #expect(site.log.started.isEmpty)
     }
 
     /// Neither the stack nor the memory grows with the number of requests.

@@ -140,7 +140,7 @@ import Testing
             "3.3", "a smaller part", stored,
             part("bytes=6-8", .given(206, "678"), [("content-range", "bytes 6-8/10")])),
         Row("3.3", "a larger part", stored, part("bytes=3-8", .miss)),
-        Row("3.3", "bytes behind it", stored, part("bytes=6-", .miss)),
+        Row("3.3", "bytes after the stored part", stored, part("bytes=6-", .miss)),
         Row("3.3", "the whole", stored, Step(body: "0123456789")),
         Row(
             "3.3", "until the end of the content",
@@ -226,7 +226,7 @@ import Testing
                 Step(method: .post, response: hour + resource, body: "new"), Step(outcome: .given(200, "new")),
                 Step(method: .head, outcome: .given(200, ""))),
             Row(
-                "RFC 9110 9.3.3", "a POST is never answered", Step(method: .post, response: hour + resource),
+                "RFC 9110 9.3.3", "a POST is not cached", Step(method: .post, response: hour + resource),
                 Step(method: .post, response: hour + resource)),
             Row("9.2.1", "safe methods do not", Step(response: hour), Step(method: .options), Step(outcome: .hit)),
         ] + [

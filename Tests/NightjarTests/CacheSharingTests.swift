@@ -26,7 +26,7 @@ import Testing
     private final class Versions: Sendable {
         let count = Atomic<Int>(0)
 
-        func reply(_ requested: ServerInMemory.Asked) -> ServerInMemory.Response {
+        func reply(_ requested: ServerInMemory.Requested) -> ServerInMemory.Response {
             if requested.method == .put { count.add(1, ordering: .relaxed) }
             return .init(200, CacheSharingTests.fresh, "version \(count.load(ordering: .relaxed))")
         }
@@ -68,7 +68,7 @@ import Testing
         _ = try writer.client.sendBlocking(Bench.request(.put, "/a"))
         try writer.client.cache?.flush()
         slow.server.release()
-        try eventually("it is answered") {
+        try eventually("it has a response") {
             slow.queue.poll(timeout: .milliseconds(10))
             return results.all.withLock { !$0.isEmpty }
         }
@@ -88,7 +88,7 @@ import Testing
         try eventually("the server has it") { bench.requested.count == 2 }
         #expect(try bench.client.cache?.removeAll() == 1)
         bench.server.release()
-        try eventually("it is answered") {
+        try eventually("it has a response") {
             bench.queue.poll(timeout: .milliseconds(10))
             return results.all.withLock { !$0.isEmpty }
         }

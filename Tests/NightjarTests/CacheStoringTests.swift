@@ -255,7 +255,7 @@ import Testing
 
     /// A session that starts before a login and stays the same does not belong to everybody.
     @Test func aCookieThatAResponseAddsIsNobodyElses() throws {
-        let reply: @Sendable (Int, ServerInMemory.Asked) -> ServerInMemory.Response = { _, requested in
+        let reply: @Sendable (Int, ServerInMemory.Requested) -> ServerInMemory.Response = { _, requested in
             let user = requested.headers["Cookie"] ?? "nobody"
             return .init(200, Self.fresh + (user == "nobody" ? [("Set-Cookie", "session=7")] : []), user)
         }

@@ -29,20 +29,20 @@ final class ServerInMemory: HTTPTransport, @unchecked Sendable {
     }
 
     /// A received request.
-    struct Asked: Sendable {
+    struct Requested: Sendable {
         let method: Method
         let target: String
         let headers: Headers
     }
 
-    let requested = Mutex<[Asked]>([])
+    let requested = Mutex<[Requested]>([])
     let cancelled = Atomic<Int>(0)
     let isHeld = Atomic<Bool>(false)
     private let loop: any EventLoop
-    private let reply: @Sendable (_ number: Int, Asked) -> Response
+    private let reply: @Sendable (_ number: Int, Requested) -> Response
     private var held: [() -> Void] = []
 
-    init(_ loop: any EventLoop, _ reply: @escaping @Sendable (Int, Asked) -> Response) {
+    init(_ loop: any EventLoop, _ reply: @escaping @Sendable (Int, Requested) -> Response) {
         self.loop = loop
         self.reply = reply
     }
@@ -50,7 +50,7 @@ final class ServerInMemory: HTTPTransport, @unchecked Sendable {
     func begin(
         _ request: PreparedRequest, connectTimeout: Duration?, receiver: any ExchangeReceiver
     ) -> any Exchange {
-        let requested = Asked(method: request.method, target: request.url.target, headers: request.fields)
+        let requested = Requested(method: request.method, target: request.url.target, headers: request.fields)
         let number = self.requested.withLock { all in
             all.append(requested)
             return all.count
@@ -131,7 +131,7 @@ extension String {
 
         init(
             _ settings: CacheStorage.Settings = .init(), _ configure: (inout Configuration) -> Void = { _ in },
-            _ reply: @escaping @Sendable (Int, ServerInMemory.Asked) -> ServerInMemory.Response
+            _ reply: @escaping @Sendable (Int, ServerInMemory.Requested) -> ServerInMemory.Response
         ) throws {
             var configuration = Configuration()
             configuration.baseURL = "http://api.test"
@@ -147,7 +147,7 @@ extension String {
             server = try #require(made.withLock { $0 })
         }
 
-        var requested: [ServerInMemory.Asked] { server.requested.withLock { $0 } }
+        var requested: [ServerInMemory.Requested] { server.requested.withLock { $0 } }
 
         func get(
             _ target: String = "/a", policy: CachePolicy? = nil, _ headers: [(String, String)] = []
@@ -420,7 +420,7 @@ extension String {
     @Test func anAnswerAgesOnTheCallersThreadToo() throws {
         let bench = try Bench { _, _ in .init(200, Self.fresh) }
         _ = try bench.get()
-        try eventually("its age was told", within: .seconds(5)) { try bench.get().headers["Age"] == "2" }
+        try eventually("its age was reported", within: .seconds(5)) { try bench.get().headers["Age"] == "2" }
         #expect(bench.requested.count == 1)
     }
 
@@ -442,7 +442,7 @@ extension String {
 
     /// With a login whose token lasts `lifetime` seconds.
     private func bench(
-        lifetime: Int = 3600, _ reply: @escaping @Sendable (Int, ServerInMemory.Asked) -> ServerInMemory.Response
+        lifetime: Int = 3600, _ reply: @escaping @Sendable (Int, ServerInMemory.Requested) -> ServerInMemory.Response
     ) throws -> Bench {
         try Bench(
             .init(),
@@ -619,7 +619,7 @@ extension String {
         #expect(bench.requested.count == 20)
         bench.server.isHeld.store(true, ordering: .relaxed)
         for index in 20..<40 { try bench.start(Bench.request(.get, "/a"), results, index) }
-        bench.run("nobody waits for another") { bench.requested.count == 40 }
+        bench.run("no call waits for another") { bench.requested.count == 40 }
         bench.server.release()
         bench.run { results.count == 40 }
     }

@@ -94,7 +94,7 @@ import Testing
             TaskHandlers { _, result in
                 ends.withLock { $0 += 1 }
                 guard case .failure(let error) = result else {
-                    Issue.record("nothing answered")
+                    Issue.record("nothing responded")
                     return
                 }
                 #expect(error.kind == .cancelled)

@@ -104,7 +104,7 @@ import Testing
 
     // MARK: Scopes
 
-    private func asking(_ scopes: [[String]], offered: [String] = []) -> Catalog {
+    private func requiring(_ scopes: [[String]], offered: [String] = []) -> Catalog {
         var catalog = catalog([
             SecurityScheme(
                 "OAuth",
@@ -124,38 +124,40 @@ import Testing
     private let secret: JSONValue = ["client_id": "i", "client_secret": "s"]
 
     @Test func theScopesOfAllEndpointsAreAskedForTogether() throws {
-        let catalog = asking([["read"], ["write", "read"], []])
+        let catalog = requiring([["read"], ["write", "read"], []])
         #expect(try catalog.authOptions(secret)["scope"] == "read write")
         #expect(catalog.json["scopes"] == ["OAuth": ["read", "write"]])
         #expect(catalog.operations[1].json["security"] == [["OAuth": ["write", "read"]], ["ApiKey": []]])
         #expect(try catalog.authOptions(["key": "k"])["scope"] == nil)
-        #expect(try asking([[]]).authOptions(secret)["scope"] == nil)
-        #expect(try asking([["a"]]).authOptions(scheme: "OAuth", ["token": "t"]) == ["token": "t", "type": "bearer"])
+        #expect(try requiring([[]]).authOptions(secret)["scope"] == nil)
+        #expect(
+            try requiring([["a"]]).authOptions(scheme: "OAuth", ["token": "t"]) == ["token": "t", "type": "bearer"])
     }
 
     @Test func aScopeThatIsGivenCounts() throws {
         var given = secret
         if case .object(let members) = given { given = .object(members + [.init("scope", "admin")]) }
-        #expect(try asking([["read"]]).authOptions(given)["scope"] == "admin")
+        #expect(try requiring([["read"]]).authOptions(given)["scope"] == "admin")
     }
 
     @Test func whatAFlowDoesNotOfferIsNotAskedOfIt() throws {
-        #expect(try asking([["read", "write"]], offered: ["write", "other"]).authOptions(secret)["scope"] == "write")
-        #expect(try asking([["read"]], offered: ["other"]).authOptions(secret)["scope"] == nil)
+        #expect(
+            try requiring([["read", "write"]], offered: ["write", "other"]).authOptions(secret)["scope"] == "write")
+        #expect(try requiring([["read"]], offered: ["other"]).authOptions(secret)["scope"] == nil)
     }
 
     @Test func whatIsNoScopeIsLeftOut() throws {
-        #expect(try asking([["a b", "", "q\"", "b\\", "ä", "x:y/z"]]).authOptions(secret)["scope"] == "x:y/z")
+        #expect(try requiring([["a b", "", "q\"", "b\\", "ä", "x:y/z"]]).authOptions(secret)["scope"] == "x:y/z")
     }
 
     @Test func tooManyScopesAreRefused() {
         let many = (0...Catalog.maximumScopes).map { "s\($0)" }
         #expect(
-            refusal(asking([many]), secret)
+            refusal(requiring([many]), secret)
                 == #"the endpoints require more than 200 scopes of the security scheme "OAuth"; set "scope" "#
                 + #"to those you need"#
         )
-        #expect(!refusal(asking([many], offered: ["s1"]), secret).contains("more than"))
+        #expect(!refusal(requiring([many], offered: ["s1"]), secret).contains("more than"))
     }
 
     /// Issue 19, item 15: secrets are sent to another origin than the API's only if the caller allows it.
@@ -183,7 +185,7 @@ import Testing
     // MARK: Several schemes
 
     @Test func eachOfSeveralIsToldByItsScheme() throws {
-        let all = asking([["read"]])
+        let all = requiring([["read"]])
         #expect(
             try all.authOptions(["schemes": ["OAuth": secret, "ApiKey": ["key": "k"]]])
                 == [
@@ -205,7 +207,7 @@ import Testing
     @Test func severalAreOneOption() throws {
         func read(_ json: String) -> String {
             var configuration = Configuration()
-            configuration.catalog = asking([["read"]])
+            configuration.catalog = requiring([["read"]])
             do {
                 try configuration.merge(json: #"{"auth": \#(json)}"#)
                 return configuration.auth.map { "\($0)" } ?? "none"

@@ -9,7 +9,7 @@ import Testing
 
 /// The proof of a Digest server. RFC 7616 section 3.5.
 @Suite struct DigestTests {
-    /// Knows a password, which may be wrong.
+    /// Has a password, which may be wrong.
     private final class Server: HTTPTransport, Sendable {
         let requested = Mutex<[String?]>([])
         private let password: String

@@ -43,7 +43,7 @@ import Testing
             $0.coalesces = true
         }
         let task = try site.start("1", Request(.get, "/a"))
-        try await site.begun(["/a"])
+        try await site.started(["/a"])
         task.cancel()
         _ = try await site.result("1")
         #expect(circuit(site.api) == .closed)
@@ -54,14 +54,14 @@ import Testing
     func aRedirectShowsThatItsServerWorks(fields: [(String, String)]) async throws {
         let site = try ManualSite { breaker(&$0) }
         try site.start("failed", Request(.get, "/a"))
-        try await site.begun(["/a"])
+        try await site.started(["/a"])
         site.transport.respond("/a", 500)
         _ = try await site.result("failed")
         #expect(circuit(site.api) == .open)
         try site.start("moved", Request(.get, "/b"))
-        try await site.begun(["/a", "/b"])
+        try await site.started(["/a", "/b"])
         site.transport.respond("/b", 302, [("Location", "http://other.test/c")] + fields, isWhole: false)
-        try await site.begun(["/a", "/b", "/c"])
+        try await site.started(["/a", "/b", "/c"])
         #expect(circuit(site.api) == .closed)
         #expect(circuit(site.api, "http://other.test") == .closed)
         site.transport.respond("/c")
@@ -72,11 +72,11 @@ import Testing
     @Test func aResponseThatIsNotReadToItsEndShowsThatItsServerWorks() async throws {
         let site = try ManualSite { breaker(&$0) }
         try site.start("failed", Request(.get, "/a"))
-        try await site.begun(["/a"])
+        try await site.started(["/a"])
         site.transport.respond("/a", 500)
         _ = try await site.result("failed")
         let reading = Task { [api = site.api] in try await api.stream(Request(.get, "/b")).head.status }
-        try await site.begun(["/a", "/b"])
+        try await site.started(["/a", "/b"])
         site.transport.respond("/b", body: "begun", isWhole: false)
         #expect(try await reading.value == 200)
         try await eventually("the circuit closed") { circuit(site.api) == .closed }
@@ -89,16 +89,16 @@ import Testing
             $0.cacheSettings = CacheStorage.Settings(memory: 1 << 20)
         }
         try site.start("redirected", Request(.get, "/a"))
-        try await site.begun(["/a"])
+        try await site.started(["/a"])
         try site.start("fetch", Request(.get, "/b"))
         try await eventually("the fetch waits for a slot") { site.api.limitStates().first?.queued == 1 }
         site.transport.respond("/a", 302, [("Location", "/b")], isWhole: false)
         // Earlier than the timeout of a call in the cache's queue.
-        try await site.begun(["/a", "/b"], within: .seconds(3))
+        try await site.started(["/a", "/b"], within: .seconds(3))
         site.transport.respond("/b", 200, [("Cache-Control", "max-age=60"), ("Content-Length", "2")], body: "ok")
         #expect(try await site.result("fetch").get().text == "ok")
         #expect(try await site.result("redirected").get().text == "ok")
-        #expect(site.transport.log.withLock { $0.begun } == ["/a", "/b"])
+        #expect(site.transport.log.withLock { $0.started } == ["/a", "/b"])
         #expect(site.api.limitStates().allSatisfy { $0.inFlight + $0.queued == 0 })
     }
 }

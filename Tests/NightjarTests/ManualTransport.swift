@@ -10,7 +10,7 @@ import Testing
 final class ManualTransport: HTTPTransport, @unchecked Sendable {
     struct Log {
         /// The targets of all exchanges, in the order in which they began.
-        var begun: [String] = []
+        var started: [String] = []
         var cancelled = 0
     }
 
@@ -23,7 +23,7 @@ final class ManualTransport: HTTPTransport, @unchecked Sendable {
     func begin(
         _ request: PreparedRequest, connectTimeout: Duration?, receiver: any ExchangeReceiver
     ) -> any Exchange {
-        log.withLock { $0.begun.append(request.url.target) }
+        log.withLock { $0.started.append(request.url.target) }
         let exchange = ManualExchange(self)
         waiting.append((request.url.target, receiver, exchange))
         receiver.exchangeStarted(on: nil, isReused: false)
@@ -98,10 +98,10 @@ final class ManualSite: Sendable {
         try api.start(request, on: nil, TaskHandlers { _, result in self.results.withLock { $0[name] = result } })
     }
 
-    /// Waits until exchanges for exactly these targets have begun, in this order.
-    func begun(_ targets: [String], within limit: Duration = .seconds(5)) async throws {
+    /// Waits until exchanges for exactly these targets have started, in this order.
+    func started(_ targets: [String], within limit: Duration = .seconds(5)) async throws {
         try await eventually("the exchanges of \(targets) began", within: limit) {
-            transport.log.withLock { $0.begun } == targets
+            transport.log.withLock { $0.started } == targets
         }
     }
 

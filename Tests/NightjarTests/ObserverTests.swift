@@ -24,7 +24,7 @@ import Testing
                         seen.exchanges.append(exchange)
                         let reply = exchange.head.map { String($0.status) } ?? "-"
                         seen.words.append("\(exchange.attempt) \(reply) \(exchange.error?.kind.name ?? "")")
-                    case .ended(_, .success): seen.words.append("answered")
+                    case .ended(_, .success): seen.words.append("succeeded")
                     case .ended(_, .failure(let error)): seen.words.append("failed \(error.kind.name)")
                     }
                 }
@@ -55,7 +55,7 @@ import Testing
         let client = try client(transport, witness)
         _ = try client.sendBlocking(Request(.get, "/articles"))
         client.close()
-        #expect(witness.words == ["began GET", "1 200 ", "answered"])
+        #expect(witness.words == ["began GET", "1 200 ", "succeeded"])
         let exchange = try #require(witness.exchanges.first)
         #expect(exchange.body.map { String(buffer: $0) } == "hello")
         #expect(exchange.receivedBytes == 5)
@@ -76,7 +76,7 @@ import Testing
         let client = try client(transport, witness)
         let response = try client.sendBlocking(Request(.get, "/here"))
         client.close()
-        #expect(witness.words == ["began GET", "1 302 ", "2 200 ", "answered"])
+        #expect(witness.words == ["began GET", "1 302 ", "2 200 ", "succeeded"])
         #expect(witness.exchanges.map(\.request.url.path) == ["/v1/here", "/there"])
         #expect(response.request?.url.path == "/there")
     }

@@ -100,13 +100,13 @@ import Testing
             let paginator = try Paginator(api, Request(.get, "/list"), Pagination(.cursor))
             let queue = CompletionQueue()
             let responses = Responses()
-            let asking = onThread {
+            let requester = onThread {
                 for ask in 0..<4 { paginator.nextPage(on: ask == 3 ? nil : queue) { responses.add($0, to: ask) } }
             }
             let closing = onThread { api.close() }
             if round.isMultiple(of: 2) { queue.poll(timeout: .zero) }
             queue.close()
-            asking.wait()
+            requester.wait()
             closing.wait()
             // A request that the closed queue rejected gets its result on its own thread.
             #expect(responses.byAsk.keys.sorted() == [0, 1, 2, 3], "round \(round)")

@@ -220,105 +220,105 @@ import Testing
     }
 
     @Test func aListThatTakesTooLongEnds() async throws {
-        let patient = SlowPages()
-        let paginator = try Paginator(patient.client(), Request(.get, "/list"), options(), timeout: .milliseconds(30))
+        let slowPages = SlowPages()
+        let paginator = try Paginator(slowPages.client(), Request(.get, "/list"), options(), timeout: .milliseconds(30))
         let error = await #expect(throws: NightjarError.self) { try await paginator.nextPage() }
         #expect(error?.kind == .timeout && error?.phase == .total)
-        #expect(patient.cancelled == 1)
+        #expect(slowPages.cancelled == 1)
         let again = await #expect(throws: NightjarError.self) { try await paginator.nextPage() }
         #expect(again?.kind == .timeout)
     }
 
     @Test func aListBegunAnewHasItsTimeAnew() async throws {
-        let patient = SlowPages()
-        let paginator = try Paginator(patient.client(), Request(.get, "/list"), options(), timeout: .milliseconds(30))
+        let slowPages = SlowPages()
+        let paginator = try Paginator(slowPages.client(), Request(.get, "/list"), options(), timeout: .milliseconds(30))
         await #expect(throws: NightjarError.self) { try await paginator.nextPage() }
         let results = Results()
         paginator.refresh()
         paginator.nextPage(on: nil) { results.add($0) }
-        try await eventually("it was asked for again") { patient.began == 2 }
+        try await eventually("it was asked for again") { slowPages.began == 2 }
         try await eventually("its time ran out") { results.kinds == [.timeout] }
     }
 
     // MARK: Order
 
     @Test func oneLoadAtATimeAndAnswersInOrder() async throws {
-        let patient = SlowPages()
-        let paginator = try Paginator(patient.client(), Request(.get, "/list"), options())
+        let slowPages = SlowPages()
+        let paginator = try Paginator(slowPages.client(), Request(.get, "/list"), options())
         let results = Results()
         for _ in 0..<4 { paginator.nextPage(on: nil) { results.add($0) } }
         for number in 1...3 {
-            try await eventually("page \(number) was asked for") { patient.began == number }
+            try await eventually("page \(number) was asked for") { slowPages.began == number }
             #expect(results.count == number - 1)
-            patient.respond(#"{"items":[\#(number)],"next_cursor":\#(number == 3 ? "null" : "\"c\(number)\"")}"#)
+            slowPages.respond(#"{"items":[\#(number)],"next_cursor":\#(number == 3 ? "null" : "\"c\(number)\"")}"#)
         }
-        try await eventually("all were answered") { results.count == 4 }
+        try await eventually("all have results") { results.count == 4 }
         #expect(results.numbers == [1, 2, 3, nil])
     }
 
     @Test func theNextPageIsLoadedWhileOneIsConsumed() async throws {
-        let patient = SlowPages()
-        let paginator = try Paginator(patient.client(), Request(.get, "/list"), options { $0.prefetch = 1 })
+        let slowPages = SlowPages()
+        let paginator = try Paginator(slowPages.client(), Request(.get, "/list"), options { $0.prefetch = 1 })
         let requested = Task { try await paginator.nextPage() }
-        try await eventually("the first was asked for") { patient.began == 1 }
-        patient.respond(#"{"items":[1],"next_cursor":"a"}"#)
+        try await eventually("the first was asked for") { slowPages.began == 1 }
+        slowPages.respond(#"{"items":[1],"next_cursor":"a"}"#)
         #expect(try await requested.value?.number == 1)
-        try await eventually("the second was asked for unasked") { patient.began == 2 }
-        patient.respond(#"{"items":[2],"next_cursor":"b"}"#)
+        try await eventually("the second was asked for unasked") { slowPages.began == 2 }
+        slowPages.respond(#"{"items":[2],"next_cursor":"b"}"#)
         #expect(try await paginator.nextPage()?.number == 2)
-        try await eventually("the third was asked for") { patient.began == 3 }
+        try await eventually("the third was asked for") { slowPages.began == 3 }
     }
 
     // MARK: Ending
 
     @Test func cancelAnswersWhoWaitsOnceAndTheListGoesOn() async throws {
-        let patient = SlowPages()
-        let paginator = try Paginator(patient.client(), Request(.get, "/list"), options())
+        let slowPages = SlowPages()
+        let paginator = try Paginator(slowPages.client(), Request(.get, "/list"), options())
         let results = Results()
         for _ in 0..<2 { paginator.nextPage(on: nil) { results.add($0) } }
-        try await eventually("the first was asked for") { patient.began == 1 }
+        try await eventually("the first was asked for") { slowPages.began == 1 }
         paginator.cancel()
-        try await eventually("both were answered") { results.count == 2 }
-        #expect(results.kinds == [.cancelled, .cancelled] && patient.cancelled == 1)
+        try await eventually("both have results") { results.count == 2 }
+        #expect(results.kinds == [.cancelled, .cancelled] && slowPages.cancelled == 1)
         paginator.nextPage(on: nil) { results.add($0) }
-        try await eventually("it was asked for again") { patient.began == 2 }
-        patient.respond(#"{"items":[1],"next_cursor":null}"#)
+        try await eventually("it was asked for again") { slowPages.began == 2 }
+        slowPages.respond(#"{"items":[1],"next_cursor":null}"#)
         try await eventually("it came") { results.numbers.last == 1 }
     }
 
     @Test func aCancelledTaskEndsItsWaitAlone() async throws {
-        let patient = SlowPages()
-        let paginator = try Paginator(patient.client(), Request(.get, "/list"), options())
+        let slowPages = SlowPages()
+        let paginator = try Paginator(slowPages.client(), Request(.get, "/list"), options())
         let first = Task { try await paginator.nextPage() }
-        try await eventually("it was asked for") { patient.began == 1 }
+        try await eventually("it was asked for") { slowPages.began == 1 }
         let results = Results()
         paginator.nextPage(on: nil) { results.add($0) }
         first.cancel()
         await #expect(throws: NightjarError.self) { try await first.value }
-        #expect(patient.cancelled == 0)
-        patient.respond(#"{"items":[1],"next_cursor":null}"#)
+        #expect(slowPages.cancelled == 0)
+        slowPages.respond(#"{"items":[1],"next_cursor":null}"#)
         try await eventually("the other got it") { results.numbers == [1] }
     }
 
     @Test func droppingThePagerCancelsWhatIsInFlight() async throws {
-        let patient = SlowPages()
-        let api = try patient.client()
+        let slowPages = SlowPages()
+        let api = try slowPages.client()
         let results = Results()
         do {
             let paginator = try Paginator(api, Request(.get, "/list"), options())
             paginator.nextPage(on: nil) { results.add($0) }
-            try await eventually("it was asked for") { patient.began == 1 }
+            try await eventually("it was asked for") { slowPages.began == 1 }
         }
-        try await eventually("it was cancelled") { patient.cancelled == 1 && results.kinds == [.cancelled] }
+        try await eventually("it was cancelled") { slowPages.cancelled == 1 && results.kinds == [.cancelled] }
     }
 
     @Test func closingTheQueueAnswersWhoWaits() async throws {
-        let patient = SlowPages()
-        let paginator = try Paginator(patient.client(), Request(.get, "/list"), options())
+        let slowPages = SlowPages()
+        let paginator = try Paginator(slowPages.client(), Request(.get, "/list"), options())
         let queue = CompletionQueue()
         let results = Results()
         paginator.nextPage(on: queue) { results.add($0) }
-        try await eventually("it was asked for") { patient.began == 1 }
+        try await eventually("it was asked for") { slowPages.began == 1 }
         queue.close()
         #expect(results.kinds == [.cancelled])
         paginator.nextPage(on: queue) { results.add($0) }
@@ -326,12 +326,12 @@ import Testing
     }
 
     @Test func closingTheClientAnswersWhoWaits() async throws {
-        let patient = SlowPages()
-        let api = try patient.client()
+        let slowPages = SlowPages()
+        let api = try slowPages.client()
         let paginator = try Paginator(api, Request(.get, "/list"), options())
         let results = Results()
         for _ in 0..<3 { paginator.nextPage(on: nil) { results.add($0) } }
-        try await eventually("it was asked for") { patient.began == 1 }
+        try await eventually("it was asked for") { slowPages.began == 1 }
         api.close()
         #expect(results.count == 3 && results.kinds.allSatisfy { $0 == .cancelled || $0 == .closed })
     }

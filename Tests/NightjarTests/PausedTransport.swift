@@ -8,7 +8,7 @@ import Synchronization
 /// with the status at the end of its target, or 200. It never responds to targets that begin with `/v1/hold`.
 final class PausedTransport: HTTPTransport, @unchecked Sendable {
     struct Log {
-        var begun: [String] = []
+        var started: [String] = []
         var inFlight = 0
         var peak = 0
         var cancelled = 0
@@ -24,7 +24,7 @@ final class PausedTransport: HTTPTransport, @unchecked Sendable {
     ) -> any Exchange {
         let target = request.url.target
         log.withLock { log in
-            log.begun.append(target)
+            log.started.append(target)
             log.inFlight += 1
             log.peak = max(log.peak, log.inFlight)
         }

@@ -16,12 +16,12 @@ import Testing
             case status(Int, String = "{}")
             case fails(ErrorKind, mayHaveBeenProcessed: Bool)
         }
-        struct Asked {
+        struct Requested {
             let line: String
             let authorization: String?
             let form: String
         }
-        let requested = Mutex<[Asked]>([])
+        let requested = Mutex<[Requested]>([])
         private let reply: @Sendable (_ line: String, _ form: String) -> Response?
 
         init(_ reply: @escaping @Sendable (_ line: String, _ form: String) -> Response?) { self.reply = reply }
@@ -33,7 +33,7 @@ import Testing
             if case .bytes(let bytes) = request.body { form = String(buffer: bytes) }
             let line = "\(request.method) \(request.url.path)"
             requested.withLock {
-                $0.append(Asked(line: line, authorization: request.fields["Authorization"], form: form))
+                $0.append(Requested(line: line, authorization: request.fields["Authorization"], form: form))
             }
             receiver.exchangeStarted(on: nil, isReused: true)
             switch reply(line, form) {
@@ -49,7 +49,7 @@ import Testing
         }
 
         func shutDown() {}
-        var all: [Asked] { requested.withLock { $0 } }
+        var all: [Requested] { requested.withLock { $0 } }
     }
 
     /// A store that blocks like files do, and fails on request.

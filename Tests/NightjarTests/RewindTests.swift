@@ -30,7 +30,7 @@ import Testing
             default: .end
             }
         }
-        // The part of the first attempt arrives after the second has begun.
+        // The part of the first attempt arrives after the second has started.
         handlers.rewindBody = { task in task.provide(.bytes(ByteBuffer(string: "stale"))) }
         var request = Request(.put, "/articles/1")
         request.body = .stream(length: nil)
@@ -46,17 +46,17 @@ import Testing
 private final class LosingTransport: HTTPTransport, @unchecked Sendable {
     let sent = Mutex<[String]>([])
     private let loop: any EventLoop
-    private var begun = 0
+    private var started = 0
 
     init(_ loop: any EventLoop) { self.loop = loop }
 
     func begin(
         _ request: PreparedRequest, connectTimeout: Duration?, receiver: any ExchangeReceiver
     ) -> any Exchange {
-        begun += 1
+        started += 1
         receiver.exchangeStarted(on: nil, isReused: false)
         receiver.exchangeNeedsBody(maximum: 1000)
-        if begun == 1 { receiver.exchangeFailed(NightjarError(.connectionLost, "lost")) }
+        if started == 1 { receiver.exchangeFailed(NightjarError(.connectionLost, "lost")) }
         return BodyExchange(self, receiver)
     }
 

@@ -107,10 +107,10 @@ import Testing
         let result = Mutex<Result<Response, NightjarError>?>(nil)
         try site.api.start(Request(.get, "/first"), on: nil, TaskHandlers { _, end in result.withLock { $0 = end } })
         // Waits for the slot, takes it when the first attempt of the other has timed out, and keeps it.
-        var patient = Request(.get, "/second")
-        patient.timeouts = Timeouts(idle: .seconds(100), total: .seconds(100))
-        let second = try site.api.start(patient, on: nil, TaskHandlers { _, _ in })
-        try await site.begun(["/first", "/second"])
+        var secondRequest = Request(.get, "/second")
+        secondRequest.timeouts = Timeouts(idle: .seconds(100), total: .seconds(100))
+        let second = try site.api.start(secondRequest, on: nil, TaskHandlers { _, _ in })
+        try await site.started(["/first", "/second"])
         try await expectTotalTimeout(result, attempts: 1)
         second.cancel()
         try await eventually("no slot is in use") { site.api.limitStates().allSatisfy { $0.inFlight + $0.queued == 0 } }

@@ -92,7 +92,7 @@ struct TransferProgressTests {
         #expect(site.api.limitStates().isEmpty)  // runs after both on the loop
         site.transport.respond("/a", body: "seven b")
         try await eventually("both ended") { all.allSatisfy { $0.isOver.withLock { $0 } } }
-        #expect(site.transport.log.withLock { $0.begun.count } == 1)
+        #expect(site.transport.log.withLock { $0.started.count } == 1)
         for reported in all {
             let last = reported.all.withLock { $0.last }
             #expect(last?.received == 7 && last?.receivedTotal == 7)

@@ -121,7 +121,7 @@ extension Exchange {
         filled(text, port: port).replacingOccurrences(of: "\n", with: "\r\n")
     }
 
-    /// Only the peer knows its port, so responses must not contain `{origin}`. They use paths instead.
+    /// Only the peer can determine its port, so responses must not contain `{origin}`. They use paths instead.
     var steps: [[ScriptedPeer.Step]] {
         connections.map { turns in
             turns.flatMap { turn -> [ScriptedPeer.Step] in

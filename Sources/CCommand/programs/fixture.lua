@@ -23,7 +23,7 @@ local function statement_of(chunk, replaced)
   return keep.statement(chunk, text)
 end
 
--- Returns the lines of the test function with the parameter `t`, and adds notes to `told`.
+-- Returns the lines of the test function with the parameter `t`, and adds notes to `reported`.
 local function body_of(chunks, replaced, reported, t)
   local lines = {}
   for _, chunk in ipairs(chunks) do
@@ -99,7 +99,7 @@ local function add_reasons(chunks, saved, replaced, reasons)
   end
 end
 
--- Returns the chunks that can be replayed, and the cassettes. Adds the reasons for excluded chunks to `told`.
+-- Returns the chunks that can be replayed, and the cassettes. Adds the reasons for excluded chunks to `reported`.
 local function record(chunks, reported)
   local reasons, kept = {}, {}
   local texts, names = scrub.typed(chunks)

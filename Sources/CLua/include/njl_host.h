@@ -531,7 +531,7 @@ typedef struct njl_value {
 } njl_value;
 
 /* Starts the work `name` (see Files.swift) on another thread. The work is awaited, cancelled and abandoned like a
- * call; work that has begun is always completed. The arguments are copied. Returns NULL and sets `*error` if it
+ * call; work that has started is always completed. The arguments are copied. Returns NULL and sets `*error` if it
  * could not start. */
 njl_future *njl_work_start(njl_engine *engine, njl_bytes name, const njl_value *arguments, size_t count, njl_wait *wait,
                             njl_future **error);

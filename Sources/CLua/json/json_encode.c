@@ -382,7 +382,7 @@ static void end_table(writer *w, frame *f) {
   lua_settop(w->L, f->slot - 1);
 }
 
-/* Writes the value on top and pops it. A table is only begun. */
+/* Writes the value on top and pops it. A table is only opened. */
 static void put_value(writer *w) {
   lua_State *L = w->L;
   size_t length;

@@ -84,7 +84,7 @@ static bool is_ready(int descriptor) {
   return poll(&look, 1, 0) > 0;
 }
 
-/* Like read(2), but fails with EAGAIN if it would block, as far as the system can tell. */
+/* Like read(2), but fails with EAGAIN if it would block, as far as the system can determine. */
 static ssize_t read_now(const pipe_end *self, char *bytes, size_t most) {
   if (self->is_ours || self->is_file) return read(self->descriptor, bytes, most);
   if (!is_ready(self->descriptor)) {

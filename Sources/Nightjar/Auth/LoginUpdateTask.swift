@@ -36,7 +36,7 @@ final class LoginUpdateTask: @unchecked Sendable {
         self.completion = completion
     }
 
-    /// The client closes: an exchange that has not begun does not begin.
+    /// The client closes: an exchange that has not started does not start.
     func abandon() { decisions.abandon() }
 
     /// Discards the outcome. Work in progress on a worker finishes, and the lock is released.

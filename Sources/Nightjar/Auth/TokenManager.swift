@@ -207,7 +207,7 @@ final class TokenManager: @unchecked Sendable {
 
     // MARK: Actions of the state machine
 
-    /// - Parameter asking: The call whose stage receives the verdict. Waiting calls are resumed with theirs.
+    /// - Parameter caller: The call whose stage receives the verdict. Waiting calls are resumed with theirs.
     @discardableResult
     private func perform(_ actions: [TokenRefresh.Action], caller: Call? = nil) -> Verdict {
         var verdict = Verdict.proceed
@@ -288,7 +288,7 @@ final class TokenManager: @unchecked Sendable {
 
     /// Queues a refresh, login or logout. The client does not close before it has ended.
     ///
-    /// - Parameter conclude: Not called if a later login or logout replaced this one.
+    /// - Parameter completion: Not called if a later login or logout replaced this one.
     private func begin(
         _ decisions: LoginUpdate, _ issuer: TokenIssuer? = nil, overtaken: @escaping () -> Void = {},
         completion: @escaping (LoginUpdate.Outcome, NightjarError?, _ wasExchanged: Bool) -> Void
@@ -439,8 +439,8 @@ final class TokenManager: @unchecked Sendable {
 
     /// Replaces the current login with a new token.
     ///
-    /// - Parameter told: Called when the token has been saved, or with the error if saving failed. The token is used in
-    ///   both cases.
+    /// - Parameter completion: Called when the token has been saved, or with the error if saving failed. The token is
+    ///   used in both cases.
     func setToken(_ token: Token, then completion: @escaping (NightjarError?) -> Void = { _ in }) {
         var random = SystemRandomNumberGenerator()
         let keeping = session.setToken(token, using: &random)
@@ -490,8 +490,8 @@ final class TokenManager: @unchecked Sendable {
 
     /// Logs out.
     ///
-    /// - Parameter told: Called when the store and the cache on disk have been changed, or with the error of a change
-    ///   that failed. The client is logged out in both cases.
+    /// - Parameter completion: Called when the store and the cache on disk have been changed, or with the error of a
+    ///   change that failed. The client is logged out in both cases.
     func logOut(then completion: @escaping (NightjarError?) -> Void) {
         let cache = partition == nil ? nil : responses
         if let partition { cache?.forget(partition) }

@@ -53,7 +53,7 @@ public final class CacheStorage: Sendable {
         try self.init(settings, gracePeriod: CacheDisk.gracePeriod)
     }
 
-    /// - Parameter grace: Seconds that a removal, a flush and closing a client wait for other processes.
+    /// - Parameter gracePeriod: Seconds that a removal, a flush and closing a client wait for other processes.
     init(_ settings: Settings, gracePeriod: Double) throws(NightjarError) {
         memory = MemoryCache(maximumBytes: settings.memory)
         guard let size = settings.disk else {

@@ -28,9 +28,9 @@ struct BodyBufferPool {
         guard var body = bodies.popLast() else { return ByteBufferAllocator().buffer(capacity: room) }
         let size = body.storageCapacity
         bytes -= size + BodyBufferPool.overhead
-        // A short body in a large buffer would keep the buffer for as long as somebody keeps the response.
+        // A short body in a large buffer would keep the buffer as long as the response lives.
         guard size >= room, size / 4 < room else { return ByteBufferAllocator().buffer(capacity: room) }
-        // Allocates new memory if somebody else still references the buffer.
+        // Allocates new memory if the buffer has another reference.
         body.clear(minimumCapacity: room)
         return body
     }

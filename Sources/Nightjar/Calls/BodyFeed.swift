@@ -4,7 +4,7 @@ import NightjarHTTP
 /// Provides the request body of one call if it must be produced. Delivers it to each attempt's exchange in parts, as
 /// the connection requests them. Used on the client's loop.
 ///
-///     idle ──connection wants a part──▶ caller or worker ──part──▶ idle
+///     idle ──connection needs a part──▶ caller or worker ──part──▶ idle
 ///      └──second attempt──▶ rewinding ──rewound──▶ caller
 ///
 /// A part that was produced for an earlier attempt is discarded.

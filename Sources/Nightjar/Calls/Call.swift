@@ -136,7 +136,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     /// - Parameters:
     ///   - chain: The chain, or nil for the chain in the task's options, or else the client's.
     ///   - above: The position of the stage above the first stage that this call passes.
-    ///   - conclude: Receives the result of an internal call.
+    ///   - completion: Receives the result of an internal call.
     init(
         _ task: ClientTask, on loop: ClientLoop, chain: Chain? = nil, below above: Int = -1,
         completion: ((Result<Response, NightjarError>) -> Void)? = nil
@@ -399,7 +399,7 @@ final class Call: ExchangeReceiver, @unchecked Sendable {
     func sendingFailed(_ error: NightjarError) { ascend(error.mayHaveBeenProcessed, from: entryStage) }
 
     /// Adapts a response that was collected before it was known which call receives it. Adds the call's redirects and
-    /// streams the body if the caller wants it streamed, unless the response becomes an error.
+    /// streams the body if the caller requested a streamed body, unless the response becomes an error.
     func settle(_ collected: Response) -> Response {
         let response = collected.after(redirects)
         guard task.handlers.body != nil, options.expectedStatuses.expects(response.status) else {

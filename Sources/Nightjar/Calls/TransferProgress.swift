@@ -10,7 +10,7 @@ public struct TransferProgress: Sendable, Equatable {
     public var sentTotal: Int?
     /// Response body bytes received, before decoding.
     public var received = 0
-    /// The response's Content-Length; nil if it has none or has not begun.
+    /// The response's Content-Length; nil if it is absent or the response has not started.
     public var receivedTotal: Int?
 
     public init() {}

@@ -192,7 +192,7 @@ public final class Client: Sendable {
         }
     }
 
-    /// - Parameter planted: A response to store in the cache instead of sending the request.
+    /// - Parameter insertion: A response to store in the cache instead of sending the request.
     func start(
         _ request: Request, on queue: CompletionQueue?, _ handlers: TaskHandlers, inserting insertion: CacheInsertion
     ) throws(NightjarError) -> ClientTask {
@@ -202,7 +202,7 @@ public final class Client: Sendable {
         return task
     }
 
-    /// - Parameter planted: A response to store in the cache instead of sending the request.
+    /// - Parameter insertion: A response to store in the cache instead of sending the request.
     /// - Returns: The task, and its response if it is already available.
     private func makeTask(
         _ request: borrowing Request, on queue: CompletionQueue?, _ handlers: consuming TaskHandlers,

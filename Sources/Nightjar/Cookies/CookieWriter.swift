@@ -160,7 +160,7 @@ final class CookieWriter: Sendable {
         }
     }
 
-    /// - Parameter asking: Whether the file is checked for changes by other processes if the jar has no changes.
+    /// - Parameter polling: Whether the file is checked for changes by other processes if the jar has no changes.
     private func exchange(polling: Bool) throws(DatabaseError) {
         try disk.withLock { disk throws(DatabaseError) in
             let (content, revision) = jar.withLock { ($0.snapshot(), $0.revision) }

@@ -110,7 +110,7 @@ extension Mock {
     }
 }
 
-/// A weak reference, so that a question does not retain a cancelled exchange.
+/// A weak reference, so that a decision request does not retain a cancelled exchange.
 private struct Weak: @unchecked Sendable {
     weak var object: MockExchange?
 

@@ -58,7 +58,7 @@ struct StoreChoice {
         },
     ])
 
-    /// - Parameter account: The account if none was chosen, for stores that hold several logins.
+    /// - Parameter standard: The account if none was chosen, for stores that hold several logins.
     /// - Returns: Nil for the memory of one client.
     func open(account standard: String) throws(NightjarError) -> (any TokenStore)? {
         switch place {

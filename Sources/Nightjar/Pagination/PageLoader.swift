@@ -32,7 +32,7 @@ final class PageLoader: @unchecked Sendable {
     private var generation = 0
     private var deadline: NIODeadline?
     private var isPastDeadline = false
-    /// The number of walks started so far. Timeouts and pending results belong to one walk.
+    /// The number of traversals started so far. Timeouts and pending results belong to one traversal.
     private var traversals = 0
     /// How long the page in flight has been delayed because the server requested it.
     private var waited = Duration.zero

@@ -23,7 +23,7 @@ final class Retry: Stage, @unchecked Sendable {
         var evaluated = 0
         /// The number of retries that the budget was charged for.
         var charged = 0
-        /// Whether the last charged retry has not begun yet.
+        /// Whether the last charged retry has not started yet.
         var isPending = false
 
         init(_ policy: RetryPolicy) { self.policy = policy }

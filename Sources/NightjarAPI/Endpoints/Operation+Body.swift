@@ -147,7 +147,7 @@ extension RequestContent.Choice {
 
     /// How a value is serialized for this type. Nil if it cannot be.
     ///
-    /// - Parameter asked: the Content-Type of the request, which this type includes.
+    /// - Parameter requested: the Content-Type of the request, which this type includes.
     fileprivate func way(_ requested: MediaType?) -> BodyText? {
         guard let type = requested ?? MediaType(mediaType) else { return nil }
         if type.isJSON || type.type == "*" || type.essence == "application/*" { return .json }

@@ -2,7 +2,7 @@ import NightjarHTTP
 
 /// Reads an OpenAPI document and the documents it refers to into a ``Catalog``. The caller fetches the documents.
 ///
-///     wants(first) ──received──▶ wants(others) ... ──received──▶ complete
+///     needs(first) ──received──▶ needs(others) ... ──received──▶ complete
 ///
 /// Reads OpenAPI 3.0 and 3.1, in JSON or YAML. A document may refer to documents of its own origin. A file may refer to
 /// files.

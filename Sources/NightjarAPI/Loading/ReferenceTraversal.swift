@@ -1,6 +1,6 @@
 import NightjarHTTP
 
-/// Finds the documents that an API description refers to. The walk is iterative, so the nesting depth does not matter.
+/// Finds the documents that an API description refers to. The traversal is iterative, so the nesting depth does not matter.
 /// Each place is visited once for each role, however many aliases and references lead to it.
 struct ReferenceTraversal {
     private struct Step {

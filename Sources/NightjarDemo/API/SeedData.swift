@@ -19,7 +19,7 @@ struct SeedData {
 
     static func email(of handle: String) -> String { "\(handle)@example.org" }
 
-    // A table throws when it is full. The initial data is far below its capacity, hence the `try?`.
+    // A table throws when it is full. The initial data is far below its capacity, so `try?` ignores the error.
 
     private mutating func addUsers() {
         for (index, person) in SeedData.people.enumerated() {

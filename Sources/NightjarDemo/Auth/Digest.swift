@@ -62,7 +62,7 @@ final class Digest: Resettable {
                 Digest.response(attempt, secret, method: request.head.method.rawValue) == attempt.response
             })
         else { throw challenge(algorithms, uses, "the user or the password is wrong") }
-        // The client has proved that it knows the password, so an exhausted nonce is merely stale.
+        // The client has proved that it has the password, so an exhausted nonce is merely stale.
         guard var nonce = kept, nonce.counts.count < nonce.uses else {
             throw challenge(algorithms, uses, "the nonce is stale", isStale: true)
         }

@@ -83,7 +83,7 @@ struct Encodings {
             }
             bytes = decoded
         default:
-            // RFC 9110 section 12.5.3: tells the client which codings are accepted.
+            // RFC 9110 section 12.5.3: informs the client which codings are accepted.
             throw Problem(
                 .unsupportedMediaType, "the only supported coding of a request body is gzip",
                 headers: ["Accept-Encoding": "gzip"])

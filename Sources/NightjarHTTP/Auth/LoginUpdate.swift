@@ -248,7 +248,7 @@ public struct LoginUpdate: Sendable {
     /// The configured token, unless a client has already stored it; its refresh token has then been spent.
     private func usable(over stored: StoredLogin?) -> ConfiguredToken? {
         guard let configured, !triedConfigured else { return nil }
-        // An empty store although this client holds a login: someone has deleted the record.
+        // An empty store although this client holds a login: another program has deleted the record.
         guard let stored else { return held == nil ? configured : nil }
         return stored.configured == configured.identity ? nil : configured
     }

@@ -1,4 +1,4 @@
-/// What the client knows about the record in its credential store.
+/// The client's knowledge of the record in its credential store.
 public enum KnownLogin: Sendable, Equatable {
     /// The store has not been read.
     case unknown
@@ -49,7 +49,7 @@ public struct UnsavedLogin: Sendable, Equatable {
     func precedence(over stored: StoredLogin?) -> Precedence {
         switch origin {
         case .refresh(let key, let base):
-            // The login is missing in the store: someone has deleted it.
+            // The login is missing in the store: another program has deleted it.
             guard let stored, stored.lineage == lineage, stored.token != nil else { return .superseded }
             // Another process may have taken over the intent. Its exchange has not succeeded either.
             if let key { return stored.pending?.key == key ? .missing : .superseded }

@@ -5,7 +5,7 @@ extension CacheRequest {
     private static let longestTag = 512
     private static let ownConditions = ["If-None-Match", "If-Modified-Since", "Range", "If-Range"]
 
-    /// A request for a new response. Tells the caches on the path to revalidate too, unless the request has directives
+    /// A request for a new response. Makes the caches on the path revalidate too, unless the request has directives
     /// of its own.
     func reloading() -> CacheFetch {
         var fetch = CacheFetch(because: .request)

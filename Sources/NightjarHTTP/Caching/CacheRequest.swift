@@ -5,7 +5,7 @@ public final class CacheRequest: Sendable {
 
     public let method: Method
     public let policy: CachePolicy
-    /// The caller wants the body without its content codings.
+    /// The caller requests the body without its content codings.
     public let acceptsDecoded: Bool
     /// The request has its own Authorization field.
     public let hasAuthorization: Bool

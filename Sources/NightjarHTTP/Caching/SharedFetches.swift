@@ -9,7 +9,7 @@ import DequeModule
 /// A response that cannot be stored serves only one request, so waiting for it was useless. Keys with such responses
 /// are remembered for a while, and requests for them do not wait.
 public struct SharedFetches: Sendable {
-    /// A request that wants a response. The caller assigns the numbers and never reuses one.
+    /// A request that needs a response. The caller assigns the numbers and never reuses one.
     public typealias Member = UInt64
 
     public enum Place: Equatable, Sendable {
@@ -82,7 +82,7 @@ public struct SharedFetches: Sendable {
     /// - Returns: the waiters, each of which fetches for itself.
     public mutating func failed(_ key: CacheKey, by member: Member) -> [Member] { end(key, member) }
 
-    /// A request no longer wants the response, or has one.
+    /// A request no longer needs the response, or has one.
     ///
     /// - Returns: the waiter that becomes the leader, if there is one.
     public mutating func left(_ key: CacheKey, _ member: Member) -> Member? {

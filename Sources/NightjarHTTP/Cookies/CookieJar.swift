@@ -293,7 +293,7 @@ public struct CookieJar: Sendable {
         return lastMoment
     }
 
-    /// A modification time later than all that this jar has issued or merged. A change is thus later than the state
+    /// A modification time later than all that this jar has issued or merged. A change is therefore later than the state
     /// that it follows, even if the clocks of two programs differ.
     private mutating func stamp(_ moment: Double) -> Double {
         lastStamp = max(moment, lastStamp.nextUp)

@@ -2,7 +2,7 @@
 /// without examining all others. See ``CookieTable/hasSecureCookie(shadowedBy:at:)``.
 struct SecureNames: Sendable {
     private struct Place: Sendable {
-        /// The domain's bytes in reverse order. All subdomains of a domain thus follow it in one run.
+        /// The domain's bytes in reverse order. All subdomains of a domain therefore follow it in one run.
         let reversed: String
         let domain: Substring
         var count: Int

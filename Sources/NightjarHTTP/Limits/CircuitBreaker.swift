@@ -35,7 +35,7 @@ public struct CircuitBreaker: Sendable {
         case succeeded
         /// The server failed: no connection, no response, or a 5xx response.
         case failed
-        /// The call says nothing about the server: it was cancelled, or rejected before it was sent.
+        /// The call is no evidence about the server: it was cancelled, or rejected before it was sent.
         case inconclusive
     }
 
@@ -74,7 +74,7 @@ public struct CircuitBreaker: Sendable {
         return record.counts(now: now).calls == 0
     }
 
-    /// A call wants to start. Each pass must be returned with ``ended(_:_:now:)``.
+    /// A call requests to start. Each pass must be returned with ``ended(_:_:now:)``.
     public mutating func admit(now: UInt64) -> Admission {
         if let wait = refusal(now: now) { return .refuse(retryAfter: wait) }
         if case .closed = state { return .permit(Permit(isProbe: false, epoch: epoch)) }

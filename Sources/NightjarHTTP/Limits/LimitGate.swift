@@ -96,7 +96,7 @@ public struct LimitGate: Sendable {
 
     // MARK: Events
 
-    /// An exchange wants to start.
+    /// An exchange requests to start.
     ///
     /// - Parameters:
     ///   - id: must not be in use by a waiter.
@@ -139,7 +139,7 @@ public struct LimitGate: Sendable {
     /// A response head has arrived. What it asks for applies to later exchanges and to all waiters.
     ///
     /// - Parameters:
-    ///   - pass: the pass of the exchange. Nil if it did not enter through this gate.
+    ///   - permit: the pass of the exchange. Nil if it did not enter through this gate.
     ///   - respectsRetryAfter: whether a Retry-After pauses the origin.
     ///   - wallClock: seconds since 1970. Used if the response has no Date field.
     public mutating func received(

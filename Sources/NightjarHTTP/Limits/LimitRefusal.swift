@@ -52,6 +52,6 @@ extension LimitGate.Refusal {
 }
 
 extension Duration {
-    /// Seconds, rounded up to a tenth, so that a caller who waits that long is not too early.
+    /// Seconds, rounded up to a tenth, so that a caller that waits that long is not too early.
     package var rounded: Double { (inSeconds * 10).rounded(.up) / 10 }
 }

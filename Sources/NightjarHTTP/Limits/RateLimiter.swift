@@ -93,7 +93,7 @@ public struct RateLimiter: Sendable {
     /// - Parameter rate: the configured rate. Nil: only what responses report.
     public init(_ rate: Rate? = nil) { self.rate = rate }
 
-    /// A request wants to be sent.
+    /// A request is ready to be sent.
     ///
     /// - Parameter ignoresPause: send it during a pause that the server asked for.
     /// - Returns: zero if the request was counted and may be sent now. Otherwise how long to wait before asking again.
@@ -181,7 +181,7 @@ public struct RateLimiter: Sendable {
     ///
     /// - Parameters:
     ///   - sent: when its request was sent. Nil if unknown.
-    ///   - learns: whether rate limit fields are respected, besides Retry-After.
+    ///   - adaptsToServer: whether rate limit fields are respected, besides Retry-After.
     ///   - respectsRetryAfter: whether a Retry-After pauses the origin. See ``PauseScope``.
     ///   - wallClock: seconds since 1970. Used if the response has no Date field.
     ///   - longestPause: a longer Retry-After applies to the resource and not to the origin.

@@ -5,7 +5,7 @@ package enum Masking {
     /// Masks the value of a field. Parts that are not secret are kept: the scheme of Authorization, and the names and
     /// attributes of cookies.
     ///
-    /// - Parameter sensitive: names that the caller wants treated as credentials.
+    /// - Parameter sensitive: names that are treated as credentials.
     package static func value(_ value: String, ofField name: String, sensitive: [String]) -> String {
         if SecretNames.isNamed(name.utf8, in: sensitive) { return mask }
         let lowercase = String(decoding: name.utf8.map(ASCII.lowercase), as: UTF8.self)
@@ -58,7 +58,7 @@ package enum Masking {
     ///
     /// - Parameters:
     ///   - type: its Content-Type.
-    ///   - sensitive: names that the caller wants treated as credentials.
+    ///   - sensitive: names that are treated as credentials.
     package static func content(_ text: String, type: String?, sensitive: [String] = []) -> String {
         String(decoding: content(Array(text.utf8), type: type, sensitive: sensitive), as: UTF8.self)
     }

@@ -153,7 +153,7 @@ public final class DiskCache: Sendable {
 
     /// Starts writing a body.
     ///
-    /// - Parameter expecting: its length, if known.
+    /// - Parameter length: its length, if known.
     /// - Returns: nil if there is no room for it or the cache is off.
     public func beginBody(expecting length: Int? = nil) -> BodyWriter? {
         guard length ?? 0 <= maximumBody else { return nil }

@@ -49,7 +49,7 @@ package final class ThreadPool: @unchecked Sendable {
         monitor.signal()
     }
 
-    /// Discards the work that has not begun. Each thread ends after its current work. Does not wait, because blocking
+    /// Discards the work that has not started. Each thread ends after its current work. Does not wait, because blocking
     /// work cannot be interrupted. Must not be called in the child of a fork, which has none of the threads.
     package func close() {
         let dropped = monitor.withLock { () -> Deque<Work> in

@@ -40,7 +40,7 @@ package final class WorkerThreads: @unchecked Sendable {
         }
     }
 
-    /// Called on the loop. Does not wait for work that has begun.
+    /// Called on the loop. Does not wait for work that has started.
     package func shutDown() {
         threads.close()
         isOpen.withLock { $0 = false }

@@ -203,7 +203,7 @@ static void a_document_is_a_catalog(void) {
 
 /* Callbacks run on the waiting thread, and never on a thread of the library. */
 static pthread_t here;
-static int requested, answers, elsewhere;
+static int requested, responses, elsewhere;
 
 static nj_status before(void *context, nj_prepared_request *request) {
   (void)context, (void)request;
@@ -214,7 +214,7 @@ static nj_status before(void *context, nj_prepared_request *request) {
 
 static void after(void *context, const nj_response *response, const nj_error *error) {
   (void)context, (void)response, (void)error;
-  answers++;
+  responses++;
   elsewhere += !pthread_equal(here, pthread_self());
 }
 
@@ -230,7 +230,7 @@ static void callbacks_run_on_the_thread_that_waits(void) {
   nj_catalog *catalog = nj_client_load_catalog(client, "url:/openapi.json", &error);
   if (error) fprintf(stderr, "%s\n", nj_error_message(error));
   CHECK(nj_catalog_count(catalog) > 0);
-  CHECK(requested >= 1 && answers == requested && elsewhere == 0);
+  CHECK(requested >= 1 && responses == requested && elsewhere == 0);
   nj_catalog_free(catalog);
   nj_client_free(client);
 }

@@ -65,7 +65,7 @@ def name_of(error):
 def outcome(made, request):
     error = handle()
     response = send(made, request, C.byref(error))
-    return ("answer", status(response)) if response else (name_of(error), may_have_been_processed(error))
+    return ("response", status(response)) if response else (name_of(error), may_have_been_processed(error))
 
 
 def listen(backlog=64, buffer=None):
@@ -116,7 +116,7 @@ def a_chunked_upload_outlasts_a_pause():
     serve(peer)
     source, made, request = Read(fill), client('{"timeout":{"idle":4}}'), request_new(b"POST", url)
     set_stream(request, -1, source, None)
-    assert outcome(made, request) == ("answer", 200)
+    assert outcome(made, request) == ("response", 200)
     assert received[0] > 20 << 20
     client_free(made)
 
@@ -140,7 +140,7 @@ def a_late_cancel_never_passes_half_an_answer_off_as_whole():
     made, queue, delivered, ends = client(), queue_new(), [0], []
     request, part = request_new(b"GET", url), Body(take)
     on_body(request, part, None)
-    done = Done(lambda _, __, response, error: ends.append("answer" if response else name_of(error)))
+    done = Done(lambda _, __, response, error: ends.append("response" if response else name_of(error)))
     task = start(made, request, queue, done, None, None)
     time.sleep(0.5)  # everything has been received before anybody polls
     while not ends:
@@ -186,7 +186,7 @@ def a_replaced_request_is_not_forgotten():
 
     serve(peer)
     made = client()
-    assert outcome(made, request_new(b"GET", url)) == ("answer", 200)
+    assert outcome(made, request_new(b"GET", url)) == ("response", 200)
     assert outcome(made, request_new(b"DELETE", url)) == ("connect", True)
     client_free(made)
 
@@ -206,13 +206,13 @@ def each_failed_attempt_tells_somebody():
         other.setblocking(False)
         other.connect_ex(listener.getsockname())
     time.sleep(0.2)
-    begun = time.monotonic()
+    started = time.monotonic()
     for connection in connections:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         connection.close()
     while len(ends) < limit + waiting:
         poll(queue, 1.0)
-    assert ends[-1] - begun < 4, ends[-1] - begun
+    assert ends[-1] - started < 4, ends[-1] - started
     client_free(made)
     queue_free(queue)
 
@@ -284,9 +284,9 @@ def an_upload_that_moves_is_not_idle():
     made, body = client('{"timeout":{"idle":0.6,"total":60}}'), b"x" * (600 << 10)
     request = request_new(b"PUT", url)
     set_body(request, body, len(body))
-    begun = time.monotonic()
+    started = time.monotonic()
     assert outcome(made, request) == ("timeout", True)  # the peer never responds
-    taken = time.monotonic() - begun
+    taken = time.monotonic() - started
     assert 1.5 < taken < 10, taken
     client_free(made)
 

@@ -10,7 +10,7 @@
 
 static const struct response {
   const char *path, *status, *type, *body;
-} answers[] = {
+} responses[] = {
     {"/doc", "200 OK", "application/json",
      "{\"id\":7,\"big\":18446744073709551615,\"low\":-9223372036854775808,\"three\":3.0,\"half\":3.5,\"yes\":true,"
      "\"none\":null,\"name\":\"n\\u0000\xC3\xA9\",\"list\":[1,\"b\",{\"x\":[]}],\"a/b~\":\"odd\"}"},
@@ -33,12 +33,12 @@ static void response(int peer) {
     head[used] = 0;
     if (strstr(head, "\r\n\r\n")) break;
   }
-  for (size_t at = 0; at < sizeof answers / sizeof *answers; at++) {
+  for (size_t at = 0; at < sizeof responses / sizeof *responses; at++) {
     char wanted[64];
-    snprintf(wanted, sizeof wanted, "GET %s HTTP/1.1\r\n", answers[at].path);
+    snprintf(wanted, sizeof wanted, "GET %s HTTP/1.1\r\n", responses[at].path);
     if (strncmp(head, wanted, strlen(wanted)) != 0) continue;
     dprintf(peer, "HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n%s",
-            answers[at].status, answers[at].type, strlen(answers[at].body), answers[at].body);
+            responses[at].status, responses[at].type, strlen(responses[at].body), responses[at].body);
   }
 }
 

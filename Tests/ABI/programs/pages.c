@@ -22,7 +22,7 @@ static nj_request *list_of(const char *style, const char *count, const char *lim
 }
 
 /* Reads the remaining items, in the order of their identifiers from `first` on. */
-static void walk(nj_paginator *paginator, long first, long last) {
+static void read_items(nj_paginator *paginator, long first, long last) {
   const char *item;
   size_t length;
   nj_error *error = NULL;
@@ -60,12 +60,12 @@ static void styles(void) {
     nj_pagination_free(pagination);
     nj_request_free(request);
     CHECK(paginator != NULL);
-    walk(paginator, 1, 35);
+    read_items(paginator, 1, 35);
     char *explanation = nj_paginator_explanation(paginator);
     if (strcmp(all[i].options, "{}") == 0) CHECK(strncmp(explanation, "guessed: ", 9) == 0);
     nj_text_free(explanation);
     nj_paginator_refresh(paginator);
-    walk(paginator, 1, 35);
+    read_items(paginator, 1, 35);
     nj_paginator_free(paginator);
   }
 }
@@ -94,14 +94,14 @@ static void whole_pages(void) {
   /* A position in the middle of a page, from which another pager continues. */
   char *state = nj_page_state(page, 4);
   nj_paginator *other = nj_paginator_new(client, request, pagination, state, NULL);
-  walk(other, 5, 25);
+  read_items(other, 5, 25);
   nj_paginator_free(other);
   nj_text_free(state);
   nj_page_release(page);
   CHECK(nj_paginator_next_item(paginator, &item, NULL, NULL) == NJ_NEXT_FOUND && strstr(item, "\"id\":11000,") != NULL);
   state = nj_paginator_state(paginator);
   other = nj_paginator_new(client, request, pagination, state, NULL);
-  walk(other, 12, 25);
+  read_items(other, 12, 25);
   nj_paginator_free(other);
   nj_text_free(state);
   CHECK(nj_paginator_next_page(paginator, &page, NULL) == NJ_NEXT_FOUND);
@@ -130,7 +130,7 @@ static void failing_page(void) {
   if (error) {
     CHECK(count == 10 && nj_error_kind(error) == NJ_SERVER);
     nj_error_release(error);
-    walk(paginator, 11, 25);
+    read_items(paginator, 11, 25);
   } else {
     CHECK(count == 25);
   }
@@ -236,7 +236,7 @@ static void hooks(void) {
   nj_config_free(config);
   nj_request *request = list_of("cursor", "35", "10");
   nj_paginator *paginator = nj_paginator_new(other, request, NULL, NULL, NULL);
-  walk(paginator, 1, 35);
+  read_items(paginator, 1, 35);
   CHECK(hooked == 4 && elsewhere == 0);
   nj_paginator_free(paginator);
   nj_queue *queue = nj_queue_new();

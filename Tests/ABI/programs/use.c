@@ -84,7 +84,7 @@ static void writes_what_it_is_given(void) {
 }
 
 /* Sends `req` to a path of the demo API outside of /v1 and returns the response body, which the caller frees. */
-static char *answer_to(nj_request *req) {
+static char *response_to(nj_request *req) {
   nj_error *err = NULL;
   nj_response *res = nj_client_send(client, req, &err);
   if (!res) fprintf(stderr, "%s\n", nj_error_message(err));
@@ -110,7 +110,7 @@ static void sends_files_and_forms(const char *origin) {
   nj_request *req = post(origin, "/echo");
   CHECK(nj_request_set_body_file(req, path) == NJ_OK);
   CHECK(nj_request_set_expect_continue(req, true) == NJ_OK);
-  char *text = answer_to(req);
+  char *text = response_to(req);
   CHECK(strstr(text, "image/png") && strstr(text, "\"content\"") && strstr(text, "100-continue"));
   free(text);
   nj_request_free(req);
@@ -124,7 +124,7 @@ static void sends_files_and_forms(const char *origin) {
   CHECK(nj_request_set_body_form(req, form, NULL) == NJ_OK);
   /* The request has its own copy. */
   CHECK(nj_form_add_text(form, "late", "") == NJ_OK);
-  text = answer_to(req);
+  text = response_to(req);
   CHECK(strstr(text, "t\u00edtulo") && strstr(text, "raw.bin") && strstr(text, "image/png") && strstr(text, "text/x-other"));
   CHECK(!strstr(text, "late"));
   free(text);
@@ -153,10 +153,10 @@ static void sends_fields_compressed_and_on_get(const char *origin) {
   CHECK(nj_request_add_form_field(req, "a b", "\u00e9") == NJ_OK);
   nj_request *copy = nj_request_copy(req);
   CHECK(nj_request_add_form_field(req, "c", "") == NJ_OK);
-  char *text = answer_to(req);
+  char *text = response_to(req);
   CHECK(strstr(text, "a+b=1%262&a+b=%C3%A9&c="));
   free(text);
-  text = answer_to(copy);
+  text = response_to(copy);
   CHECK(!strstr(text, "&c="));
   free(text);
   nj_request_free(copy);
@@ -166,7 +166,7 @@ static void sends_fields_compressed_and_on_get(const char *origin) {
   memset(large, 'x', sizeof large);
   req = post(origin, "/echo");
   CHECK(nj_request_set_body(req, large, sizeof large) == NJ_OK && nj_request_set_compress(req, true) == NJ_OK);
-  text = answer_to(req);
+  text = response_to(req);
   CHECK(strstr(text, "\"gzip\""));
   free(text);
   nj_request_free(req);
@@ -179,7 +179,7 @@ static void sends_fields_compressed_and_on_get(const char *origin) {
   CHECK(nj_client_send(client, req, &err) == NULL && nj_error_kind(err) == NJ_INVALID_REQUEST);
   nj_error_release(err);
   CHECK(nj_request_set_allow_body_on_get(req, true) == NJ_OK);
-  text = answer_to(req);
+  text = response_to(req);
   CHECK(strstr(text, "\"query\""));
   free(text);
   nj_request_free(req);

@@ -31,7 +31,7 @@ func fuzzCaching(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
         require(status != 206 && status != 304 && status != 416, "stored a \(status)")
         require(!saysNoStore(sections[0]), "stored for a request that says no-store")
         require(
-            !saysNoStore(sections[1]) || mayUnderstand(sections[1]), "stored an answer that says no-store")
+            !saysNoStore(sections[1]) || mayUnderstand(sections[1]), "stored a response with no-store")
         ages(stored.freshness)
         if let whole = stored.completed(contentLength: Int(choices[3])) { candidates = [whole, whole] }
     }
@@ -58,7 +58,7 @@ func fuzzCaching(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
 private func decided(_ decision: CacheDecision, _ request: CacheRequest, _ candidates: [StoredResponse]) {
     switch decision {
     case .hit(let hit), .hitAndRevalidate(let hit, _):
-        require(candidates.indices.contains(hit.index), "an answer without a stored response")
+        require(candidates.indices.contains(hit.index), "a hit without a stored response")
         require(request.policy != .reload || request.isCacheOnly, "a reload was served from the cache")
         let stored = candidates[hit.index]
         if case .part(let part) = hit.form {

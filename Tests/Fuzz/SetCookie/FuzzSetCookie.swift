@@ -43,7 +43,7 @@ private func check(_ jar: CookieJar, at now: Double) {
             path: cookie.path, expires: cookie.expires, isSecure: cookie.isSecure, isHTTPOnly: cookie.isHTTPOnly,
             sameSite: cookie.sameSite, created: cookie.created, lastAccess: cookie.lastAccess,
             modified: cookie.modified)
-        require(again == cookie, "\(cookie) could not be made by hand")
+        require(again == cookie, "\(cookie) could not be created directly")
         require(cookie.expires.map { $0 > now && $0 <= now + 400 * 86400 } ?? true, "an invalid expiry")
         require(
             cookie.domain != "com" && cookie.domain != "github.io" || cookie.isHostOnly, "a cookie for a public suffix")

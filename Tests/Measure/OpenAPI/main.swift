@@ -136,7 +136,7 @@ func calls(_ catalog: Catalog, _ bytes: Int, _ clock: ContinuousClock) throws {
         }
     }
     let time = tenths(start.duration(to: clock.now) / .milliseconds(1))
-    print("  \(requests) requests made and \(responses) answers checked in \(time) ms, \(failures.count) failures")
+    print("  \(requests) requests made and \(responses) responses checked in \(time) ms, \(failures.count) failures")
     for failure in failures.prefix(CommandLine.arguments.contains("--notes") ? 100 : 0) { print("  \(failure)") }
     for (name, memory) in [("then", component()), ("at most", peak())] {
         print(

@@ -12,7 +12,7 @@ import Testing
     }
 
     /// A flow that began at 0 and is sending its first request.
-    private func asking() throws -> DeviceFlow {
+    private func waitingFlow() throws -> DeviceFlow {
         var flow = DeviceFlow(try authorization())
         #expect(
             flow.begin(now: 0) == [
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test func asksUntilTheUserHasDecided() throws {
-        var flow = try asking()
+        var flow = try waitingFlow()
         #expect(flow.received(refusal("authorization_pending"), now: 3 * Self.second) == [.startTimer(.seconds(3))])
         #expect(flow.timerFired(now: 6 * Self.second) == [.poll(deviceCode: "dc")])
         let token = Token(access: "a")
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test func slowDownHoldsFromThenOn() throws {
-        var flow = try asking()
+        var flow = try waitingFlow()
         #expect(flow.received(refusal("slow_down"), now: 3 * Self.second) == [.startTimer(.seconds(8))])
         #expect(flow.timerFired(now: 11 * Self.second) == [.poll(deviceCode: "dc")])
         #expect(flow.received(refusal("slow_down"), now: 11 * Self.second) == [.startTimer(.seconds(13))])
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test func withoutAnAnswerItAsksLessAndLess() throws {
-        var flow = try asking()
+        var flow = try waitingFlow()
         var now = 3 * Self.second
         let late = NightjarError(.timeout, "late", phase: .connect)
         for wait in [6, 12, 24] as [UInt64] {
@@ -67,20 +67,20 @@ import Testing
         ("invalid_client", .refused(TokenResponse.Refusal(code: "invalid_client"))),
     ])
     func aRefusalEndsIt(code: String, reason: DeviceFlow.Reason) throws {
-        var flow = try asking()
+        var flow = try waitingFlow()
         #expect(flow.received(refusal(code), now: 3 * Self.second) == [.fail(reason)])
         #expect(flow.timerFired(now: 6 * Self.second) == [])
         #expect(reason.error.kind == .unauthorized)
     }
 
     @Test func whatTimeDoesNotMendEndsIt() throws {
-        var flow = try asking()
+        var flow = try waitingFlow()
         let actions = flow.received(.failure(NightjarError(.tls, "no")), now: 3 * Self.second)
         #expect(actions == [.fail(.failed(.tls, "no"))])
     }
 
     @Test func theCodeRunsOut() throws {
-        var flow = try asking()
+        var flow = try waitingFlow()
         #expect(flow.received(refusal("authorization_pending"), now: 59 * Self.second) == [.startTimer(.seconds(1))])
         #expect(flow.timerFired(now: 60 * Self.second) == [.fail(.expired)])
     }

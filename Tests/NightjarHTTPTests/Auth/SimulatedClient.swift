@@ -9,7 +9,7 @@ struct SimulatedClient {
         case logIn, keep, logOut
     }
 
-    struct Renewal {
+    struct TokenUpdate {
         var decisions: LoginUpdate
         let changes: UInt64
         let kind: Kind
@@ -37,7 +37,7 @@ struct SimulatedClient {
     let configured: Token?
     let capabilities: LoginUpdate.Capabilities
     /// In their order. There are only a few at a time.
-    private(set) var updates: [(id: LoginUpdateQueue.ID, update: Renewal)] = []
+    private(set) var updates: [(id: LoginUpdateQueue.ID, update: TokenUpdate)] = []
     private var machine: TokenRefresh
     private var session: TokenSession
     private var queue = LoginUpdateQueue()
@@ -133,15 +133,15 @@ struct SimulatedClient {
         }
     }
 
-    private func update(_ id: LoginUpdateQueue.ID) -> Renewal? { updates.first { $0.id == id }?.update }
+    private func update(_ id: LoginUpdateQueue.ID) -> TokenUpdate? { updates.first { $0.id == id }?.update }
 
-    private mutating func store(_ update: Renewal, _ id: LoginUpdateQueue.ID) {
+    private mutating func store(_ update: TokenUpdate, _ id: LoginUpdateQueue.ID) {
         for index in updates.indices where updates[index].id == id { updates[index].update = update }
     }
 
     private mutating func begin(_ decisions: LoginUpdate, _ kind: Kind, _ system: inout TokenStoreSystem) {
         let id = queue.append(changesLogin: decisions.purpose.changesLogin)
-        let update = Renewal(
+        let update = TokenUpdate(
             decisions: decisions, changes: session.changes, kind: kind, invoked: system.stepNumber)
         updates.append((id, update))
         beginNext(&system)
@@ -155,7 +155,7 @@ struct SimulatedClient {
     }
 
     private mutating func proceed(
-        _ id: LoginUpdateQueue.ID, _ update: Renewal, _ action: LoginUpdate.Action, _ system: inout TokenStoreSystem
+        _ id: LoginUpdateQueue.ID, _ update: TokenUpdate, _ action: LoginUpdate.Action, _ system: inout TokenStoreSystem
     ) {
         var update = update
         update.next = action
@@ -166,7 +166,8 @@ struct SimulatedClient {
     }
 
     private mutating func finishUpdate(
-        _ id: LoginUpdateQueue.ID, _ update: Renewal, _ outcome: LoginUpdate.Outcome, _ system: inout TokenStoreSystem
+        _ id: LoginUpdateQueue.ID, _ update: TokenUpdate, _ outcome: LoginUpdate.Outcome,
+        _ system: inout TokenStoreSystem
     ) {
         if system.lockHolder == index, update.holdsLock { system.lockHolder = nil }
         updates.removeAll { $0.id == id }
@@ -249,7 +250,7 @@ struct SimulatedClient {
     }
 
     private func save(
-        _ login: StoredLogin, _ version: LoginVersion?, _ update: Renewal, _ system: inout TokenStoreSystem
+        _ login: StoredLogin, _ version: LoginVersion?, _ update: TokenUpdate, _ system: inout TokenStoreSystem
     ) -> Bool {
         // A call may save the logout that its user requested before.
         let invoked = login.ending == .loggedOut ? loggedOut ?? update.invoked : update.invoked
@@ -258,7 +259,7 @@ struct SimulatedClient {
 
     /// The first step sends the request to the server. In the second the response arrives or is lost.
     private mutating func response(
-        to token: Token?, _ key: String?, _ update: inout Renewal, _ system: inout TokenStoreSystem,
+        to token: Token?, _ key: String?, _ update: inout TokenUpdate, _ system: inout TokenStoreSystem,
         _ random: inout SeededRandom
     ) -> LoginUpdate.Result? {
         if let response = update.response {

@@ -11,7 +11,7 @@ import NightjarTestSupport
 struct TokenStoreSystem: SimulatedSystem {
     enum Action: CustomStringConvertible {
         /// The next step of a renewal.
-        case step(Int, LoginUpdateQueue.ID, SimulatedClient.Renewal)
+        case step(Int, LoginUpdateQueue.ID, SimulatedClient.TokenUpdate)
         case call(Int)
         case setToken(Int)
         case logIn(Int)
@@ -112,7 +112,7 @@ struct TokenStoreSystem: SimulatedSystem {
         return actions
     }
 
-    private func canStep(_ update: SimulatedClient.Renewal, _ index: Int) -> Bool {
+    private func canStep(_ update: SimulatedClient.TokenUpdate, _ index: Int) -> Bool {
         guard let next = update.next else { return false }
         return next != .lock || lockHolder == nil
     }

@@ -83,7 +83,7 @@ import Testing
         switch decision {
         case .hit(let hit), .hitAndRevalidate(let hit, _):
             guard let stored else {
-                Issue.record("an answer of nothing: \(comment)")
+                Issue.record("an empty response: \(comment)")
                 return
             }
             #expect(conversation.policy != .reload || request.isCacheOnly, comment)

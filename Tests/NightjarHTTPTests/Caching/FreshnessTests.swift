@@ -174,7 +174,7 @@ import Testing
         #expect(slow.word == Self.stale, "what it took to come counts")
         slow.delay = -5000
         slow.after = 3599
-        #expect(slow.word == "fresh", "a request after its answer counts for nothing")
+        #expect(slow.word == "fresh", "a request time after the response time is ignored")
     }
 
     @Test func section_5_1_ageIsTheFirstMemberOfTheFirstField() {
@@ -212,7 +212,7 @@ import Testing
         #expect(conversation.word == "any-age")
         conversation.policy = .protocol
         conversation.then = [("Cache-Control", "max-stale=100000")]
-        #expect(conversation.word == Self.stale, "nobody knows for how long it is stale")
+        #expect(conversation.word == Self.stale, "the time since its expiry is unknown")
         conversation.then = [("Cache-Control", "max-stale")]
         #expect(conversation.word == "max-stale")
     }

@@ -44,7 +44,7 @@ import Testing
         ] {
             #expect(word(range) == "fetch:request", "\(range)")
             #expect(
-                word(range, [("Cache-Control", "only-if-cached")]) == "fresh", "staying here the whole is an answer")
+                word(range, [("Cache-Control", "only-if-cached")]) == "fresh", "the complete response")
         }
         #expect(word("bytes=0-1", [("Range", "bytes=3-4")]) == "fetch:request", "two fields")
     }
@@ -57,7 +57,7 @@ import Testing
     @Test func section_13_1_5_ifRange() {
         #expect(word("bytes=0-1", [("If-Range", "\"a\"")]) == "fresh 206 0-1")
         #expect(word("bytes=0-1", [("If-Range", "\"b\"")]) == "fresh")
-        #expect(word("bytes=0-1", [("If-Range", "W/\"a\"")]) == "fresh", "a weak one is none")
+        #expect(word("bytes=0-1", [("If-Range", "W/\"a\"")]) == "fresh", "a weak validator does not match")
         #expect(word("bytes=0-1", [("If-Range", "a")]) == "fresh")
         #expect(word("bytes=0-1", [("If-Range", "@-100")]) == "fresh 206 0-1")
         #expect(word("bytes=0-1", [("If-Range", "@-99")]) == "fresh", "the very date")
@@ -130,7 +130,7 @@ import Testing
     }
 
     private func stored(
-        _ fields: [(String, String)], status: Int = 200, asking request: [(String, String)] = [], length: Int = 10
+        _ fields: [(String, String)], status: Int = 200, requesting request: [(String, String)] = [], length: Int = 10
     ) throws -> StoredResponse {
         var conversation = CacheConversation()
         conversation.response = hour + fields
@@ -142,7 +142,7 @@ import Testing
 
     @Test func section_3_3_aStoredPartIsForWhatItContains() throws {
         let part = try stored(
-            [("Content-Range", "bytes 4-8/10"), ("ETag", "\"a\"")], status: 206, asking: [("Range", "bytes=4-8")],
+            [("Content-Range", "bytes 4-8/10"), ("ETag", "\"a\"")], status: 206, requesting: [("Range", "bytes=4-8")],
             length: 5)
         func word(_ request: [(String, String)], _ method: NightjarHTTP.Method = .get) -> String {
             CacheConversation.request(request, method).decide(among: [part], at: CacheConversation.start).word
@@ -197,7 +197,7 @@ import Testing
         whole.isDecoded = true
         #expect(!replaces(whole, [("ETag", "\"a-gzip\"")]), "it was stored from another coding")
         let part = try stored(
-            [("Content-Range", "bytes 0-1/10")], status: 206, asking: [("Range", "bytes=0-1")], length: 2)
+            [("Content-Range", "bytes 0-1/10")], status: 206, requesting: [("Range", "bytes=0-1")], length: 2)
         #expect(replaces(part, []))
         #expect(replaces(try stored([], status: 404), []) == false)
         #expect(replaces(try stored([], status: 503), []))

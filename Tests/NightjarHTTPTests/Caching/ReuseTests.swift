@@ -18,7 +18,7 @@ import Testing
             Row("one that cannot be read", hour, said("max-age=x"), "validate:request"),
             Row("max-stale", tagged("max-age=1"), after: 3, said("max-stale=1000"), "max-stale"),
             Row("its end", tagged("max-age=1"), after: 1001, said("max-stale=1000"), "max-stale"),
-            Row("behind it", tagged("max-age=1"), after: 1002, said("max-stale=1000"), "validate:stale"),
+            Row("after the limit", tagged("max-age=1"), after: 1002, said("max-stale=1000"), "validate:stale"),
             Row("an aged one", tagged("max-age=1500") + [("Age", "2000")], said("max-stale=1000"), "max-stale"),
             Row("any", tagged("max-age=1"), after: 1 << 32, said("max-stale"), "max-stale"),
             Row("any but so much", tagged("max-age=1"), after: 99, said("max-stale, max-stale=5"), "validate:stale"),
@@ -214,7 +214,7 @@ import Testing
         var conversation = CacheConversation()
         conversation.response = hour
         conversation.thenMethod = .head
-        #expect(conversation.word == "fresh", "HEAD is answered by what came for GET")
+        #expect(conversation.word == "fresh", "HEAD is served from the response to GET")
         conversation.then = [("Range", "bytes=0-1")]
         #expect(conversation.word == "fresh", "and knows no ranges")
     }
@@ -234,7 +234,7 @@ import Testing
         ]
         let request = CacheConversation.request([])
         guard case .hit(let hit) = request.decide(among: candidates, at: CacheConversation.moment(9)) else {
-            Issue.record("no answer")
+            Issue.record("no response")
             return
         }
         #expect(hit.index == 1)

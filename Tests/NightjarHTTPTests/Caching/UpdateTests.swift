@@ -162,6 +162,6 @@ import Testing
             Issue.record("not updated")
             return
         }
-        #expect(update.response.isInvalidated, "alike is not validated")
+        #expect(update.response.isInvalidated, "an equal response is not validated")
     }
 }

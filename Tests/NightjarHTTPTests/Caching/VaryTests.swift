@@ -134,7 +134,7 @@ import Testing
             let decision = CacheConversation.request([("Accept-Language", language)]).decide(
                 among: candidates, at: CacheConversation.start)
             guard case .hit(let hit) = decision else {
-                Issue.record("no answer for \(language)")
+                Issue.record("no response for \(language)")
                 continue
             }
             #expect(hit.index == index)

@@ -31,7 +31,7 @@ struct CookieFileSystem: SimulatedSystem {
             case .delete(let process, let name): "process \(process) deletes cookie \(name)"
             case .clear(let process): "process \(process) deletes all cookies"
             case .send(let process): "process \(process) sends its cookies"
-            case .step(let process): "process \(process) goes on with its exchange"
+            case .step(let process): "process \(process) continues its exchange"
             case .fail(let process): "the exchange of process \(process) fails"
             case .crash(let process): "process \(process) crashes"
             case .restart(let process): "process \(process) starts"

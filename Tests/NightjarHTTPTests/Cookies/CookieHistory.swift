@@ -69,7 +69,7 @@ struct CookieHistory {
             let relevant = known.filter { changes[$0].name == name || changes[$0].name == nil }
             if let cookie = held[SimulatedCookies.identity(name)] {
                 guard let shown = changes.firstIndex(where: { $0.name == name && $0.value == cookie.value }) else {
-                    return "holds a cookie that nobody has stored"
+                    return "holds a cookie that was never stored"
                 }
                 if !known.contains(shown) { return "holds cookie \(name) of change \(shown), which it has not seen" }
                 if !isVisible(changes[shown], to: holder) { return "holds session cookie \(shown) of another process" }

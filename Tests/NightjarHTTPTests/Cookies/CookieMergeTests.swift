@@ -205,7 +205,7 @@ import Testing
         var jars = [CookieJar(), CookieJar(), CookieJar()]
         var snapshots: [CookieJar.Snapshot] = []
         var now = CookieMergeTests.start
-        // The last change of each cookie in the order of events, provided that the next one knows it.
+        // The last change of each cookie in the order of events, provided that the next one has seen it.
         for _ in 0..<100 {
             if chance(3) == 0 { now += 0.25 }
             let jar = chance(3)

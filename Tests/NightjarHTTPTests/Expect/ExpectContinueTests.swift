@@ -13,7 +13,7 @@ import Testing
             [(.headSent, .startTimer(.seconds(1))), (.status(100), .sendBody), (.status(200), .nothing)]
         ),
         (
-            "interim answers do not count", false,
+            "interim responses do not count", false,
             [
                 (.headSent, .startTimer(.seconds(1))), (.status(103), .nothing), (.status(102), .nothing),
                 (.status(100), .sendBody),
@@ -41,7 +41,7 @@ import Testing
                 (.status(100), .nothing),
             ]
         ),
-        ("answered without it", true, [(.headSent, .startTimer(.seconds(1))), (.status(200), .dropBody)]),
+        ("final response without 100", true, [(.headSent, .startTimer(.seconds(1))), (.status(200), .dropBody)]),
         (
             "not understood", false,
             [(.headSent, .startTimer(.seconds(1))), (.status(417), .repeatWithoutExpectation), (.timer, .nothing)]
@@ -58,11 +58,11 @@ import Testing
             ]
         ),
         (
-            "asked for and then 417 is the answer", true,
+            "requested, and the response is 417", true,
             [(.headSent, .startTimer(.seconds(1))), (.status(100), .sendBody), (.status(417), .nothing)]
         ),
         (
-            "answered before the head had left", true,
+            "response before the head was sent", true,
             [(.status(103), .nothing), (.status(408), .dropBody), (.headSent, .nothing), (.timer, .nothing)]
         ),
     ]

@@ -18,7 +18,7 @@ extension ResponseCase {
             wire: "HTTP/1.1 200 Tr\u{E8}s\tbien\r\nContent-Length: 0\r\n\r\n",
             ["200 Tr\u{E8}s\tbien", "end, reusable"]),
         ResponseCase(
-            "a status that nobody has defined", wire: "HTTP/1.1 799 Odd\r\nContent-Length: 0\r\n\r\n",
+            "an undefined status", wire: "HTTP/1.1 799 Odd\r\nContent-Length: 0\r\n\r\n",
             ["799 Odd", "end, reusable"]),
         ResponseCase(
             "a minor version above 1 is read as 1", wire: "HTTP/1.2 200 OK\r\nContent-Length: 0\r\n\r\n",
@@ -260,7 +260,7 @@ extension ResponseCase {
             ["connection_lost: in the middle of the response head"]),
         ResponseCase(
             "nothing", wire: "", closes: true,
-            nio: .differs("NIO leaves it to its user to see that an answer is missing"),
+            nio: .differs("NIO does not report a missing response"),
             ["connection_lost: before it responded"]),
     ]
 
@@ -393,11 +393,11 @@ extension ResponseCase {
             ["100 Continue", "200 OK", "end, reusable"]),
         ResponseCase(
             "interim and no final response", wire: "HTTP/1.1 100 Continue\r\n\r\n", closes: true,
-            nio: .differs("NIO leaves it to its user to see that an answer is missing"),
+            nio: .differs("NIO does not report a missing response"),
             ["100 Continue", "connection_lost: after an interim response"]),
         ResponseCase(
-            "101 that nobody asked for", wire: "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n",
-            nio: .differs("we never ask to upgrade, so this is no answer to us"), ["protocol: switched protocols"]),
+            "101 without a request for it", wire: "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n",
+            nio: .differs("the client never requests an upgrade"), ["protocol: switched protocols"]),
         ResponseCase(
             "bytes behind the end", wire: "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nxHTTP/1.1 200 OK\r\n",
             nio: .differs("NIO drops them"), ["200 OK", "< x", "end, reusable", "protocol: belong to no response: \"H"]),

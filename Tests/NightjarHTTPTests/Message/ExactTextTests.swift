@@ -157,7 +157,7 @@ struct ExactTextTests {
     @Test func aCassetteTellsBodiesApart() throws {
         func exchange(_ text: String) -> RecordedExchange {
             var response = RecordedExchange.Response(status: 200)
-            response.body = .text("answer to " + text)
+            response.body = .text("response to " + text)
             return RecordedExchange(.init(method: .post, url: "http://x/", body: .text(text)), response)
         }
         var player = CassettePlayer(
@@ -169,7 +169,7 @@ struct ExactTextTests {
             Issue.record("nothing is played")
             return
         }
-        #expect(played.response?.body == .text("answer to " + other))
+        #expect(played.response?.body == .text("response to " + other))
     }
 }
 
@@ -195,7 +195,7 @@ private func processorSeconds(_ body: () throws -> Void) rethrows -> Double {
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
         return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
     }
-    let begun = now()
+    let started = now()
     try body()
-    return now() - begun
+    return now() - started
 }

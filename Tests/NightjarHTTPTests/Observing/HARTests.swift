@@ -81,11 +81,11 @@ import Testing
 
     @Test func aCallWithoutAnAnswerIsTold() throws {
         var entry = entry(try record())
-        entry.failure = NightjarError(.connect, "nobody there")
+        entry.failure = NightjarError(.connect, "unreachable")
         let value = try #require(try archive([entry]).first)
         #expect(value["response"]?["status"] == .integer(0))
         #expect(value["response"]?["content"]?["size"] == .integer(0))
-        #expect(value["comment"] == .string("connect: nobody there"))
+        #expect(value["comment"] == .string("connect: unreachable"))
     }
 
     // MARK: Content

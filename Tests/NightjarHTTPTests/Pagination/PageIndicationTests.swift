@@ -124,15 +124,15 @@ import Testing
         #expect(
             talk.traversal.explanation
                 == #"guessed: the items are at "/data" and the header field "Next-Page" has the URL of the next page"#)
-        // A saved position knows the field.
-        let begun = try Conversation(.plain(.guess))
+        // A saved position contains the field.
+        let started = try Conversation(.plain(.guess))
         let server = { (target: PageTarget) in
             Reply(
                 body: "[\(target.url.target.utf8.count)]",
                 headers: target.url.target.utf8.count > 7 ? [] : [("Next-Page", target.url.target + "x")])
         }
-        begun.read(1, from: server)
-        let resumed = try Conversation(.plain(.guess), resuming: begun.traversal.state)
+        started.read(1, from: server)
+        let resumed = try Conversation(.plain(.guess), resuming: started.traversal.state)
         resumed.read(from: server)
         #expect(resumed.requested == ["/listx", "/listxx", "/listxxx"] && resumed.hasEnded, "\(resumed.message)")
     }

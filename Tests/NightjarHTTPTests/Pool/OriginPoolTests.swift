@@ -14,7 +14,7 @@ private typealias Pool = OriginPool<Line, Caller, Int>
             return
         }
         guard case .park = pool.released() else {
-            Issue.record("nobody waits")
+            Issue.record("there is no waiter")
             return
         }
         pool.park(line, now: now)
@@ -84,7 +84,7 @@ private typealias Pool = OriginPool<Line, Caller, Int>
             #expect(next === caller)
         }
         guard case .park = pool.released() else {
-            Issue.record("nobody waits")
+            Issue.record("there is no waiter")
             return
         }
         #expect(pool.openCount == 1)
@@ -106,7 +106,7 @@ private typealias Pool = OriginPool<Line, Caller, Int>
         }
         #expect(served === second)
         guard case .park = pool.connected() else {
-            Issue.record("the new connection finds nobody waiting")
+            Issue.record("the new connection finds no waiter")
             return
         }
     }

@@ -37,9 +37,9 @@ import Testing
     }
 
     @Test func anAnswerThatHasBegunIsNotAskedForAgain() {
-        var begun = stale
-        begun.responseHasStarted = true
-        #expect(!begun.isAllowed(for: .get, .none))
+        var started = stale
+        started.responseHasStarted = true
+        #expect(!started.isAllowed(for: .get, .none))
     }
 
     @Test func aBodyThatCannotBeRepeatedIsNotRepeated() {

@@ -97,7 +97,7 @@ struct CassetteTests {
     }
 
     @Test(
-        "An exchange that is none is named",
+        "An invalid exchange is named",
         arguments: [
             ("{}", "\"exchanges[0]\" has no member \"request\""),
             (
@@ -218,7 +218,7 @@ struct CassetteTests {
     }
 
     @Test(
-        "A file can be read again whatever the depth of its bodies",
+        "A file can be read again regardless of the depth of its bodies",
         arguments: [1, 199, 200, 201, 1000, 1019, 1020, 1021, 1022, 1023, 1024, 1025])
     func depthsAreReadAgain(levels: Int) throws {
         let body = nested(levels, "1")

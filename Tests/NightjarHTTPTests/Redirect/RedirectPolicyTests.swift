@@ -28,7 +28,7 @@ import Testing
         return error
     }
 
-    private func isAnswer(_ verdict: RedirectPolicy.Verdict) -> Bool {
+    private func isResponse(_ verdict: RedirectPolicy.Verdict) -> Bool {
         if case .respond = verdict { true } else { false }
     }
 
@@ -55,7 +55,7 @@ import Testing
     func otherStatusesAreAnswers(status: Int) throws {
         var policy = RedirectPolicy(RedirectSettings())
         #expect(
-            isAnswer(
+            isResponse(
                 policy.received(try head(status, "/b"), to: .get, at: try url("http://a/"), bodyIsReplayable: true)))
         #expect(policy.history.isEmpty)
     }
@@ -63,12 +63,13 @@ import Testing
     @Test func withoutALocationOrWhenNothingIsFollowedItIsAnAnswer() throws {
         var policy = RedirectPolicy(RedirectSettings())
         #expect(
-            isAnswer(policy.received(try head(302, nil), to: .get, at: try url("http://a/"), bodyIsReplayable: true)))
+            isResponse(policy.received(try head(302, nil), to: .get, at: try url("http://a/"), bodyIsReplayable: true)))
         var settings = RedirectSettings()
         settings.follows = false
         policy = RedirectPolicy(settings)
         #expect(
-            isAnswer(policy.received(try head(302, "/b"), to: .get, at: try url("http://a/"), bodyIsReplayable: true)))
+            isResponse(policy.received(try head(302, "/b"), to: .get, at: try url("http://a/"), bodyIsReplayable: true))
+        )
     }
 
     // MARK: Forwarded fields

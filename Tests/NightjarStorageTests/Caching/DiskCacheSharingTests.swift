@@ -22,7 +22,7 @@ import Testing
         DiskCache(folder: folder, maximumBytes: maximumBytes, lockTimeout: 0.05)
     }
 
-    /// The changes that a cache knows now.
+    /// The changes that a cache has loaded.
     private func moment(_ cache: DiskCache, local: UInt64 = 0) throws -> CacheMoment {
         guard case .read(let log, _) = cache.changes(for: MemoryTier()) else { throw NoLog() }
         return CacheMoment(index: log.index, shared: log.latest, local: local)

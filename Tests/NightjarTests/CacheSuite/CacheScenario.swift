@@ -148,7 +148,7 @@ private final class Run {
     }
 
     private func check(
-        _ response: Response, _ requested: [ServerInMemory.Asked], _ step: CacheScenario.Step, _ name: String
+        _ response: Response, _ requested: [ServerInMemory.Requested], _ step: CacheScenario.Step, _ name: String
     ) {
         let isConditional = requested.contains { requested in
             ["If-None-Match", "If-Modified-Since"].contains { field in
@@ -187,7 +187,7 @@ private final class Run {
         if !holds { problems.append(problem()) }
     }
 
-    private func describe(_ requested: [ServerInMemory.Asked], _ field: String) -> String {
+    private func describe(_ requested: [ServerInMemory.Requested], _ field: String) -> String {
         requested.first?.headers[field] ?? "absent"
     }
 }

@@ -4,7 +4,7 @@
 #include <nightjar.h>
 #include <stdio.h>
 
-static const char *const sources[] = {"the server", "another call", "the cache", "the cache, as the server says",
+static const char *const sources[] = {"the server", "another call", "the cache", "the cache, confirmed by the server",
                                       "the cache, stale"};
 
 struct progress {

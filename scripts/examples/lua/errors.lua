@@ -35,7 +35,7 @@ local causes = {
   { "connect", function() api:get "http://127.0.0.1:1/" end },
   { "tls", function() api:get((origin:gsub("^http:", "https:")) .. "/") end }, -- the port does not support TLS
 
-  -- The response is incomplete. err.may_have_been_processed tells whether the server may have processed the request.
+  -- The response is incomplete. err.may_have_been_processed is true if the server may have processed the request.
   { "timeout", function() api:get("/delay/5", { timeout = { idle = 0.2 } }) end },
   { "cancelled", function()
     local task = nightjar.spawn(function() api:get "/delay/5" end)

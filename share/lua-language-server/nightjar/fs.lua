@@ -11,7 +11,7 @@ local fs = {}
 ---@return string
 function fs.read(path, options) end
 
----Replaces the content of a file, completely or not at all. mode: the permissions that the file has from the beginning.
+---Replaces the content of a file, atomically. mode: the permissions that the file has from the beginning.
 ---@param path string
 ---@param text string
 ---@param options? { atomic?: boolean, mode?: integer }
@@ -61,7 +61,7 @@ function fs.remove(path, options) end
 ---@param to string
 function fs.rename(from, to) end
 
----Copies a file, completely or not at all. A named pipe or device is written as it is.
+---Copies a file atomically. A named pipe or device is written as it is.
 ---@param from string
 ---@param to string
 function fs.copy(from, to) end

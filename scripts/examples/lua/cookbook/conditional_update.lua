@@ -20,12 +20,12 @@ end
 
 local disturbed = false
 local article, attempts = update("/articles/3", function(article)
-  if not disturbed then -- somebody else is faster, once
+  if not disturbed then -- another client is faster, once
     disturbed = true
-    api:patch("/articles/3", { json = { summary = "By somebody else" } })
+    api:patch("/articles/3", { json = { summary = "By another client" } })
   end
   return { title = article.title .. ", again" }
 end)
 print(article.title:sub(-7), article.summary, attempts .. " attempts")
 -- Prints:
---   , again	By somebody else	2 attempts
+--   , again	By another client	2 attempts

@@ -1,6 +1,6 @@
 -- Handle errors and find their cause
 --
--- A failure raises an error object; `nightjar.try` returns it. Its kind tells what happened, and its other fields what
+-- A failure raises an error object; `nightjar.try` returns it. Its kind names what happened, and its other fields what
 -- to do. `explain` lists the decisions of the call, and `curl` is the command that sends the same request.
 local nightjar = require "nightjar"
 
