@@ -25,31 +25,31 @@
  * All types are opaque. Each handle that a function in the second column returns is released exactly once, with the
  * function in the last column. That function accepts NULL and then does nothing.
  *
- *   type              obtained from                                              threads      released with
- *   ----------------  ---------------------------------------------------------  -----------  -----------------------
- *   nj_config         nj_config_new                                              one at once  nj_config_free
- *   nj_client         nj_client_new                                              any          nj_client_free
- *   nj_request        nj_request_new, _copy, _from_endpoint                      one at once  nj_request_free
- *   nj_form           nj_form_new                                                one at once  nj_form_free
- *   nj_queue          nj_queue_new                                               any          nj_queue_free
- *   nj_task           nj_client_start, _start_log_in, _start_sign_out, _retain   any          nj_task_release
- *   nj_batch          nj_client_start_batch, nj_batch_retain                     any          nj_batch_release
- *   nj_response       nj_client_send, _cached, _send_batch, nj_response_retain   any          nj_response_release
- *   nj_error          an `out_error` parameter, nj_error_retain                  any          nj_error_release
- *   nj_cookies        nj_cookies_new, nj_cookies_open, nj_client_cookies         any          nj_cookies_free
- *   nj_cookie_list    nj_cookies_list                                            any          nj_cookie_list_free
- *   nj_cache          nj_cache_new, nj_cache_open, nj_client_cache               any          nj_cache_free
- *   nj_catalog        nj_catalog_new, _load_file, nj_client_load_catalog,        any          nj_catalog_free
+ *   type              obtained from                                                threads      released with
+ *   ----------------  -----------------------------------------------------------  -----------  -----------------------
+ *   nj_config         nj_config_new                                                one at once  nj_config_free
+ *   nj_client         nj_client_new                                                any          nj_client_free
+ *   nj_request        nj_request_new, _copy, _from_endpoint                        one at once  nj_request_free
+ *   nj_form           nj_form_new                                                  one at once  nj_form_free
+ *   nj_queue          nj_queue_new                                                 any          nj_queue_free
+ *   nj_task           nj_client_start, _start_log_in, _start_log_out, _retain      any          nj_task_release
+ *   nj_batch          nj_client_start_batch, nj_batch_retain                       any          nj_batch_release
+ *   nj_response       nj_client_send, _cache_get, _send_batch, nj_response_retain  any          nj_response_release
+ *   nj_error          an `out_error` parameter, nj_error_retain                    any          nj_error_release
+ *   nj_cookies        nj_cookies_new, nj_cookies_open, nj_client_cookies           any          nj_cookies_free
+ *   nj_cookie_list    nj_cookies_list                                              any          nj_cookie_list_free
+ *   nj_cache          nj_cache_new, nj_cache_open, nj_client_cache                 any          nj_cache_free
+ *   nj_catalog        nj_catalog_new, _load_file, nj_client_load_catalog,          any          nj_catalog_free
  *                     nj_client_catalog
- *   nj_pagination     nj_pagination_new                                          one at once  nj_pagination_free
- *   nj_paginator          nj_paginator_new                                               one at once  nj_paginator_free
- *   nj_page           nj_paginator_next_page, nj_page_retain                         any          nj_page_release
- *   nj_token_request nj_token_request_retain                                   any          nj_token_request_release
- *   nj_script         nj_script_new                                              one at once  nj_script_free
- *   char *            nj_paginator_state, nj_client_limits_json and others           any          nj_text_free
+ *   nj_pagination     nj_pagination_new                                            one at once  nj_pagination_free
+ *   nj_paginator      nj_paginator_new                                             one at once  nj_paginator_free
+ *   nj_page           nj_paginator_next_page, nj_page_retain                       any          nj_page_release
+ *   nj_token_request  nj_token_request_retain                                      any          nj_token_request_release
+ *   nj_script         nj_script_new                                                one at once  nj_script_free
+ *   char *            nj_paginator_state, nj_client_limits_json and others         any          nj_text_free
  *
- * nj_prepared_request, nj_proposed_redirect, nj_failed_attempt, nj_login_prompt, nj_script_call and nj_progress are lent to a callback.
- * They are valid until the callback returns and are never released.
+ * nj_prepared_request, nj_proposed_redirect, nj_failed_attempt, nj_login_prompt, nj_script_call and nj_progress are
+ * lent to a callback. They are valid until the callback returns and are never released.
  *
  * A pointer that a getter returns is borrowed: it is valid until the handle is released, unless the function's
  * comment gives another lifetime. A handle that a callback receives is borrowed until the callback returns. Arguments
@@ -209,29 +209,29 @@ typedef enum nj_log_level {
 /** "No limit", for every timeout and limit whose comment names it. */
 #define NJ_NO_LIMIT (0.0)
 
-typedef struct nj_error nj_error;                   /* why something failed; immutable */
-typedef struct nj_config nj_config;                 /* how a client behaves */
-typedef struct nj_client nj_client;                 /* connections, policies and the event loop that runs them */
-typedef struct nj_request nj_request;               /* what to send, and the callbacks of its calls */
-typedef struct nj_form nj_form;                     /* the parts of a multipart/form-data body */
-typedef struct nj_response nj_response;             /* a status, headers and a body; immutable */
-typedef struct nj_task nj_task;                     /* one call, login or logout, in progress or finished */
-typedef struct nj_batch nj_batch;                   /* many calls, a few at a time */
-typedef struct nj_queue nj_queue;                   /* events that wait for the thread that polls */
-typedef struct nj_cookies nj_cookies;               /* a cookie jar, which clients can share */
-typedef struct nj_cookie_list nj_cookie_list;       /* a snapshot of a cookie jar; immutable */
-typedef struct nj_cache nj_cache;                   /* an HTTP cache, which clients can share */
-typedef struct nj_catalog nj_catalog;               /* the endpoints of an API, by name */
-typedef struct nj_pagination nj_pagination;         /* how a list continues from page to page */
+typedef struct nj_error nj_error;                           /* why something failed; immutable */
+typedef struct nj_config nj_config;                         /* how a client behaves */
+typedef struct nj_client nj_client;                         /* connections, policies and the event loop that runs them */
+typedef struct nj_request nj_request;                       /* what to send, and the callbacks of its calls */
+typedef struct nj_form nj_form;                             /* the parts of a multipart/form-data body */
+typedef struct nj_response nj_response;                     /* a status, headers and a body; immutable */
+typedef struct nj_task nj_task;                             /* one call, login or logout, in progress or finished */
+typedef struct nj_batch nj_batch;                           /* many calls, a few at a time */
+typedef struct nj_queue nj_queue;                           /* events that wait for the thread that polls */
+typedef struct nj_cookies nj_cookies;                       /* a cookie jar, which clients can share */
+typedef struct nj_cookie_list nj_cookie_list;               /* a snapshot of a cookie jar; immutable */
+typedef struct nj_cache nj_cache;                           /* an HTTP cache, which clients can share */
+typedef struct nj_catalog nj_catalog;                       /* the endpoints of an API, by name */
+typedef struct nj_pagination nj_pagination;                 /* how a list continues from page to page */
 typedef struct nj_paginator nj_paginator;                   /* reads a list page by page */
-typedef struct nj_page nj_page;                     /* one page of a list; immutable */
-typedef struct nj_script nj_script;                 /* a Lua interpreter */
-typedef struct nj_prepared_request nj_prepared_request;             /* lent: the request in a before hook */
-typedef struct nj_proposed_redirect nj_proposed_redirect;                       /* lent: a redirect that is about to be followed */
-typedef struct nj_failed_attempt nj_failed_attempt; /* lent: an attempt that has failed */
-typedef struct nj_login_prompt nj_login_prompt;     /* lent: what an interactive login shows to a person */
-typedef struct nj_script_call nj_script_call;       /* lent: a script's call of a host function */
-typedef struct nj_token_request nj_token_request; /* a decision request for a token */
+typedef struct nj_page nj_page;                             /* one page of a list; immutable */
+typedef struct nj_script nj_script;                         /* a Lua interpreter */
+typedef struct nj_prepared_request nj_prepared_request;     /* lent: the request in a before hook */
+typedef struct nj_proposed_redirect nj_proposed_redirect;   /* lent: a redirect that is about to be followed */
+typedef struct nj_failed_attempt nj_failed_attempt;         /* lent: an attempt that has failed */
+typedef struct nj_login_prompt nj_login_prompt;             /* lent: what an interactive login shows to a person */
+typedef struct nj_script_call nj_script_call;               /* lent: a script's call of a host function */
+typedef struct nj_token_request nj_token_request;           /* a decision request for a token */
 
 /** Frees a text that the caller owns, as the comment of the function that returned it says. NULL is ignored. */
 NJ_API void nj_text_free(char *text);
@@ -1044,8 +1044,8 @@ NJ_API const char *nj_failed_attempt_reason(const nj_failed_attempt *attempt);
 NJ_API nj_status nj_failed_attempt_set_delay(nj_failed_attempt *attempt, double seconds);
 
 /**
- * Provides the decision that NJ_RETRY_PENDING deferred, once for each time it was returned. Does nothing if the call has ended.
- * Any thread.
+ * Provides the decision that NJ_RETRY_PENDING deferred, once for each time it was returned. Does nothing if the call
+ * has ended. Any thread.
  *
  * @param decision not NJ_RETRY_PENDING
  * @param seconds  how long NJ_RETRY_AGAIN waits, 0 to 3153600000; ignored for other decisions
@@ -1108,9 +1108,9 @@ NJ_API nj_status nj_config_set_concurrency(nj_config *config, size_t count);
 
 /**
  * Sets a circuit breaker for each origin. The circuit opens when `failure_rate` of the calls in the last `window`
- * seconds have failed (no response, or a status of 500 and above). While it is open, for `open_duration` seconds, calls fail
- * at once with NJ_SERVER. Then it is half-open: one call is sent as a probe. Its success closes the circuit, and its
- * failure opens it again.
+ * seconds have failed (no response, or a status of 500 and above). While it is open, for `open_duration` seconds, calls
+ * fail at once with NJ_SERVER. Then it is half-open: one call is sent as a probe. Its success closes the circuit, and
+ * its failure opens it again.
  *
  * @param failure_rate  more than 0, up to 1. 0, the default: no circuit breaker; the other parameters are ignored.
  * @param minimum_calls the calls in the window below which the circuit stays closed, 1 to 1000000
@@ -1792,8 +1792,9 @@ typedef enum nj_redirect_action {
 } nj_redirect_action;
 
 /**
- * Decides about a redirect before it is followed. Any value that is not a member of nj_redirect_action refuses it. The call
- * waits for the decision, at most until the total timeout expires. `redirect` is borrowed until the callback returns.
+ * Decides about a redirect before it is followed. Any value that is not a member of nj_redirect_action refuses it. The
+ * call waits for the decision, at most until the total timeout expires. `redirect` is borrowed until the callback
+ * returns.
  */
 typedef nj_redirect_action (*nj_redirect_fn)(void *context, nj_task *task, nj_proposed_redirect *redirect);
 
@@ -1804,7 +1805,8 @@ typedef nj_redirect_action (*nj_redirect_fn)(void *context, nj_task *task, nj_pr
  */
 NJ_API nj_status nj_request_on_redirect(nj_request *request, nj_redirect_fn redirect, void *context);
 
-/* nj_proposed_redirect: lent until nj_redirect_fn returns; for the thread of the callback only. Its texts have the same lifetime. */
+/* nj_proposed_redirect: lent until nj_redirect_fn returns; for the thread of the callback only. Its texts have the same
+ * lifetime. */
 
 /** Returns the status of the redirect. 0 for NULL. */
 NJ_API int nj_proposed_redirect_status(const nj_proposed_redirect *redirect);
@@ -2747,8 +2749,9 @@ NJ_API nj_status nj_pagination_merge_json(nj_pagination *pagination, const char 
  * @param pagination copied; NULL: the rules of the request's endpoint, otherwise NJ_PAGINATION_GUESS
  * @param state      where to continue: a text of nj_paginator_state or nj_page_state for the same request and rules, also
  *                   from another process. NULL: at the beginning.
- * @return a paginator that the caller frees with nj_paginator_free, or NULL: NJ_INVALID_ARGUMENT for rules that contradict
- *         each other and for a state of another list; NJ_INVALID_URL or NJ_INVALID_REQUEST for the request; NJ_FORKED
+ * @return a paginator that the caller frees with nj_paginator_free, or NULL: NJ_INVALID_ARGUMENT for rules that
+ *         contradict each other and for a state of another list; NJ_INVALID_URL or NJ_INVALID_REQUEST for the request;
+ *         NJ_FORKED
  */
 NJ_API nj_paginator *nj_paginator_new(nj_client *client, const nj_request *request, const nj_pagination *pagination,
                               const char *state, nj_error **out_error);
@@ -2775,7 +2778,8 @@ typedef enum nj_next_status {
  * @return NJ_NEXT_FAILED with any error of nj_client_send, with NJ_DECODING or NJ_PROTOCOL for a response that does
  *         not fit the rules, with NJ_TOO_LARGE beyond max_pages or max_items, with NJ_TIMEOUT, or with NJ_FORKED
  */
-NJ_API nj_next_status nj_paginator_next_item(nj_paginator *paginator, const char **out_json, size_t *out_length, nj_error **out_error);
+NJ_API nj_next_status nj_paginator_next_item(nj_paginator *paginator, const char **out_json, size_t *out_length,
+                                             nj_error **out_error);
 
 /**
  * Returns the next page. Blocks until it has been loaded. Items of the current page that nj_paginator_next_item has not
@@ -2801,12 +2805,13 @@ typedef void (*nj_next_page_fn)(void *context, nj_paginator *paginator, nj_page 
  * @param context passed to `done` unchanged; must stay valid until `done` has returned
  * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_CLOSED for the queue; NJ_FORKED. `done` is called only after NJ_OK.
  */
-NJ_API nj_status nj_paginator_start_next_page(nj_paginator *paginator, nj_queue *queue, nj_next_page_fn done, void *context);
+NJ_API nj_status nj_paginator_start_next_page(nj_paginator *paginator, nj_queue *queue, nj_next_page_fn done,
+                                              void *context);
 
 /**
  * Gives the next page of a list of style NJ_PAGINATION_CUSTOM, after a page has been returned: by its URL
- * (nj_paginator_set_next_url), or by query parameters that replace those of the same names (nj_paginator_set_next_query). NULL ends the
- * list.
+ * (nj_paginator_set_next_url), or by query parameters that replace those of the same names
+ * (nj_paginator_set_next_query). NULL ends the list.
  *
  * The next request for a page fails with NJ_INVALID_ARGUMENT if there was nothing to decide, and with NJ_PROTOCOL for
  * a URL of an origin that is not allowed.

@@ -146,15 +146,15 @@ local respond
 api = client {
   type = "bearer", provider = function() return respond() end, on_login_required = function() ended = ended + 1 end,
 }
-response = function() error("no network here", 0) end
+respond = function() error("no network here", 0) end
 fails("unauthorized", kept_text .. "no network here", me, api)
-response = function() plain:get "/status/401" end
+respond = function() plain:get "/status/401" end
 fails("unauthorized", kept_text .. [[GET returned 401 Unauthorized: "this response was requested"; the server requires Basic (realm "demo")]], me, api)
-response = function() return {} end
+respond = function() return {} end
 fails("unauthorized", kept_text .. "auth.provider must return a string or nil, got table", me, api)
-response = function() return "x", "soon" end
+respond = function() return "x", "soon" end
 fails("unauthorized", kept_text .. "auth.provider must return a non-negative number of seconds as its second value", me, api)
-response = function() return "x\n" end
+respond = function() return "x\n" end
 fails("unauthorized", kept_text .. "the access token is empty or contains a character that is not allowed in a header", me, api)
 equal(ended, 0)
 

@@ -107,7 +107,7 @@ handle:write "{\"format\": \"nightjar-cassette\", "
 handle:close()
 local _, err = pcall(api_of, { mode = "auto" })
 equal(err.kind, "decoding")
-equal(err.message:find("the cassette", 1, true), 1)
+equal(err.message:find("reading the cassette", 1, true), 1)
 equal(content(), "{\"format\": \"nightjar-cassette\", ")
 os.remove(file)
 _, err = pcall(api_of, { mode = "replay" })

@@ -138,7 +138,7 @@ equal(shared, nil)
 output = table.concat(output)
 equal(output:match "^TAP version 14\n" ~= nil, true)
 equal(output:match "ok 1 %- [^\n]*sees its own" ~= nil, true)
-equal(output:match "not ok 4 %- [^\n]*the file\n  %-%-%-\n  message: |\n" ~= nil, true)
+equal(output:match "not ok 4 %- [^\n]*load\n  %-%-%-\n  message: |\n" ~= nil, true)
 equal(output:match "ok 6 %- [^\n]*# SKIP it contains no tests" ~= nil, true)
 equal(output:match "\n1%.%.6\n$" ~= nil, true)
 
