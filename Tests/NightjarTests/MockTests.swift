@@ -175,7 +175,10 @@ struct MockTests {
         arguments: [
             ("[{\"path\": \"/a\"}]", "option \"mock[1]\" is a route without a response; set response or responses"),
             ("[{\"pth\": \"/a\", \"response\": 200}]", "unknown option \"mock[1].pth\"; did you mean \"path\"?"),
-            ("[{\"response\": {\"sttus\": 200}}]", "unknown option \"mock[1].response.sttus\"; did you mean \"status\"?"),
+            (
+                "[{\"response\": {\"sttus\": 200}}]",
+                "unknown option \"mock[1].response.sttus\"; did you mean \"status\"?"
+            ),
             (
                 "[{\"response\": {\"fault\": \"conect\"}}]",
                 "option \"mock[1].response.fault\" is \"conect\", which is not a known fault; did you mean \"connect\"?"

@@ -10,11 +10,12 @@ extension SecretContent {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)
         var at = 0
+        // Text after the last delimiter is handled like a part: readers disagree on what the last delimiter is.
         while let start = place(of: delimiter, in: bytes, from: at) {
             let lineEnd = bytes[start...].firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? bytes.count
-            result += bytes[at..<lineEnd]
+            result += plain(bytes[at..<start], with: &secrets, depth: depth) + delimiter
+            result += plain(bytes[(start + delimiter.count)..<lineEnd], with: &secrets, depth: depth)
             at = lineEnd
-            if bytes[start...].dropFirst(delimiter.count).starts(with: "--".utf8) { break }
             var end = place(of: delimiter, in: bytes, from: at) ?? bytes.count
             let fields = Fields(bytes[at..<end], with: &secrets)
             // A line that begins with the delimiter and continues ends a part for some readers and not for others. A
@@ -24,7 +25,15 @@ extension SecretContent {
             result += content(bytes[(at + fields.count)..<end], isPart: true, of: fields, with: &secrets, depth: depth)
             at = end
         }
-        return result + bytes[at...]
+        return result + plain(bytes[at...], with: &secrets, depth: depth)
+    }
+
+    /// Text outside of the parts: before the first delimiter, and after a delimiter on its line.
+    private static func plain(
+        _ text: ArraySlice<UInt8>, with secrets: inout some SecretReplacing, depth: Int
+    ) -> [UInt8] {
+        text.allSatisfy { ASCII.isWhitespace($0) || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "\n") }
+            ? Array(text) : replacing(Array(text), type: nil, with: &secrets, depth: depth + 1)
     }
 
     private static func boundary(_ bytes: [UInt8], _ type: String?) -> [UInt8]? {
@@ -50,7 +59,8 @@ extension SecretContent {
                 bytes[at..<(at + delimiter.count)].elementsEqual(delimiter)
             {
                 let rest = bytes[(at + delimiter.count)...].prefix { $0 != UInt8(ascii: "\n") }
-                if !isWholeLine || rest.starts(with: "--".utf8) || rest.allSatisfy(ASCII.isWhitespace) { return at }
+                let padding = rest.starts(with: "--".utf8) ? rest.dropFirst(2) : rest
+                if !isWholeLine || padding.allSatisfy(ASCII.isWhitespace) { return at }
             }
             at += 1
         }

@@ -32,8 +32,21 @@ import Testing
         let text = masked(secret + next, type)
         #expect(!text.contains("s3cret"), "\(text)")
         #expect(text.hasSuffix(next))
-        let inside = "--b\r\nContent-Disposition: form-data; name=\"note\"\r\n\r\n--b hi\r\n"
-        #expect(!masked(inside + secret.dropFirst("--b\r\n".count) + next, type).contains("s3cret"))
+        for line in ["--b hi", "--b--", "--b-- hi", "--b--hi"] {
+            let inside = "--b\r\nContent-Disposition: form-data; name=\"note\"\r\n\r\n\(line)\r\n"
+            #expect(!masked(inside + secret.dropFirst("--b\r\n".count) + next, type).contains("s3cret"))
+            #expect(!masked(inside + secret + next, type).contains("s3cret"))
+        }
+    }
+
+    @Test func textOutsideOfPartsIsMasked() {
+        let type = "multipart/form-data; boundary=b"
+        for text in [
+            #"{"password":"s3cret-0"}"#, "{\"password\":\"s3cret-0\"}\r\n--b--\r\n",
+            "--b {\"password\":\"s3cret-0\"}\r\n--b--",
+        ] {
+            #expect(!masked(text, type).contains("s3cret"), "\(masked(text, type))")
+        }
     }
 
     @Test func xmlIsMasked() {
