@@ -270,15 +270,15 @@ static void provide(void *context, nj_token_request *request) {
   case NO_LOGIN: CHECK(nj_token_request_fail(request, true, NULL) == NJ_OK); break;
   case NESTED: {
     static const char json[] = "{\"email\":\"ada@example.org\",\"password\":\"moonlight\"}";
-    nj_request *request = nj_request_new("POST", "/v1/auth/login");
-    nj_request_set_body_json(request, json, sizeof json - 1);
-    CHECK(nj_request_set_use_auth(request, false) == NJ_OK);
-    nj_response *response = nj_client_send(self->client, request, NULL);
+    nj_request *login = nj_request_new("POST", "/v1/auth/login");
+    nj_request_set_body_json(login, json, sizeof json - 1);
+    CHECK(nj_request_set_use_auth(login, false) == NJ_OK);
+    nj_response *response = nj_client_send(self->client, login, NULL);
     const char *token = NULL;
     CHECK(nj_response_json_string(response, "/access_token", &token, NULL, NULL) == NJ_OK);
     CHECK(nj_token_request_respond(request, token, NJ_NO_LIMIT) == NJ_OK);
     nj_response_release(response);
-    nj_request_free(request);
+    nj_request_free(login);
   }
   }
 }
@@ -342,7 +342,7 @@ static void a_scheme_has_a_provider_of_its_own(void) {
   free(body);
   CHECK(one.requested == 1 && other.requested == 0);
   CHECK(nj_request_merge_json(request, unanswered, sizeof unanswered - 1, NULL) == NJ_OK);
-  CHECK(call(client, request, &body) == -NJ_UNAUTHORIZED && strstr(body, "unanswered") != NULL);
+  CHECK(call(client, request, &body) == -NJ_UNAUTHORIZED && strstr(body, "did not respond") != NULL);
   free(body);
   CHECK(one.requested == 1 && other.requested == 1);
   nj_request_free(request);
@@ -354,7 +354,7 @@ static void a_provider_may_have_none(void) {
   nj_client *client = provided(&self);
   nj_request *request = nj_request_new("GET", "/echo");
   char *message;
-  CHECK(call(client, request, &message) == -NJ_UNAUTHORIZED && strstr(message, "unanswered") != NULL);
+  CHECK(call(client, request, &message) == -NJ_UNAUTHORIZED && strstr(message, "did not respond") != NULL);
   free(message);
   self.manner = NOT_NOW;
   CHECK(call(client, request, &message) == -NJ_UNAUTHORIZED && strstr(message, "the vault is closed") != NULL);

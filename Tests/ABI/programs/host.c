@@ -18,7 +18,7 @@ static struct {
   int (*response_status)(const nj_response *);
   void (*response_release)(nj_response *);
   nj_status (*error_kind)(const nj_error *);
-  void (*error_free)(nj_error *);
+  void (*error_release)(nj_error *);
   nj_queue *(*queue_new)(void);
   size_t (*queue_poll)(nj_queue *, double);
   int (*queue_fd)(nj_queue *);
@@ -33,7 +33,7 @@ static void *load(const char *path) {
   }
 #define BIND(name) *(void **)&nj.name = dlsym(library, "nj_" #name)
   BIND(client_new), BIND(client_free), BIND(request_new), BIND(request_free), BIND(client_send);
-  BIND(response_status), BIND(response_release), BIND(error_kind), BIND(error_free);
+  BIND(response_status), BIND(response_release), BIND(error_kind), BIND(error_release);
   BIND(queue_new), BIND(queue_poll), BIND(queue_fd), BIND(queue_free);
   return library;
 }
@@ -43,7 +43,7 @@ static void get(nj_client *client, const char *url) {
   nj_error *err = NULL;
   nj_response *res = nj.client_send(client, req, &err);
   CHECK(nj.response_status(res) == 200);
-  nj.error_free(err);
+  nj.error_release(err);
   nj.response_release(res);
   nj.request_free(req);
 }
@@ -88,7 +88,7 @@ static void a_child_is_told_and_can_begin_anew(nj_client *client, const char *ur
     nj_error *err = NULL;
     CHECK(nj.client_send(client, req, &err) == NULL);
     CHECK(nj.error_kind(err) == NJ_FORKED);
-    nj.error_free(err);
+    nj.error_release(err);
     nj.request_free(req);
     CHECK(nj.queue_poll(queue, -1) == 0);
     nj.queue_free(queue);
