@@ -169,7 +169,7 @@ def completion(state):
     t.keys("C-l")
     t.type("api:lo")
     t.keys("Tab")
-    t.expect("methods", r"^load_openapi +log_in\n> api:lo$")
+    t.expect("methods", r"^load_openapi +log_in +log_out\n> api:lo$")
     t.keys("C-u")
     t.type("api.endpoints.article")
     t.keys("Tab")

@@ -152,7 +152,7 @@ function fixture.save(path, force)
   if not chunk then return nil, "the statements do not form a valid test: " .. problem end
   local exchanges, overwritten = 0, nightjar.fs.exists(path)
   if not force and overwritten and keep.is_foreign(path) then
-    return nil, path .. "  exists and was not written by .save; use .save! test to overwrite it"
+    return nil, path .. " exists and was not written by .save; use .save! test to overwrite it"
   end
   if scrub.has_secret(text, replaced) then return nil, "the test would contain a secret; rename the variable that has the secret as its name" end
   for index, cassette in ipairs(cassettes) do

@@ -85,7 +85,7 @@ end
 -- @return a message, or nil and the reason why it could not be written
 function keep.save(path, force)
   if not force and keep.is_foreign(path) then
-    return nil, path .. "  exists and was not written by .save; use .save! to overwrite it"
+    return nil, path .. " exists and was not written by .save; use .save! to overwrite it"
   end
   local script, count, variables = keep.script()
   local overwritten = nightjar.fs.exists(path)
