@@ -240,7 +240,7 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-// What measures and fuzzes the library, outside of every ordinary build: scripts/fuzz and scripts/measure-* ask for it.
+// Targets that fuzz and measure the library. Only scripts/fuzz and scripts/measure-* build them.
 if Context.environment["NIGHTJAR_FUZZ"] != nil {
     package.targets += [
         .target(name: "CLibFuzzer", path: "Tests/Fuzz/CLibFuzzer"),

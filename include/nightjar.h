@@ -1242,7 +1242,7 @@ NJ_API nj_status nj_client_mock_verify(nj_client *client, nj_error **out_error);
  */
 NJ_API void nj_client_mock_reset(nj_client *client);
 
-/** What a cassette does. */
+/** The mode of a cassette. */
 typedef enum nj_cassette_mode {
   NJ_CASSETTE_AUTO = 0,   /* replays exchanges that the file has; sends the others and adds them to the file */
   NJ_CASSETTE_RECORD = 1, /* sends all requests; their exchanges replace the file's content */
@@ -2163,7 +2163,7 @@ NJ_API bool nj_batch_is_finished(const nj_batch *batch);
  * Domains are checked against Debian's public suffix list.
  * ================================================================================================================== */
 
-/** Which cookies are stored and sent. */
+/** A cookie policy: the cookies that are stored and sent. */
 typedef enum nj_cookie_policy {
   NJ_COOKIES_ALL = 0,
   NJ_COOKIES_FIRST_PARTY = 1, /* only those of the site of the first request, not of sites that a redirect leads to */

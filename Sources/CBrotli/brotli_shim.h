@@ -1,3 +1,3 @@
 #include <brotli/decode.h>
-/* Who encodes links brotlienc: the library only decodes. */
+/* A target that encodes must link brotlienc. The library only decodes. */
 #include <brotli/encode.h>

@@ -1,6 +1,6 @@
 #include <sqlite3.h>
 
-/* What Swift cannot call: the variadic parts of the interface. */
+/* Wrappers for the variadic functions of SQLite, which Swift cannot call. */
 
 /* Nothing that a file says may run with our rights: no writable schema, no functions with effects from it. */
 static inline int csqlite_harden(sqlite3 *database) {

@@ -23,7 +23,7 @@ private func calls(
     return calls
 }
 
-/// Which requests of a batch are being revalidated in the background.
+/// The requests of a batch whose cached responses are being revalidated in the background.
 private final class RefreshMarks: Sendable {
     private let marked = Mutex<Set<Int>>([])
 

@@ -1,2 +1,2 @@
-// In every file of this module, and part of its interface: requests, responses and what is below them.
+// Declarations of NightjarHTTP, and of the targets below it, are part of the interface of this target.
 @_exported import NightjarHTTP

@@ -1,3 +1,3 @@
-// In every file of this module, and part of its interface: errors, texts, moments and JSON.
+// Declarations of these targets are part of the interface of this target.
 @_exported import NightjarBase
 @_exported import NightjarJSON

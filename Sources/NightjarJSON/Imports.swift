@@ -1,2 +1,2 @@
-// In every file of this module, and part of its interface: errors, texts and moments.
+// Declarations of NightjarBase are part of the interface of this target.
 @_exported import NightjarBase

@@ -28,7 +28,7 @@ final class ScriptCallback: Sendable {
     let client: Int64
     let token: TokenRequest?
     let mocked: MockRequest?
-    /// Which function is asked, counted from 1: of the mock, or of the client's token functions.
+    /// The number of the function to call, from 1: among those of the mock, or the client's token functions.
     let function: Int
     private let hasResponse = Atomic<Bool>(false)
 

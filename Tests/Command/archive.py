@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What --trace and --har write, read by another program: Tests/Command/archive.py NIGHTJAR DEMO_URL"""
+"""Checks the output of --trace and --har: Tests/Command/archive.py NIGHTJAR DEMO_URL"""
 
 import json
 import os

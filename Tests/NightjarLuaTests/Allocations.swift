@@ -8,7 +8,7 @@ import Testing
 
 /// Runs scripts with a memory allocation that fails, for each allocation.
 enum Allocations {
-    /// Which allocations fail, counted from the creation of a state.
+    /// The allocations that fail, counted from the creation of a state.
     enum Failing {
         /// The n-th and all later ones: the script ends, including its finalizers.
         case allFrom

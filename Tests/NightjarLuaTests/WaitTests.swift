@@ -4,7 +4,7 @@ import Testing
 
 @testable import NightjarLua
 
-/// What scripts can wait for besides calls: descriptors, files, processes and each other.
+/// Waits of scripts for other things than calls: descriptors, files, processes and each other.
 @Suite struct WaitTests {
     @Test func aSandboxHasChannelsAndAClockButNoFilesProcessesOrInput() throws {
         let script = try Script(sandboxed: true)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Nightjar
 
-/// Which exchanges the circuit breaker counts, and when their slots are released.
+/// The exchanges that the circuit breaker counts, and the release of their slots.
 @Suite(.timeLimit(.minutes(1))) struct LimitStageTests {
     private func breaker(_ configuration: inout Configuration) {
         var breaker = CircuitBreaker.Settings()

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the threads of a ``ScriptedPeer`` have observed.
+/// The observations of the threads of a ``ScriptedPeer``.
 final class PeerLog: @unchecked Sendable {
     struct Connection {
         var received: [UInt8] = []

@@ -500,13 +500,13 @@ function client:close() end
 ---@field user_agent? string|false The User-Agent; false sends none. Default: "nightjar/VERSION".
 ---@field auth? nightjar.auth_options|false Credentials for the origin of base_url. Default: none.
 ---@field timeout? number|false|nightjar.timeout_options Seconds for the whole call, or a table of limits; 0 or false is no limit. Default: connect 5, idle 30, total 300.
----@field retry? nightjar.retry_options|boolean|integer Which failures are retried. false: none; a number: the number of attempts. Default: 3 attempts.
+---@field retry? nightjar.retry_options|boolean|integer The retry policy. false: no retries; a number: the number of attempts. Default: 3 attempts.
 ---@field respect_retry_after? boolean Whether Retry-After is respected: retries and redirects wait, a 429 that asks for up to retry.max_wait holds back all calls to the origin, and a longer 429 or a 503 holds back the calls for the same URL until one succeeds. false: it is only reported, as err.retry_after. Default: true.
 ---@field lenient_line_endings? boolean Whether LF without CR ends the lines of a response, as some embedded devices send them. Default: false.
 ---@field cache? boolean|nightjar.cache_options A cache by RFC 9111. true: 20 MiB in memory. Default: false.
 ---@field cookies? boolean|nightjar.cookie_options Whether cookies are kept, and where. true: in memory. Default: false.
 ---@field redirect? nightjar.redirect_options|boolean|integer Whether redirects are followed, and how many. Default: 10.
----@field tls? nightjar.tls_options Which certificates are trusted. Default: those of the system.
+---@field tls? nightjar.tls_options The trusted certificates. Default: those of the system.
 ---@field proxy? boolean|string|table false: none; a URL; or { url =, no_proxy = }. Default: from the environment.
 ---@field unix_socket? string The socket of all connections. Default: none.
 ---@field coalesce? boolean Whether identical calls share one exchange. Default: false.
@@ -569,7 +569,7 @@ function client:close() end
 ---@field timeout? number|false|nightjar.timeout_options Seconds for the whole call, or a table of limits; 0 or false is no limit. Default: that of the client.
 ---@field stream? boolean Whether the body is read in parts, by res:chunks(). Default: false.
 ---@field auth? boolean|string|string[] false: without the client's credentials; or the names of security schemes. Default: true.
----@field retry? nightjar.retry_options|boolean|integer Which failures are retried. Default: that of the client.
+---@field retry? nightjar.retry_options|boolean|integer The retry policy of this call. Default: that of the client.
 ---@field respect_retry_after? boolean Whether Retry-After is respected. false: the call neither waits for a pause that a server asked for nor starts one. Default: that of the client.
 ---@field idempotency_key? boolean|string The Idempotency-Key, which allows a write to be retried; true: a new one. Default: none.
 ---@field redirect? nightjar.redirect_options|boolean|integer Whether redirects are followed, and how many. Default: that of the client.
@@ -683,7 +683,7 @@ function client:close() end
 ---Cookies, RFC 6265bis.
 ---@class nightjar.cookie_options
 ---@field file? string The file of the cookies, shared by processes. Default: none: in memory.
----@field policy? "all"|"first_party"|"none" Which cookies are accepted. Default: "all".
+---@field policy? "all"|"first_party"|"none" The cookies that are accepted. Default: "all".
 ---@field keep_session? boolean Whether session cookies are written to the file. Default: false.
 
 ---Redirects.

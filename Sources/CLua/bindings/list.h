@@ -42,7 +42,7 @@ struct decision {
  * or nil, `TURN` the wait or the decision. */
 enum { LIST = 1, RESULT, LIMIT, TURN, TOP = TURN };
 
-/* What the caller takes from the list. */
+/* The unit that the caller takes from the list. */
 typedef enum taking { AN_ITEM, A_PAGE, MANY } taking;
 
 /* The wait of a coroutine for a page. */

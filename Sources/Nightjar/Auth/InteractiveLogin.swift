@@ -3,7 +3,7 @@ import NightjarCrypto
 import NightjarHTTP
 import NightjarTransport
 
-/// What an interactive login shows to the user.
+/// The instructions that an interactive login shows to the user.
 public enum LoginPrompt: Sendable, Equatable {
     /// A code that the user enters on a page, on any device. `completePage` already contains the code.
     case device(userCode: String, page: String, completePage: String?)

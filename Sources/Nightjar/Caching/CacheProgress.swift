@@ -87,7 +87,7 @@ extension Cache {
         }
     }
 
-    /// What the response in progress means to the cache.
+    /// The role of the response in progress for the cache.
     enum Reading {
         /// The cache does not use it.
         case nothing

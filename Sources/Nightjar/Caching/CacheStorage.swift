@@ -137,7 +137,7 @@ public final class CacheStorage: Sendable {
     public struct Statistics: Sendable, Equatable {
         /// Calls that received a cached response without a request to the server.
         public var hits = 0
-        /// Those hits whose entry was stale.
+        /// The part of ``hits`` whose entry was stale.
         public var stale = 0
         /// Calls that needed a response from the server.
         public var misses = 0

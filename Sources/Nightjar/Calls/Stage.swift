@@ -32,7 +32,7 @@ class Stage: @unchecked Sendable {
     func ended(_ result: Result<Response, NightjarError>, _ call: Call) {}
 }
 
-/// What a stage decides.
+/// The decision of a stage.
 enum Verdict {
     case proceed
     /// Ends the call with this response. Stages below are not called.

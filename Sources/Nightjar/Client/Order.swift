@@ -14,7 +14,7 @@ enum StageKind: CaseIterable {
     case validate
     /// Identical calls share one exchange.
     case coalesce
-    /// Which failures are retried, when and how often.
+    /// Retries failed attempts by the retry policy.
     case retry
     /// Attaches the token. After a 401 response, refreshes it once for all calls and repeats the call once.
     case authenticate

@@ -1,7 +1,7 @@
 import NightjarCoding
 import NightjarHTTP
 
-/// Which credentials a client's requests carry from the start, and where credentials that are added later may be sent.
+/// The credentials of a client's requests, and the origin to which credentials added later may be sent.
 extension Configuration {
     func template(_ base: RequestURL?) throws(NightjarError) -> RequestTemplate {
         var defaults = headers

@@ -84,7 +84,7 @@ public struct Configuration: Sendable {
     public var openAPIFolder: String?
     /// The `auth` option of ``merge(json:)`` without a type. The catalog determines the type.
     var schemeAuth: JSONValue?
-    /// What happens to responses that do not match their endpoint's description.
+    /// The action to take if a response does not match its endpoint's description.
     public var responseValidation = ResponseValidation.off
     /// Receives log lines; nil: none are created.
     public var log: LogSink?

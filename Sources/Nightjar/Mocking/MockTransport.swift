@@ -8,7 +8,7 @@ import NightjarTransport
 ///
 /// Used on the client's loop.
 final class MockTransport: HTTPTransport, @unchecked Sendable {
-    /// What happens to an exchange.
+    /// The plan for an exchange.
     enum ExchangePlan: Sendable {
         case play(ExchangeScript)
         /// Passes the request to the network.

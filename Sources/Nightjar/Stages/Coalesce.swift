@@ -37,7 +37,7 @@ final class Coalesce: Stage, @unchecked Sendable {
 
     private final class Shared {
         let key: Key
-        /// Those of the call that joined last, which the next call often repeats.
+        /// The request and options of the call that joined last. The next call often repeats them.
         var request: PreparedRequest
         var options: CallOptions
         var exchange: Call?

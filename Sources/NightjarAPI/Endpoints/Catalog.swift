@@ -9,7 +9,7 @@ public struct Catalog: Sendable {
     public var security: [SecurityScheme] = []
     /// The names and descriptions of groups, in the order of the document.
     public var tags: [(name: String, documentation: String?)] = []
-    /// What was skipped while the description was read: "paths./users.get: callbacks are not supported".
+    /// Notes about parts of the description that were skipped: "paths./users.get: callbacks are not supported".
     public var notes: [String] = []
 
     public private(set) var operations: [Operation] = []

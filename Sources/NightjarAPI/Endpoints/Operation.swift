@@ -15,7 +15,7 @@ public struct Operation: Sendable {
     public var content: RequestContent?
     /// The responses. If empty, responses are not validated.
     public var responses: [ResponseDescription] = []
-    /// What happens if a response does not match its description. Nil: the client's setting.
+    /// The action to take if a response does not match its description. Nil: the client's setting.
     public var responseValidation: ResponseValidation?
     /// Whether credentials are required. True: a call without credentials of the client or the request fails without
     /// being sent. False: the client's credentials are not sent. Nil: the client's credentials are sent if there are

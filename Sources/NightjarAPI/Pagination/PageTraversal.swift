@@ -102,7 +102,7 @@ public struct PageTraversal: Sendable {
     private var isBeyond = false
     private var given: SavedPlace
 
-    /// What was guessed, as one sentence. Empty if nothing was.
+    /// The guessed pagination, as one sentence. Empty if nothing was guessed.
     public private(set) var explanation = ""
 
     /// - Parameters:

@@ -1,4 +1,4 @@
-/// What the cache does with a request.
+/// The decision of the cache about a request.
 public enum CacheDecision: Sendable, Equatable {
     /// Serve a stored response.
     case hit(CacheHit)

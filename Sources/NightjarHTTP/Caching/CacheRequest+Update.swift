@@ -1,4 +1,4 @@
-/// What a 304 response means for the stored responses. RFC 9111 sections 3.2, 4.3.3 to 4.3.5.
+/// The effect of a 304 response on the stored responses. RFC 9111 sections 3.2, 4.3.3 to 4.3.5.
 public enum NotModifiedMeaning: Sendable, Equatable {
     /// This candidate is still valid.
     case stored(Int)
@@ -15,7 +15,7 @@ public struct CacheUpdate: Sendable, Equatable {
     public let isKept: Bool
 }
 
-/// What a response to HEAD means for a stored response.
+/// The effect of a response to HEAD on a stored response.
 public enum HeadMeaning: Sendable, Equatable {
     case updated(CacheUpdate)
     /// The representation has changed. The stored response must be validated before it is used.
@@ -89,7 +89,7 @@ extension CacheRequest {
         update(stored, head.headers, requested, received)
     }
 
-    /// What a response to this HEAD request means for a stored response. Section 4.3.5.
+    /// Returns the effect of a response to this HEAD request on a stored response. Section 4.3.5.
     public func meaning(
         ofHead head: ResponseHead, for stored: StoredResponse, requested: Timestamp, received: Timestamp
     ) -> HeadMeaning {

@@ -1,4 +1,4 @@
-/// What the cache did for a response, as a Cache-Status value: `nightjar; hit; ttl=30`. RFC 9211.
+/// The work of the cache for a response, as a Cache-Status value: `nightjar; hit; ttl=30`. RFC 9211.
 public struct CacheStatus: Sendable, Equatable {
     /// Why a request was sent to the server. Section 2.2.
     public enum ForwardReason: String, Sendable {

@@ -1,4 +1,4 @@
-/// What statuses mean to a cache. RFC 9110 section 15.
+/// The rules of a cache for status codes. RFC 9110 section 15.
 enum StatusRules {
     /// True if a response with this status may be given a heuristic lifetime. Section 15.1.
     static func isHeuristicallyCacheable(_ status: Int) -> Bool {

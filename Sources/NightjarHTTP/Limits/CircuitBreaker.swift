@@ -59,7 +59,7 @@ public struct CircuitBreaker: Sendable {
         }
     }
 
-    /// What ``admit(now:)`` would refuse with. Nil if it would admit the call.
+    /// The refusal that ``admit(now:)`` would return. Nil if it would admit the call.
     public func refusal(now: UInt64) -> Duration? {
         switch state {
         case .closed, .halfOpen(probeIsOut: false): nil

@@ -36,7 +36,7 @@ public struct LimitGate: Sendable {
         fileprivate var hasResponse = false
     }
 
-    /// What the queue is waiting for.
+    /// The limit that holds the queue.
     public enum Hold: Sendable, Equatable {
         case concurrency
         case rate(RateLimiter.Cause)
@@ -63,7 +63,7 @@ public struct LimitGate: Sendable {
     private var limiter: RateLimiter
     private var breaker: CircuitBreaker?
     private var line = WaitQueue()
-    /// What the first waiter waits for.
+    /// The limit that holds the first waiter.
     private var hold = Hold.concurrency
     /// The server's limit when the queue was last checked for waiters whose deadline it exceeds.
     private var evaluated: UInt64 = 0
@@ -176,7 +176,7 @@ public struct LimitGate: Sendable {
         return releases
     }
 
-    /// What prevents the next exchange from starting. Nil if nothing does.
+    /// The limit that prevents the next exchange from starting. Nil if none does.
     private func blocks(_ now: UInt64) -> Hold? {
         if let limit = settings.concurrency, inFlight >= max(limit, 1) { return .concurrency }
         if breaker?.refusal(now: now) != nil { return .probe }

@@ -5,7 +5,7 @@
 /// ``settled(isCounted:)``. The remaining count in a response does not include requests that are still in flight, so
 /// these are subtracted. Times are nanoseconds of a monotonic clock.
 public struct RateLimiter: Sendable {
-    /// What a request waits for.
+    /// The reason why a request waits.
     public enum Cause: Sendable, Equatable {
         /// The configured rate.
         case ownRate
@@ -150,7 +150,7 @@ public struct RateLimiter: Sendable {
     /// Like ``admits``, but only the part that the server demands, without regard to responses in flight.
     public var serverAdmits: UInt64 { max(pausedUntil, windowAdmits(0)) }
 
-    /// What determines ``admits``.
+    /// The limit that determines ``admits``.
     public var cause: Cause {
         let windowAdmits = windowAdmits(inFlight)
         if bucketAdmits > max(pausedUntil, windowAdmits) { return .ownRate }

@@ -1,4 +1,4 @@
-/// Which calls a Retry-After field delays. RFC 9110 section 10.2.3.
+/// The calls that a Retry-After field delays. RFC 9110 section 10.2.3.
 ///
 /// | response | wait | delayed |
 /// |---|---|---|

@@ -23,7 +23,7 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
         case wait(Ticket)
     }
 
-    /// What to do with a connection that has become available.
+    /// The action to take with a connection that has become available.
     public enum Placed {
         case assign(Waiter)
         case park

@@ -1,4 +1,4 @@
-/// What the cache derives from a request, computed once for all calls that send it again.
+/// Values that the cache derives from a request, computed once for all calls that send the same request.
 public final class CacheFacts: Sendable {
     /// The cache key, partitioned by all credentials that the request carries.
     public let key: CacheKey

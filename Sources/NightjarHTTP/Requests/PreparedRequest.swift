@@ -21,7 +21,7 @@ public final class PreparedRequest: Sendable {
     /// Cookies of the call, as `name=value`. They are the entire Cookie field at this point. Empty if the caller has
     /// set that field. See ``CookieField``.
     public let ownCookies: [String]
-    /// What the cache has computed for this request.
+    /// Values that the cache has computed for this request.
     let facts = LazyReference<CacheFacts>()
 
     public var origin: Origin { url.origin }

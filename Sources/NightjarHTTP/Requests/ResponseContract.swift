@@ -1,4 +1,4 @@
-/// What happens if a response does not match its endpoint's description.
+/// The action to take if a response does not match its endpoint's description.
 public enum ResponseValidation: String, Sendable, CaseIterable {
     /// Responses are not validated.
     case off
@@ -12,7 +12,7 @@ public enum ResponseValidation: String, Sendable, CaseIterable {
 public final class ResponseContract: Sendable {
     /// The endpoint's name.
     public let endpoint: String
-    /// What happens on a mismatch. Nil: the client's setting.
+    /// The action to take on a mismatch. Nil: the client's setting.
     public let validation: ResponseValidation?
     public let isDeprecated: Bool
     package let responses: [ResponseDescription]

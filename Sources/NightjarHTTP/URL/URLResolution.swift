@@ -72,7 +72,7 @@ struct URLResolution {
         return (isTLS, end + 3)
     }
 
-    /// What to do about a scheme that is known and not supported here.
+    /// Returns a hint for a scheme that is known but not supported, to append to the error. Empty for other schemes.
     private static func hint(for scheme: UnsafeRawBufferPointer) -> String {
         if ASCII.isCaseless(scheme, "http+unix") { return "; only base_url can name a socket" }
         if ASCII.isCaseless(scheme, "ws") || ASCII.isCaseless(scheme, "wss") {

@@ -1,6 +1,6 @@
 /// A pattern for requests and the responses to them.
 public struct MockRoute: Sendable {
-    /// What happens after each response has been used once.
+    /// The behavior after each response has been used once.
     public enum ExhaustionPolicy: String, Sendable, CaseIterable {
         /// The last response is repeated.
         case last

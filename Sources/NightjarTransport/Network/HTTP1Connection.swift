@@ -12,7 +12,7 @@ final class HTTP1Connection: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// What is known about a request whose connection was lost.
+    /// The progress of a request whose connection was lost.
     struct Loss {
         var wasReused: Bool
         var requestWasStarted: Bool

@@ -429,7 +429,7 @@ static void clients_have_the_documented_defaults(void) {
   nj_request_free(request);
   request = nj_request_new("GET", "/204");
   CHECK(nj_request_set_max_body(request, 0) == NJ_OK && result(client, request) == 204);
-  /* What a call without a connection has. */
+  /* The attributes of a call without retries, redirects and cache. */
   nj_response *response = nj_client_send(client, request, NULL);
   CHECK(nj_response_source(response) == NJ_SOURCE_NETWORK && nj_response_attempts(response) == 1);
   CHECK(nj_response_time_total(response) >= 0 && nj_response_time_dns(response) == -1);

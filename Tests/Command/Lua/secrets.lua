@@ -1,4 +1,4 @@
--- Which texts contain secrets, and how .save replaces them: nightjar Tests/Command/Lua/secrets.lua
+-- Tests the detection of secrets in texts, and their replacement by .save: nightjar Tests/Command/Lua/secrets.lua
 local secrets = require "nightjar.command.secrets"
 local check = require "check"
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NightjarHTTP
 
-/// What an error contains of a response: its body by media type, its challenge, and no credentials of the request.
+/// The parts of a response that an error contains: its body by media type, its challenge, and no credentials.
 @Suite struct ErrorResponseTests {
     private func response(
         _ status: Int, _ body: String, _ fields: [(String, String)] = [], sent: PreparedRequest? = nil

@@ -112,7 +112,7 @@ import Testing
         let lines = result.text.split(separator: "\n")
         #expect(lines.count >= 2 && lines.count <= 3, "\(result.text)")
         #expect(lines.dropLast().allSatisfy { $0.contains("stores nothing") || $0.contains("is not used") })
-        // What could not be stored takes no room.
+        // Responses that could not be stored take no space.
         try checkNothingIsLeftOver()
         // The next process, with enough space, continues.
         let next = try run(worker, ["limited", folder, "100000000"])

@@ -94,7 +94,7 @@ struct SharedFolder: SimulatedSystem {
         var isProcessed = false
     }
 
-    /// What must happen on the loop before anything else.
+    /// A step that the loop must take before anything else.
     enum LoopStep {
         case change(Scope)
         case enqueue(Job)

@@ -1,6 +1,6 @@
 @testable import NightjarHTTP
 
-// Which fields of a response are stored, and which of them a 304 updates.
+// The fields of a response that are stored, and those that a 304 updates.
 
 extension SuiteRow {
     /// A field of a response and what happens to it.

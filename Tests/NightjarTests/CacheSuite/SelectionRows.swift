@@ -1,6 +1,6 @@
 @testable import NightjarHTTP
 
-// Which stored response a request selects, and the conditions of a validation.
+// The stored response that a request selects, and the conditions of a validation.
 
 extension SuiteRow {
     private static func variant(_ vary: String...) -> Fields {
