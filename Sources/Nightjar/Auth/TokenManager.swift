@@ -100,7 +100,7 @@ final class TokenManager: @unchecked Sendable {
         }
         follow(call)
         lookForLogin()
-        return perform(machine.requestToken(number(of: call), at: now()), caller: call)
+        return perform(machine.requestToken(progress(of: call).number, at: now()), caller: call)
     }
 
     /// Attaches the current token to a call, even if the token has expired.
@@ -176,19 +176,21 @@ final class TokenManager: @unchecked Sendable {
         machine.ended(progress.number)
     }
 
-    private func number(of call: Call) -> TokenRefresh.Call {
-        if let known = call.states[states] { return known.number }
+    /// Returns the progress of a call, which begins with its first request for a token.
+    private func progress(of call: Call) -> Progress {
+        if let known = call.states[states] { return known }
         lastCall += 1
-        call.states[states] = Progress(lastCall)
-        return lastCall
+        let progress = Progress(lastCall)
+        call.states[states] = progress
+        return progress
     }
 
     private func attach(_ version: TokenRefresh.Version, _ call: Call) -> Verdict {
-        _ = number(of: call)
+        let progress = progress(of: call)
         do throws(NightjarError) {
-            let isFirst = call.states[states]?.version == nil
+            let isFirst = progress.version == nil
             guard let line else { return .fail(TokenRefresh.Reason.loginRequired.error) }
-            call.states[states]?.version = version
+            progress.version = version
             call.loginPartition = partition
             if !isFirst {
                 call.request = try call.request.setting("Authorization", authorization)
@@ -221,8 +223,9 @@ final class TokenManager: @unchecked Sendable {
             case .wait(let number):
                 guard let caller else { continue }
                 waiting[number] = caller
-                caller.states[states]?.waitsSince = .now()
-                caller.states[states]?.cause = session.token == nil ? .missing : .expired
+                let progress = progress(of: caller)
+                progress.waitsSince = .now()
+                progress.cause = session.token == nil ? .missing : .expired
                 pendingRequest?.put(to: caller)
                 verdict = .wait
             case .attach(let number, let version):
@@ -255,7 +258,7 @@ final class TokenManager: @unchecked Sendable {
                 .tokenAwaited(
                     progress.cause, .nanoseconds((NIODeadline.now() - since).nanoseconds), refresh: refreshes))
         }
-        call.states[states]?.waitsSince = nil
+        progress.waitsSince = nil
         call.resume(body(call))
     }
 

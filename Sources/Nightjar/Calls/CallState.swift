@@ -20,24 +20,29 @@ struct CallStates {
     /// The state that is stored for `key`, or nil. Setting nil removes it.
     subscript<State>(key: CallStateKey<State>) -> State? {
         get {
-            guard let first else { return nil }
-            var state = Unmanaged.passUnretained(first)
-            while true {
-                let (isFound, following) = state._withUnsafeGuaranteedRef {
-                    ($0.key == ObjectIdentifier(key), $0.following)
-                }
-                // Only a `State` is stored for this key.
-                if isFound { return unsafeDowncast(state.takeUnretainedValue(), to: State.self) }
-                guard let following else { return nil }
-                state = following
-            }
+            // Only a `State` is stored for this key.
+            find(ObjectIdentifier(key)).map { unsafeDowncast($0.takeUnretainedValue(), to: State.self) }
         }
         set {
-            remove(ObjectIdentifier(key))
+            let id = ObjectIdentifier(key)
+            // Most states are set once and removed once, so a removal usually finds nothing.
+            if find(id) != nil { remove(id) }
             guard let newValue else { return }
-            newValue.key = ObjectIdentifier(key)
+            newValue.key = id
             newValue.next = first
             first = newValue
+        }
+    }
+
+    @inline(__always)
+    private func find(_ key: ObjectIdentifier) -> Unmanaged<CallState>? {
+        guard let first else { return nil }
+        var state = Unmanaged.passUnretained(first)
+        while true {
+            let (isFound, following) = state._withUnsafeGuaranteedRef { ($0.key == key, $0.following) }
+            if isFound { return state }
+            guard let following else { return nil }
+            state = following
         }
     }
 
