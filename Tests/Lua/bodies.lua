@@ -1,14 +1,19 @@
--- Bodies that are files and forms.
+-- Request bodies: files, forms and strings. Needs the demo API.
 local nightjar = require "nightjar"
+local testing = require "nightjar.testing"
 local check = require "check"
-local equal, misuse = check.equal, check.misuse
+local misuse, fails = check.misuse, check.fails
 
 local api = nightjar.client { base_url = os.getenv "NIGHTJAR_DEMO_URL" }
 
-local made = {}
-local function file(ending, content)
-  local path = os.tmpname() .. ending
-  made[#made + 1] = path
+-- Returns the path of a file that exists until the end of the test.
+local function file(t, ending, content)
+  local name = os.tmpname()
+  local path = name .. ending
+  t:cleanup(function()
+    os.remove(path)
+    os.remove(name)
+  end)
   local handle <close> = assert(io.open(path, "wb"))
   handle:write(content)
   return path
@@ -22,98 +27,113 @@ end
 
 local large = string.rep("0123456789abcdef", 40000)
 
--- A file as the body.
-local path = file(".csv", large)
-local res = api:post("/upload", { file = path })
-equal(res.json.bytes, #large)
-equal(header(api:put("/echo", { file = file(".json", "[1]") }), "content-type"), "application/json")
-equal(header(api:put("/echo", { file = path, headers = { ["Content-Type"] = "text/x" } }), "content-type"), "text/x")
-equal(header(api:put("/echo", { file = path }), "content-length"), tostring(#large))
+testing.test("a file is sent with its length and its media type", function(t)
+  local path = file(t, ".csv", large)
+  local res = api:post("/upload", { file = path })
+  t:equal(res.json.bytes, #large)
+  t:equal(header(api:put("/echo", { file = file(t, ".json", "[1]") }), "content-type"), "application/json")
+  t:equal(header(api:put("/echo", { file = path, headers = { ["Content-Type"] = "text/x" } }), "content-type"),
+    "text/x")
+  t:equal(header(api:put("/echo", { file = path }), "content-length"), tostring(#large))
+end)
 
--- A form as a list, in its order.
-local form = api:post("/form", {
-  multipart = {
-    { name = "título", value = "Hé & 100%" },
-    { name = "n", value = 7 },
-    { name = 'qu"ote', bytes = "\0\1\2", filename = "größe.bin" },
-    { name = "doc", file = path },
-    { name = "doc", file = path, filename = "other.png", content_type = "image/webp" },
-  },
-}).json
-equal(form.type, "multipart")
-equal(#form.parts, 5)
-equal(form.parts[1].name, "título")
-equal(form.parts[1].preview, "Hé & 100%")
-equal(form.parts[1].filename, nightjar.null)
-equal(form.parts[2].preview, "7")
-equal(form.parts[3].name, "qu%22ote") -- encoded like in browsers; the server does not decode it
-equal(form.parts[3].bytes, 3)
-equal(form.parts[3].filename, "größe.bin")
-equal(form.parts[4].content_type, "text/csv")
-equal(form.parts[4].filename, path:match "[^/]+$")
-equal(form.parts[4].bytes, #large)
-equal(form.parts[5].filename, "other.png")
-equal(form.parts[5].content_type, "image/webp")
+testing.test("a form as a list is sent in its order", function(t)
+  local path = file(t, ".csv", large)
+  local form = api:post("/form", {
+    multipart = {
+      { name = "título", value = "Hé & 100%" },
+      { name = "n", value = 7 },
+      { name = 'qu"ote', bytes = "\0\1\2", filename = "größe.bin" },
+      { name = "doc", file = path },
+      { name = "doc", file = path, filename = "other.png", content_type = "image/webp" },
+    },
+  }).json
+  t:equal(form.type, "multipart")
+  t:equal(#form.parts, 5)
+  t:equal(form.parts[1].name, "título")
+  t:equal(form.parts[1].preview, "Hé & 100%")
+  t:equal(form.parts[1].filename, nightjar.null)
+  t:equal(form.parts[2].preview, "7")
+  t:equal(form.parts[3].name, "qu%22ote") -- encoded like in browsers; the server does not decode it
+  t:equal(form.parts[3].bytes, 3)
+  t:equal(form.parts[3].filename, "größe.bin")
+  t:equal(form.parts[4].content_type, "text/csv")
+  t:equal(form.parts[4].filename, path:match "[^/]+$")
+  t:equal(form.parts[4].bytes, #large)
+  t:equal(form.parts[5].filename, "other.png")
+  t:equal(form.parts[5].content_type, "image/webp")
+end)
 
--- A form as a table, in the order of the names.
-local short = api:post("/form", { multipart = { b = "text", c = { file = path }, a = { bytes = "x" }, d = true } }).json
-equal(#short.parts, 4)
-equal(short.parts[1].name .. short.parts[2].name .. short.parts[3].name .. short.parts[4].name, "abcd")
-equal(short.parts[3].bytes, #large)
-equal(short.parts[4].preview, "true")
-equal(#api:post("/form", { multipart = {} }).json.parts, 0)
+testing.test("a form as a table is sent in the order of its names", function(t)
+  local path = file(t, ".csv", large)
+  local short = api:post("/form", {
+    multipart = { b = "text", c = { file = path }, a = { bytes = "x" }, d = true },
+  }).json
+  t:equal(#short.parts, 4)
+  t:equal(short.parts[1].name .. short.parts[2].name .. short.parts[3].name .. short.parts[4].name, "abcd")
+  t:equal(short.parts[3].bytes, #large)
+  t:equal(short.parts[4].preview, "true")
+  t:equal(#api:post("/form", { multipart = {} }).json.parts, 0)
+end)
 
--- An avatar.
-local png = "\137PNG\r\n\26\n" .. string.rep("p", 1000)
-local avatar = api:put("/v1/users/1/avatar", { multipart = { avatar = { file = file(".png", png) } } })
-equal(avatar.json.content_type, "image/png")
-equal(avatar.json.bytes, #png)
-equal(api:get("/v1/users/1/avatar").body, png)
+testing.test("an uploaded image is returned unchanged", function(t)
+  local png = "\137PNG\r\n\26\n" .. string.rep("p", 1000)
+  local avatar = api:put("/v1/users/1/avatar", { multipart = { avatar = { file = file(t, ".png", png) } } })
+  t:equal(avatar.json.content_type, "image/png")
+  t:equal(avatar.json.bytes, #png)
+  t:equal(api:get("/v1/users/1/avatar").body, png)
+end)
 
--- Compressed on demand.
-res = api:post("/echo", { body = large, compress = true })
-equal(header(res, "content-encoding"), "gzip")
-assert(res.json.body_bytes < #large / 10)
-equal(header(api:post("/echo", { body = "short", compress = true }), "content-encoding"), nil)
-equal(header(api:post("/echo", { file = path, compress = true }), "transfer-encoding"), "chunked")
+testing.test("a body is compressed on request, if it is long enough", function(t)
+  local res = api:post("/echo", { body = large, compress = true })
+  t:equal(header(res, "content-encoding"), "gzip")
+  t:truthy(res.json.body_bytes < #large / 10)
+  t:equal(header(api:post("/echo", { body = "short", compress = true }), "content-encoding"), nil)
+  t:equal(header(api:post("/echo", { file = file(t, ".csv", large), compress = true }), "transfer-encoding"), "chunked")
+end)
 
--- Expect: 100-continue.
-equal(api:post("/expect", { body = "x", expect_continue = true }).json.expected, true)
-equal(api:post("/expect", { body = "x" }).json.expected, false)
-equal(api:post("/expect", { body = string.rep("x", 1 << 20) }).json.expected, true)
-equal(api:post("/expect", { body = string.rep("x", 1 << 20), expect_continue = false }).json.expected, false)
-equal(api:post("/expect?response=417", { body = "x", expect_continue = true, expect = 417 }).status, 417)
-local _, err = nightjar.try(api.post, api, "/expect?response=403", { body = "x", expect_continue = true })
-equal(err.status, 403)
+testing.test("Expect: 100-continue is sent on request and with large bodies", function(t)
+  t:equal(api:post("/expect", { body = "x", expect_continue = true }).json.expected, true)
+  t:equal(api:post("/expect", { body = "x" }).json.expected, false)
+  t:equal(api:post("/expect", { body = string.rep("x", 1 << 20) }).json.expected, true)
+  t:equal(api:post("/expect", { body = string.rep("x", 1 << 20), expect_continue = false }).json.expected, false)
+  t:equal(api:post("/expect?response=417", { body = "x", expect_continue = true, expect = 417 }).status, 417)
+  local _, err = nightjar.try(api.post, api, "/expect?response=403", { body = "x", expect_continue = true })
+  t:equal(err.status, 403)
+end)
 
--- A body on GET.
-check.fails("invalid_request", "GET has a body, which servers and caches may ignore (RFC 9110 section 9.3.1); " ..
-  "use POST, use the query, or set allow_body_on_get",
-  api.get, api, "/echo", { body = "q" })
-equal(api:get("/echo", { body = "q", allow_body_on_get = true }).json.body, "q")
-equal(api:delete("/echo", { body = "q" }).json.body, "q")
+testing.test("a body on GET is refused unless it is allowed", function(t)
+  fails("invalid_request", "GET has a body, which servers and caches may ignore (RFC 9110 section 9.3.1); "
+    .. "use POST, use the query, or set allow_body_on_get",
+    api.get, api, "/echo", { body = "q" })
+  t:equal(api:get("/echo", { body = "q", allow_body_on_get = true }).json.body, "q")
+  t:equal(api:delete("/echo", { body = "q" }).json.body, "q")
+end)
 
--- Bodies that cannot be sent.
-check.fails("invalid_request", 'the file "/none/at/all" to send cannot be opened: No such file or directory',
-  api.post, api, "/upload", { file = "/none/at/all" })
-check.fails("invalid_request", '"/dev" cannot be sent: it is a directory; send its files one by one',
-  api.post, api, "/form", { multipart = { { name = "f", file = "/dev" } } })
-check.fails("invalid_request", 'part 1 of the form, "": it has no name; set one',
-  api.post, api, "/form", { multipart = { { name = "", value = "" } } })
+testing.test("files and forms that cannot be sent are reported", function()
+  fails("invalid_request", 'the file "/none/at/all" to send cannot be opened: No such file or directory',
+    api.post, api, "/upload", { file = "/none/at/all" })
+  fails("invalid_request", '"/dev" cannot be sent: it is a directory; send its files one by one',
+    api.post, api, "/form", { multipart = { { name = "f", file = "/dev" } } })
+  fails("invalid_request", 'part 1 of the form, "": it has no name; set one',
+    api.post, api, "/form", { multipart = { { name = "", value = "" } } })
+end)
 
-local function post(options) return function() api:post("/form", options) end end
-misuse("post: file must be a file path, got number", post { file = 1 })
-misuse("post: multipart must be a table, got string", post { multipart = "x" })
-misuse("post: multipart must be a list of tables, got string", post { multipart = { "x" } })
-misuse("post: a multipart part has no name", post { multipart = { { value = "x" } } })
-misuse("post: multipart part 'f' must have exactly one of value, bytes and file", post { multipart = { { name = "f" } } })
-misuse("post: multipart part 'f' must have exactly one of value, bytes and file", post { multipart = { f = { value = 1, bytes = "" } } })
-misuse("post: multipart 'name' must be a string, a number or a boolean, got table",
-  post { multipart = { { name = {}, value = "" } } })
-misuse("post: unknown option 'multipart.flie'; did you mean 'multipart.file'?", post { multipart = { f = { flie = "x" } } })
-misuse("post: only one of json, form, multipart, file and body may be set", post { file = "x", body = "" })
+testing.test("invalid options are reported", function()
+  local function post(options) return function() api:post("/form", options) end end
+  misuse("post: file must be a file path, got number", post { file = 1 })
+  misuse("post: multipart must be a table, got string", post { multipart = "x" })
+  misuse("post: multipart must be a list of tables, got string", post { multipart = { "x" } })
+  misuse("post: a multipart part has no name", post { multipart = { { value = "x" } } })
+  misuse("post: multipart part 'f' must have exactly one of value, bytes and file",
+    post { multipart = { { name = "f" } } })
+  misuse("post: multipart part 'f' must have exactly one of value, bytes and file",
+    post { multipart = { f = { value = 1, bytes = "" } } })
+  misuse("post: multipart 'name' must be a string, a number or a boolean, got table",
+    post { multipart = { { name = {}, value = "" } } })
+  misuse("post: unknown option 'multipart.flie'; did you mean 'multipart.file'?",
+    post { multipart = { f = { flie = "x" } } })
+  misuse("post: only one of json, form, multipart, file and body may be set", post { file = "x", body = "" })
+end)
 
-for _, name in ipairs(made) do
-  os.remove(name)
-  os.remove((name:gsub("%.%w+$", "")))
-end
+assert(testing.run().ok, "a case failed")

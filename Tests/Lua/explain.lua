@@ -1,72 +1,81 @@
 -- Explanations of calls. Needs the demo API.
 local nightjar = require "nightjar"
-local check = require "check"
-local equal = check.equal
+local testing = require "nightjar.testing"
 
 local origin = os.getenv "NIGHTJAR_DEMO_URL"
 local api = nightjar.client { base_url = origin, retry = { attempts = 2, base = 0.001 } }
 local run = nightjar.idempotency_key()
 local function flaky(name, times) return { query = { key = run .. name, times = times } } end
 
--- Most calls have nothing to explain.
-local res = api:get "/echo"
-equal(#res:explain(), 0)
-equal(tostring(res:explain()), "no decisions: the first response was returned")
-equal(res.source, "network")
-equal(res.attempts, 1)
-equal(res.idempotency_key, nil)
+testing.test("most calls have nothing to explain", function(t)
+  local res = api:get "/echo"
+  t:equal(#res:explain(), 0)
+  t:equal(tostring(res:explain()), "no decisions: the first response was returned")
+  t:equal(res.source, "network")
+  t:equal(res.attempts, 1)
+  t:equal(res.idempotency_key, nil)
+end)
 
--- One table with a text for each decision, and one line for each in the string.
-res = api:get("/v1/flaky", flaky("a", 1))
-local decisions = res:explain()
-equal(#decisions, 1)
-local one = decisions[1]
-equal(one.decision, "retried")
-equal(one.attempt, 1)
-assert(one.at >= 0 and one.after >= 0)
-equal(one.cause, [[server: GET returned 503 Service Unavailable: "attempt 1 of 1 that are configured to fail"]])
-equal(tostring(decisions), one.text)
-assert(one.text:find "^at %d+%.%d+ s, after attempt 1: server: GET returned 503 .*; retried after %d+%.%d+ s$", one.text)
+testing.test("each decision is a table with a text, and a line of the string", function(t)
+  local res = api:get("/v1/flaky", flaky("a", 1))
+  local decisions = res:explain()
+  t:equal(#decisions, 1)
+  local one = decisions[1]
+  t:equal(one.decision, "retried")
+  t:equal(one.attempt, 1)
+  t:truthy(one.at >= 0 and one.after >= 0)
+  t:equal(one.cause, [[server: GET returned 503 Service Unavailable: "attempt 1 of 1 that are configured to fail"]])
+  t:equal(tostring(decisions), one.text)
+  t:matches(one.text, "^at %d+%.%d+ s, after attempt 1: server: GET returned 503 .*; retried after %d+%.%d+ s$")
+end)
 
--- Errors have the same explanation, and the reason why the call was not retried.
-local _, err = nightjar.try(api.get, api, "/v1/flaky", flaky("b", 5))
-decisions = err:explain()
-equal(#decisions, 2)
-equal(decisions[2].decision, "not_retried")
-equal(select(2, tostring(decisions):gsub("\n", "")), 1)
-equal(#err.earlier, 1)
-equal(tostring(err.earlier[1]), tostring(err):gsub("attempt 2 of 5", "attempt 1 of 5"))
-_, err = nightjar.try(api.get, api, "/v1/articles/0")
-equal(#err.earlier, 0)
-equal(#err:explain(), 0)
+testing.test("errors have an explanation too, with the reason why the call was not retried", function(t)
+  local _, err = nightjar.try(api.get, api, "/v1/flaky", flaky("b", 5))
+  local decisions = err:explain()
+  t:equal(#decisions, 2)
+  t:equal(decisions[2].decision, "not_retried")
+  t:equal(select(2, tostring(decisions):gsub("\n", "")), 1)
+  t:equal(#err.earlier, 1)
+  t:equal(tostring(err.earlier[1]), (tostring(err):gsub("attempt 2 of 5", "attempt 1 of 5")))
+  _, err = nightjar.try(api.get, api, "/v1/articles/0")
+  t:equal(#err.earlier, 0)
+  t:equal(#err:explain(), 0)
+end)
 
--- Redirects, challenges and tokens are decisions as well.
-decisions = api:get("/redirect/1"):explain()
-equal(decisions[1].decision, "redirected")
-equal(decisions[1].status, 302)
-local digest = nightjar.client { base_url = origin, auth = { type = "digest", user = "demo", password = "secret" } }
-equal(digest:get("/v1/digest"):explain()[1].decision, "challenged")
-local login = nightjar.client { base_url = origin, auth = {
-  type = "login", url = "/v1/auth/login", json = { email = "ada@example.org", password = "moonlight" },
-} }
-decisions = login:get("/v1/me"):explain()
-equal(decisions[1].decision, "token_awaited")
-equal(decisions[1].cause, "missing")
-api:post("/__control", { json = { expire_access_tokens = true } })
-decisions = login:get("/v1/me"):explain()
-equal(decisions[1].cause, "refused")
-equal(decisions[2].decision, "replayed")
-assert(not tostring(decisions):find "moonlight")
+testing.test("redirects, challenges and tokens are decisions", function(t)
+  local decisions = api:get("/redirect/1"):explain()
+  t:equal(decisions[1].decision, "redirected")
+  t:equal(decisions[1].status, 302)
+  local digest = nightjar.client { base_url = origin, auth = { type = "digest", user = "demo", password = "secret" } }
+  t:equal(digest:get("/v1/digest"):explain()[1].decision, "challenged")
+  local login = nightjar.client { base_url = origin, auth = {
+    type = "login", url = "/v1/auth/login", json = { email = "ada@example.org", password = "moonlight" },
+  } }
+  decisions = login:get("/v1/me"):explain()
+  t:equal(decisions[1].decision, "token_awaited")
+  t:equal(decisions[1].cause, "missing")
+  api:post("/__control", { json = { expire_access_tokens = true } })
+  decisions = login:get("/v1/me"):explain()
+  t:equal(decisions[1].cause, "refused")
+  t:equal(decisions[2].decision, "replayed")
+  t:falsy(tostring(decisions):find "moonlight")
+end)
 
--- For a streamed response, after it has ended.
-res = api:get("/v1/flaky", { query = { key = run .. "c", times = 1 }, stream = true })
-for _ in res:chunks() do end
-equal(res:explain()[1].decision, "retried")
+testing.test("a streamed response has its explanation after its end", function(t)
+  local res = api:get("/v1/flaky", { query = { key = run .. "c", times = 1 }, stream = true })
+  for _ in res:chunks() do end
+  t:equal(res:explain()[1].decision, "retried")
+end)
 
--- The caller can modify the tables.
-decisions[1] = { text = "mine" }
-decisions[2] = 7
-decisions[3] = false
-equal(tostring(decisions), "mine\n\n")
-equal(getmetatable(decisions), false)
-assert(not pcall(res.explain, {}))
+testing.test("the caller can modify the tables", function(t)
+  local res = api:get("/redirect/1")
+  local decisions = res:explain()
+  decisions[1] = { text = "mine" }
+  decisions[2] = 7
+  decisions[3] = false
+  t:equal(tostring(decisions), "mine\n\n")
+  t:equal(getmetatable(decisions), false)
+  t:raises(nil, res.explain, {})
+end)
+
+assert(testing.run().ok, "a case failed")

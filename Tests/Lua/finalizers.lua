@@ -1,8 +1,7 @@
--- Finalizers run at any allocation, even while a call reads a table. Their changes neither move nor free what is being read: a
--- call sees a table as it was at one moment. Needs no server.
+-- Finalizers, which run at any allocation, even while a call reads a table. Their changes neither move nor free what is
+-- being read: a call sees a table as it was at one moment. Needs no server.
 local nightjar = require "nightjar"
-local check = require "check"
-local equal = check.equal
+local testing = require "nightjar.testing"
 
 -- Calls f many times, with a finalizer that runs `change` at almost every allocation.
 local function with_finalizers(change, f)
@@ -14,18 +13,20 @@ local function with_finalizers(change, f)
       again()
     end })
   end
+  -- Also if f fails.
+  local restorer <close> = setmetatable({}, { __close = function()
+    runs = false
+    collectgarbage("incremental", 200, 100, 13)
+    collectgarbage()
+  end })
   collectgarbage("incremental", 1, 1000, 4)
   for _ = 1, 4 do again() end
   for round = 1, 16 do f(round) end
-  runs = false
-  collectgarbage("incremental", 200, 100, 13)
-  collectgarbage()
 end
 
 local function text(prefix, number) return prefix .. ("%03d"):format(number) .. ("x"):rep(number % 60) end
 
--- The tables of a request: names and values without other references, removed and replaced during reading.
-do
+testing.test("the tables of a request can be changed while they are read", { timeout = 300 }, function(t)
   local seen
   local api = nightjar.client {
     base_url = "http://fuzz.test", retry = false,
@@ -33,16 +34,16 @@ do
   }
   local tables = {}
   local function change()
-    for _, t in ipairs(tables) do
-      for key in next, t do t[key] = nil end
-      for number = 1, 30 do t[text("n", number)] = number % 2 == 0 and number or text("v", number) end
+    for _, each in ipairs(tables) do
+      for key in next, each do each[key] = nil end
+      for number = 1, 30 do each[text("n", number)] = number % 2 == 0 and number or text("v", number) end
     end
   end
   local function fresh(prefix)
-    local t = {}
-    for number = 1, 9 do t[text(prefix, number)] = number % 3 == 0 and number or text("v", number) end
-    tables[#tables + 1] = t
-    return t
+    local new = {}
+    for number = 1, 9 do new[text(prefix, number)] = number % 3 == 0 and number or text("v", number) end
+    tables[#tables + 1] = new
+    return new
   end
   with_finalizers(change, function(round)
     tables = {}
@@ -52,17 +53,19 @@ do
     elseif round % 4 == 2 then options.json = fresh "j"
     else options.multipart = { fresh "p" } options.multipart[1].name = nil end
     local ok, err = pcall(api.post, api, "/" .. round, options)
-    if not ok then return assert(type(err) == "userdata" or type(err) == "string") end
+    if not ok then
+      t:truthy(type(err) == "userdata" or type(err) == "string")
+      return
+    end
     for name, value in pairs(seen.query) do
-      assert(name:find "^[qn]%d%d%dx*$", name)
-      assert(tostring(value):find "^v?%d+x*$", value)
+      t:matches(name, "^[qn]%d%d%dx*$")
+      t:truthy(tostring(value):find "^v?%d+x*$", value)
     end
   end)
   api:close()
-end
+end)
 
--- Schemes that are added during the creation of a client.
-do
+testing.test("schemes can be added while a client is created", { timeout = 300 }, function()
   local schemes = {}
   local function provider() return "token" end
   local function change()
@@ -70,13 +73,13 @@ do
   end
   with_finalizers(change, function()
     schemes = { one = { type = "bearer", provider = provider }, two = { type = "bearer", provider = provider } }
-    local ok, client = pcall(nightjar.client, { base_url = "http://x.test", mock = { { response = 200 } }, auth = { schemes = schemes } })
+    local ok, client = pcall(nightjar.client,
+      { base_url = "http://x.test", mock = { { response = 200 } }, auth = { schemes = schemes } })
     if ok then client:close() end
   end)
-end
+end)
 
--- Clients and lists that are closed during use.
-do
+testing.test("clients and lists can be closed while they are used", function(t)
   local client, list
   local function change()
     if client then client:close() end
@@ -84,7 +87,9 @@ do
   end
   with_finalizers(change, function(round)
     client = nil
-    client = nightjar.client { base_url = "http://x.test", retry = false, cache = true, mock = { { response = { json = { items = {} } } } } }
+    client = nightjar.client {
+      base_url = "http://x.test", retry = false, cache = true, mock = { { response = { json = { items = {} } } } },
+    }
     local mine = client
     local made, found = pcall(mine.paginate, mine, "/list", { style = "page", items = "/items" })
     list = made and found or nil
@@ -101,26 +106,29 @@ do
       function() return found.explanation end,
     } do
       local ok, err = pcall(call)
-      assert(ok or err ~= nil)
+      t:truthy(ok or err ~= nil)
     end
   end)
-end
-
--- Error messages of json.encode while finalizers encode.
-with_finalizers(function() nightjar.json.encode { a = { { b = 1 } } } end, function(round)
-  local value = { deep = { { [text("name", round)] = { 1, 2, { f = print } } } } }
-  local ok, err = pcall(nightjar.json.encode, value)
-  equal(ok, false)
-  equal(err.message, ("value.deep[1].%s[3].f: a function cannot be represented in JSON"):format(text("name", round))
-    :gsub("%.(name%w+)", function(name) return #name <= 40 and "." .. name or '["' .. name:sub(1, 40) .. '..."]' end))
 end)
 
--- Hashes that a finalizer finishes first.
-do
+testing.test("json.encode reports its errors while finalizers encode", function(t)
+  with_finalizers(function() nightjar.json.encode { a = { { b = 1 } } } end, function(round)
+    local value = { deep = { { [text("name", round)] = { 1, 2, { f = print } } } } }
+    local ok, err = pcall(nightjar.json.encode, value)
+    t:equal(ok, false)
+    local name = text("name", round)
+    local place = #name <= 40 and "." .. name or '["' .. name:sub(1, 40) .. '..."]'
+    t:equal(err.message, ("value.deep[1]%s[3].f: a function cannot be represented in JSON"):format(place))
+  end)
+end)
+
+testing.test("a finalizer can finish a hash first", function()
   local hash
   with_finalizers(function() if hash then pcall(hash.update, hash, "x") pcall(hash.finish, hash) end end, function()
     hash = nightjar.hash.new "sha256"
     pcall(hash.update, hash, "abc")
     pcall(hash.finish, hash)
   end)
-end
+end)
+
+assert(testing.run().ok, "a case failed")
