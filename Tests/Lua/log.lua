@@ -1,55 +1,53 @@
--- The log of a client: its lines, and what a log function can do.
+-- The log of a client: its lines, and what a log function can do. Needs the demo API.
 local nightjar = require "nightjar"
+local testing = require "nightjar.testing"
 local check = require "check"
+local test, misuse = testing.test, check.misuse
 local url = os.getenv "NIGHTJAR_DEMO_URL"
 
 local function open(log) return nightjar.client { base_url = url, log = log, retry = false } end
 
--- A function receives one line for each call, without secrets.
-do
+test("a log function receives one line for each call, without secrets", function(t)
   local lines = {}
   local api <close> = open(function(level, line) lines[#lines + 1] = level .. ": " .. line end)
   api:get("/v1/articles", { query = { access_token = "hunter2", page = 1 } })
-  check.equal(#lines, 1)
-  assert(lines[1]:find "^info: GET http://[%d.:]+/v1/articles%?access_token=%*%*%*&page=1 200 in [%d.]+ ms, %d+ bytes$", lines[1])
+  t:equal(#lines, 1)
+  t:matches(lines[1], "^info: GET http://[%d.:]+/v1/articles%?access_token=%*%*%*&page=1 200 in [%d.]+ ms, %d+ bytes$")
   pcall(api.get, api, "/status/503")
-  assert(lines[2]:find "^warning: GET .* failed: server: ", lines[2])
-end
+  t:matches(lines[2], "^warning: GET .* failed: server: ")
+end)
 
--- Each client has its own log level.
-do
+test("each client has its own log level", function(t)
   local debug, errors = {}, {}
   local talkative <close> = open { level = "debug", write = function(level) debug[#debug + 1] = level end }
   local quiet <close> = open { level = "warning", write = function(level) errors[#errors + 1] = level end }
   nightjar.all { function() talkative:get "/v1/articles" end, function() quiet:get "/v1/articles" end }
   pcall(quiet.get, quiet, "/status/500")
-  check.equal(table.concat(debug, " "), "debug info")
-  check.equal(table.concat(errors, " "), "warning")
-end
+  t:equal(table.concat(debug, " "), "debug info")
+  t:equal(table.concat(errors, " "), "warning")
+end)
 
--- The function can use its own client. While it waits, the other tasks run, and their lines follow.
-do
-  local lines, api = 0, nil
+test("a log function can use its own client: while it waits, other tasks run, and their lines follow", function(t)
+  local lines, status, api = 0, nil, nil
   api = open(function()
     lines = lines + 1
-    if lines == 1 then check.equal(api:get("/v1/articles/1").status, 200) end
+    if lines == 1 then status = api:get("/v1/articles/1").status end
   end)
   api:get "/v1/articles"
   api:get "/v1/articles"
   while lines < 3 do nightjar.sleep(0.001) end
   nightjar.sleep(0.01)
-  check.equal(lines, 3)
+  t:equal(lines, 3)
+  t:equal(status, 200)
   api:close()
-end
+end)
 
--- Its errors do not affect the call.
-do
+test("errors of a log function do not affect the call", function(t)
   local api <close> = open(function() error "no space left" end)
-  check.equal(api:get("/v1/articles").status, 200)
-end
+  t:equal(api:get("/v1/articles").status, 200)
+end)
 
--- A client that its own log function references can be collected.
-do
+test("a client that its own log function references can be collected", function(t)
   local gone = setmetatable({}, { __mode = "k" })
   do
     local api
@@ -59,10 +57,14 @@ do
   end
   collectgarbage()
   collectgarbage()
-  check.equal(next(gone), nil)
-end
+  t:equal(next(gone), nil)
+end)
 
-check.misuse("client: log must be a function or { level = ..., write = FUNCTION }, got string", open, "info")
-check.misuse("client: log must be a function or { level = ..., write = FUNCTION }, got nil", open, { level = "info" })
-check.misuse("client: log.level must be \"error\", \"warning\", \"info\" or \"debug\", got loud", open, { level = "loud" })
-check.misuse("client: unknown option 'log.levle'; did you mean 'log.level'?", open, { levle = "info" })
+test("invalid log options raise an error", function()
+  misuse("client: log must be a function or { level = ..., write = FUNCTION }, got string", open, "info")
+  misuse("client: log must be a function or { level = ..., write = FUNCTION }, got nil", open, { level = "info" })
+  misuse("client: log.level must be \"error\", \"warning\", \"info\" or \"debug\", got loud", open, { level = "loud" })
+  misuse("client: unknown option 'log.levle'; did you mean 'log.level'?", open, { levle = "info" })
+end)
+
+assert(testing.run().ok, "a case failed")

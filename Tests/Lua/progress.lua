@@ -1,7 +1,8 @@
 -- on_progress: the progress of uploads and downloads. Needs the demo API.
 local nightjar = require "nightjar"
+local testing = require "nightjar.testing"
 local check = require "check"
-local equal, fails, misuse = check.equal, check.fails, check.misuse
+local test, equal, misuse = testing.test, check.equal, check.misuse
 
 local api <close> = nightjar.client { base_url = os.getenv "NIGHTJAR_DEMO_URL", timeout = 60 }
 
@@ -15,68 +16,83 @@ local function follow()
   end
 end
 
--- A slow response is reported while it arrives and at its end.
-local seen, note = follow()
-equal(#api:get("/drip?bytes=20&delay=0.03", { on_progress = note }).body, 20)
-equal(#seen > 2, true)
-equal(seen[1].received < 20, true)
-equal(seen[1].received_total, 20)
-equal(seen[1].sent_total, 0)
-equal(seen[#seen].received, 20)
+test("a slow response is reported while it arrives and at its end", function(t)
+  local seen, note = follow()
+  t:equal(#api:get("/drip?bytes=20&delay=0.03", { on_progress = note }).body, 20)
+  t:truthy(#seen > 2, #seen)
+  t:truthy(seen[1].received < 20, seen[1].received)
+  t:equal(seen[1].received_total, 20)
+  t:equal(seen[1].sent_total, 0)
+  t:equal(seen[#seen].received, 20)
+end)
 
--- A fast response is reported once.
-seen, note = follow()
-api:get("/bytes/5000", { on_progress = note })
-equal(#seen, 1)
-equal(seen[1].received, 5000)
-equal(seen[1].received_total, 5000)
+test("a fast response is reported once", function(t)
+  local seen, note = follow()
+  api:get("/bytes/5000", { on_progress = note })
+  t:equal(#seen, 1)
+  t:equal(seen[1].received, 5000)
+  t:equal(seen[1].received_total, 5000)
+end)
 
--- Uploads: text, and a body of unknown length.
-seen, note = follow()
-api:post("/upload", { body = ("x"):rep(300000), on_progress = note })
-equal(seen[#seen].sent, 300000)
-equal(seen[#seen].sent_total, 300000)
-seen, note = follow()
-local left = 6
-api:post("/upload", {
-  on_progress = note,
-  body = function()
-    left = left - 1
-    nightjar.sleep(0.05)
-    return left >= 0 and ("y"):rep(1000) or nil
-  end,
-})
-equal(seen[1].sent_total, nil)
-equal(seen[1].sent < 6000, true)
-equal(seen[#seen].sent, 6000)
-equal(seen[#seen].sent_total, 6000)
+test("the progress of an upload has its total length", function(t)
+  local seen, note = follow()
+  api:post("/upload", { body = ("x"):rep(300000), on_progress = note })
+  t:equal(seen[#seen].sent, 300000)
+  t:equal(seen[#seen].sent_total, 300000)
+end)
 
--- The function can wait, and other tasks run meanwhile.
-local ticks = 0
-local ticker = nightjar.spawn(function() while true do nightjar.sleep(0.01) ticks = ticks + 1 end end)
-equal(#api:get("/drip?bytes=10&delay=0.03", { on_progress = function() nightjar.sleep(0.05) end }).body, 10)
-equal(ticks > 5, true)
-ticker:cancel()
+test("the progress of a body of unknown length has its total length at the end", function(t)
+  local seen, note = follow()
+  local left = 6
+  api:post("/upload", {
+    on_progress = note,
+    body = function()
+      left = left - 1
+      nightjar.sleep(0.05)
+      return left >= 0 and ("y"):rep(1000) or nil
+    end,
+  })
+  t:equal(seen[1].sent_total, nil)
+  t:truthy(seen[1].sent < 6000, seen[1].sent)
+  t:equal(seen[#seen].sent, 6000)
+  t:equal(seen[#seen].sent_total, 6000)
+end)
 
--- Its errors end the call.
-local _, err = pcall(api.get, api, "/drip?bytes=1000&delay=0.05", { on_progress = function() error("enough", 0) end })
-equal(err, "enough")
+test("the function can wait, and other tasks run meanwhile", function(t)
+  local ticks = 0
+  local ticker = nightjar.spawn(function() while true do nightjar.sleep(0.01) ticks = ticks + 1 end end)
+  t:equal(#api:get("/drip?bytes=10&delay=0.03", { on_progress = function() nightjar.sleep(0.05) end }).body, 10)
+  t:truthy(ticks > 5, ticks)
+  ticker:cancel()
+  pcall(ticker.join, ticker)
+end)
 
--- A failed call is not reported as complete.
-seen, note = follow()
-pcall(api.get, api, "/nowhere", { on_progress = note })
-equal(#seen, 0)
+test("an error of the function ends the call", function(t)
+  local _, err = pcall(api.get, api, "/drip?bytes=1000&delay=0.05", { on_progress = function() error("enough", 0) end })
+  t:equal(err, "enough")
+end)
 
--- Each of several calls that share an exchange gets reports.
-local shared <close> = nightjar.client { base_url = os.getenv "NIGHTJAR_DEMO_URL", coalesce = true, timeout = 60 }
-local one, note_one = follow()
-local two, note_two = follow()
-nightjar.all {
-  function() return shared:get("/drip?bytes=20&delay=0.03", { on_progress = note_one }) end,
-  function() return shared:get("/drip?bytes=20&delay=0.03", { on_progress = note_two }) end,
-}
-equal(#one > 2 and #two > 2, true)
-equal(one[#one].received, 20)
-equal(two[#two].received, 20)
+test("a failed call is not reported as complete", function(t)
+  local seen, note = follow()
+  pcall(api.get, api, "/nowhere", { on_progress = note })
+  t:equal(#seen, 0)
+end)
 
-misuse("get: on_progress must be a function, got number", api.get, api, "/", { on_progress = 1 })
+test("each of several calls that share an exchange gets reports", function(t)
+  local shared <close> = nightjar.client { base_url = os.getenv "NIGHTJAR_DEMO_URL", coalesce = true, timeout = 60 }
+  local one, note_one = follow()
+  local two, note_two = follow()
+  nightjar.all {
+    function() return shared:get("/drip?bytes=20&delay=0.03", { on_progress = note_one }) end,
+    function() return shared:get("/drip?bytes=20&delay=0.03", { on_progress = note_two }) end,
+  }
+  t:truthy(#one > 2 and #two > 2)
+  t:equal(one[#one].received, 20)
+  t:equal(two[#two].received, 20)
+end)
+
+test("a value that is not a function raises an error", function()
+  misuse("get: on_progress must be a function, got number", api.get, api, "/", { on_progress = 1 })
+end)
+
+assert(testing.run().ok, "a case failed")

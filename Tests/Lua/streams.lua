@@ -1,7 +1,9 @@
--- Streamed request and response bodies.
+-- Streamed request and response bodies. Needs the demo API.
 local nightjar = require "nightjar"
+local testing = require "nightjar.testing"
 local check = require "check"
-local equal, misuse = check.equal, check.misuse
+local test, misuse, fails = testing.test, check.misuse, check.fails
+local same = check.equal -- identity; t:equal compares tables by content
 
 local api = nightjar.client { base_url = os.getenv "NIGHTJAR_DEMO_URL" }
 
@@ -11,78 +13,96 @@ local function gather(res)
   return table.concat(parts), #parts
 end
 
--- The parts of a streamed response are the complete body.
-for _, path in ipairs { "/bytes/0", "/bytes/1", "/bytes/1000000", "/stream/300000?chunk=1000" } do
-  equal(gather(api:get(path, { stream = true })), api:get(path).body)
-end
-
--- The response is available before its body, and the parts arrive as they are sent.
-local res = api:get("/drip", { query = { bytes = 3, delay = 0.05 }, stream = true })
-equal(res.status, 200)
-equal(res.headers.content_length, "3")
-equal(res.timing.total, nil)
-local parts = select(2, gather(res))
-equal(parts, 3)
-assert(res.timing.total >= 0.1)
-equal(res:chunks()(), nil)
-
--- Other tasks run while one waits for a part.
-local ticks = 0
-local ticker = nightjar.spawn(function() while true do nightjar.sleep(0.01) ticks = ticks + 1 end end)
-gather(api:get("/drip", { query = { bytes = 3, delay = 0.05 }, stream = true }))
-assert(ticks >= 3, ticks)
-ticker:cancel()
-
--- A response that is not streamed has one part.
-equal(gather(api:get "/bytes/100"), api:get("/bytes/100").body)
-equal(select(2, gather(api:get "/bytes/0")), 0)
-
--- The body of a streamed response is not available in other ways.
-res = api:get("/bytes/10", { stream = true })
-for _, field in ipairs { "body", "json", "text" } do
-  misuse("the body of a streamed response must be read with res:chunks()", function() return res[field] end)
-end
-res:close()
-res:close()
-check.fails("cancelled", "the response was closed", function() for _ in res:chunks() do end end)
-
--- A slow reader slows the server down, and memory use stays constant.
-res = api:get("/bytes/200000000", { stream = true })
-nightjar.sleep(0.1)
-collectgarbage()
-local length, count = 0, 0
-for chunk in res:chunks() do
-  length, count = length + #chunk, count + 1
-  if length > 20000000 then break end
-end
-res:close()
-assert(length > 20000000 and count > 100)
-
--- Leaving the scope ends the response.
-do
-  local scoped <close> = api:get("/drip", { query = { bytes = 1000, delay = 1 }, stream = true })
-  equal(scoped:chunks()(), api:get("/bytes/1").body)
-end
--- Cancelling the reading task and a timeout end it as well.
-check.fails("timeout", "timeout: the function did not return within 0.05 seconds", nightjar.timeout, 0.05, function()
-  gather(api:get("/drip", { query = { bytes = 1000, delay = 1 }, stream = true }))
+test("the parts of a streamed response are the complete body", function(t)
+  for _, path in ipairs { "/bytes/0", "/bytes/1", "/bytes/1000000", "/stream/300000?chunk=1000" } do
+    t:equal(gather(api:get(path, { stream = true })), api:get(path).body)
+  end
 end)
-res = api:get("/drip", { query = { bytes = 1000, delay = 0.02 }, stream = true, timeout = 0.1 })
-equal(select(2, pcall(gather, res)).kind, "timeout")
 
--- An error status is an error with its body, streamed or not.
-local err = select(2, pcall(api.get, api, "/v1/articles/9999", { stream = true }))
-equal(err.kind, "not_found")
-equal(err.response.json.detail, "there is no article 9999")
+test("the response is available before its body, and the parts arrive as they are sent", function(t)
+  local res = api:get("/drip", { query = { bytes = 3, delay = 0.05 }, stream = true })
+  t:equal(res.status, 200)
+  t:equal(res.headers.content_length, "3")
+  t:equal(res.timing.total, nil)
+  local parts = select(2, gather(res))
+  t:equal(parts, 3)
+  t:truthy(res.timing.total >= 0.1)
+  t:equal(res:chunks()(), nil)
+end)
 
--- Only one reader at a time.
-res = api:get("/drip", { query = { bytes = 2, delay = 0.05 }, stream = true })
-local first = nightjar.spawn(gather, res)
-nightjar.sleep(0.01)
-misuse("another task already reads this response", function() for _ in res:chunks() do end end)
-equal(#first:join(), 2)
+test("other tasks run while one waits for a part", function(t)
+  local ticks = 0
+  local ticker = nightjar.spawn(function() while true do nightjar.sleep(0.01) ticks = ticks + 1 end end)
+  gather(api:get("/drip", { query = { bytes = 3, delay = 0.05 }, stream = true }))
+  t:truthy(ticks >= 3, ticks)
+  ticker:cancel()
+  pcall(ticker.join, ticker)
+end)
 
--- A body function is called for parts until it returns nil.
+test("a response that is not streamed has one part", function(t)
+  t:equal(gather(api:get "/bytes/100"), api:get("/bytes/100").body)
+  t:equal(select(2, gather(api:get "/bytes/0")), 0)
+end)
+
+test("the body of a streamed response is not available in other ways", function()
+  local res = api:get("/bytes/10", { stream = true })
+  for _, field in ipairs { "body", "json", "text" } do
+    misuse("the body of a streamed response must be read with res:chunks()", function() return res[field] end)
+  end
+  res:close()
+end)
+
+test("a response can be closed twice, and its parts can then not be read", function()
+  local res = api:get("/bytes/10", { stream = true })
+  res:close()
+  res:close()
+  fails("cancelled", "the response was closed", function() for _ in res:chunks() do end end)
+end)
+
+test("a slow reader slows the server down, and memory use stays constant", function(t)
+  local res = api:get("/bytes/200000000", { stream = true })
+  nightjar.sleep(0.1)
+  collectgarbage()
+  local length, count = 0, 0
+  for chunk in res:chunks() do
+    length, count = length + #chunk, count + 1
+    if length > 20000000 then break end
+  end
+  res:close()
+  t:truthy(length > 20000000 and count > 100)
+end)
+
+test("leaving the scope ends the response", function(t)
+  local scoped <close> = api:get("/drip", { query = { bytes = 1000, delay = 1 }, stream = true })
+  t:equal(scoped:chunks()(), api:get("/bytes/1").body)
+end)
+
+test("a timeout of the reading function ends the response", function()
+  fails("timeout", "timeout: the function did not return within 0.05 seconds", nightjar.timeout, 0.05, function()
+    gather(api:get("/drip", { query = { bytes = 1000, delay = 1 }, stream = true }))
+  end)
+end)
+
+test("the timeout of the call ends the response", function(t)
+  local res = api:get("/drip", { query = { bytes = 1000, delay = 0.02 }, stream = true, timeout = 0.1 })
+  t:raises({ kind = "timeout" }, gather, res)
+end)
+
+test("an error status is an error with its body, also for a streamed call", function(t)
+  local err = select(2, pcall(api.get, api, "/v1/articles/9999", { stream = true }))
+  t:equal(err.kind, "not_found")
+  t:equal(err.response.json.detail, "there is no article 9999")
+end)
+
+test("a response has only one reader at a time", function(t)
+  local res = api:get("/drip", { query = { bytes = 2, delay = 0.05 }, stream = true })
+  local first = nightjar.spawn(gather, res)
+  nightjar.sleep(0.01)
+  misuse("another task already reads this response", function() for _ in res:chunks() do end end)
+  t:equal(#first:join(), 2)
+end)
+
+-- Returns a body function that returns the parts of the list.
 local function source(list)
   local place = 0
   return function()
@@ -90,55 +110,76 @@ local function source(list)
     return list[place]
   end
 end
-local seen = api:post("/echo", { body = source { "one ", "", "two ", "three" } }).json
-equal(seen.body, "one two three")
-equal(api:post("/echo", { body = function() end }).json.body_bytes, 0)
-equal(api:request { method = "PUT", path = "/echo", body = source { "x" } }.json.body, "x")
-local big = ("0123456789abcdef"):rep(65536)
-equal(api:post("/upload", { body = source { big, big, big } }).status, 200)
 
--- The function can wait, and can make calls.
-seen = api:post("/echo", { body = coroutine.wrap(function()
-  nightjar.sleep(0.01)
-  coroutine.yield "slow "
-  coroutine.yield("of " .. #api:get("/bytes/4").body)
-end) }).json
-equal(seen.body, "slow of 4")
-
--- Its errors end the call, and are raised in the caller.
-local thrown = {}
-local ok, caught = pcall(api.post, api, "/echo", { body = function() error(thrown) end })
-equal(ok, false)
-equal(caught, thrown)
-misuse("the body function must return a string or nil, got number",
-  function() api:post("/echo", { body = function() return 1 end }) end)
-check.fails("timeout", "timeout: the function did not return within 0.05 seconds", nightjar.timeout, 0.05, function()
-  api:post("/echo", { body = function() nightjar.sleep(10) end })
+test("a body function is called for parts until it returns nil", function(t)
+  local seen = api:post("/echo", { body = source { "one ", "", "two ", "three" } }).json
+  t:equal(seen.body, "one two three")
+  t:equal(api:post("/echo", { body = function() end }).json.body_bytes, 0)
+  t:equal(api:request { method = "PUT", path = "/echo", body = source { "x" } }.json.body, "x")
+  local big = ("0123456789abcdef"):rep(65536)
+  t:equal(api:post("/upload", { body = source { big, big, big } }).status, 200)
 end)
--- Events during its wait are reported when it returns: the end of the call, or a response that arrives before the end of the
--- body.
-local parts = 0
-check.fails("timeout", "no complete response within 0.1 s; raise timeout.total, or set it to 0", api.post, api, "/upload", { timeout = 0.1, body = function()
-  parts = parts + 1
-  if parts == 2 then nightjar.sleep(0.3) end
-  return parts < 3 and "x" or nil
-end })
-equal(parts, 2)
-misuse("post: body.each is missing", function() api:post("/echo", { body = {} }) end)
-misuse("get: stream must be a boolean, got number", function() api:get("/", { stream = 1 }) end)
 
--- A response that is arriving keeps its client alive.
-local function open()
-  local client = nightjar.client { base_url = os.getenv "NIGHTJAR_DEMO_URL" }
-  return client:get("/drip", { query = { bytes = 3, delay = 0.05 }, stream = true })
-end
-res = open()
-collectgarbage()
-collectgarbage()
-equal(select(2, gather(res)), 3)
+test("a body function can wait, and can make calls", function(t)
+  local seen = api:post("/echo", { body = coroutine.wrap(function()
+    nightjar.sleep(0.01)
+    coroutine.yield "slow "
+    coroutine.yield("of " .. #api:get("/bytes/4").body)
+  end) }).json
+  t:equal(seen.body, "slow of 4")
+end)
 
--- Unreferenced responses are ended by the garbage collector.
-for _ = 1, 200 do api:get("/bytes/100000000", { stream = true }) end
-collectgarbage()
-collectgarbage()
-equal(api:get("/bytes/1").status, 200)
+test("an error of a body function ends the call, and is raised in the caller", function(t)
+  local thrown = {}
+  local ok, caught = pcall(api.post, api, "/echo", { body = function() error(thrown) end })
+  t:equal(ok, false)
+  same(caught, thrown)
+end)
+
+test("a body function must return a string or nil", function()
+  misuse("the body function must return a string or nil, got number",
+    function() api:post("/echo", { body = function() return 1 end }) end)
+end)
+
+test("a timeout ends a body function that waits", function()
+  fails("timeout", "timeout: the function did not return within 0.05 seconds", nightjar.timeout, 0.05, function()
+    api:post("/echo", { body = function() nightjar.sleep(10) end })
+  end)
+end)
+
+test("the timeout of a call that expires during the wait of a body function is reported when it returns", function(t)
+  local parts = 0
+  local function body()
+    parts = parts + 1
+    if parts == 2 then nightjar.sleep(0.3) end
+    return parts < 3 and "x" or nil
+  end
+  fails("timeout", "no complete response within 0.1 s; raise timeout.total, or set it to 0", api.post, api, "/upload",
+    { timeout = 0.1, body = body })
+  t:equal(parts, 2)
+end)
+
+test("invalid stream options raise an error", function()
+  misuse("post: body.each is missing", function() api:post("/echo", { body = {} }) end)
+  misuse("get: stream must be a boolean, got number", function() api:get("/", { stream = 1 }) end)
+end)
+
+test("a response that is arriving keeps its client alive", function(t)
+  local function open()
+    local client = nightjar.client { base_url = os.getenv "NIGHTJAR_DEMO_URL" }
+    return client:get("/drip", { query = { bytes = 3, delay = 0.05 }, stream = true })
+  end
+  local res = open()
+  collectgarbage()
+  collectgarbage()
+  t:equal(select(2, gather(res)), 3)
+end)
+
+test("unreferenced responses are ended by the garbage collector", function(t)
+  for _ = 1, 200 do api:get("/bytes/100000000", { stream = true }) end
+  collectgarbage()
+  collectgarbage()
+  t:equal(api:get("/bytes/1").status, 200)
+end)
+
+assert(testing.run().ok, "a case failed")
