@@ -1,7 +1,16 @@
 /* cache.c - api.cache: direct access to a client's cache. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <string.h>
 
+#include "core/failure.h"
+#include "core/host.h"
+#include "core/metatable.h"
+#include "core/names.h"
 #include "bindings/bindings.h"
+#include "njl_caches.h"
+#include "njl_future.h"
+#include "njl_request.h"
 
 /* The only user value. */
 enum { CLIENT = 1 };
@@ -147,7 +156,8 @@ static int delete(lua_State *L) {
   read_request(L, "delete", 3, &request);
   size_t count = 0;
   njl_reply *error = njl_error_push(L);
-  if (!njl_client_remove_cached(njl_check_client(L), &request, is_prefix, &count, &error->wait.call)) return lua_error(L);
+  njl_client *client = njl_check_client(L);
+  if (!njl_client_remove_cached(client, &request, is_prefix, &count, &error->wait.call)) return lua_error(L);
   lua_pushinteger(L, (lua_Integer)count);
   return 1;
 }

@@ -1,7 +1,15 @@
 /* cookies.c - api.cookies: a client's cookie jar. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <string.h>
 
+#include "core/failure.h"
+#include "core/host.h"
+#include "core/metatable.h"
+#include "core/names.h"
 #include "bindings/bindings.h"
+#include "njl_cookies.h"
+#include "njl_types.h"
 
 /* The first part of the userdata. */
 typedef struct cookies {

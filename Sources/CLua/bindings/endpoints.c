@@ -1,8 +1,17 @@
 /* endpoints.c - api.endpoints: an API's endpoints by name; api:load_openapi. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <string.h>
 
+#include "core/failure.h"
+#include "core/host.h"
+#include "core/metatable.h"
+#include "core/wait.h"
 #include "json/json.h"
 #include "bindings/bindings.h"
+#include "njl_endpoints.h"
+#include "njl_future.h"
+#include "njl_types.h"
 
 /* The user value of the endpoints object, and those of an endpoint object. */
 enum { CLIENT = 1 };

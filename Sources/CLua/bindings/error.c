@@ -1,6 +1,14 @@
 /* error.c - the fields of error objects. */
-#include "bindings/bindings.h"
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+
+#include "core/failure.h"
+#include "core/metatable.h"
+#include "core/names.h"
+#include "core/wait.h"
 #include "json/json.h"
+#include "bindings/bindings.h"
+#include "njl_future.h"
 
 /* The user values of a reply that is an error: fields that were computed on their first use. */
 enum { CACHED_RESPONSE = 1, CACHED_DETAILS, CACHED_EARLIER };

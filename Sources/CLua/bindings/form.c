@@ -1,6 +1,9 @@
 /* form.c - reads the option multipart and paths of files to send. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <string.h>
 
+#include "core/names.h"
 #include "bindings/reading.h"
 
 /* Reads the path on top of the stack. Sandboxed scripts cannot send files. */
@@ -42,7 +45,8 @@ static void read_part(njl_reading *r, njl_form_part *part) {
   unsigned contents = given & (1u << VALUE | 1u << BYTES | 1u << FILE_PATH);
   if (part->name.data == NULL) luaL_error(L, "%s: a multipart part has no name", r->function);
   if (contents == 0 || (contents & (contents - 1)) != 0) {
-    luaL_error(L, "%s: multipart part '%s' must have exactly one of value, bytes and file", r->function, part->name.data);
+    luaL_error(L, "%s: multipart part '%s' must have exactly one of value, bytes and file", r->function,
+               part->name.data);
   }
   lua_pop(L, 1);
 }

@@ -1,6 +1,15 @@
 /* hooks.c - hooks of the script: before and after each call of a client, on redirects, on failed attempts and on
  * progress. They run in the coroutine of the call and may wait. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+
+#include "core/failure.h"
+#include "core/metatable.h"
+#include "core/task.h"
+#include "core/wait.h"
 #include "bindings/bindings.h"
+#include "njl_calls.h"
+#include "njl_future.h"
 
 /* --- Before and after --- */
 

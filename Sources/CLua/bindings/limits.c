@@ -1,6 +1,10 @@
 /* limits.c - api:limits(): the state of the limits of a client's origins and groups. */
+#include <lua5.4/lua.h>
+
 #include "json/json.h"
 #include "bindings/bindings.h"
+#include "njl_clients.h"
+#include "njl_types.h"
 
 /* api:limits() -> {{name =, inside =, waiting =, circuit =, pause =}, ...}: the origins and groups whose limits are
  * in use */

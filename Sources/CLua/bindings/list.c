@@ -3,10 +3,21 @@
  * A list is an object that can be called for the next item, so that a loop can use it directly. Everything that
  * takes from a list goes through go(): it returns from the current page, else takes the next page, else waits until
  * the page is loaded. Any number of tasks may take from one list; each item goes to one of them. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <string.h>
 
+#include "core/failure.h"
+#include "core/host.h"
+#include "core/metatable.h"
+#include "core/names.h"
+#include "core/wait.h"
 #include "json/json.h"
+#include "bindings/bindings.h"
 #include "bindings/list.h"
+#include "njl_future.h"
+#include "njl_pages.h"
+#include "njl_types.h"
 
 static int refuse_closed(lua_State *L) { return njl_raise(L, NJL_KIND_CLOSED, 0, "the list is closed"); }
 
@@ -188,6 +199,24 @@ static bool is_full(lua_State *L) {
   return !lua_isnil(L, LIMIT) && (lua_Integer)lua_rawlen(L, RESULT) >= lua_tointeger(L, LIMIT);
 }
 
+/* Makes the page that was taken into `box`, which is on top of the stack, the current one. */
+static void set_page(lua_State *L, list *self, page_box *box) {
+  drop_page(L, self);
+  lua_setiuservalue(L, LIST, PAGE);
+  self->page = box;
+  self->is_decided = !self->decides;
+  self->is_given = false;
+}
+
+/* Raises the error of the page that could not be taken into `box`. */
+static int raise_failure(lua_State *L, list *self, page_box *box) {
+  njl_reply *error = njl_error_push(L);
+  njl_pages_take(self->handle, &box->handle, &error->wait.call);
+  lua_getiuservalue(L, LIST, CALLER);
+  lua_insert(L, -2);
+  return njl_caller_raise(L, -2);
+}
+
 int njl_list_go(lua_State *L, taking taking) {
   for (;;) {
     lua_settop(L, TOP);
@@ -231,24 +260,15 @@ int njl_list_go(lua_State *L, taking taking) {
     if (self->handle == NULL || self->page != page) continue; /* Changed by a finalizer. */
     switch (njl_pages_take(self->handle, &box->handle, NULL)) {
     case NJL_PAGE_READY:
-      drop_page(L, self);
-      lua_setiuservalue(L, LIST, PAGE);
-      self->page = box;
-      self->is_decided = !self->decides;
-      self->is_given = false;
+      set_page(L, self, box);
       continue;
     case NJL_PAGE_LATER: return await_page(L, self, taking);
     case NJL_PAGE_END:
       if (taking == MANY) lua_pushvalue(L, RESULT);
       else lua_pushnil(L);
       return 1;
-    case NJL_PAGE_FAILED: break;
+    case NJL_PAGE_FAILED: return raise_failure(L, self, box);
     }
-    njl_reply *error = njl_error_push(L);
-    njl_pages_take(self->handle, &box->handle, &error->wait.call);
-    lua_getiuservalue(L, LIST, CALLER);
-    lua_insert(L, -2);
-    return njl_caller_raise(L, -2);
   }
 }
 

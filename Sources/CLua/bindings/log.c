@@ -1,5 +1,11 @@
 /* log.c - the log option of a client: a function that receives each line, on the thread that runs the script. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+
+#include "core/names.h"
+#include "core/task.h"
 #include "bindings/bindings.h"
+#include "njl_engine.h"
 
 /* By increasing verbosity. The numbers equal those of LogLevel. */
 static const char *const levels[] = {"off", "error", "warning", "info", "debug", NULL};

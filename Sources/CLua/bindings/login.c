@@ -6,15 +6,27 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "json/json.h"
-#include "bindings/bindings.h"
-
 #include <errno.h>
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "core/failure.h"
+#include "core/host.h"
+#include "core/loop.h"
+#include "core/metatable.h"
+#include "core/names.h"
+#include "core/task.h"
+#include "core/wait.h"
+#include "bindings/bindings.h"
+#include "njl_callbacks.h"
+#include "njl_calls.h"
+#include "njl_future.h"
+#include "njl_logins.h"
 
 /* --- Decision requests --- */
 

@@ -2,8 +2,18 @@
  *
  * When a request arrives for the route of a function, the function runs in a task of its own, on the thread that
  * runs the script. It may wait. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+
+#include "core/failure.h"
+#include "core/host.h"
+#include "core/metatable.h"
+#include "core/names.h"
 #include "json/json.h"
 #include "bindings/bindings.h"
+#include "njl_callbacks.h"
+#include "njl_mocks.h"
+#include "njl_types.h"
 
 typedef struct mock {
   njl_mock *handle;

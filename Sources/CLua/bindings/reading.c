@@ -1,7 +1,10 @@
 /* reading.c - reads texts and pairs of an option table. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bindings/bindings.h"
 #include "bindings/reading.h"
 
 void njl_reading_keep(njl_reading *r) { lua_rawseti(r->L, r->anchors, (lua_Integer)lua_rawlen(r->L, r->anchors) + 1); }
@@ -54,7 +57,9 @@ static void read_list(njl_reading *r, int table, njl_pairs *list) {
   lua_Integer count = (lua_Integer)lua_rawlen(L, table);
   for (lua_Integer index = 1; index <= count; index++) {
     if (lua_rawgeti(L, table, index) != LUA_TTABLE) njl_reading_mismatch(r, "a list of {name, value} pairs", -1);
-    if (lua_rawgeti(L, -1, 1) != LUA_TSTRING) njl_reading_mismatch(r, "a list of {name, value} pairs whose names are strings", -1);
+    if (lua_rawgeti(L, -1, 1) != LUA_TSTRING) {
+      njl_reading_mismatch(r, "a list of {name, value} pairs whose names are strings", -1);
+    }
     njl_bytes name = njl_reading_take_text(r, "");
     lua_rawgeti(L, -1, 2);
     njl_bytes value = njl_reading_take_text(r, name.data);

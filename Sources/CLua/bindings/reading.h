@@ -2,7 +2,10 @@
 #ifndef NJL_READING_H
 #define NJL_READING_H
 
-#include "bindings/bindings.h"
+#include <lua5.4/lua.h>
+
+#include "core/annotations.h"
+#include "njl_request.h"
 
 /* Tables are copied before their values are processed: each new string or buffer may run finalizers, which may
  * change the tables of the script. */

@@ -1,9 +1,16 @@
 /* response.c - response objects. Fields are computed on access. */
 #include <ctype.h>
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <string.h>
 
+#include "core/failure.h"
+#include "core/host.h"
+#include "core/metatable.h"
+#include "core/names.h"
 #include "json/json.h"
 #include "bindings/bindings.h"
+#include "njl_future.h"
 
 /* User values of a reply that is a response. */
 enum { CACHED_JSON = 1, CACHED_HEADERS, CACHED_BODY };
@@ -81,7 +88,8 @@ int njl_curl(lua_State *L) {
       }
       shows_secrets = lua_toboolean(L, -1);
       if (shows_secrets && njl_host_open(L)->is_sandboxed) {
-        return luaL_error(L, "curl: show_secrets is not available in a sandbox; the secrets belong to the host program");
+        return luaL_error(
+            L, "curl: show_secrets is not available in a sandbox; the secrets belong to the host program");
       }
     }
   }

@@ -2,13 +2,21 @@
  * hooks see them like the script's own calls.
  *
  * If a client has before or after hooks, its lists and document loads do not send their requests directly but create
- * subrequests. Each subrequest runs in a task of its own without a parent: a page may have several consumers, and cancelling
- * one of them must not cancel the page for the others. */
+ * subrequests. Each subrequest runs in a task of its own without a parent: a page may have several consumers, and
+ * cancelling one of them must not cancel the page for the others. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <string.h>
 #include <strings.h>
 
+#include "core/host.h"
+#include "core/metatable.h"
+#include "core/task.h"
 #include "json/json.h"
 #include "bindings/bindings.h"
+#include "njl_future.h"
+#include "njl_subrequests.h"
+#include "njl_types.h"
 
 /* User values of a caller, which makes the calls of one list or one load: its client, the options of each call, and
  * the errors that hooks raised, by number. */
@@ -133,7 +141,8 @@ static void set_header(lua_State *L, int headers) {
   lua_rawseti(L, headers, kept + 1);
 }
 
-/* Pushes the request as the hooks see it: the options of the caller at `caller`, overridden by the subrequest's request. */
+/* Pushes the request as the hooks see it: the options of the caller at `caller`, overridden by the subrequest's
+ * request. */
 static void push_request(lua_State *L, int caller, const njl_subrequest *subrequest) {
   lua_getiuservalue(L, caller, OPTIONS);
   njl_push_request(L, lua_gettop(L));

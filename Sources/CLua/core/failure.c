@@ -1,8 +1,14 @@
 /* failure.c - replies, which become a response or an error, and how errors are raised. */
+#include <lua5.4/lua.h>
 #include <stdarg.h>
 #include <string.h>
 
-#include "core/core.h"
+#include "core/failure.h"
+#include "core/host.h"
+#include "core/metatable.h"
+#include "core/task.h"
+#include "core/wait.h"
+#include "njl_future.h"
 
 njl_wait *njl_reply_push(lua_State *L, njl_host *host) {
   njl_reply *reply = lua_newuserdatauv(L, sizeof *reply, NJL_REPLY_VALUES);

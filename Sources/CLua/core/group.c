@@ -3,7 +3,18 @@
  * Each is a loop in the calling coroutine: start children up to the limit, wait until one has ended, store its
  * result, repeat. The first failure (unless errors are collected) or the first end in a race cancels the other
  * children. The loop returns when all children have ended, so nothing continues to run after the call. */
-#include "core/core.h"
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+
+#include "core/failure.h"
+#include "core/group.h"
+#include "core/host.h"
+#include "core/metatable.h"
+#include "core/names.h"
+#include "core/task.h"
+#include "core/timers.h"
+#include "core/wait.h"
+#include "njl_future.h"
 
 static const char *const options[] = {"concurrency", "collect_errors", NULL};
 enum { CONCURRENCY, COLLECT_ERRORS };

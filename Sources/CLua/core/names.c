@@ -1,7 +1,9 @@
 /* names.c - looks up names of fields and options, and suggests similar names for unknown ones. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <string.h>
 
-#include "core/core.h"
+#include "core/names.h"
 
 enum { LONGEST = 32 };
 

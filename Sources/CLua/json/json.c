@@ -1,7 +1,9 @@
 /* The table nightjar.json, nightjar.null and nightjar.array. */
-#include "json/json.h"
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 
-#include "core/core.h"
+#include "core/names.h"
+#include "json/json.h"
 
 static const char null_key = 0, mark_key = 0;
 
@@ -115,7 +117,8 @@ static int encode(lua_State *L) {
 }
 
 void njl_json_open(lua_State *L) {
-  static const luaL_Reg functions[] = {{"decode", decode}, {"encode", encode}, {"pointer", njl_json_pointer}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"decode", decode}, {"encode", encode}, {"pointer", njl_json_pointer}, {NULL, NULL}};
   open_values(L);
   njl_json_open_decode(L);
   njl_json_open_encode(L);

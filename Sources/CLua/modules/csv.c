@@ -1,4 +1,6 @@
 /* csv.c - the C part of nightjar.csv: the fast path for complete and valid rows. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <string.h>
 
 #include "modules/modules.h"

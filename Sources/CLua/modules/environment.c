@@ -1,8 +1,13 @@
 /* environment.c - the C part of nightjar.env. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bindings/bindings.h"
 #include "modules/modules.h"
+#include "njl_secrets.h"
+#include "njl_types.h"
 
 extern char **environ;
 

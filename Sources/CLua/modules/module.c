@@ -1,6 +1,17 @@
 /* module.c - the table that require "nightjar" returns. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+
+#include "core/coroutine.h"
+#include "core/debounce.h"
+#include "core/failure.h"
+#include "core/group.h"
+#include "core/host.h"
+#include "core/task.h"
 #include "json/json.h"
+#include "bindings/bindings.h"
 #include "modules/modules.h"
+#include "njl_engine.h"
 
 static int called(lua_State *L, int status, lua_KContext context) {
   (void)status, (void)context;

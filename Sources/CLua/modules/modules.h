@@ -2,7 +2,10 @@
 #ifndef NJL_MODULES_H
 #define NJL_MODULES_H
 
-#include "bindings/bindings.h"
+#include <lua5.4/lua.h>
+
+#include "core/annotations.h"
+#include "core/host.h"
 
 /* work.c */
 void njl_add_work(lua_State *L, int table) NJL_RAISES;
@@ -43,7 +46,6 @@ int njl_redact(lua_State *L) NJL_RAISES;    /* lua_CFunction */
 
 /* The functions that open the modules, see modules.c. */
 int njl_open_base64(lua_State *L) NJL_RAISES;
-int njl_open_channels(lua_State *L) NJL_RAISES;
 int njl_open_fs(lua_State *L) NJL_RAISES;
 int njl_open_stdin(lua_State *L) NJL_RAISES;
 int njl_open_process(lua_State *L) NJL_RAISES;

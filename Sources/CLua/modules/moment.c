@@ -1,8 +1,14 @@
 /* moment.c - the C part of nightjar.time: clocks, and parsing and formatting of times. A time is a number of seconds
  * since 1970 in UTC, an integer if it has no fraction. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <time.h>
 
+#include "core/timers.h"
+#include "bindings/bindings.h"
 #include "modules/modules.h"
+#include "njl_timestamps.h"
+#include "njl_types.h"
 
 /* now() -> seconds, to the microsecond, which is the resolution of a double at present times */
 static int now(lua_State *L) {

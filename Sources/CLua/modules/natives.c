@@ -1,9 +1,14 @@
 /* natives.c - the C functions of all modules written in Lua: errors and option tables in the same form as in the C
  * modules. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <stdint.h>
 #include <string.h>
 
+#include "core/failure.h"
+#include "core/names.h"
 #include "modules/modules.h"
+#include "njl_future.h"
 
 /* Raises the message on top of the stack with the position of the module's caller: the innermost function outside of
  * the modules that has a position. */

@@ -11,6 +11,8 @@
 #define _GNU_SOURCE /* preadv2 */
 #endif
 #include <errno.h>
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -19,7 +21,15 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "core/failure.h"
+#include "core/gate.h"
+#include "core/host.h"
+#include "core/metatable.h"
+#include "core/timers.h"
+#include "core/wait.h"
 #include "modules/modules.h"
+#include "njl_calls.h"
+#include "njl_future.h"
 
 /* User values: the waits for reading and for writing. */
 enum { READER = 1, WRITER, VALUES = WRITER };

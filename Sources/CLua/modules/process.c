@@ -16,6 +16,8 @@
 #endif
 #include <errno.h>
 #include <fcntl.h>
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -26,8 +28,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "descriptors.h"
+#include "core/failure.h"
+#include "core/host.h"
+#include "core/metatable.h"
+#include "core/timers.h"
+#include "core/wait.h"
 #include "modules/modules.h"
+#include "njl_future.h"
+#include "descriptors.h"
 
 extern char **environ;
 
@@ -326,7 +334,8 @@ static int spawn(lua_State *L) {
   for (int number = 0; number < 3; number++) njl_pipe_push(L, host);
   char **arguments = push_strings(L, ARGUMENTS, "the arguments of a process");
   if (arguments[0] == NULL) return luaL_error(L, "a process needs a program");
-  char **environment = lua_isnil(L, ENVIRONMENT) ? environ : push_strings(L, ENVIRONMENT, "the environment of a process");
+  char **environment =
+      lua_isnil(L, ENVIRONMENT) ? environ : push_strings(L, ENVIRONMENT, "the environment of a process");
 
   int code = 0;
   for (int number = 0; number < 3 && code == 0; number++) {

@@ -1,4 +1,8 @@
 /* testing.c - the C part of nightjar.testing: the virtual clock, and the number of tasks that a test has not ended. */
+#include <lua5.4/lua.h>
+
+#include "core/clock.h"
+#include "core/host.h"
 #include "modules/modules.h"
 
 /* unended() -> the number of children of the current task that have not ended */

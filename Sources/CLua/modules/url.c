@@ -1,5 +1,12 @@
 /* url.c - the C part of nightjar.url: http and https URLs in the client's form. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+
+#include "core/failure.h"
+#include "bindings/bindings.h"
 #include "modules/modules.h"
+#include "njl_secrets.h"
+#include "njl_types.h"
 
 static int canonical(lua_State *L, bool shows_secrets) {
   njl_bytes url;

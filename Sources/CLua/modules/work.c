@@ -6,7 +6,20 @@
  *   resource:close()           closes the file, or removes the temporary file or folder; also called by <close> and by
  *                              the collector
  *   resource:stream()          the pipe (pipe.c) of an open named pipe or device; the resource is then closed */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+
+#include "core/failure.h"
+#include "core/gate.h"
+#include "core/host.h"
+#include "core/memory.h"
+#include "core/metatable.h"
+#include "core/wait.h"
+#include "bindings/bindings.h"
 #include "modules/modules.h"
+#include "njl_future.h"
+#include "njl_types.h"
+#include "njl_work.h"
 
 /* The maximum number of arguments of a work. */
 enum { MOST_ARGUMENTS = 8 };

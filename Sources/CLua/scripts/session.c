@@ -4,8 +4,23 @@
  * spawned continue in the background when it ends, and belong to the session. Ctrl-C ends the evaluation. Without
  * an evaluation, or if it does not end, Ctrl-C ends the task that computes. If there is neither, Ctrl-C notifies the
  * program, which waits at the terminal. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+#include <stdatomic.h>
+
+#include "core/failure.h"
+#include "core/host.h"
+#include "core/interrupt.h"
+#include "core/metatable.h"
+#include "core/task.h"
+#include "core/timers.h"
+#include "core/wait.h"
 #include "json/json.h"
-#include "scripts/scripts.h"
+#include "bindings/bindings.h"
+#include "modules/modules.h"
+#include "njl_script.h"
+#include "njl_sessions.h"
+#include "njl_types.h"
 
 /* session.begin(): until the run ends, Ctrl-C works as described above, and new clients are recorded. */
 static int begin(lua_State *L) {
