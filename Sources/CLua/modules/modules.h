@@ -36,6 +36,10 @@ bool njl_push_module(lua_State *L, const char *name) NJL_RAISES;
 
 /* natives.c */
 void njl_push_natives(lua_State *L) NJL_RAISES;
+/* Calls a private Lua text of a module with the table at `table`, and stores its result there as `field`. `name` is the
+ * text's chunk name. */
+void njl_add_part(lua_State *L, int table, const char *field, const char *name, const char *text,
+                  size_t length) NJL_RAISES;
 
 /* base64.c */
 void njl_push_base64(lua_State *L, const uint8_t *bytes, size_t length, bool is_url, bool has_padding) NJL_RAISES;

@@ -115,6 +115,14 @@ static int options(lua_State *L) {
   return 1;
 }
 
+void njl_add_part(lua_State *L, int table, const char *field, const char *name, const char *text, size_t length) {
+  table = lua_absindex(L, table);
+  if (luaL_loadbufferx(L, text, length, name, "t") != LUA_OK) lua_error(L);
+  lua_pushvalue(L, table);
+  lua_call(L, 1, 1);
+  lua_setfield(L, table, field);
+}
+
 void njl_push_natives(lua_State *L) {
   static const luaL_Reg functions[] = {
       {"misuse", misuse}, {"fail", fail}, {"got", got}, {"nearest", nearest}, {"options", options}, {NULL, NULL}};

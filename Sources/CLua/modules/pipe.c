@@ -291,11 +291,7 @@ static const char reader_source[] = {
 
 /* Adds reader(source, name), which modules use to read lines. Its Lua text receives the functions of `table`. */
 void njl_add_reader(lua_State *L, int table) {
-  table = lua_absindex(L, table);
-  if (luaL_loadbufferx(L, reader_source, sizeof reader_source, "=nightjar.reader", "t") != LUA_OK) lua_error(L);
-  lua_pushvalue(L, table);
-  lua_call(L, 1, 1);
-  lua_setfield(L, table, "reader");
+  njl_add_part(L, table, "reader", "=nightjar.reader", reader_source, sizeof reader_source);
 }
 
 void njl_add_pipes(lua_State *L, int table) {
