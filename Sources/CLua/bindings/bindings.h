@@ -70,19 +70,24 @@ bool njl_caller_is_running(lua_State *L, int caller, const njl_host *host);
 /* Raises the error on top of the stack. If a hook of one of the calls of the caller at `caller` has raised an error,
  * raises that one instead. */
 int njl_caller_raise(lua_State *L, int caller) NJL_RAISES;
-/* Starts a task for each subrequest that has arrived, and cancels the tasks of calls that are no longer needed. */
-void njl_run_subrequests(lua_State *L, njl_host *host);
 
 /* limits.c */
 int njl_limits(lua_State *L) NJL_RAISES;
 
-/* cookies.c */
+/* loan.c */
 /* Owns objects lent by Swift during a function that may raise. A userdata. */
 typedef struct njl_loan {
   njl_cookie_list *list;
   njl_text *text;
 } njl_loan;
 njl_loan *njl_loan_push(lua_State *L) NJL_RAISES;
+/* Pushes the text and returns it to Swift. */
+void njl_loan_push_text(lua_State *L, njl_loan *loan) NJL_RAISES;
+/* Pushes the value of the text, which is JSON. `what` names it in messages. */
+void njl_loan_push_json(lua_State *L, njl_loan *loan, const char *what) NJL_RAISES;
+void njl_open_loan(lua_State *L) NJL_RAISES;
+
+/* cookies.c */
 int njl_cookies_push(lua_State *L) NJL_RAISES; /* for the client at index 1; nil if it has no cookie jar */
 void njl_open_cookies(lua_State *L) NJL_RAISES;
 
@@ -186,6 +191,8 @@ int njl_call_hooked(lua_State *L, lua_CFunction request) NJL_YIELDS;
 int njl_decide_redirect(lua_State *L, njl_reply *reply) NJL_YIELDS; /* calls the function and continues to wait */
 /* Calls the call's progress function. */
 int njl_report_progress(lua_State *L, njl_reply *reply, const njl_progress *progress) NJL_YIELDS;
+/* Sets the field of the table on top of the stack, unless `count` is negative. */
+void njl_set_count(lua_State *L, int64_t count, const char *name) NJL_RAISES;
 int njl_decide_retry(lua_State *L, njl_reply *reply) NJL_YIELDS;    /* the same for a failed attempt */
 void njl_push_copy(lua_State *L, int table) NJL_RAISES;
 

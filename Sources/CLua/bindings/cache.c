@@ -53,10 +53,7 @@ static void become_client(lua_State *L) {
 
 static void check_names(lua_State *L, int table, const char *function, const char *what, const char *const known[]) {
   if (!lua_istable(L, table)) luaL_error(L, "%s: %s must be a table, got %s", function, what, luaL_typename(L, table));
-  for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) {
-    const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
-    if (njl_find_name(L, -2, known) < 0) njl_unknown_option(L, function, "", name, known);
-  }
+  njl_check_options(L, table, function, "", known);
 }
 
 /* Reads the request of the path at index 2 and of the options at `options`. Only options that select a cache entry

@@ -46,10 +46,7 @@ lua_Integer njl_number(lua_State *L, njl_host *host, int index) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &numbers_key) == LUA_TNIL) {
     lua_pop(L, 1);
     lua_newtable(L);
-    lua_createtable(L, 0, 1);
-    lua_pushliteral(L, "v");
-    lua_setfield(L, -2, "__mode");
-    lua_setmetatable(L, -2);
+    njl_make_weak(L, "v");
     lua_pushvalue(L, -1);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &numbers_key);
   }

@@ -7,11 +7,9 @@
 #include "core/host.h"
 #include "core/metatable.h"
 #include "core/wait.h"
-#include "json/json.h"
 #include "bindings/bindings.h"
 #include "njl_endpoints.h"
 #include "njl_future.h"
-#include "njl_types.h"
 
 /* The user value of the endpoints object, and those of an endpoint object. */
 enum { CLIENT = 1 };
@@ -73,12 +71,6 @@ static void become_endpoint(lua_State *L, int index) {
   lua_setiuservalue(L, -2, NAME);
 }
 
-/* Pushes a text owned by Swift as a string. */
-static void push_text(lua_State *L, njl_loan *loan) {
-  njl_bytes text = njl_text_bytes(loan->text);
-  lua_pushlstring(L, text.data, text.length);
-}
-
 static njl_bytes bytes_at(lua_State *L, int index) {
   njl_bytes bytes;
   bytes.data = lua_tolstring(L, index, &bytes.length);
@@ -111,7 +103,7 @@ static int next(lua_State *L) {
   njl_loan *loan = njl_loan_push(L);
   loan->text = njl_catalog_name(self->handle, (size_t)index);
   if (loan->text == NULL) return 0;
-  push_text(L, loan);
+  njl_loan_push_text(L, loan);
   lua_pushvalue(L, -1);
   become_endpoint(L, lua_upvalueindex(1));
   lua_pushinteger(L, index + 1);
@@ -158,7 +150,7 @@ static int help(lua_State *L) {
   njl_bytes name = bytes_at(L, -1);
   njl_loan *loan = njl_loan_push(L);
   loan->text = njl_catalog_help(self->handle, name);
-  push_text(L, loan);
+  njl_loan_push_text(L, loan);
   return 1;
 }
 
@@ -179,8 +171,7 @@ static int detail(lua_State *L) {
     njl_bytes name = bytes_at(L, -1);
     njl_loan *loan = njl_loan_push(L);
     loan->text = njl_catalog_endpoint(self->handle, name);
-    njl_bytes json = njl_text_bytes(loan->text);
-    njl_json_decode(L, "the endpoint", json.data, json.length);
+    njl_loan_push_json(L, loan, "the endpoint");
     lua_pushvalue(L, -1);
     lua_setiuservalue(L, 1, DESCRIPTION);
   }

@@ -31,12 +31,7 @@ static void read_part(njl_reading *r, njl_form_part *part) {
                                &part->content, &part->filename, &part->content_type};
   unsigned given = 0;
   for (lua_pushnil(L); lua_next(L, table) != 0;) {
-    int field = njl_find_name(L, -2, known);
-    if (field < 0) {
-      const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
-      njl_unknown_option(L, r->function, "multipart.", name, known);
-      return;
-    }
+    int field = njl_check_option(L, -2, r->function, "multipart.", known);
     given |= 1u << field;
     part->is_file = part->is_file || field == FILE_PATH;
     if (field == FILE_PATH) *fields[field] = njl_reading_path(r);

@@ -1,8 +1,8 @@
 /* list.c - paginated lists, created by api:paginate: iteration over items or pages.
  *
  * A list is an object that can be called for the next item, so that a loop can use it directly. Everything that
- * takes from a list goes through go(): it returns from the current page, else takes the next page, else waits until
- * the page is loaded. Any number of tasks may take from one list; each item goes to one of them. */
+ * takes from a list goes through njl_list_go: it returns from the current page, else takes the next page, else waits
+ * until the page is loaded. Any number of tasks may take from one list; each item goes to one of them. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 #include <string.h>
@@ -56,18 +56,11 @@ void njl_list_push(lua_State *L, njl_host *host) {
   lua_setiuservalue(L, -2, CLIENT);
 }
 
-static void push_weak_table(lua_State *L) {
-  lua_newtable(L);
-  lua_createtable(L, 0, 1);
-  lua_pushliteral(L, "k");
-  lua_setfield(L, -2, "__mode");
-  lua_setmetatable(L, -2);
-}
-
 void njl_list_decide_by(lua_State *L, int index) {
   list *self = lua_touserdata(L, index);
   lua_setiuservalue(L, index, DECIDE);
-  push_weak_table(L);
+  lua_newtable(L);
+  njl_make_weak(L, "k");
   lua_setiuservalue(L, index, WAITING);
   self->decides = true;
 }
@@ -84,8 +77,6 @@ void njl_list_open(lua_State *L, int index, njl_pages *pages) {
 }
 
 /* --- Taking from a list --- */
-
-int njl_list_go(lua_State *L, taking taking);
 
 /* Pushes the item at self->next and then advances. Returns false if a finalizer took from the list meanwhile; the
  * pushed value must then be discarded. */

@@ -35,10 +35,7 @@ static void set_text(lua_State *L, int table, const char *name, const char *text
 static void describe_provided(lua_State *L, int auth, const char *prefix) {
   static const char *const known[] = {"type", "access_token", "expires_in", "skew", "refresh_timeout", "refresh_limit",
                                       NULL};
-  for (lua_pushnil(L); lua_next(L, auth) != 0; lua_pop(L, 1)) {
-    const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
-    if (njl_find_name(L, -2, known) < 0) njl_unknown_option(L, "client", prefix, name, known);
-  }
+  njl_check_options(L, auth, "client", prefix, known);
   static const char *const types[] = {"bearer", NULL};
   lua_pushliteral(L, "type");
   lua_rawget(L, auth);

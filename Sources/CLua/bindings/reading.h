@@ -28,7 +28,6 @@ typedef struct njl_pairs {
 /* reading.c */
 /* Pops the value on top of the stack. The anchors keep it alive. */
 void njl_reading_keep(njl_reading *r) NJL_RAISES;
-void njl_reading_add(njl_reading *r, njl_pairs *list, njl_bytes name, njl_bytes value) NJL_RAISES;
 /* Replaces the table at `index` by a copy, which the anchors keep alive and scripts cannot change. */
 void njl_reading_copy(njl_reading *r, int index) NJL_RAISES;
 /* Raises an error: the option must be `wanted`, and is the value at `value`. */

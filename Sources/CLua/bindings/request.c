@@ -135,10 +135,8 @@ static void read_timeout(njl_reading *r, int value, njl_request *request) {
     return;
   }
   for (lua_pushnil(L); lua_next(L, value) != 0; lua_pop(L, 1)) {
-    const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
-    int which = njl_find_name(L, -2, limits);
-    if (which < 0) njl_unknown_option(L, r->function, "timeout.", name, limits);
-    else *given[which] = limit(r, -1, named[which]);
+    int which = njl_check_option(L, -2, r->function, "timeout.", limits);
+    *given[which] = limit(r, -1, named[which]);
   }
 }
 
@@ -149,10 +147,7 @@ static uint64_t options_present(lua_State *L, int options, const char *function)
     if (lua_type(L, -2) != LUA_TSTRING) {
       luaL_error(L, "%s: option names must be strings, got a %s", function, luaL_typename(L, -2));
     }
-    const char *name = lua_tostring(L, -2);
-    int option = njl_find_name(L, -2, names);
-    if (option < 0) njl_unknown_option(L, function, "", name, names);
-    present |= UINT64_C(1) << option;
+    present |= UINT64_C(1) << njl_check_option(L, -2, function, "", names);
   }
   return present;
 }
@@ -183,8 +178,7 @@ static void read_factory(njl_reading *r, int table, njl_request *request) {
   static const char *const known[] = {"each", "length", NULL};
   lua_State *L = r->L;
   for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) {
-    const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
-    switch (njl_find_name(L, -2, known)) {
+    switch (njl_check_option(L, -2, r->function, "body.", known)) {
     case 0:
       if (!njl_is_callable(L, -1)) {
         luaL_error(L, "%s: body.each must be a function, got %s", r->function, luaL_typename(L, -1));
@@ -197,7 +191,6 @@ static void read_factory(njl_reading *r, int table, njl_request *request) {
       }
       request->body_length = lua_tointeger(L, -1);
       break;
-    default: njl_unknown_option(L, r->function, "body.", name, known);
     }
   }
   if (!request->restarts_body) luaL_error(L, "%s: body.each is missing", r->function);

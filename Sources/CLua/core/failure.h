@@ -32,6 +32,11 @@ int njl_reply_gc(lua_State *L);
 void njl_account(lua_State *L, size_t bytes);
 njl_reply *njl_error_push(lua_State *L) NJL_RAISES; /* an error that does not own an outcome yet */
 void njl_push_failure(lua_State *L, njl_kind kind, int phase, const char *message) NJL_RAISES;
+/* Pushes the text of the field, or nil if the outcome has none. Returns 1. */
+int njl_push_field(lua_State *L, njl_future *future, njl_field field) NJL_RAISES;
+/* Pushes the message of the error at `index`. The URL of an error object is left out, because it belongs to another
+ * call than the one that fails with the message. */
+void njl_push_message(lua_State *L, int index) NJL_RAISES;
 int njl_raise(lua_State *L, njl_kind kind, int phase, const char *format, ...) NJL_RAISES;
 #define NJL_BATCH_PREFIX "request %I of the batch: "
 /* Adds to the error on top of the stack the number of the request in its batch. */

@@ -20,7 +20,7 @@ static const char *const options[] = {"concurrency", "collect_errors", NULL};
 enum { CONCURRENCY, COLLECT_ERRORS };
 
 void njl_read_group_option(lua_State *L, const char *function, njl_group_options *read) {
-  switch (njl_find_name(L, -2, options)) {
+  switch (njl_check_option(L, -2, function, "", options)) {
   case CONCURRENCY:
     if (!lua_isinteger(L, -1) || (read->concurrency = lua_tointeger(L, -1)) < 1) {
       luaL_error(L, "%s: concurrency must be an integer of at least 1", function);
@@ -32,13 +32,11 @@ void njl_read_group_option(lua_State *L, const char *function, njl_group_options
     }
     read->collects_errors = lua_toboolean(L, -1);
     return;
-  default:
-    njl_unknown_option(L, function, "", lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2),
-                       options);
   }
 }
 
-njl_group_options njl_read_group_options(lua_State *L, int table, const char *function) {
+/* Reads the options in the table at `table`; none is given if there is no value. */
+static njl_group_options read_options(lua_State *L, int table, const char *function) {
   njl_group_options read = {.concurrency = NJL_CONCURRENCY};
   if (lua_isnoneornil(L, table)) return read;
   luaL_checktype(L, table, LUA_TTABLE);
@@ -274,7 +272,7 @@ int njl_map(lua_State *L) {
   luaL_checktype(L, ITEMS, LUA_TTABLE);
   njl_check_callable(L, FUNCTION, "function");
   lua_settop(L, OPTIONS);
-  njl_group_options options = njl_read_group_options(L, OPTIONS, "map");
+  njl_group_options options = read_options(L, OPTIONS, "map");
   return njl_run_map(L, &options);
 }
 

@@ -19,8 +19,6 @@ typedef struct njl_group_options {
 #define NJL_CONCURRENCY 6 /* the number of connections that browsers open to one host */
 /* Reads the option whose name and value are on top of the stack. Raises an error if it is unknown or invalid. */
 void njl_read_group_option(lua_State *L, const char *function, njl_group_options *options) NJL_RAISES;
-/* Reads the options in the table at `table`; none is given if there is no value. */
-njl_group_options njl_read_group_options(lua_State *L, int table, const char *function) NJL_RAISES;
 /* Runs map for the list at index 1 and the function at index 2. The stack contains nothing else, except for options
  * at index 3. */
 int njl_run_map(lua_State *L, const njl_group_options *options) NJL_YIELDS;

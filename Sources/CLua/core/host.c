@@ -3,6 +3,7 @@
 #include <lua5.4/lua.h>
 
 #include "core/host.h"
+#include "core/metatable.h"
 #include "core/task.h"
 #include "core/timers.h"
 #include "core/traceback.h"
@@ -75,10 +76,7 @@ njl_host *njl_host_open(lua_State *L) {
   njl_push_reported(L);
   lua_setiuservalue(L, -2, NJL_HOST_REPORTED);
   lua_newtable(L);
-  lua_createtable(L, 0, 1);
-  lua_pushliteral(L, "k");
-  lua_setfield(L, -2, "__mode");
-  lua_setmetatable(L, -2);
+  njl_make_weak(L, "k");
   lua_setiuservalue(L, -2, NJL_HOST_LATE);
   lua_createtable(L, 0, 1);
   lua_pushcfunction(L, host_gc);

@@ -100,6 +100,13 @@ void njl_add_type(lua_State *L, const char *type, const luaL_Reg *meta, const lu
   lua_pop(L, 1);
 }
 
+void njl_make_weak(lua_State *L, const char *mode) {
+  lua_createtable(L, 0, 1);
+  lua_pushstring(L, mode);
+  lua_setfield(L, -2, "__mode");
+  lua_setmetatable(L, -2);
+}
+
 void njl_add_functions(lua_State *L, int table, const luaL_Reg *functions) {
   lua_pushvalue(L, table);
   lua_pushlightuserdata(L, njl_host_open(L));

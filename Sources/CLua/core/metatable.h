@@ -22,6 +22,8 @@ void njl_push_metatable(lua_State *L, const char *type, const luaL_Reg *meta) NJ
 /* Creates the metatable of a type, once. An unknown field calls `unknown`, which raises; with NULL it is nil. */
 void njl_add_type(lua_State *L, const char *type, const luaL_Reg *meta, const luaL_Reg *methods,
                   lua_CFunction unknown) NJL_RAISES;
+/* Makes the table on top of the stack weak: "k", "v" or "kv". */
+void njl_make_weak(lua_State *L, const char *mode) NJL_RAISES;
 /* Adds functions to the table at index `table`. They find their host with njl_host_of. */
 void njl_add_functions(lua_State *L, int table, const luaL_Reg *functions) NJL_RAISES;
 

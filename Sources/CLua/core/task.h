@@ -23,16 +23,16 @@ struct njl_task {
   njl_host *host;
   lua_State *thread;
   njl_task *parent, *first_child, *previous, *next; /* children are cancelled when their parent ends */
-  lua_Integer number;                               /* greater than the numbers of all tasks spawned earlier */
-  size_t unended;                                   /* children that have not ended */
+  lua_Integer number; /* greater than the numbers of all tasks spawned earlier */
+  size_t unended; /* children that have not ended */
   njl_task *failed; /* the first child whose error has not been observed; anchored */
   njl_task *next_ready; /* the next task in the ready list; after the end, in the list of finished tasks of its group */
-  njl_wait *wait;    /* the current wait */
+  njl_wait *wait; /* the current wait */
   njl_wait *joiners; /* waits for the end of this task */
-  njl_wait *group;   /* notified when the task ends, see group.c */
+  njl_wait *group; /* notified when the task ends, see group.c */
   lua_Integer place; /* index in the group */
   njl_callback *callback; /* the decision request that it responds to (login.c); released when the task ends */
-  njl_subrequest *subrequest;     /* the subrequest whose call it makes (subrequest.c); released when the task ends */
+  njl_subrequest *subrequest; /* the subrequest whose call it makes (subrequest.c); released when the task ends */
   njl_state_of_task state;
   int status;    /* LUA_OK, the error that ended it, or NJL_WAS_CANCELLED */
   int results;   /* before the first resume, the number of arguments on the thread; after the end, of results */
@@ -42,7 +42,7 @@ struct njl_task {
   bool is_observed; /* joined, now or later, so its error is not lost */
   /* interrupted by Ctrl-C: its code raises at each instruction, except in the closers of variables */
   bool is_interrupted;
-  uint64_t search;     /* the last search that visited the task (cycle.c), and */
+  uint64_t search;                   /* the last search that visited the task (cycle.c), and */
   njl_task *sought_by, *next_sought; /* its links in that search */
 };
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/host.h"
+#include "core/metatable.h"
 #include "core/task.h"
 #include "core/traceback.h"
 
@@ -13,10 +14,7 @@ enum { REPORTED_ERROR = 1, REPORTED_TRACEBACK };
 
 void njl_push_reported(lua_State *L) {
   lua_createtable(L, REPORTED_TRACEBACK, 0);
-  lua_createtable(L, 0, 1);
-  lua_pushliteral(L, "v");
-  lua_setfield(L, -2, "__mode");
-  lua_setmetatable(L, -2);
+  njl_make_weak(L, "v");
 }
 
 /* The longest traceback, in bytes: that of a task, which Lua shortens to 22 lines, plus those of the tasks that it

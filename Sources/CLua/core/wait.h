@@ -22,17 +22,17 @@ typedef enum njl_state_of_wait {
  * njl_wait_drop. */
 struct njl_wait {
   njl_host *host;
-  njl_task *task; /* made ready when the wait ends; NULL after that */
+  njl_task *task;     /* made ready when the wait ends; NULL after that */
   lua_KFunction then; /* continues the C function */
   njl_state_of_wait state;
-  njl_moment deadline;                         /* NJL_NEVER: no timer */
+  njl_moment deadline; /* NJL_NEVER: no timer */
   njl_wait *heap_child, *heap_next, *heap_previous; /* timers.c */
-  njl_future *call;                           /* owned; in flight while pending */
-  njl_task *target;                            /* the wait ends when this task ends */
-  njl_wait *next_joiner;                       /* of the same target */
-  bool needs_tasks;                            /* the wait cannot end before some task has run */
-  lua_Integer caller;                          /* the caller (subrequest.c) whose calls this call depends on; 0: none */
-  lua_Integer waiter;                          /* the number of the waiting task; only this task may continue */
+  njl_future *call; /* owned; in flight while pending */
+  njl_task *target; /* the wait ends when this task ends */
+  njl_wait *next_joiner; /* of the same target */
+  bool needs_tasks; /* the wait cannot end before some task has run */
+  lua_Integer caller; /* the caller (subrequest.c) whose calls this call depends on; 0: none */
+  lua_Integer waiter; /* the number of the waiting task; only this task may continue */
 };
 
 void njl_wait_init(njl_wait *wait, njl_host *host);

@@ -46,25 +46,25 @@ typedef struct njl_request {
   const int *expected; /* statuses that count as success; none: the client's rule */
   size_t expected_count;
   double connect, idle, total; /* seconds; 0: no limit; negative: the client's limit */
-  bool streams_body;             /* in place of `body`: the body is pulled, see njl_call_needs_body */
+  bool streams_body;           /* in place of `body`: the body is pulled, see njl_call_needs_body */
   bool restarts_body;          /* the pulled body can be produced again from its start, see njl_call_restarts_body */
   int64_t body_length;         /* length of the pulled body in bytes; negative: unknown */
   bool is_streamed;            /* the response body arrives in parts, see njl_stream_next */
-  bool decides_redirects;         /* see njl_call_redirect_status */
-  bool decides_retries;           /* see njl_call_attempt */
-  bool reports_refresh;       /* see njl_call_refresh */
-  bool reports_progress;      /* see njl_call_progress */
+  bool decides_redirects;      /* see njl_call_redirect_status */
+  bool decides_retries;        /* see njl_call_attempt */
+  bool reports_refresh;        /* see njl_call_refresh */
+  bool reports_progress;       /* see njl_call_progress */
   bool is_followed;            /* njl_session_progress includes the call */
   /* return the cache entry only; the call ends with neither response nor error if there is none */
   bool is_cache_lookup;
-  const njl_cache_insertion *insertion;  /* store this response instead of sending the request; NULL: send it */
-  njl_bytes endpoint;          /* the name of the endpoint to call, in place of method and target; `data` NULL: none */
-  njl_bytes arguments;         /* the endpoint's arguments, a JSON object; empty: none */
+  const njl_cache_insertion *insertion; /* store this response instead of sending the request; NULL: send it */
+  njl_bytes endpoint; /* the name of the endpoint to call, in place of method and target; `data` NULL: none */
+  njl_bytes arguments; /* the endpoint's arguments, a JSON object; empty: none */
   njl_bytes value; /* in place of `body`: JSON that is encoded as the endpoint requires; `data` NULL: none */
   const struct njl_catalog *catalog; /* the catalog that contains the endpoint */
   /* the subrequest that the request is made for; its URL is used unless path, params or query set another */
   njl_subrequest *subrequest;
-  njl_bytes rare;              /* further options, a JSON object of the schema of nj_request_merge_json; empty: none */
+  njl_bytes rare; /* further options, a JSON object of the schema of nj_request_merge_json; empty: none */
 } njl_request;
 
 #endif

@@ -1,13 +1,15 @@
-/* The table nightjar.json, nightjar.null and nightjar.array. */
+/* json.c - the table nightjar.json, nightjar.null and nightjar.array. */
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 
 #include "core/names.h"
 #include "json/json.h"
 
+/* Registry keys of nightjar.null and of the metatable of nightjar.array. */
 static const char null_key = 0, mark_key = 0;
 
 void njl_json_push_null(lua_State *L) { lua_rawgetp(L, LUA_REGISTRYINDEX, &null_key); }
+
 bool njl_json_is_null(lua_State *L, int index) {
   index = lua_absindex(L, index);
   njl_json_push_null(L);
@@ -15,6 +17,7 @@ bool njl_json_is_null(lua_State *L, int index) {
   lua_pop(L, 1);
   return is_null;
 }
+
 void njl_json_push_array_mark(lua_State *L) { lua_rawgetp(L, LUA_REGISTRYINDEX, &mark_key); }
 
 static int null_to_string(lua_State *L) {

@@ -62,6 +62,7 @@ int luaopen_nightjar(lua_State *L) {
   njl_open_response(L);
   njl_open_task(L);
   njl_open_client(L);
+  njl_open_loan(L);
   njl_open_cookies(L);
   njl_open_mock(L);
   njl_open_cache(L);

@@ -7,9 +7,6 @@
 #include "core/annotations.h"
 #include "core/host.h"
 
-/* work.c */
-void njl_add_work(lua_State *L, int table) NJL_RAISES;
-
 /* pipe.c */
 void njl_add_pipes(lua_State *L, int table) NJL_RAISES;
 void njl_add_reader(lua_State *L, int table) NJL_RAISES; /* adds the functions that read lines */
@@ -19,7 +16,6 @@ void njl_pipe_set(lua_State *L, int index, int descriptor);
 void njl_pipe_set_stream(lua_State *L, int index, int descriptor); /* for an opened named pipe or device */
 
 /* process.c */
-void njl_add_processes(lua_State *L, int table) NJL_RAISES;
 void njl_end_processes(lua_State *L) NJL_RAISES; /* ends all child processes of the state */
 
 /* exit.c */

@@ -130,7 +130,7 @@ static int memory_left(lua_State *L) {
   return 1;
 }
 
-void njl_add_work(lua_State *L, int table) {
+static void add_work(lua_State *L, int table) {
   static const luaL_Reg functions[] = {{"work", work}, {"memory_left", memory_left}, {NULL, NULL}};
   static const luaL_Reg meta[] = {{"__gc", close_resource}, {"__close", close_resource}, {NULL, NULL}};
   static const luaL_Reg methods[] = {
@@ -143,7 +143,7 @@ void njl_add_work(lua_State *L, int table) {
 int njl_open_fs(lua_State *L) {
   njl_add_gates(L, 1);
   njl_add_pipes(L, 1);
-  njl_add_work(L, 1);
+  add_work(L, 1);
   njl_add_reader(L, 1);
   return 0;
 }
