@@ -289,7 +289,9 @@ static int open_editor(lua_State *L) {
   if (output == NULL || errors == NULL) return luaL_error(L, "the terminal cannot be opened: %s", strerror(errno));
   editor.history = history_init();
   editor.line_editor = el_init("nightjar", stdin, output, errors);
-  if (editor.line_editor == NULL || editor.history == NULL) return luaL_error(L, "the terminal does not support line editing");
+  if (editor.line_editor == NULL || editor.history == NULL) {
+    return luaL_error(L, "the terminal does not support line editing");
+  }
   HistEvent event;
   history(editor.history, &event, H_SETSIZE, HISTORY_SIZE);
   editor.prompt = "";

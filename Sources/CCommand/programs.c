@@ -14,6 +14,12 @@ static const char accounts[] = {
 static const char call[] = {
 #embed "programs/call.lua"
 };
+static const char call_request[] = {
+#embed "programs/call_request.lua"
+};
+static const char call_response[] = {
+#embed "programs/call_response.lua"
+};
 static const char check[] = {
 #embed "programs/check.lua"
 };
@@ -80,6 +86,18 @@ static const char secrets[] = {
 static const char show[] = {
 #embed "programs/show.lua"
 };
+static const char show_bodies[] = {
+#embed "programs/show_bodies.lua"
+};
+static const char show_limits[] = {
+#embed "programs/show_limits.lua"
+};
+static const char show_records[] = {
+#embed "programs/show_records.lua"
+};
+static const char show_values[] = {
+#embed "programs/show_values.lua"
+};
 static const char statements[] = {
 #embed "programs/statements.lua"
 };
@@ -104,11 +122,13 @@ typedef struct program {
 
 static const program programs[] = {
 #define PROGRAM(name) {#name, name, sizeof name}
-    PROGRAM(accounts), PROGRAM(call), PROGRAM(check), PROGRAM(commands), PROGRAM(complete), PROGRAM(completions),
-    PROGRAM(expected), PROGRAM(fixture), PROGRAM(help), PROGRAM(hints), PROGRAM(history), PROGRAM(items),
-    PROGRAM(json_text), PROGRAM(keep), PROGRAM(lexer), PROGRAM(main), PROGRAM(output), PROGRAM(profiles),
-    PROGRAM(progress), PROGRAM(prompt), PROGRAM(reference), PROGRAM(scrub), PROGRAM(secrets), PROGRAM(show),
-    PROGRAM(statements), PROGRAM(syntax), PROGRAM(test), PROGRAM(text), PROGRAM(types),
+    PROGRAM(accounts), PROGRAM(call), PROGRAM(call_request), PROGRAM(call_response), PROGRAM(check),
+    PROGRAM(commands), PROGRAM(complete), PROGRAM(completions), PROGRAM(expected), PROGRAM(fixture), PROGRAM(help),
+    PROGRAM(hints), PROGRAM(history), PROGRAM(items), PROGRAM(json_text), PROGRAM(keep), PROGRAM(lexer),
+    PROGRAM(main), PROGRAM(output), PROGRAM(profiles), PROGRAM(progress), PROGRAM(prompt), PROGRAM(reference),
+    PROGRAM(scrub), PROGRAM(secrets), PROGRAM(show), PROGRAM(show_bodies), PROGRAM(show_limits),
+    PROGRAM(show_records), PROGRAM(show_values), PROGRAM(statements), PROGRAM(syntax), PROGRAM(test), PROGRAM(text),
+    PROGRAM(types),
 };
 
 /* The loader of a program, whose index is the upvalue. The chunk returns the module. */

@@ -123,7 +123,8 @@ static int unfinished(lua_State *L) {
   char *place = lua_newuserdatauv(L, length + 1, 0);
   for (size_t index = 0; index <= length; index++) place[index] = path[index];
   if (luaL_newmetatable(L, "nightjar.command.unfinished")) {
-    static const luaL_Reg events[] = {{"__close", remove_file}, {"__gc", remove_file}, {"keep", keep_file}, {NULL, NULL}};
+    static const luaL_Reg events[] = {
+        {"__close", remove_file}, {"__gc", remove_file}, {"keep", keep_file}, {NULL, NULL}};
     luaL_setfuncs(L, events, 0);
     lua_pushvalue(L, -1);
     lua_setfield(L, -2, "__index");

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
+#include "core/blocks.h"
 
 static void expect(bool holds, const char *what) {
   if (holds) return;

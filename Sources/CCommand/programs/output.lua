@@ -1,7 +1,9 @@
 -- Output formats of the command: JSON, one line per item, CSV, a table, or unchanged. Colours are used only on a
 -- terminal, and nothing is truncated elsewhere.
 local nightjar = require "nightjar"
+local bodies = require "nightjar.command.show_bodies"
 local json_text = require "nightjar.command.json_text"
+local limits = require "nightjar.command.show_limits"
 local show = require "nightjar.command.show"
 local terminal = require "nightjar.command.terminal"
 local text = require "nightjar.command.text"
@@ -20,7 +22,8 @@ function output.painter() return text.painter(text.has_colors(1)) end
 
 -- Removes the limits that apply at the prompt.
 function output.show_all()
-  show.most = { depth = 100, entries = unbounded, lines = unbounded, string = unbounded, column = output.is_terminal() and 60 or unbounded }
+  limits.depth, limits.entries, limits.lines, limits.string = 100, unbounded, unbounded, unbounded
+  limits.column = output.is_terminal() and 60 or unbounded
 end
 
 local function line(bytes)
@@ -32,7 +35,7 @@ end
 
 local writers = {}
 
-function writers.json(value) line(show.json(value, output.painter()) or value) end
+function writers.json(value) line(bodies.json(value, output.painter()) or value) end
 
 -- A list is written as one line per item.
 function writers.ndjson(value)
@@ -101,7 +104,7 @@ local function table_text(list, columns)
   for place, name in ipairs(columns) do
     widths[place], are_numbers[place] = text.columns(text.safe(name)), true
     for row, record in ipairs(list) do
-      local cell = text.cut(text.safe(record.cells[name] or ""), show.most.column)
+      local cell = text.cut(text.safe(record.cells[name] or ""), limits.column)
       rows[row] = rows[row] or {}
       rows[row][place] = cell
       widths[place] = math.max(widths[place], text.columns(cell))
@@ -155,7 +158,7 @@ streams.raw = streams.ndjson
 function streams.json()
   local is_first = true
   return function(item)
-    io.stdout:write(is_first and "[\n" or ",\n", show.json(item, output.painter()) or item)
+    io.stdout:write(is_first and "[\n" or ",\n", bodies.json(item, output.painter()) or item)
     is_first = false
   end, function() line(is_first and "[]" or "\n]") end
 end
@@ -280,7 +283,7 @@ function output.request(outcome)
   end
   local head = table.concat(lines, "\n") .. "\n\n"
   if not body or body == "" then return head, scheme end
-  return head .. (show.json(body, paint) or show.lines(body, paint)) .. "\n\n", scheme
+  return head .. (bodies.json(body, paint) or bodies.lines(body, paint)) .. "\n\n", scheme
 end
 
 return output

@@ -1,4 +1,8 @@
 /* batch.c - api:batch{...}: many requests, a few at a time. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+
+#include "core/group.h"
 #include "bindings/bindings.h"
 
 /* Returns whether the table on top of the stack has a true value in the field. */

@@ -2,7 +2,18 @@
 #ifndef NJL_BINDINGS_H
 #define NJL_BINDINGS_H
 
-#include "core/core.h"
+#include <lua5.4/lua.h>
+
+#include "core/annotations.h"
+#include "core/failure.h"
+#include "core/host.h"
+#include "njl_calls.h"
+#include "njl_clients.h"
+#include "njl_cookies.h"
+#include "njl_endpoints.h"
+#include "njl_functions.h"
+#include "njl_pages.h"
+#include "njl_request.h"
 
 /* batch.c */
 int njl_batch(lua_State *L) NJL_YIELDS;
@@ -15,17 +26,20 @@ njl_client *njl_check_client(lua_State *L) NJL_RAISES;
 lua_Integer njl_number(lua_State *L, njl_host *host, int index) NJL_RAISES;
 /* returns false and pushes nothing if the userdata was collected */
 bool njl_push_numbered(lua_State *L, lua_Integer number);
-int njl_responded(lua_State *L, int status, lua_KContext context) NJL_YIELDS; /* the continuation of a call whose wait is over */
+/* The continuation of a call whose wait is over. */
+int njl_responded(lua_State *L, int status, lua_KContext context) NJL_YIELDS;
 /* Starts the request with the client at index 1 and waits with the reply at index 2, then continues in `then`. The
  * rest of the stack belongs to the request. The options are at index `options`. */
 int njl_send(lua_State *L, const njl_request *request, int options, lua_KFunction then) NJL_YIELDS;
 int njl_send_request(lua_State *L) NJL_YIELDS; /* api:request: the client is at index 1, the request at index 2 */
 bool njl_client_has_hooks(lua_State *L) NJL_RAISES; /* the client is at index 1 */
 int njl_client_open(lua_State *L) NJL_YIELDS;
-/* client_options.c. Pushes the options at index 1, or nil, as JSON text. Replaces the value at index 1 by a copy if the text
- * leaves anything out: functions, which JSON does not have, and infinite timeouts, which become 0. */
-void njl_encode_client_options(lua_State *L, bool has_functions) NJL_YIELDS;
 void njl_open_client(lua_State *L) NJL_RAISES;
+
+/* client_options.c */
+/* Pushes the options at index 1, or nil, as JSON text. Replaces the value at index 1 by a copy if the text leaves
+ * anything out: functions, which JSON does not have, and infinite timeouts, which become 0. */
+void njl_encode_client_options(lua_State *L, bool has_functions) NJL_YIELDS;
 
 /* login.c, login_options.c */
 /* Moves the functions in the `auth` option of the table at `options` into the client and the listener. If there are
@@ -56,19 +70,24 @@ bool njl_caller_is_running(lua_State *L, int caller, const njl_host *host);
 /* Raises the error on top of the stack. If a hook of one of the calls of the caller at `caller` has raised an error,
  * raises that one instead. */
 int njl_caller_raise(lua_State *L, int caller) NJL_RAISES;
-/* Starts a task for each subrequest that has arrived, and cancels the tasks of calls that are no longer needed. */
-void njl_run_subrequests(lua_State *L, njl_host *host);
 
 /* limits.c */
 int njl_limits(lua_State *L) NJL_RAISES;
 
-/* cookies.c */
+/* loan.c */
 /* Owns objects lent by Swift during a function that may raise. A userdata. */
 typedef struct njl_loan {
   njl_cookie_list *list;
   njl_text *text;
 } njl_loan;
 njl_loan *njl_loan_push(lua_State *L) NJL_RAISES;
+/* Pushes the text and returns it to Swift. */
+void njl_loan_push_text(lua_State *L, njl_loan *loan) NJL_RAISES;
+/* Pushes the value of the text, which is JSON. `what` names it in messages. */
+void njl_loan_push_json(lua_State *L, njl_loan *loan, const char *what) NJL_RAISES;
+void njl_open_loan(lua_State *L) NJL_RAISES;
+
+/* cookies.c */
 int njl_cookies_push(lua_State *L) NJL_RAISES; /* for the client at index 1; nil if it has no cookie jar */
 void njl_open_cookies(lua_State *L) NJL_RAISES;
 
@@ -94,8 +113,9 @@ int njl_paginate(lua_State *L) NJL_YIELDS;
 
 /* list.c */
 void njl_list_push(lua_State *L, njl_host *host) NJL_RAISES; /* a list of the client at index 1, in the closed state */
-void njl_list_decide_by(lua_State *L, int index) NJL_RAISES; /* pops the `next` function, which decides how the list continues */
-void njl_list_call_by(lua_State *L, int index);                /* pops its caller (subrequest.c), or nil */
+/* Pops the `next` function, which decides how the list continues. */
+void njl_list_decide_by(lua_State *L, int index) NJL_RAISES;
+void njl_list_call_by(lua_State *L, int index); /* pops its caller (subrequest.c), or nil */
 void njl_list_open(lua_State *L, int index, njl_pages *pages); /* gives the list its pages and their ownership */
 void njl_open_list(lua_State *L) NJL_RAISES;
 
@@ -103,7 +123,8 @@ void njl_open_list(lua_State *L) NJL_RAISES;
 /* Reads the option table at `options` (0: none) into `request`. The pointers in `request` refer to strings and
  * buffers on this stack: use it before anything is popped. Raises an error that names `function` if an option is
  * invalid, and also if a file is to be sent and `reads_files` is false. */
-void njl_read_options(lua_State *L, int options, const char *function, bool reads_files, njl_request *request) NJL_YIELDS;
+void njl_read_options(lua_State *L, int options, const char *function, bool reads_files,
+                      njl_request *request) NJL_YIELDS;
 
 /* The longest time limit, in seconds. */
 #define NJL_MOST_SECONDS 3153600000.0
@@ -136,13 +157,15 @@ int njl_close_response(lua_State *L) NJL_RAISES;
 /* Puts the body option at `body`, the last stack slot, in its place, and cancels the call if the caller leaves
  * early. */
 void njl_guard_body(lua_State *L, njl_wait *wait, int body) NJL_RAISES;
-int njl_pull_body(lua_State *L, njl_wait *wait) NJL_YIELDS; /* asks the body's function for a part and continues to wait */
+/* Asks the body's function for a part and continues to wait. */
+int njl_pull_body(lua_State *L, njl_wait *wait) NJL_YIELDS;
 
 /* log.c */
 /* Reads the log option of the table at `options`. Pushes its function and returns its level. Returns 0 if the
  * option is absent. */
 int njl_read_log(lua_State *L, int options) NJL_RAISES;
-void njl_write_log(lua_State *L, njl_host *host) NJL_RAISES; /* Calls the log functions for the lines that have arrived. */
+/* Calls the log functions for the lines that have arrived. */
+void njl_write_log(lua_State *L, njl_host *host) NJL_RAISES;
 
 /* hooks.c */
 /* User values of a client: functions, and the objects for its cookies, cache and endpoints. */
@@ -168,6 +191,8 @@ int njl_call_hooked(lua_State *L, lua_CFunction request) NJL_YIELDS;
 int njl_decide_redirect(lua_State *L, njl_reply *reply) NJL_YIELDS; /* calls the function and continues to wait */
 /* Calls the call's progress function. */
 int njl_report_progress(lua_State *L, njl_reply *reply, const njl_progress *progress) NJL_YIELDS;
+/* Sets the field of the table on top of the stack, unless `count` is negative. */
+void njl_set_count(lua_State *L, int64_t count, const char *name) NJL_RAISES;
 int njl_decide_retry(lua_State *L, njl_reply *reply) NJL_YIELDS;    /* the same for a failed attempt */
 void njl_push_copy(lua_State *L, int table) NJL_RAISES;
 

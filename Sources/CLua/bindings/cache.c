@@ -1,7 +1,16 @@
 /* cache.c - api.cache: direct access to a client's cache. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <string.h>
 
+#include "core/failure.h"
+#include "core/host.h"
+#include "core/metatable.h"
+#include "core/names.h"
 #include "bindings/bindings.h"
+#include "njl_caches.h"
+#include "njl_future.h"
+#include "njl_request.h"
 
 /* The only user value. */
 enum { CLIENT = 1 };
@@ -44,10 +53,7 @@ static void become_client(lua_State *L) {
 
 static void check_names(lua_State *L, int table, const char *function, const char *what, const char *const known[]) {
   if (!lua_istable(L, table)) luaL_error(L, "%s: %s must be a table, got %s", function, what, luaL_typename(L, table));
-  for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) {
-    const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
-    if (njl_find_name(L, -2, known) < 0) njl_unknown_option(L, function, "", name, known);
-  }
+  njl_check_options(L, table, function, "", known);
 }
 
 /* Reads the request of the path at index 2 and of the options at `options`. Only options that select a cache entry
@@ -147,7 +153,8 @@ static int delete(lua_State *L) {
   read_request(L, "delete", 3, &request);
   size_t count = 0;
   njl_reply *error = njl_error_push(L);
-  if (!njl_client_remove_cached(njl_check_client(L), &request, is_prefix, &count, &error->wait.call)) return lua_error(L);
+  njl_client *client = njl_check_client(L);
+  if (!njl_client_remove_cached(client, &request, is_prefix, &count, &error->wait.call)) return lua_error(L);
   lua_pushinteger(L, (lua_Integer)count);
   return 1;
 }

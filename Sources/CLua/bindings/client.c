@@ -1,8 +1,19 @@
 /* client.c - nightjar.client{...} and the methods of clients. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <string.h>
 
-#include "json/json.h"
+#include "core/failure.h"
+#include "core/host.h"
+#include "core/interrupt.h"
+#include "core/memory.h"
+#include "core/metatable.h"
+#include "core/names.h"
+#include "core/wait.h"
 #include "bindings/bindings.h"
+#include "njl_calls.h"
+#include "njl_clients.h"
+#include "njl_future.h"
 
 /* The first part of a client's userdata. */
 typedef struct client {
@@ -35,10 +46,7 @@ lua_Integer njl_number(lua_State *L, njl_host *host, int index) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &numbers_key) == LUA_TNIL) {
     lua_pop(L, 1);
     lua_newtable(L);
-    lua_createtable(L, 0, 1);
-    lua_pushliteral(L, "v");
-    lua_setfield(L, -2, "__mode");
-    lua_setmetatable(L, -2);
+    njl_make_weak(L, "v");
     lua_pushvalue(L, -1);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &numbers_key);
   }
@@ -256,7 +264,9 @@ static int verb(lua_State *L) {
   if (request.method.data != method.data) {
     return luaL_error(L, "%s: the method is %s; use request for others", name, method.data);
   }
-  if (request.target.data != target.data) return luaL_error(L, "%s: path must be the first argument, not an option", name);
+  if (request.target.data != target.data) {
+    return luaL_error(L, "%s: path must be the first argument, not an option", name);
+  }
   return njl_send(L, &request, 3, njl_responded);
 }
 

@@ -1,8 +1,10 @@
 /* client_options.c - encodes the options of nightjar.client{...} as JSON. */
+#include <lua5.4/lua.h>
 #include <math.h>
 
-#include "bindings/bindings.h"
+#include "core/names.h"
 #include "json/json.h"
+#include "bindings/bindings.h"
 
 /* Pushes a copy of the options at `index` that can be encoded as JSON. */
 static void push_without_functions(lua_State *L, int index) {

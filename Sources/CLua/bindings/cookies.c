@@ -1,7 +1,14 @@
 /* cookies.c - api.cookies: a client's cookie jar. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <string.h>
 
+#include "core/failure.h"
+#include "core/host.h"
+#include "core/metatable.h"
+#include "core/names.h"
 #include "bindings/bindings.h"
+#include "njl_cookies.h"
 
 /* The first part of the userdata. */
 typedef struct cookies {
@@ -26,22 +33,6 @@ int njl_cookies_push(lua_State *L) {
     lua_pushnil(L);
   }
   return 1;
-}
-
-njl_loan *njl_loan_push(lua_State *L) {
-  njl_loan *self = lua_newuserdatauv(L, sizeof *self, 0);
-  *self = (njl_loan){0};
-  njl_set_type(L, NJL_LOAN);
-  njl_own(L);
-  return self;
-}
-
-static int end_loan(lua_State *L) {
-  njl_loan *self = lua_touserdata(L, 1);
-  njl_cookie_list_release(self->list);
-  njl_text_release(self->text);
-  *self = (njl_loan){0};
-  return 0;
 }
 
 /* Returns the string at `index` for Swift. Raises an error if it contains a NUL, which would truncate it. */
@@ -114,10 +105,7 @@ static int delete(lua_State *L) {
   lua_settop(L, 2);
   for (lua_pushnil(L); lua_next(L, 2) != 0; lua_pop(L, 1)) {
     if (lua_type(L, -2) != LUA_TSTRING) return luaL_error(L, "delete: names of options must be strings");
-    const char *name = lua_tostring(L, -2);
-    bool is_known = false;
-    for (const char *const *option = known; *option != NULL; option++) is_known |= strcmp(name, *option) == 0;
-    if (!is_known) return njl_unknown_option(L, "delete", "", name, known);
+    njl_check_option(L, -2, "delete", "", known);
   }
   njl_cookie_match match = {0};
   njl_bytes *places[] = {&match.name, &match.domain, &match.path};
@@ -177,8 +165,7 @@ static int text(lua_State *L) {
   cookies *self = check_cookies(L);
   njl_loan *loan = njl_loan_push(L);
   loan->text = njl_cookies_text(self->handle);
-  njl_bytes bytes = njl_text_bytes(loan->text);
-  lua_pushlstring(L, bytes.data, bytes.length);
+  njl_loan_push_text(L, loan);
   return 1;
 }
 
@@ -215,13 +202,10 @@ static int unknown(lua_State *L) {
 }
 
 void njl_open_cookies(lua_State *L) {
-  static const luaL_Reg loan[] = {{"__gc", end_loan}, {NULL, NULL}};
   static const luaL_Reg meta[] = {{"__gc", collect}, {"__tostring", describe}, {NULL, NULL}};
   static const luaL_Reg methods[] = {{"list", list},         {"set", set},       {"delete", delete},
                                      {"clear", clear},       {"flush", flush},   {"export", export_file},
                                      {"import", import_file}, {"text", text},    {"load_text", load_text},
                                      {NULL, NULL}};
-  njl_push_metatable(L, NJL_LOAN, loan);
-  lua_pop(L, 1);
   njl_add_type(L, NJL_COOKIES, meta, methods, unknown);
 }

@@ -1,8 +1,15 @@
 /* endpoints.c - api.endpoints: an API's endpoints by name; api:load_openapi. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <string.h>
 
-#include "json/json.h"
+#include "core/failure.h"
+#include "core/host.h"
+#include "core/metatable.h"
+#include "core/wait.h"
 #include "bindings/bindings.h"
+#include "njl_endpoints.h"
+#include "njl_future.h"
 
 /* The user value of the endpoints object, and those of an endpoint object. */
 enum { CLIENT = 1 };
@@ -64,12 +71,6 @@ static void become_endpoint(lua_State *L, int index) {
   lua_setiuservalue(L, -2, NAME);
 }
 
-/* Pushes a text owned by Swift as a string. */
-static void push_text(lua_State *L, njl_loan *loan) {
-  njl_bytes text = njl_text_bytes(loan->text);
-  lua_pushlstring(L, text.data, text.length);
-}
-
 static njl_bytes bytes_at(lua_State *L, int index) {
   njl_bytes bytes;
   bytes.data = lua_tolstring(L, index, &bytes.length);
@@ -102,7 +103,7 @@ static int next(lua_State *L) {
   njl_loan *loan = njl_loan_push(L);
   loan->text = njl_catalog_name(self->handle, (size_t)index);
   if (loan->text == NULL) return 0;
-  push_text(L, loan);
+  njl_loan_push_text(L, loan);
   lua_pushvalue(L, -1);
   become_endpoint(L, lua_upvalueindex(1));
   lua_pushinteger(L, index + 1);
@@ -149,7 +150,7 @@ static int help(lua_State *L) {
   njl_bytes name = bytes_at(L, -1);
   njl_loan *loan = njl_loan_push(L);
   loan->text = njl_catalog_help(self->handle, name);
-  push_text(L, loan);
+  njl_loan_push_text(L, loan);
   return 1;
 }
 
@@ -170,8 +171,7 @@ static int detail(lua_State *L) {
     njl_bytes name = bytes_at(L, -1);
     njl_loan *loan = njl_loan_push(L);
     loan->text = njl_catalog_endpoint(self->handle, name);
-    njl_bytes json = njl_text_bytes(loan->text);
-    njl_json_decode(L, "the endpoint", json.data, json.length);
+    njl_loan_push_json(L, loan, "the endpoint");
     lua_pushvalue(L, -1);
     lua_setiuservalue(L, 1, DESCRIPTION);
   }

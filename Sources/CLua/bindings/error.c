@@ -1,17 +1,17 @@
 /* error.c - the fields of error objects. */
-#include "bindings/bindings.h"
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+
+#include "core/failure.h"
+#include "core/metatable.h"
+#include "core/names.h"
+#include "core/wait.h"
 #include "json/json.h"
+#include "bindings/bindings.h"
+#include "njl_future.h"
 
 /* The user values of a reply that is an error: fields that were computed on their first use. */
 enum { CACHED_RESPONSE = 1, CACHED_DETAILS, CACHED_EARLIER };
-
-static int push_text(lua_State *L, njl_future *future, njl_field field) {
-  size_t length = 0;
-  const char *text = njl_future_text(future, field, &length);
-  if (text == NULL) lua_pushnil(L);
-  else lua_pushlstring(L, text, length);
-  return 1;
-}
 
 static int push_response(lua_State *L, njl_future *future, bool is_there) {
   if (!is_there) {
@@ -88,11 +88,11 @@ static int error_index(lua_State *L) {
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(1)) == LUA_TNIL) return 1;
   switch (lua_tointeger(L, -1)) {
-  case KIND: return push_text(L, future, NJL_KIND);
-  case PHASE: return push_text(L, future, NJL_PHASE);
-  case MESSAGE: return push_text(L, future, NJL_MESSAGE);
-  case USER_MESSAGE: return push_text(L, future, NJL_USER_MESSAGE);
-  case URL: return push_text(L, future, NJL_URL);
+  case KIND: return njl_push_field(L, future, NJL_KIND);
+  case PHASE: return njl_push_field(L, future, NJL_PHASE);
+  case MESSAGE: return njl_push_field(L, future, NJL_MESSAGE);
+  case USER_MESSAGE: return njl_push_field(L, future, NJL_USER_MESSAGE);
+  case URL: return njl_push_field(L, future, NJL_URL);
   case RETRYABLE: lua_pushboolean(L, failure.is_retryable); return 1;
   case ATTEMPTS: lua_pushinteger(L, failure.attempts); return 1;
   case DETAILS: return push_details(L, future);
@@ -100,7 +100,7 @@ static int error_index(lua_State *L) {
   case CURL: lua_pushcfunction(L, njl_curl); return 1;
   case EXPLAIN: lua_pushcfunction(L, njl_explain); return 1;
   case EARLIER: return push_earlier(L, future);
-  case IDEMPOTENCY_KEY: return push_text(L, future, NJL_IDEMPOTENCY_KEY);
+  case IDEMPOTENCY_KEY: return njl_push_field(L, future, NJL_IDEMPOTENCY_KEY);
   case MAY_HAVE_BEEN_PROCESSED: lua_pushboolean(L, failure.may_have_been_processed); return 1;
   case INDEX:
     if (reply->place == 0) lua_pushnil(L);
@@ -123,9 +123,9 @@ static int error_index(lua_State *L) {
 
 static int error_describe(lua_State *L) {
   njl_reply *reply = njl_check(L, 1, NJL_ERROR);
-  if (reply->place == 0) return push_text(L, reply->wait.call, NJL_SENTENCE);
+  if (reply->place == 0) return njl_push_field(L, reply->wait.call, NJL_SENTENCE);
   lua_pushfstring(L, NJL_BATCH_PREFIX, (LUAI_UACINT)reply->place);
-  push_text(L, reply->wait.call, NJL_SENTENCE);
+  njl_push_field(L, reply->wait.call, NJL_SENTENCE);
   lua_concat(L, 2);
   return 1;
 }

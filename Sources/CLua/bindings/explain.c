@@ -1,6 +1,13 @@
 /* explain.c - explains calls: the decisions made, the errors of failed attempts, and the idempotency key. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+
+#include "core/failure.h"
+#include "core/metatable.h"
 #include "json/json.h"
 #include "bindings/bindings.h"
+#include "njl_calls.h"
+#include "njl_future.h"
 
 /* res:explain(), err:explain() -> {{decision =, attempt =, at =, text =, ...}, ...}. The list prints as one sentence
  * per line. */

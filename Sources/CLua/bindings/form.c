@@ -1,6 +1,9 @@
 /* form.c - reads the option multipart and paths of files to send. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <string.h>
 
+#include "core/names.h"
 #include "bindings/reading.h"
 
 /* Reads the path on top of the stack. Sandboxed scripts cannot send files. */
@@ -28,12 +31,7 @@ static void read_part(njl_reading *r, njl_form_part *part) {
                                &part->content, &part->filename, &part->content_type};
   unsigned given = 0;
   for (lua_pushnil(L); lua_next(L, table) != 0;) {
-    int field = njl_find_name(L, -2, known);
-    if (field < 0) {
-      const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
-      njl_unknown_option(L, r->function, "multipart.", name, known);
-      return;
-    }
+    int field = njl_check_option(L, -2, r->function, "multipart.", known);
     given |= 1u << field;
     part->is_file = part->is_file || field == FILE_PATH;
     if (field == FILE_PATH) *fields[field] = njl_reading_path(r);
@@ -42,7 +40,8 @@ static void read_part(njl_reading *r, njl_form_part *part) {
   unsigned contents = given & (1u << VALUE | 1u << BYTES | 1u << FILE_PATH);
   if (part->name.data == NULL) luaL_error(L, "%s: a multipart part has no name", r->function);
   if (contents == 0 || (contents & (contents - 1)) != 0) {
-    luaL_error(L, "%s: multipart part '%s' must have exactly one of value, bytes and file", r->function, part->name.data);
+    luaL_error(L, "%s: multipart part '%s' must have exactly one of value, bytes and file", r->function,
+               part->name.data);
   }
   lua_pop(L, 1);
 }

@@ -1,7 +1,13 @@
 /* function.c - functions of the host program as globals of a script. */
 #include <limits.h>
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 
+#include "core/host.h"
+#include "core/metatable.h"
 #include "bindings/bindings.h"
+#include "njl_functions.h"
+#include "njl_types.h"
 
 /* The results of a call. The userdata exists before Swift creates them, because pushing results may raise. */
 typedef struct results {

@@ -1,6 +1,15 @@
 /* hooks.c - hooks of the script: before and after each call of a client, on redirects, on failed attempts and on
  * progress. They run in the coroutine of the call and may wait. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+
+#include "core/failure.h"
+#include "core/metatable.h"
+#include "core/task.h"
+#include "core/wait.h"
 #include "bindings/bindings.h"
+#include "njl_calls.h"
+#include "njl_future.h"
 
 /* --- Before and after --- */
 
@@ -146,7 +155,7 @@ static int reported(lua_State *L, int status, lua_KContext context) {
   return set_next(L, reply);
 }
 
-static void set_count(lua_State *L, int64_t count, const char *name) {
+void njl_set_count(lua_State *L, int64_t count, const char *name) {
   if (count < 0) return;
   lua_pushinteger(L, count);
   lua_setfield(L, -2, name);
@@ -156,10 +165,10 @@ int njl_report_progress(lua_State *L, njl_reply *reply, const njl_progress *prog
   lua_settop(L, reply->top);
   lua_getiuservalue(L, 2, NJL_REPLY_PROGRESS);
   lua_createtable(L, 0, 4);
-  set_count(L, progress->sent, "sent");
-  set_count(L, progress->sent_total, "sent_total");
-  set_count(L, progress->received, "received");
-  set_count(L, progress->received_total, "received_total");
+  njl_set_count(L, progress->sent, "sent");
+  njl_set_count(L, progress->sent_total, "sent_total");
+  njl_set_count(L, progress->received, "received");
+  njl_set_count(L, progress->received_total, "received_total");
   return reported(L, lua_pcallk(L, 1, 0, 0, (lua_KContext)reply, reported), (lua_KContext)reply);
 }
 

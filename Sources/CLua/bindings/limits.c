@@ -1,6 +1,8 @@
 /* limits.c - api:limits(): the state of the limits of a client's origins and groups. */
-#include "json/json.h"
+#include <lua5.4/lua.h>
+
 #include "bindings/bindings.h"
+#include "njl_clients.h"
 
 /* api:limits() -> {{name =, inside =, waiting =, circuit =, pause =}, ...}: the origins and groups whose limits are
  * in use */
@@ -8,7 +10,6 @@ int njl_limits(lua_State *L) {
   njl_check_client(L);
   njl_loan *loan = njl_loan_push(L);
   loan->text = njl_client_limits(njl_check_client(L)); /* finalizers may have closed the client */
-  njl_bytes json = njl_text_bytes(loan->text);
-  njl_json_decode(L, "the limits", json.data, json.length);
+  njl_loan_push_json(L, loan, "the limits");
   return 1;
 }

@@ -1,12 +1,23 @@
 /* list.c - paginated lists, created by api:paginate: iteration over items or pages.
  *
  * A list is an object that can be called for the next item, so that a loop can use it directly. Everything that
- * takes from a list goes through go(): it returns from the current page, else takes the next page, else waits until
- * the page is loaded. Any number of tasks may take from one list; each item goes to one of them. */
+ * takes from a list goes through njl_list_go: it returns from the current page, else takes the next page, else waits
+ * until the page is loaded. Any number of tasks may take from one list; each item goes to one of them. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <string.h>
 
+#include "core/failure.h"
+#include "core/host.h"
+#include "core/metatable.h"
+#include "core/names.h"
+#include "core/wait.h"
 #include "json/json.h"
+#include "bindings/bindings.h"
 #include "bindings/list.h"
+#include "njl_future.h"
+#include "njl_pages.h"
+#include "njl_types.h"
 
 static int refuse_closed(lua_State *L) { return njl_raise(L, NJL_KIND_CLOSED, 0, "the list is closed"); }
 
@@ -45,18 +56,11 @@ void njl_list_push(lua_State *L, njl_host *host) {
   lua_setiuservalue(L, -2, CLIENT);
 }
 
-static void push_weak_table(lua_State *L) {
-  lua_newtable(L);
-  lua_createtable(L, 0, 1);
-  lua_pushliteral(L, "k");
-  lua_setfield(L, -2, "__mode");
-  lua_setmetatable(L, -2);
-}
-
 void njl_list_decide_by(lua_State *L, int index) {
   list *self = lua_touserdata(L, index);
   lua_setiuservalue(L, index, DECIDE);
-  push_weak_table(L);
+  lua_newtable(L);
+  njl_make_weak(L, "k");
   lua_setiuservalue(L, index, WAITING);
   self->decides = true;
 }
@@ -73,8 +77,6 @@ void njl_list_open(lua_State *L, int index, njl_pages *pages) {
 }
 
 /* --- Taking from a list --- */
-
-int njl_list_go(lua_State *L, taking taking);
 
 /* Pushes the item at self->next and then advances. Returns false if a finalizer took from the list meanwhile; the
  * pushed value must then be discarded. */
@@ -188,6 +190,24 @@ static bool is_full(lua_State *L) {
   return !lua_isnil(L, LIMIT) && (lua_Integer)lua_rawlen(L, RESULT) >= lua_tointeger(L, LIMIT);
 }
 
+/* Makes the page that was taken into `box`, which is on top of the stack, the current one. */
+static void set_page(lua_State *L, list *self, page_box *box) {
+  drop_page(L, self);
+  lua_setiuservalue(L, LIST, PAGE);
+  self->page = box;
+  self->is_decided = !self->decides;
+  self->is_given = false;
+}
+
+/* Raises the error of the page that could not be taken into `box`. */
+static int raise_failure(lua_State *L, list *self, page_box *box) {
+  njl_reply *error = njl_error_push(L);
+  njl_pages_take(self->handle, &box->handle, &error->wait.call);
+  lua_getiuservalue(L, LIST, CALLER);
+  lua_insert(L, -2);
+  return njl_caller_raise(L, -2);
+}
+
 int njl_list_go(lua_State *L, taking taking) {
   for (;;) {
     lua_settop(L, TOP);
@@ -231,24 +251,15 @@ int njl_list_go(lua_State *L, taking taking) {
     if (self->handle == NULL || self->page != page) continue; /* Changed by a finalizer. */
     switch (njl_pages_take(self->handle, &box->handle, NULL)) {
     case NJL_PAGE_READY:
-      drop_page(L, self);
-      lua_setiuservalue(L, LIST, PAGE);
-      self->page = box;
-      self->is_decided = !self->decides;
-      self->is_given = false;
+      set_page(L, self, box);
       continue;
     case NJL_PAGE_LATER: return await_page(L, self, taking);
     case NJL_PAGE_END:
       if (taking == MANY) lua_pushvalue(L, RESULT);
       else lua_pushnil(L);
       return 1;
-    case NJL_PAGE_FAILED: break;
+    case NJL_PAGE_FAILED: return raise_failure(L, self, box);
     }
-    njl_reply *error = njl_error_push(L);
-    njl_pages_take(self->handle, &box->handle, &error->wait.call);
-    lua_getiuservalue(L, LIST, CALLER);
-    lua_insert(L, -2);
-    return njl_caller_raise(L, -2);
   }
 }
 

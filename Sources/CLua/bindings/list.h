@@ -2,7 +2,12 @@
 #ifndef NJL_LIST_H
 #define NJL_LIST_H
 
-#include "bindings/bindings.h"
+#include <lua5.4/lua.h>
+
+#include "core/annotations.h"
+#include "core/host.h"
+#include "core/wait.h"
+#include "njl_pages.h"
 
 /* User values of a list: its client, the `next` function, the page whose items are being returned, the waits for the
  * function's decision (the weak keys of a table), and the caller of its requests if the client has hooks. A script

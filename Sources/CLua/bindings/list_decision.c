@@ -1,5 +1,15 @@
 /* list_decision.c - the `next` function of a list, which decides how the list continues after a page. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+
+#include "core/failure.h"
+#include "core/host.h"
+#include "core/metatable.h"
+#include "core/names.h"
+#include "core/wait.h"
+#include "bindings/bindings.h"
 #include "bindings/list.h"
+#include "njl_pages.h"
 
 static int end_decision(lua_State *L) {
   decision *mine = lua_touserdata(L, 1);
@@ -46,7 +56,8 @@ int njl_list_await_decision(lua_State *L, list *self, taking taking) {
 }
 
 static int cannot_decide(lua_State *L, int decision_index) {
-  return luaL_error(L, "paginate: next must return nil, a URL or { query = {...} }, got %s", luaL_typename(L, decision_index));
+  return luaL_error(L, "paginate: next must return nil, a URL or { query = {...} }, got %s",
+                    luaL_typename(L, decision_index));
 }
 
 /* Reads { query = {...} } at `decision_index`. */
@@ -82,7 +93,8 @@ static void take_decision(lua_State *L) {
     }
     njl_reply *error = njl_error_push(L);
     if (self->deciding == mine) { /* Finalizers have run. */
-      bool continues = njl_pages_set_next(self->handle, decision, request.query, request.query_count, url, &error->wait.call);
+      bool continues = njl_pages_set_next(self->handle, decision, request.query, request.query_count, url,
+                                         &error->wait.call);
       if (!continues) lua_error(L);
       self->is_decided = true;
     }

@@ -1,5 +1,11 @@
 /* log.c - the log option of a client: a function that receives each line, on the thread that runs the script. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+
+#include "core/names.h"
+#include "core/task.h"
 #include "bindings/bindings.h"
+#include "njl_engine.h"
 
 /* By increasing verbosity. The numbers equal those of LogLevel. */
 static const char *const levels[] = {"off", "error", "warning", "info", "debug", NULL};
@@ -21,10 +27,7 @@ int njl_read_log(lua_State *L, int options) {
   }
   if (lua_istable(L, -1)) {
     int table = lua_gettop(L);
-    for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) {
-      const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
-      if (njl_find_name(L, -2, known) < 0) return njl_unknown_option(L, "client", "log.", name, known);
-    }
+    njl_check_options(L, table, "client", "log.", known);
     if (lua_getfield(L, table, "level") != LUA_TNIL) level = read_level(L, -1);
     lua_pop(L, 1);
     lua_getfield(L, table, "write");

@@ -6,18 +6,30 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "json/json.h"
-#include "bindings/bindings.h"
-
 #include <errno.h>
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/failure.h"
+#include "core/host.h"
+#include "core/loop.h"
+#include "core/names.h"
+#include "core/task.h"
+#include "core/wait.h"
+#include "bindings/bindings.h"
+#include "njl_callbacks.h"
+#include "njl_calls.h"
+#include "njl_future.h"
+#include "njl_logins.h"
+
 /* --- Decision requests --- */
 
+/* Makes the request fail with the message on top of the stack. */
 static void fail(lua_State *L, njl_callback *callback) {
   njl_bytes message;
   message.data = lua_tolstring(L, -1, &message.length);
@@ -29,9 +41,7 @@ static void fail(lua_State *L, njl_callback *callback) {
 static int provided(lua_State *L, int status, lua_KContext context) {
   njl_callback *callback = ((njl_task *)context)->callback;
   if (status != LUA_OK && status != LUA_YIELD) {
-    /* Only the message: the URL of an error object belongs to another call. */
-    if (njl_test(L, -1, NJL_ERROR) != NULL) lua_getfield(L, -1, "message");
-    else luaL_tolstring(L, -1, NULL);
+    njl_push_message(L, -1);
     fail(L, callback);
     return 0;
   }
@@ -64,50 +74,50 @@ static int provide(lua_State *L) {
 }
 
 /* A decision request, passed to begin(). */
-typedef struct subrequest {
+typedef struct arrival {
   njl_callback *handle; /* NULL: the task owns it */
   int64_t client;
   njl_callback_kind kind;
   njl_task *task; /* the task that was spawned for it */
-} subrequest;
+} arrival;
 
-/* Spawns the task for the subrequest at index 1. */
+/* Spawns the task for the arrival at index 1. */
 static int begin(lua_State *L) {
-  subrequest *subrequest = lua_touserdata(L, 1);
-  if (!njl_push_numbered(L, subrequest->client)) return 0; /* The client or mock was collected, so the request fails. */
-  if (subrequest->kind == NJL_MOCK_REQUEST) {
-    subrequest->task = njl_task_spawn(L, njl_host_open(L), njl_mock_push_call(L, subrequest->handle));
-    subrequest->task->is_observed = true;
-    subrequest->task->callback = subrequest->handle;
-    subrequest->handle = NULL;
+  arrival *arrival = lua_touserdata(L, 1);
+  if (!njl_push_numbered(L, arrival->client)) return 0; /* The client or mock was collected, so the request fails. */
+  if (arrival->kind == NJL_MOCK_REQUEST) {
+    arrival->task = njl_task_spawn(L, njl_host_open(L), njl_mock_push_call(L, arrival->handle));
+    arrival->task->is_observed = true;
+    arrival->task->callback = arrival->handle;
+    arrival->handle = NULL;
     return 0;
   }
-  bool needs_response = subrequest->kind != NJL_LOGIN_REQUIRED;
+  bool needs_response = arrival->kind != NJL_LOGIN_REQUIRED;
   if (needs_response) lua_pushcfunction(L, provide);
   lua_getiuservalue(L, 2, needs_response ? NJL_CLIENT_PROVIDERS : NJL_CLIENT_LOGIN_REQUIRED);
   if (needs_response) {
-    lua_rawgeti(L, -1, njl_callback_function(subrequest->handle));
+    lua_rawgeti(L, -1, njl_callback_function(arrival->handle));
     lua_replace(L, -2);
     lua_createtable(L, 0, 1);
-    lua_pushboolean(L, subrequest->kind == NJL_TOKEN_REJECTED);
+    lua_pushboolean(L, arrival->kind == NJL_TOKEN_REJECTED);
     lua_setfield(L, -2, "rejected");
   }
-  subrequest->task = njl_task_spawn(L, njl_host_open(L), needs_response ? 2 : 0);
-  subrequest->task->is_observed = needs_response;
-  subrequest->task->callback = subrequest->handle;
-  subrequest->handle = NULL;
+  arrival->task = njl_task_spawn(L, njl_host_open(L), needs_response ? 2 : 0);
+  arrival->task->is_observed = needs_response;
+  arrival->task->callback = arrival->handle;
+  arrival->handle = NULL;
   return 0;
 }
 
 void njl_handle_login_callbacks(lua_State *L, njl_host *host) {
   while (host->engine != NULL && lua_checkstack(L, LUA_MINSTACK)) {
-    subrequest subrequest = {0};
-    subrequest.handle = njl_engine_next_callback(host->engine, &subrequest.client, &subrequest.kind);
-    if (subrequest.handle == NULL) return;
-    njl_task_begin(L, host, begin, &subrequest);
+    arrival arrival = {0};
+    arrival.handle = njl_engine_next_callback(host->engine, &arrival.client, &arrival.kind);
+    if (arrival.handle == NULL) return;
+    njl_task_begin(L, host, begin, &arrival);
     /* Runs the task before the tasks that wait for its result. */
-    if (subrequest.task != NULL) njl_make_first(subrequest.task);
-    njl_callback_release(subrequest.handle);
+    if (arrival.task != NULL) njl_make_first(arrival.task);
+    njl_callback_release(arrival.handle);
   }
 }
 
@@ -139,10 +149,7 @@ int njl_set_token(lua_State *L) {
   check_login(L, "set_token");
   if (!lua_istable(L, 2)) return luaL_error(L, "set_token: a table expected, got %s", luaL_typename(L, 2));
   lua_settop(L, 2);
-  for (lua_pushnil(L); lua_next(L, 2) != 0; lua_pop(L, 1)) {
-    const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
-    if (njl_find_name(L, -2, known) < 0) return njl_unknown_option(L, "set_token", "", name, known);
-  }
+  njl_check_options(L, 2, "set_token", "", known);
   njl_token token = {.access = read_text(L, "set_token", "access_token", true),
                      .refresh = read_text(L, "set_token", "refresh_token", false),
                      .scheme = read_text(L, "set_token", "scheme", false)};
@@ -183,10 +190,7 @@ static int prompted(lua_State *L, int status, lua_KContext context) {
 }
 
 static void set_prompt(lua_State *L, njl_future *login, njl_field field, const char *name) {
-  size_t length = 0;
-  const char *text = njl_future_text(login, field, &length);
-  if (text == NULL) return;
-  lua_pushlstring(L, text, length);
+  njl_push_field(L, login, field);
   lua_setfield(L, -2, name);
 }
 
@@ -258,10 +262,7 @@ int njl_log_out(lua_State *L) {
   njl_bytes scheme = {0};
   if (!lua_isnil(L, 2)) {
     if (!lua_istable(L, 2)) return luaL_error(L, "log_out: options must be a table, got %s", luaL_typename(L, 2));
-    for (lua_pushnil(L); lua_next(L, 2) != 0; lua_pop(L, 1)) {
-      const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
-      if (njl_find_name(L, -2, known) < 0) return njl_unknown_option(L, "log_out", "", name, known);
-    }
+    njl_check_options(L, 2, "log_out", "", known);
     scheme = read_text(L, "log_out", "scheme", false);
   }
   njl_host *host = njl_host_open(L);
@@ -282,15 +283,11 @@ int njl_log_in(lua_State *L) {
   lua_settop(L, 2);
   if (!lua_isnil(L, 2)) {
     if (!lua_istable(L, 2)) return luaL_error(L, "log_in: options must be a table, got %s", luaL_typename(L, 2));
-    for (lua_pushnil(L); lua_next(L, 2) != 0; lua_pop(L, 1)) {
-      const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
-      if (njl_find_name(L, -2, known) < 0) return njl_unknown_option(L, "log_in", "", name, known);
-      if (strcmp(name, "prompt") == 0 && !njl_is_callable(L, -1)) {
-        return luaL_error(L, "log_in: prompt must be a function, got %s", luaL_typename(L, -1));
-      }
-    }
+    njl_check_options(L, 2, "log_in", "", known);
     lua_pushliteral(L, "prompt");
-    lua_rawget(L, 2);
+    if (lua_rawget(L, 2) != LUA_TNIL && !njl_is_callable(L, -1)) {
+      return luaL_error(L, "log_in: prompt must be a function, got %s", luaL_typename(L, -1));
+    }
     scheme = read_text(L, "log_in", "scheme", false); /* Above the prompt until the login has started. */
   } else {
     lua_pushnil(L);

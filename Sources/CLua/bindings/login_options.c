@@ -1,6 +1,10 @@
 /* login_options.c - reads the option auth of a client. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <string.h>
 
+#include "core/names.h"
+#include "core/task.h"
 #include "bindings/bindings.h"
 
 /* Moves the function `name` from the table `auth`, which messages call `prefix`, to the top of the stack. Returns
@@ -11,7 +15,9 @@ static bool take_function(lua_State *L, int auth, const char *prefix, const char
     lua_pop(L, 1);
     return false;
   }
-  if (!njl_is_callable(L, -1)) luaL_error(L, "client: %s%s must be a function, got %s", prefix, name, luaL_typename(L, -1));
+  if (!njl_is_callable(L, -1)) {
+    luaL_error(L, "client: %s%s must be a function, got %s", prefix, name, luaL_typename(L, -1));
+  }
   lua_pushstring(L, name);
   lua_pushnil(L);
   lua_rawset(L, auth);
@@ -29,10 +35,7 @@ static void set_text(lua_State *L, int table, const char *name, const char *text
 static void describe_provided(lua_State *L, int auth, const char *prefix) {
   static const char *const known[] = {"type", "access_token", "expires_in", "skew", "refresh_timeout", "refresh_limit",
                                       NULL};
-  for (lua_pushnil(L); lua_next(L, auth) != 0; lua_pop(L, 1)) {
-    const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
-    if (njl_find_name(L, -2, known) < 0) njl_unknown_option(L, "client", prefix, name, known);
-  }
+  njl_check_options(L, auth, "client", prefix, known);
   static const char *const types[] = {"bearer", NULL};
   lua_pushliteral(L, "type");
   lua_rawget(L, auth);

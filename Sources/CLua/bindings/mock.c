@@ -2,8 +2,17 @@
  *
  * When a request arrives for the route of a function, the function runs in a task of its own, on the thread that
  * runs the script. It may wait. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+
+#include "core/failure.h"
+#include "core/host.h"
+#include "core/metatable.h"
+#include "core/names.h"
 #include "json/json.h"
 #include "bindings/bindings.h"
+#include "njl_callbacks.h"
+#include "njl_mocks.h"
 
 typedef struct mock {
   njl_mock *handle;
@@ -124,8 +133,7 @@ static int deliver(lua_State *L) {
 }
 
 static void fail(lua_State *L, njl_callback *callback) {
-  if (njl_test(L, -1, NJL_ERROR) != NULL) lua_getfield(L, -1, "message");
-  else luaL_tolstring(L, -1, NULL);
+  njl_push_message(L, -1);
   njl_bytes message;
   message.data = lua_tolstring(L, -1, &message.length);
   njl_callback_fail(callback, message);
@@ -160,13 +168,11 @@ int njl_mock_push_call(lua_State *L, njl_callback *callback) {
   lua_insert(L, -2);
   njl_loan *loan = njl_loan_push(L);
   loan->text = njl_callback_request(callback);
-  njl_bytes json = njl_text_bytes(loan->text);
-  njl_json_decode(L, "the request", json.data, json.length);
+  njl_loan_push_json(L, loan, "the request");
   lua_replace(L, -2);
   loan = njl_loan_push(L);
   loan->text = njl_callback_body(callback);
-  njl_bytes body = njl_text_bytes(loan->text);
-  lua_pushlstring(L, body.data == NULL ? "" : body.data, body.length);
+  njl_loan_push_text(L, loan);
   lua_setfield(L, -3, "body");
   lua_pop(L, 1);
   return 2;
@@ -190,8 +196,7 @@ static int calls(lua_State *L) {
   lua_settop(L, 2);
   njl_loan *loan = njl_loan_push(L);
   loan->text = njl_mock_calls(handle);
-  njl_bytes json = njl_text_bytes(loan->text);
-  njl_json_decode(L, "the calls", json.data, json.length);
+  njl_loan_push_json(L, loan, "the calls");
   if (lua_isnil(L, 2)) return 1;
   lua_newtable(L);
   lua_Integer kept = 0, count = (lua_Integer)lua_rawlen(L, 4);

@@ -1,8 +1,15 @@
 /* paginate.c - api:paginate(path, {...}): separates the options of the list from those of its calls. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <string.h>
 
+#include "core/failure.h"
+#include "core/host.h"
+#include "core/names.h"
+#include "core/task.h"
 #include "json/json.h"
 #include "bindings/bindings.h"
+#include "njl_pages.h"
 
 static const char *const list_options[] = {"style",  "items",  "next",           "key",      "param", "size_param",
                                            "size",   "first",  "header",         "request_header", "more", "total",
@@ -12,9 +19,9 @@ enum { NEXT = 2, RESUME = 16, TOTAL_TIMEOUT };
 
 /* The options of a call that are useful for a list: those that apply to each request and to complete responses. */
 static const char *const call_options[] = {
-    "query",  "headers", "params",      "method",     "json",    "form",     "timeout", "expect",     "redirect", "cookies",
-    "auth",   "retry",   "idempotency_key", "decompress", "max_body", "compress", "schema",  "coalesce", "allow_body_on_get",
-    "cache",  "limit_group", "endpoint",    "arguments", NULL};
+    "query", "headers", "params", "method", "json", "form", "timeout", "expect", "redirect", "cookies", "auth", "retry",
+    "idempotency_key", "decompress", "max_body", "compress", "schema", "coalesce", "allow_body_on_get", "cache",
+    "limit_group", "endpoint", "arguments", NULL};
 
 /* The start of a list and its limits. */
 typedef struct beginning {
@@ -33,7 +40,9 @@ static int unknown_option(lua_State *L, const char *name) {
   for (size_t index = 0; call_options[index] != NULL; index++) all[count++] = call_options[index];
   all[count] = NULL;
   for (size_t index = 0; others[index] != NULL; index++) {
-    if (strcmp(others[index], name) == 0) return luaL_error(L, "paginate: option '%s' is not supported for lists", name);
+    if (strcmp(others[index], name) == 0) {
+      return luaL_error(L, "paginate: option '%s' is not supported for lists", name);
+    }
   }
   return njl_unknown_option(L, "paginate", "", name, all);
 }

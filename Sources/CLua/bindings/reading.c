@@ -1,12 +1,15 @@
 /* reading.c - reads texts and pairs of an option table. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bindings/bindings.h"
 #include "bindings/reading.h"
 
 void njl_reading_keep(njl_reading *r) { lua_rawseti(r->L, r->anchors, (lua_Integer)lua_rawlen(r->L, r->anchors) + 1); }
 
-void njl_reading_add(njl_reading *r, njl_pairs *list, njl_bytes name, njl_bytes value) {
+static void add(njl_reading *r, njl_pairs *list, njl_bytes name, njl_bytes value) {
   if (list->count == list->capacity) {
     size_t capacity = list->capacity == 0 ? 8 : list->capacity * 2;
     njl_pair *items = lua_newuserdatauv(r->L, capacity * sizeof *items, 0);
@@ -35,8 +38,8 @@ njl_bytes njl_reading_take_text(njl_reading *r, const char *name) {
   lua_State *L = r->L;
   njl_bytes text;
   switch (lua_type(L, -1)) {
-  case LUA_TBOOLEAN: text.data = lua_pushstring(L, lua_toboolean(L, -1) ? "true" : "false"); break;
-  case LUA_TNUMBER: lua_pushvalue(L, -1); break;
+  case LUA_TBOOLEAN: lua_pushstring(L, lua_toboolean(L, -1) ? "true" : "false"); break;
+  case LUA_TNUMBER:
   case LUA_TSTRING: lua_pushvalue(L, -1); break;
   default:
     luaL_error(L, "%s: %s '%s' must be a string, a number or a boolean, got %s", r->function, r->option, name,
@@ -54,11 +57,13 @@ static void read_list(njl_reading *r, int table, njl_pairs *list) {
   lua_Integer count = (lua_Integer)lua_rawlen(L, table);
   for (lua_Integer index = 1; index <= count; index++) {
     if (lua_rawgeti(L, table, index) != LUA_TTABLE) njl_reading_mismatch(r, "a list of {name, value} pairs", -1);
-    if (lua_rawgeti(L, -1, 1) != LUA_TSTRING) njl_reading_mismatch(r, "a list of {name, value} pairs whose names are strings", -1);
+    if (lua_rawgeti(L, -1, 1) != LUA_TSTRING) {
+      njl_reading_mismatch(r, "a list of {name, value} pairs whose names are strings", -1);
+    }
     njl_bytes name = njl_reading_take_text(r, "");
     lua_rawgeti(L, -1, 2);
     njl_bytes value = njl_reading_take_text(r, name.data);
-    njl_reading_add(r, list, name, value);
+    add(r, list, name, value);
     lua_pop(L, 1);
   }
 }
@@ -69,14 +74,14 @@ static int by_bytes(const void *left, const void *right) {
   return order != 0 ? order : (a->length > b->length) - (a->length < b->length);
 }
 
-/* Reads the names of a table made by keep_copy and sorts them, so that equal tables produce equal requests. */
+/* Reads the names of a table made by njl_reading_copy and sorts them, so that equal tables produce equal requests. */
 void njl_reading_names(njl_reading *r, int table, njl_pairs *keys) {
   lua_State *L = r->L;
   for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) {
     if (lua_type(L, -2) != LUA_TSTRING) njl_reading_mismatch(r, "a table whose names are strings", -2);
     njl_bytes name;
     name.data = lua_tolstring(L, -2, &name.length);
-    njl_reading_add(r, keys, name, (njl_bytes){0});
+    add(r, keys, name, (njl_bytes){0});
   }
   if (keys->count > 1) qsort(keys->items, keys->count, sizeof *keys->items, by_bytes);
 }
@@ -92,14 +97,14 @@ static void read_table(njl_reading *r, int table, njl_pairs *list) {
     lua_pushlstring(L, name.data, name.length);
     if (lua_rawget(L, table) != LUA_TTABLE) {
       njl_bytes value = njl_reading_take_text(r, name.data);
-      njl_reading_add(r, list, name, value);
+      add(r, list, name, value);
       continue;
     }
     lua_Integer count = (lua_Integer)lua_rawlen(L, -1);
     for (lua_Integer item = 1; item <= count; item++) {
       lua_rawgeti(L, -1, item);
       njl_bytes value = njl_reading_take_text(r, name.data);
-      njl_reading_add(r, list, name, value);
+      add(r, list, name, value);
     }
     lua_pop(L, 1);
   }

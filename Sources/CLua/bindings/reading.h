@@ -2,7 +2,10 @@
 #ifndef NJL_READING_H
 #define NJL_READING_H
 
-#include "bindings/bindings.h"
+#include <lua5.4/lua.h>
+
+#include "core/annotations.h"
+#include "njl_request.h"
 
 /* Tables are copied before their values are processed: each new string or buffer may run finalizers, which may
  * change the tables of the script. */
@@ -25,7 +28,6 @@ typedef struct njl_pairs {
 /* reading.c */
 /* Pops the value on top of the stack. The anchors keep it alive. */
 void njl_reading_keep(njl_reading *r) NJL_RAISES;
-void njl_reading_add(njl_reading *r, njl_pairs *list, njl_bytes name, njl_bytes value) NJL_RAISES;
 /* Replaces the table at `index` by a copy, which the anchors keep alive and scripts cannot change. */
 void njl_reading_copy(njl_reading *r, int index) NJL_RAISES;
 /* Raises an error: the option must be `wanted`, and is the value at `value`. */

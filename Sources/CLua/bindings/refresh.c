@@ -1,6 +1,16 @@
 /* refresh.c - background revalidation of stale responses that the script already has: res:refreshed(), and the
  * option on_refresh. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+
+#include "core/failure.h"
+#include "core/host.h"
+#include "core/metatable.h"
+#include "core/task.h"
+#include "core/wait.h"
 #include "bindings/bindings.h"
+#include "njl_calls.h"
+#include "njl_future.h"
 
 /* Pushes the result of the revalidation at `index`: the new response; nil and the error; or nil if nothing was
  * revalidated. */

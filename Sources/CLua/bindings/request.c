@@ -1,11 +1,17 @@
 /* request.c - reads the options of a call from a Lua table into a plain struct. */
 #include <ctype.h>
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/names.h"
+#include "core/task.h"
 #include "json/json.h"
+#include "bindings/bindings.h"
 #include "bindings/reading.h"
+#include "njl_request.h"
 
 /* Options by number, in the order of `names`. */
 enum {
@@ -129,10 +135,8 @@ static void read_timeout(njl_reading *r, int value, njl_request *request) {
     return;
   }
   for (lua_pushnil(L); lua_next(L, value) != 0; lua_pop(L, 1)) {
-    const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
-    int which = njl_find_name(L, -2, limits);
-    if (which < 0) njl_unknown_option(L, r->function, "timeout.", name, limits);
-    else *given[which] = limit(r, -1, named[which]);
+    int which = njl_check_option(L, -2, r->function, "timeout.", limits);
+    *given[which] = limit(r, -1, named[which]);
   }
 }
 
@@ -143,10 +147,7 @@ static uint64_t options_present(lua_State *L, int options, const char *function)
     if (lua_type(L, -2) != LUA_TSTRING) {
       luaL_error(L, "%s: option names must be strings, got a %s", function, luaL_typename(L, -2));
     }
-    const char *name = lua_tostring(L, -2);
-    int option = njl_find_name(L, -2, names);
-    if (option < 0) njl_unknown_option(L, function, "", name, names);
-    present |= UINT64_C(1) << option;
+    present |= UINT64_C(1) << njl_check_option(L, -2, function, "", names);
   }
   return present;
 }
@@ -177,8 +178,7 @@ static void read_factory(njl_reading *r, int table, njl_request *request) {
   static const char *const known[] = {"each", "length", NULL};
   lua_State *L = r->L;
   for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) {
-    const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
-    switch (njl_find_name(L, -2, known)) {
+    switch (njl_check_option(L, -2, r->function, "body.", known)) {
     case 0:
       if (!njl_is_callable(L, -1)) {
         luaL_error(L, "%s: body.each must be a function, got %s", r->function, luaL_typename(L, -1));
@@ -191,7 +191,6 @@ static void read_factory(njl_reading *r, int table, njl_request *request) {
       }
       request->body_length = lua_tointeger(L, -1);
       break;
-    default: njl_unknown_option(L, r->function, "body.", name, known);
     }
   }
   if (!request->restarts_body) luaL_error(L, "%s: body.each is missing", r->function);
@@ -270,6 +269,25 @@ static void read_endpoint(njl_reading *r, int options, uint64_t present, njl_req
   lua_pop(L, 1);
 }
 
+static void read_pairs(njl_reading *r, int options, uint64_t present, int option, njl_pairs *list) {
+  if (!push_option(r, options, present, option)) return;
+  njl_reading_pairs(r, lua_gettop(r->L), list);
+  lua_pop(r->L, 1);
+}
+
+/* Reads which of the functions are present. hooks.c and refresh.c call them. */
+static void read_functions(njl_reading *r, int options, uint64_t present, njl_request *request) {
+  static const int known[] = {ON_REDIRECT, ON_RETRY, ON_REFRESH, ON_PROGRESS};
+  bool *const flags[] = {&request->decides_redirects, &request->decides_retries, &request->reports_refresh,
+                         &request->reports_progress};
+  for (size_t index = 0; index < sizeof known / sizeof *known; index++) {
+    if (!push_option(r, options, present, known[index])) continue;
+    if (!njl_is_callable(r->L, -1)) njl_reading_mismatch(r, "a function", -1);
+    *flags[index] = true;
+    lua_pop(r->L, 1);
+  }
+}
+
 void njl_read_options(lua_State *L, int options, const char *function, bool reads_files, njl_request *request) {
   request->connect = request->idle = request->total = -1;
   request->body_length = -1;
@@ -286,18 +304,9 @@ void njl_read_options(lua_State *L, int options, const char *function, bool read
   else if ((present & UINT64_C(1) << ARGUMENTS) != 0) luaL_error(L, "%s: arguments require endpoint", function);
   if (push_option(&r, options, present, METHOD)) request->method = read_string(&r);
   if (push_option(&r, options, present, PATH)) request->target = read_string(&r);
-  if (push_option(&r, options, present, QUERY)) {
-    njl_reading_pairs(&r, lua_gettop(L), &query);
-    lua_pop(L, 1);
-  }
-  if (push_option(&r, options, present, PARAMS)) {
-    njl_reading_pairs(&r, lua_gettop(L), &params);
-    lua_pop(L, 1);
-  }
-  if (push_option(&r, options, present, HEADERS)) {
-    njl_reading_pairs(&r, lua_gettop(L), &headers);
-    lua_pop(L, 1);
-  }
+  read_pairs(&r, options, present, QUERY, &query);
+  read_pairs(&r, options, present, PARAMS, &params);
+  read_pairs(&r, options, present, HEADERS, &headers);
   read_body(&r, options, present, request);
   if (push_option(&r, options, present, EXPECT)) {
     read_expected(&r, lua_gettop(L), request);
@@ -307,26 +316,7 @@ void njl_read_options(lua_State *L, int options, const char *function, bool read
     read_timeout(&r, lua_gettop(L), request);
     lua_pop(L, 1);
   }
-  if (push_option(&r, options, present, ON_REDIRECT)) {
-    if (!njl_is_callable(L, -1)) njl_reading_mismatch(&r, "a function", -1);
-    request->decides_redirects = true;
-    lua_pop(L, 1);
-  }
-  if (push_option(&r, options, present, ON_RETRY)) {
-    if (!njl_is_callable(L, -1)) njl_reading_mismatch(&r, "a function", -1);
-    request->decides_retries = true;
-    lua_pop(L, 1);
-  }
-  if (push_option(&r, options, present, ON_REFRESH)) {
-    if (!njl_is_callable(L, -1)) njl_reading_mismatch(&r, "a function", -1);
-    request->reports_refresh = true;
-    lua_pop(L, 1);
-  }
-  if (push_option(&r, options, present, ON_PROGRESS)) {
-    if (!njl_is_callable(L, -1)) njl_reading_mismatch(&r, "a function", -1);
-    request->reports_progress = true;
-    lua_pop(L, 1);
-  }
+  read_functions(&r, options, present, request);
   if (push_option(&r, options, present, STREAM)) {
     if (!lua_isboolean(L, -1)) njl_reading_mismatch(&r, "a boolean", -1);
     request->is_streamed = lua_toboolean(L, -1);

@@ -1,9 +1,16 @@
 /* response.c - response objects. Fields are computed on access. */
 #include <ctype.h>
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <string.h>
 
+#include "core/failure.h"
+#include "core/host.h"
+#include "core/metatable.h"
+#include "core/names.h"
 #include "json/json.h"
 #include "bindings/bindings.h"
+#include "njl_future.h"
 
 /* User values of a reply that is a response. */
 enum { CACHED_JSON = 1, CACHED_HEADERS, CACHED_BODY };
@@ -22,14 +29,6 @@ static bool push_cached(lua_State *L, int slot) {
   if (lua_getiuservalue(L, 1, slot) != LUA_TNIL) return true;
   lua_pop(L, 1);
   return false;
-}
-
-static int push_text(lua_State *L, njl_future *future, njl_field field) {
-  size_t length = 0;
-  const char *text = njl_future_text(future, field, &length);
-  if (text == NULL) lua_pushnil(L);
-  else lua_pushlstring(L, text, length);
-  return 1;
 }
 
 static int push_body(lua_State *L, const njl_response *response) {
@@ -74,19 +73,19 @@ int njl_curl(lua_State *L) {
   if (!lua_isnoneornil(L, 2)) {
     if (!lua_istable(L, 2)) return luaL_error(L, "curl: options must be a table, got %s", luaL_typename(L, 2));
     for (lua_pushnil(L); lua_next(L, 2) != 0; lua_pop(L, 1)) {
-      const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
-      if (njl_find_name(L, -2, known) < 0) return njl_unknown_option(L, "curl", "", name, known);
+      njl_check_option(L, -2, "curl", "", known);
       if (!lua_isboolean(L, -1)) {
         return luaL_error(L, "curl: show_secrets must be a boolean, got %s", luaL_typename(L, -1));
       }
       shows_secrets = lua_toboolean(L, -1);
       if (shows_secrets && njl_host_open(L)->is_sandboxed) {
-        return luaL_error(L, "curl: show_secrets is not available in a sandbox; the secrets belong to the host program");
+        return luaL_error(
+            L, "curl: show_secrets is not available in a sandbox; the secrets belong to the host program");
       }
     }
   }
-  if (njl_host_open(L)->is_sandboxed) return push_text(L, reply->wait.call, NJL_CURL_OF_SANDBOX);
-  return push_text(L, reply->wait.call, shows_secrets ? NJL_CURL_WITH_SECRETS : NJL_CURL);
+  if (njl_host_open(L)->is_sandboxed) return njl_push_field(L, reply->wait.call, NJL_CURL_OF_SANDBOX);
+  return njl_push_field(L, reply->wait.call, shows_secrets ? NJL_CURL_WITH_SECRETS : NJL_CURL);
 }
 
 static int push_timing(lua_State *L, const njl_future *future) {
@@ -146,17 +145,17 @@ static int response_index(lua_State *L) {
   case HEADERS: return push_headers(L);
   case BODY: return push_body(L, &response);
   case JSON: return push_json(L, &response);
-  case TEXT: return push_text(L, future, NJL_TEXT);
-  case URL: return push_text(L, future, NJL_URL);
-  case SOURCE: return push_text(L, future, NJL_SOURCE);
+  case TEXT: return njl_push_field(L, future, NJL_TEXT);
+  case URL: return njl_push_field(L, future, NJL_URL);
+  case SOURCE: return njl_push_field(L, future, NJL_SOURCE);
   case ATTEMPTS: lua_pushinteger(L, response.attempts); return 1;
   case TIMING: return push_timing(L, future);
   case CHUNKS: lua_pushcfunction(L, njl_chunks); return 1;
   case CLOSE: lua_pushcfunction(L, njl_close_response); return 1;
   case CURL: lua_pushcfunction(L, njl_curl); return 1;
-  case PEER: return push_text(L, future, NJL_PEER);
+  case PEER: return njl_push_field(L, future, NJL_PEER);
   case EXPLAIN: lua_pushcfunction(L, njl_explain); return 1;
-  case IDEMPOTENCY_KEY: return push_text(L, future, NJL_IDEMPOTENCY_KEY);
+  case IDEMPOTENCY_KEY: return njl_push_field(L, future, NJL_IDEMPOTENCY_KEY);
   case REFRESHED: lua_pushcfunction(L, njl_refreshed); return 1;
   case REDIRECTS: return push_redirects(L, future);
   default: lua_pushboolean(L, response.status >= 200 && response.status < 300); return 1;
@@ -167,7 +166,7 @@ static int response_describe(lua_State *L) {
   njl_response response;
   njl_future *future = check_response(L, 1, &response);
   lua_pushfstring(L, "response: %d, %I bytes from ", response.status, (LUAI_UACINT)response.body.length);
-  push_text(L, future, NJL_URL);
+  njl_push_field(L, future, NJL_URL);
   lua_concat(L, 2);
   return 1;
 }

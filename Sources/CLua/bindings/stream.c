@@ -1,6 +1,15 @@
 /* stream.c - streamed bodies: res:chunks() of a response to a request with stream = true, and requests whose body is
  * a function. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+
+#include "core/failure.h"
+#include "core/metatable.h"
+#include "core/task.h"
+#include "core/wait.h"
 #include "bindings/bindings.h"
+#include "njl_calls.h"
+#include "njl_future.h"
 
 /* --- Responses --- */
 

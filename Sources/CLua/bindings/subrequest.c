@@ -2,13 +2,20 @@
  * hooks see them like the script's own calls.
  *
  * If a client has before or after hooks, its lists and document loads do not send their requests directly but create
- * subrequests. Each subrequest runs in a task of its own without a parent: a page may have several consumers, and cancelling
- * one of them must not cancel the page for the others. */
+ * subrequests. Each subrequest runs in a task of its own without a parent: a page may have several consumers, and
+ * cancelling one of them must not cancel the page for the others. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <string.h>
 #include <strings.h>
 
-#include "json/json.h"
+#include "core/failure.h"
+#include "core/host.h"
+#include "core/metatable.h"
+#include "core/task.h"
 #include "bindings/bindings.h"
+#include "njl_future.h"
+#include "njl_subrequests.h"
 
 /* User values of a caller, which makes the calls of one list or one load: its client, the options of each call, and
  * the errors that hooks raised, by number. */
@@ -21,6 +28,8 @@ typedef struct caller {
   lua_Integer number;
   int raised; /* number of errors raised so far */
 } caller;
+
+static void run_subrequests(lua_State *L, njl_host *host);
 
 lua_Integer njl_caller_push(lua_State *L, njl_host *host, int options) {
   static const luaL_Reg meta[] = {{NULL, NULL}};
@@ -41,7 +50,7 @@ lua_Integer njl_caller_push(lua_State *L, njl_host *host, int options) {
   lua_newtable(L);
   lua_setiuservalue(L, -2, RAISED);
   self->number = njl_number(L, host, -1);
-  host->run_subrequests = njl_run_subrequests;
+  host->run_subrequests = run_subrequests;
   return self->number;
 }
 
@@ -87,9 +96,7 @@ static void fail(lua_State *L, njl_subrequest *subrequest) {
     lua_pushnil(L);
     lua_rawseti(L, -2, number - MOST_RAISED);
   }
-  /* Only the message: the URL of an error object belongs to another call. */
-  if (njl_test(L, value, NJL_ERROR) != NULL) lua_getfield(L, value, "message");
-  else luaL_tolstring(L, value, NULL);
+  njl_push_message(L, value);
   njl_bytes message;
   message.data = lua_tolstring(L, -1, &message.length);
   njl_subrequest_fail(subrequest, message, number);
@@ -133,7 +140,8 @@ static void set_header(lua_State *L, int headers) {
   lua_rawseti(L, headers, kept + 1);
 }
 
-/* Pushes the request as the hooks see it: the options of the caller at `caller`, overridden by the subrequest's request. */
+/* Pushes the request as the hooks see it: the options of the caller at `caller`, overridden by the subrequest's
+ * request. */
 static void push_request(lua_State *L, int caller, const njl_subrequest *subrequest) {
   lua_getiuservalue(L, caller, OPTIONS);
   njl_push_request(L, lua_gettop(L));
@@ -141,10 +149,8 @@ static void push_request(lua_State *L, int caller, const njl_subrequest *subrequ
   int request = lua_gettop(L);
   njl_loan *loan = njl_loan_push(L);
   loan->text = njl_subrequest_request(subrequest);
-  njl_bytes json = {0};
   if (loan->text == NULL) luaL_error(L, "not enough memory");
-  else json = njl_text_bytes(loan->text);
-  njl_json_decode(L, "the request", json.data, json.length);
+  njl_loan_push_json(L, loan, "the request");
   int own = lua_gettop(L);
   static const char *const names[] = {"method", "path", "max_body"};
   for (size_t index = 0; index < sizeof names / sizeof *names; index++) {
@@ -223,7 +229,8 @@ static int begin(lua_State *L) {
   return 0;
 }
 
-void njl_run_subrequests(lua_State *L, njl_host *host) {
+/* Starts a task for each subrequest that has arrived, and cancels the tasks of calls that are no longer needed. */
+static void run_subrequests(lua_State *L, njl_host *host) {
   if (host->engine == NULL) return;
   for (njl_task *task; (task = njl_engine_next_cancelled(host->engine)) != NULL;) njl_task_cancel(task);
   while (host->engine != NULL && lua_checkstack(L, LUA_MINSTACK)) {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
+#include "core/blocks.h"
 
 struct njl_block {
   njl_block *next;

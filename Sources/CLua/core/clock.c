@@ -5,7 +5,15 @@
  * next, and the tasks that are due run in between. The order of events is therefore that of real time and always the
  * same. Calls to servers, files and processes take real time, during which the clock stands still. Delays inside a
  * client, such as the delay before a retry, and the time limit of a script's run also use real time. */
-#include "core/core.h"
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+
+#include "core/clock.h"
+#include "core/host.h"
+#include "core/metatable.h"
+#include "core/names.h"
+#include "core/timers.h"
+#include "core/wait.h"
 
 struct njl_clock {
   njl_wait wait; /* the wait of the task that advances the clock */

@@ -6,7 +6,17 @@
  *
  * The token stays on the stack of each coroutine that passed it, and of the task's own. While it is there, a script
  * can neither resume nor close that coroutine, because the wait belongs to its task. */
-#include "core/core.h"
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+#include <lua5.4/lualib.h>
+#include <stdatomic.h>
+
+#include "core/coroutine.h"
+#include "core/host.h"
+#include "core/interrupt.h"
+#include "core/metatable.h"
+#include "core/stopping.h"
+#include "core/wait.h"
 
 int njl_close_coroutine(njl_host *host, lua_State *co) {
   if (njl_is_abandoned(co)) return LUA_OK;

@@ -1,19 +1,25 @@
-/* circle.c - detects circular waits that involve the pages of a list or the load of a document.
+/* cycle.c - detects circular waits that involve the pages of a list or the load of a document.
  *
  * For the loop, a page or a document is a call in flight like any other. If its client has before or after hooks,
- * the call is made by a task: a subrequest (subrequest.c). If a hook of that subrequest waits for a task that in turn waits for
- * the page, neither can ever finish, and the loop does not notice. So before the loop sleeps, it examines the
- * subrequests whose hooks wait, the tasks for which they wait, the tasks for which those wait, and so on. If none of
- * these can continue, the hook's wait ends with an error.
+ * the call is made by a task: a subrequest (subrequest.c). If a hook of that subrequest waits for a task that in turn
+ * waits for the page, neither can ever finish, and the loop does not notice. So before the loop sleeps, it examines
+ * the subrequests whose hooks wait, the tasks for which they wait, the tasks for which those wait, and so on. If none
+ * of these can continue, the hook's wait ends with an error.
  *
- * The search ignores actions from outside of the circle that could still end it, such as closing the list; taking
+ * The search ignores actions from outside of the cycle that could still end it, such as closing the list; taking
  * from a list in its own hook is rejected immediately for the same reason. In all other cases of doubt, the search
  * lets the tasks wait. A task can continue if it is ready, or waits for a deadline or for a call of its own. A task
  * that waits at a gate (channels, require) or for the function that decides how a list continues can continue as
  * long as any task of the state can. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <stdio.h>
 
-#include "core/core.h"
+#include "core/cycle.h"
+#include "core/task.h"
+#include "core/timers.h"
+#include "core/wait.h"
+#include "njl_subrequests.h"
 
 /* The visited tasks, in order, linked by `next_sought`. `sought_by` of each task is a task that waits for it. */
 typedef struct search {
@@ -108,7 +114,7 @@ static const char *name_next(const njl_task *task, bool is_last) {
   return is_last ? "the page or document that the hook was called for" : "a page or document";
 }
 
-/* Writes the circle from the origin to itself as a message. `sought_by` links it backwards. */
+/* Writes the cycle from the origin to itself as a message. `sought_by` links it backwards. */
 static void describe(search *search) {
   njl_host *host = search->host;
   char *text = host->cycle;
@@ -120,7 +126,7 @@ static void describe(search *search) {
     snprintf(text, room, "%s%s", begin, others);
     return;
   }
-  /* Reverses the circle, reusing links that the search no longer needs. */
+  /* Reverses the cycle, reusing links that the search no longer needs. */
   njl_task *way = NULL;
   for (njl_task *task = search->closing; task != NULL; task = task == search->origin ? NULL : task->sought_by) {
     task->next_sought = way;
@@ -136,8 +142,7 @@ static void describe(search *search) {
   if (length >= room) snprintf(text + room - 4, 4, "...");
 }
 
-
-/* The cached result of any_can_go_on. */
+/* The cached result of any_can_continue. */
 typedef enum others { UNASKED, NONE_CAN, ANY_CAN } others;
 
 /* Returns whether the origin of the search can never continue. If so, the host has the message. */

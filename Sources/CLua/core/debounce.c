@@ -5,7 +5,16 @@
  *
  * Each run is a task, a child of the task that called last. A task therefore does not end before the runs that it
  * requested. */
-#include "core/core.h"
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+
+#include "core/debounce.h"
+#include "core/host.h"
+#include "core/metatable.h"
+#include "core/names.h"
+#include "core/task.h"
+#include "core/timers.h"
+#include "core/wait.h"
 
 /* User values: the function, the arguments of the last call as a list, and the pending task. */
 enum { FUNCTION = 1, ARGUMENTS, PENDING, VALUES = PENDING };

@@ -15,7 +15,9 @@ int njl_epoll_watch(int epoll, int descriptor, bool reads, bool writes) {
   return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) == 0 ? 0 : errno;
 }
 
-void njl_epoll_forget(int epoll, int descriptor) { epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, &(struct epoll_event){0}); }
+void njl_epoll_forget(int epoll, int descriptor) {
+  epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, &(struct epoll_event){0});
+}
 
 int njl_epoll_wait(int epoll, njl_readiness *ready, int capacity) {
   enum { BATCH = 64 };

@@ -1,8 +1,15 @@
 /* failure.c - replies, which become a response or an error, and how errors are raised. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <stdarg.h>
 #include <string.h>
 
-#include "core/core.h"
+#include "core/failure.h"
+#include "core/host.h"
+#include "core/metatable.h"
+#include "core/task.h"
+#include "core/wait.h"
+#include "njl_future.h"
 
 njl_wait *njl_reply_push(lua_State *L, njl_host *host) {
   njl_reply *reply = lua_newuserdatauv(L, sizeof *reply, NJL_REPLY_VALUES);
@@ -52,6 +59,19 @@ njl_reply *njl_error_push(lua_State *L) {
 void njl_push_failure(lua_State *L, njl_kind kind, int phase, const char *message) {
   njl_reply *reply = njl_error_push(L);
   reply->wait.call = njl_future_failed(kind, phase, (njl_bytes){message, strlen(message)});
+}
+
+int njl_push_field(lua_State *L, njl_future *future, njl_field field) {
+  size_t length = 0;
+  const char *text = njl_future_text(future, field, &length);
+  if (text == NULL) lua_pushnil(L);
+  else lua_pushlstring(L, text, length);
+  return 1;
+}
+
+void njl_push_message(lua_State *L, int index) {
+  if (njl_test(L, index, NJL_ERROR) != NULL) lua_getfield(L, index, "message");
+  else luaL_tolstring(L, index, NULL);
 }
 
 int njl_raise(lua_State *L, njl_kind kind, int phase, const char *format, ...) {

@@ -1,11 +1,21 @@
-/* gate.c - gates: waits that Lua code ends. Channels and other synchronization objects in modules/lua/ are made of them.
+/* gate.c - gates: waits that Lua code ends. Channels and other synchronization objects in modules/lua/ are made of
+ * them.
  *
  *   gate = gate()                creates a closed gate, a userdata
- *   gate:wait(moment or nil)     waits until the gate is opened and closes it again: true; false if `moment` passed first
+ *   gate:wait(moment or nil)     waits until the gate is opened and closes it again: true; or until `moment`: false
  *   gate:open()                  ends the current wait, or the next one; opening an open gate does nothing
  *
  * Also the other functions that such code needs: the clock of waits, and errors of the host's kinds. */
-#include "core/core.h"
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+
+#include "core/failure.h"
+#include "core/gate.h"
+#include "core/host.h"
+#include "core/metatable.h"
+#include "core/timers.h"
+#include "core/wait.h"
+#include "njl_future.h"
 
 static njl_wait *check_gate(lua_State *L) { return njl_check(L, 1, NJL_GATE); }
 
@@ -92,10 +102,4 @@ void njl_add_gates(lua_State *L, int table) {
   static const luaL_Reg methods[] = {{"wait", wait_at}, {"open", open_gate}, {NULL, NULL}};
   njl_add_type(L, NJL_GATE, meta, methods, NULL);
   njl_add_functions(L, table, functions);
-}
-
-/* Adds the C functions of nightjar.channels and nightjar.timers to the table at index 1. */
-int njl_open_channels(lua_State *L) {
-  njl_add_gates(L, 1);
-  return 0;
 }

@@ -3,13 +3,24 @@
  * Each is a loop in the calling coroutine: start children up to the limit, wait until one has ended, store its
  * result, repeat. The first failure (unless errors are collected) or the first end in a race cancels the other
  * children. The loop returns when all children have ended, so nothing continues to run after the call. */
-#include "core/core.h"
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+
+#include "core/failure.h"
+#include "core/group.h"
+#include "core/host.h"
+#include "core/metatable.h"
+#include "core/names.h"
+#include "core/task.h"
+#include "core/timers.h"
+#include "core/wait.h"
+#include "njl_future.h"
 
 static const char *const options[] = {"concurrency", "collect_errors", NULL};
 enum { CONCURRENCY, COLLECT_ERRORS };
 
 void njl_read_group_option(lua_State *L, const char *function, njl_group_options *read) {
-  switch (njl_find_name(L, -2, options)) {
+  switch (njl_check_option(L, -2, function, "", options)) {
   case CONCURRENCY:
     if (!lua_isinteger(L, -1) || (read->concurrency = lua_tointeger(L, -1)) < 1) {
       luaL_error(L, "%s: concurrency must be an integer of at least 1", function);
@@ -21,13 +32,11 @@ void njl_read_group_option(lua_State *L, const char *function, njl_group_options
     }
     read->collects_errors = lua_toboolean(L, -1);
     return;
-  default:
-    njl_unknown_option(L, function, "", lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2),
-                       options);
   }
 }
 
-njl_group_options njl_read_group_options(lua_State *L, int table, const char *function) {
+/* Reads the options in the table at `table`; none is given if there is no value. */
+static njl_group_options read_options(lua_State *L, int table, const char *function) {
   njl_group_options read = {.concurrency = NJL_CONCURRENCY};
   if (lua_isnoneornil(L, table)) return read;
   luaL_checktype(L, table, LUA_TTABLE);
@@ -263,7 +272,7 @@ int njl_map(lua_State *L) {
   luaL_checktype(L, ITEMS, LUA_TTABLE);
   njl_check_callable(L, FUNCTION, "function");
   lua_settop(L, OPTIONS);
-  njl_group_options options = njl_read_group_options(L, OPTIONS, "map");
+  njl_group_options options = read_options(L, OPTIONS, "map");
   return njl_run_map(L, &options);
 }
 

@@ -1,6 +1,10 @@
 /* interrupt.c - Ctrl-C in a session. It ends the evaluation in the foreground. If there is none, or if it does not end,
  * Ctrl-C ends the task that computes. If there is neither, it ends the wait of the program that reads the terminal. */
-#include "core/core.h"
+#include <stdatomic.h>
+
+#include "core/interrupt.h"
+#include "core/task.h"
+#include "core/wait.h"
 
 static bool is_below(const njl_task *task, const njl_task *root) {
   for (; task != NULL; task = task->parent) {
@@ -52,4 +56,6 @@ void njl_session_task_failed(njl_host *host, const njl_task *parent) {
   if (host->is_session && parent == host->script) report(host);
 }
 
-bool njl_is_followed(const njl_host *host) { return host->foreground != NULL && is_below(host->current, host->foreground); }
+bool njl_is_followed(const njl_host *host) {
+  return host->foreground != NULL && is_below(host->current, host->foreground);
+}

@@ -1,8 +1,13 @@
 /* memory.c - the memory of a script's state: Lua's memory, and memory held for the script outside of Lua. */
+#include <lua5.4/lua.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "core/blocks.h"
+#include "core/host.h"
+#include "core/memory.h"
 #include "core/state.h"
+#include "njl_script.h"
 
 struct njl_budget {
   size_t limit;

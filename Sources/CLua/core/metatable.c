@@ -1,5 +1,9 @@
 /* metatable.c - the metatables of the host's userdata. */
-#include "core/core.h"
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+
+#include "core/host.h"
+#include "core/metatable.h"
 
 const char NJL_CLIENT[] = "nightjar.client";
 const char NJL_CALLER[] = "nightjar.caller";
@@ -79,7 +83,8 @@ void njl_push_metatable(lua_State *L, const char *type, const luaL_Reg *meta) {
   if (begin(L, type, meta)) keep(L, type);
 }
 
-void njl_add_type(lua_State *L, const char *type, const luaL_Reg *meta, const luaL_Reg *methods, lua_CFunction unknown) {
+void njl_add_type(lua_State *L, const char *type, const luaL_Reg *meta, const luaL_Reg *methods,
+                  lua_CFunction unknown) {
   if (begin(L, type, meta)) {
     lua_newtable(L);
     luaL_setfuncs(L, methods, 0);
@@ -93,6 +98,13 @@ void njl_add_type(lua_State *L, const char *type, const luaL_Reg *meta, const lu
     keep(L, type);
   }
   lua_pop(L, 1);
+}
+
+void njl_make_weak(lua_State *L, const char *mode) {
+  lua_createtable(L, 0, 1);
+  lua_pushstring(L, mode);
+  lua_setfield(L, -2, "__mode");
+  lua_setmetatable(L, -2);
 }
 
 void njl_add_functions(lua_State *L, int table, const luaL_Reg *functions) {

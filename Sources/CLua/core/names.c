@@ -1,7 +1,9 @@
 /* names.c - looks up names of fields and options, and suggests similar names for unknown ones. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <string.h>
 
-#include "core/core.h"
+#include "core/names.h"
 
 enum { LONGEST = 32 };
 
@@ -27,7 +29,8 @@ size_t njl_edits(const char *a, size_t a_length, const char *b) {
   return rows[(a_length + 1) % 3][b_length];
 }
 
-const char *njl_nearest(const char *name, size_t length, const char *const names[]) {
+/* Returns NULL if no name is similar. */
+static const char *nearest_of(const char *name, size_t length, const char *const names[]) {
   const char *nearest = NULL;
   size_t least = length / 3 + 2;
   for (; *names != NULL; names++) {
@@ -51,16 +54,28 @@ int njl_find_name(lua_State *L, int index, const char *const names[]) {
 }
 
 int njl_unknown_field(lua_State *L, const char *noun, const char *name, const char *const names[]) {
-  const char *nearest = njl_nearest(name, strlen(name), names);
+  const char *nearest = nearest_of(name, strlen(name), names);
   if (nearest == NULL) return luaL_error(L, "a %s has no field '%s'", noun, name);
   return luaL_error(L, "a %s has no field '%s'; did you mean '%s'?", noun, name, nearest);
 }
 
 int njl_unknown_option(lua_State *L, const char *function, const char *prefix, const char *name,
                        const char *const known[]) {
-  const char *nearest = njl_nearest(name, strlen(name), known);
+  const char *nearest = nearest_of(name, strlen(name), known);
   if (nearest == NULL) return luaL_error(L, "%s: unknown option '%s%s'", function, prefix, name);
   return luaL_error(L, "%s: unknown option '%s%s'; did you mean '%s%s'?", function, prefix, name, prefix, nearest);
+}
+
+int njl_check_option(lua_State *L, int index, const char *function, const char *prefix, const char *const known[]) {
+  int option = njl_find_name(L, index, known);
+  if (option >= 0) return option;
+  const char *name = lua_type(L, index) == LUA_TSTRING ? lua_tostring(L, index) : luaL_typename(L, index);
+  return njl_unknown_option(L, function, prefix, name, known);
+}
+
+void njl_check_options(lua_State *L, int table, const char *function, const char *prefix, const char *const known[]) {
+  table = lua_absindex(L, table);
+  for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) njl_check_option(L, -2, function, prefix, known);
 }
 
 void njl_push_field_numbers(lua_State *L, const char *const names[]) {
@@ -76,16 +91,12 @@ unsigned njl_read_flags(lua_State *L, int index, const char *function, const cha
   if (lua_isnoneornil(L, index)) return given;
   luaL_checktype(L, index, LUA_TTABLE);
   for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) {
-    const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
-    int option = njl_find_name(L, -2, names);
-    if (option < 0) {
-      njl_unknown_option(L, function, "", name, names);
-    } else if (!lua_isboolean(L, -1)) {
-      luaL_error(L, "%s: option '%s' must be of type boolean, got %s", function, name, luaL_typename(L, -1));
-    } else {
-      *flags[option] = lua_toboolean(L, -1);
-      given |= 1u << option;
+    int option = njl_check_option(L, -2, function, "", names);
+    if (!lua_isboolean(L, -1)) {
+      luaL_error(L, "%s: option '%s' must be of type boolean, got %s", function, names[option], luaL_typename(L, -1));
     }
+    *flags[option] = lua_toboolean(L, -1);
+    given |= 1u << option;
   }
   return given;
 }

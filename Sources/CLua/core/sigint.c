@@ -8,7 +8,9 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "core/core.h"
+#include "core/interrupt.h"
+#include "core/stopping.h"
+#include "njl_script.h"
 
 static njl_script *_Atomic target;
 static atomic_bool was_interrupted;

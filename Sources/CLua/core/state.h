@@ -3,7 +3,9 @@
 #ifndef NJL_STATE_H
 #define NJL_STATE_H
 
-#include "core/core.h"
+#include "core/blocks.h"
+#include "core/host.h"
+#include "njl_script.h"
 
 /* State of warn(), as in lua.c. */
 typedef struct njl_warnings {

@@ -6,14 +6,40 @@
  * handlers of the script are not called (bounded.c), and a coroutine that failed with the error is never closed. Each C
  * function of a sandbox that can take more than a few microseconds calls njl_spend. */
 #include <limits.h>
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+#include <stdatomic.h>
 
+#include "core/interrupt.h"
 #include "core/state.h"
+#include "core/stopping.h"
+#include "core/timers.h"
+#include "njl_engine.h"
+#include "njl_script.h"
 
 /* The number of instructions between two checks of the limits. */
 enum { HOOK_STEP = 1000 };
 /* The number of instructions for the closers of each coroutine that is closed after the stop, and for all closers
  * together. */
 enum { CLOSING_STEP = 1000, CLOSING_TOTAL = 1000 * 1000 };
+
+void njl_stop(njl_host *host, const char *reason) {
+  if (atomic_load(&host->is_stopped)) return;
+  atomic_store(&host->stop_reason, reason);
+  atomic_store(&host->is_stopped, true);
+}
+
+void njl_charge(njl_host *host, uint64_t instructions) {
+  host->instructions += instructions;
+  host->burst += instructions;
+  if (host->most_instructions != 0 && host->instructions > host->most_instructions) {
+    njl_stop(host, "the script exceeded its instruction limit");
+  } else if (host->longest_burst != 0 && host->burst > host->longest_burst) {
+    njl_stop(host, "the script exceeded its limit of instructions without a wait");
+  } else if (host->limit != NJL_NEVER && njl_now() > host->limit) {
+    njl_stop(host, "the script exceeded its time limit");
+  }
+}
 
 static njl_script *script_of(lua_State *L) { return *(njl_script **)lua_getextraspace(L); }
 
@@ -52,7 +78,8 @@ void njl_watch(njl_script *script, lua_State *L) {
 /* Setting the hook resets its count, so the instructions since the last check are counted as HOOK_STEP. */
 void njl_poll_soon(njl_script *script, uint64_t steps) {
   njl_host *host = script->host;
-  if (!script->options.is_sandboxed || !script->options.is_interruptible || host == NULL || host->running == NULL) return;
+  if (!script->options.is_sandboxed || !script->options.is_interruptible) return;
+  if (host == NULL || host->running == NULL) return;
   if (lua_gethook(host->running) != hook) return;
   host->instructions += HOOK_STEP + steps;
   host->burst += HOOK_STEP + steps;

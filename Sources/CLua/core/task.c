@@ -3,7 +3,21 @@
  * Concurrency is structured: a task is a child of the task that spawned it and ends before it. A task has ended when
  * its function has returned and its children have ended. When a task fails or is cancelled, its children are
  * cancelled. */
-#include "core/core.h"
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+
+#include "core/failure.h"
+#include "core/host.h"
+#include "core/loop.h"
+#include "core/metatable.h"
+#include "core/names.h"
+#include "core/task.h"
+#include "core/timers.h"
+#include "core/traceback.h"
+#include "core/wait.h"
+#include "njl_callbacks.h"
+#include "njl_future.h"
+#include "njl_subrequests.h"
 
 static njl_task *check_task(lua_State *L, int index) { return njl_check(L, index, NJL_TASK); }
 

@@ -2,7 +2,8 @@
  * nothing, so it cannot fail. */
 #include <time.h>
 
-#include "core/core.h"
+#include "core/clock.h"
+#include "core/timers.h"
 
 njl_moment njl_now(void) {
   struct timespec now;

@@ -1,7 +1,21 @@
 /* wait.c - suspends a coroutine until the awaited event has occurred, or blocks where it cannot yield. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+#include <stdatomic.h>
 #include <string.h>
 
-#include "core/core.h"
+#include "core/cycle.h"
+#include "core/failure.h"
+#include "core/host.h"
+#include "core/loop.h"
+#include "core/metatable.h"
+#include "core/stopping.h"
+#include "core/task.h"
+#include "core/timers.h"
+#include "core/wait.h"
+#include "njl_calls.h"
+#include "njl_future.h"
+#include "njl_work.h"
 
 /* The value that the host's yields carry, by which coroutine.resume distinguishes them from a script's own. */
 static char token;
@@ -160,7 +174,8 @@ njl_wait *njl_descriptor_wait_push(lua_State *L, njl_host *host, int descriptor,
   return wait;
 }
 
-int njl_await_descriptor(lua_State *L, njl_host *host, int descriptor, bool writes, njl_moment deadline, lua_KFunction k) {
+int njl_await_descriptor(lua_State *L, njl_host *host, int descriptor, bool writes, njl_moment deadline,
+                         lua_KFunction k) {
   njl_wait *wait = njl_descriptor_wait_push(L, host, descriptor, writes);
   wait->deadline = deadline;
   njl_timer_add(wait);

@@ -1,4 +1,5 @@
-/* CLua.h - the parts of the Lua host that Swift uses: the interpreter that it runs and the functions that it provides. */
+/* CLua.h - the parts of the Lua host that Swift uses: the interpreter that it runs and the functions that it
+ * provides. */
 #ifndef CLUA_H
 #define CLUA_H
 

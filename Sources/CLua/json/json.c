@@ -1,11 +1,15 @@
-/* The table nightjar.json, nightjar.null and nightjar.array. */
+/* json.c - the table nightjar.json, nightjar.null and nightjar.array. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+
+#include "core/names.h"
 #include "json/json.h"
 
-#include "core/core.h"
-
+/* Registry keys of nightjar.null and of the metatable of nightjar.array. */
 static const char null_key = 0, mark_key = 0;
 
 void njl_json_push_null(lua_State *L) { lua_rawgetp(L, LUA_REGISTRYINDEX, &null_key); }
+
 bool njl_json_is_null(lua_State *L, int index) {
   index = lua_absindex(L, index);
   njl_json_push_null(L);
@@ -13,6 +17,7 @@ bool njl_json_is_null(lua_State *L, int index) {
   lua_pop(L, 1);
   return is_null;
 }
+
 void njl_json_push_array_mark(lua_State *L) { lua_rawgetp(L, LUA_REGISTRYINDEX, &mark_key); }
 
 static int null_to_string(lua_State *L) {
@@ -115,7 +120,8 @@ static int encode(lua_State *L) {
 }
 
 void njl_json_open(lua_State *L) {
-  static const luaL_Reg functions[] = {{"decode", decode}, {"encode", encode}, {"pointer", njl_json_pointer}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"decode", decode}, {"encode", encode}, {"pointer", njl_json_pointer}, {NULL, NULL}};
   open_values(L);
   njl_json_open_decode(L);
   njl_json_open_encode(L);

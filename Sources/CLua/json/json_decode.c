@@ -1,10 +1,16 @@
-/* Decodes JSON text to Lua values with simdjson, whose tape format CSimdjson.h describes. */
+/* json_decode.c - decodes JSON text to Lua values with simdjson, whose tape format CSimdjson.h describes. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <string.h>
 
 #include <CSimdjson.h>
 
+#include "core/failure.h"
+#include "core/host.h"
+#include "core/memory.h"
+#include "core/metatable.h"
 #include "json/json.h"
-#include "core/core.h"
+#include "njl_future.h"
 
 /* Registry key of the parser. A decoder removes the parser from the registry while it uses it: building tables may
  * run finalizers, and a finalizer that decodes must not overwrite the tape that is being read. */
@@ -109,6 +115,24 @@ static void push_name(lua_State *L, const njs_document *document, names *known, 
   known->at[place] = at;
 }
 
+/* Pushes the string, number, boolean or null that begins with `word`. `*at` is the position after the word. */
+static void push_scalar(lua_State *L, const njs_document *document, int null, uint64_t word, size_t *at) {
+  switch ((char)(word >> 56)) {
+  case '"': push_string(L, document, word); break;
+  case 'l': lua_pushinteger(L, (lua_Integer)document->tape[(*at)++]); break;
+  case 'u': lua_pushnumber(L, (lua_Number)document->tape[(*at)++]); break;
+  case 'd': {
+    double number;
+    memcpy(&number, &document->tape[(*at)++], sizeof number);
+    lua_pushnumber(L, number);
+    break;
+  }
+  case 't': lua_pushboolean(L, 1); break;
+  case 'f': lua_pushboolean(L, 0); break;
+  case 'n': lua_pushvalue(L, null); break;
+  }
+}
+
 /* Builds the value. Nested tables are on the Lua stack, each object followed by the pending member name. */
 static void push_value(lua_State *L, const njs_document *document, int null, int mark, names *known) {
   /* The number of elements of an array; OBJECT for an object. */
@@ -120,18 +144,6 @@ static void push_value(lua_State *L, const njs_document *document, int null, int
   for (;;) {
     uint64_t word = tape[at++];
     switch ((char)(word >> 56)) {
-      case '"': push_string(L, document, word); break;
-      case 'l': lua_pushinteger(L, (lua_Integer)tape[at++]); break;
-      case 'u': lua_pushnumber(L, (lua_Number)tape[at++]); break;
-      case 'd': {
-        double number;
-        memcpy(&number, &tape[at++], sizeof number);
-        lua_pushnumber(L, number);
-        break;
-      }
-      case 't': lua_pushboolean(L, 1); break;
-      case 'f': lua_pushboolean(L, 0); break;
-      case 'n': lua_pushvalue(L, null); break;
       case '[':
         luaL_checkstack(L, 6, "nested JSON");
         lua_createtable(L, (int)(word >> 32 & 0xffffff), 0);
@@ -153,6 +165,7 @@ static void push_value(lua_State *L, const njs_document *document, int null, int
         at++;
         depth--;
         break;
+      default: push_scalar(L, document, null, word, &at);
     }
     /* A value is on the stack: stores it in the enclosing table, and that table in its own if it ends here. */
     for (;;) {

@@ -1,7 +1,11 @@
 /* json_pointer.c - nightjar.json.pointer: JSON Pointers, RFC 6901. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <string.h>
 
-#include "core/core.h"
+#include "core/failure.h"
+#include "json/json.h"
+#include "njl_future.h"
 
 static int refuse(lua_State *L, const char *why) {
   return njl_raise(L, NJL_KIND_INVALID_ARGUMENT, 0, "json.pointer: the JSON Pointer '%s' %s", lua_tostring(L, 2), why);

@@ -1,7 +1,12 @@
 /* base64.c - nightjar.base64: base64 encoding and decoding, RFC 4648 sections 4 and 5. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <stdint.h>
 
+#include "core/failure.h"
+#include "core/names.h"
 #include "modules/modules.h"
+#include "njl_future.h"
 
 static const char standard[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 static const char for_urls[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -110,7 +115,8 @@ static int decode(lua_State *L) {
   if (rest == 2) group <<= 12;
   else if (rest == 3) group <<= 6;
   if ((group & (rest == 2 ? 0xFFFFu : 0xFFu)) != 0 && rest > 0) {
-    return njl_raise(L, NJL_KIND_DECODING, 0, "base64 decoding failed: the unused bits of the last character are not zero");
+    return njl_raise(L, NJL_KIND_DECODING, 0,
+                     "base64 decoding failed: the unused bits of the last character are not zero");
   }
   if (rest > 1) bytes[at++] = (char)(group >> 16);
   if (rest > 2) bytes[at++] = (char)(group >> 8);

@@ -1,4 +1,6 @@
 /* csv.c - the C part of nightjar.csv: the fast path for complete and valid rows. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <string.h>
 
 #include "modules/modules.h"
@@ -92,8 +94,16 @@ static int row(lua_State *L) {
   }
 }
 
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wc23-extensions"
+static const char reader_source[] = {
+#embed "lua/csv_reader.lua"
+};
+#pragma clang diagnostic pop
+
 int njl_open_csv(lua_State *L) {
   lua_pushcfunction(L, row);
   lua_setfield(L, 1, "row");
+  njl_add_part(L, 1, "reader", "=nightjar.csv.reader", reader_source, sizeof reader_source);
   return 0;
 }

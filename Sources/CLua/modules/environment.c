@@ -1,8 +1,12 @@
 /* environment.c - the C part of nightjar.env. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bindings/bindings.h"
 #include "modules/modules.h"
+#include "njl_secrets.h"
 
 extern char **environ;
 
@@ -40,11 +44,7 @@ int njl_redact(lua_State *L) {
   text.data = luaL_checklstring(L, 1, &text.length);
   njl_loan *loan = njl_loan_push(L);
   loan->text = njl_redacted(text);
-  njl_bytes bytes = njl_text_bytes(loan->text);
-  lua_pushlstring(L, bytes.data, bytes.length);
-  njl_text *shown = loan->text;
-  loan->text = NULL;
-  njl_text_release(shown);
+  njl_loan_push_text(L, loan);
   return 1;
 }
 

@@ -2,9 +2,14 @@
  * asked to, so temporary files would remain and child processes would continue to run. This one removes temporary
  * files and ends child processes first, as the end of a script does. No other code of the script runs: neither
  * finalizers nor <close> variables. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+#include <lua5.4/lualib.h>
 #include <stdlib.h>
 
+#include "core/host.h"
 #include "modules/modules.h"
+#include "njl_engine.h"
 
 /* os.exit(code, close). The upvalues are the host and Lua's own os.exit. */
 static int leave(lua_State *L) {

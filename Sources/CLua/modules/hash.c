@@ -1,7 +1,17 @@
 /* hash.c - nightjar.hash: digests, message authentication codes and hexadecimal encoding. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <string.h>
 
+#include "core/failure.h"
+#include "core/host.h"
+#include "core/memory.h"
+#include "core/metatable.h"
+#include "core/names.h"
+#include "core/stopping.h"
 #include "modules/modules.h"
+#include "njl_future.h"
+#include "njl_hashes.h"
 
 /* In the order of njl_hash_function. */
 static const char *const functions[] = {"md5", "sha1", "sha256", "sha384", "sha512", NULL};

@@ -1,6 +1,17 @@
 /* module.c - the table that require "nightjar" returns. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+
+#include "core/coroutine.h"
+#include "core/debounce.h"
+#include "core/failure.h"
+#include "core/group.h"
+#include "core/host.h"
+#include "core/task.h"
 #include "json/json.h"
+#include "bindings/bindings.h"
 #include "modules/modules.h"
+#include "njl_engine.h"
 
 static int called(lua_State *L, int status, lua_KContext context) {
   (void)status, (void)context;
@@ -51,6 +62,7 @@ int luaopen_nightjar(lua_State *L) {
   njl_open_response(L);
   njl_open_task(L);
   njl_open_client(L);
+  njl_open_loan(L);
   njl_open_cookies(L);
   njl_open_mock(L);
   njl_open_cache(L);

@@ -2,10 +2,15 @@
  *
  * A module is either a C function that creates its table, or a Lua text in modules/lua/NAME.lua that returns its table.
  * The text is called with the table nightjar and a table of C functions: those of natives.c, which all modules
- * share, and its own. A script can do everything that a module can, including those C functions, so a module that is
- * safe in a sandbox has no access to files, processes, the environment or Lua's internals. */
+ * share, and its own. A long text has private parts, which scripts cannot require (njl_add_part). A script can do
+ * everything that a module can, including those C functions, so a module that is safe in a sandbox has no access to
+ * files, processes, the environment or Lua's internals. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <string.h>
 
+#include "core/gate.h"
+#include "core/host.h"
 #include "modules/modules.h"
 
 typedef struct module {
@@ -69,6 +74,12 @@ static int open_json(lua_State *L) {
   return 1;
 }
 
+/* The C functions of nightjar.channels and nightjar.timers. */
+static int open_channels(lua_State *L) {
+  njl_add_gates(L, 1);
+  return 0;
+}
+
 #define NO_SOURCE NULL, 0
 #define SOURCE(name) name##_source, sizeof name##_source
 enum { UNSAFE = false, SAFE = true };
@@ -76,7 +87,7 @@ enum { UNSAFE = false, SAFE = true };
 static const module modules[] = {
     {"args", NULL, SOURCE(args), UNSAFE},
     {"base64", njl_open_base64, NO_SOURCE, SAFE},
-    {"channels", njl_open_channels, SOURCE(channels), SAFE},
+    {"channels", open_channels, SOURCE(channels), SAFE},
     {"csv", njl_open_csv, SOURCE(csv), SAFE},
     {"env", njl_open_env, SOURCE(env), UNSAFE},
     {"fs", njl_open_fs, SOURCE(fs), UNSAFE},
@@ -87,7 +98,7 @@ static const module modules[] = {
     {"stdin", njl_open_stdin, SOURCE(stdin), UNSAFE},
     {"testing", njl_open_testing, SOURCE(testing), SAFE},
     {"time", njl_open_time, SOURCE(time), SAFE},
-    {"timers", njl_open_channels, SOURCE(timers), SAFE},
+    {"timers", open_channels, SOURCE(timers), SAFE},
     {"url", njl_open_url, SOURCE(url), SAFE},
     {"uuid", njl_open_uuid, NO_SOURCE, SAFE},
 };
@@ -111,7 +122,8 @@ static void load_c(lua_State *L, const module *wanted) {
 
 static void load_text(lua_State *L, const module *wanted) {
   lua_pushfstring(L, "=" PREFIX "%s", wanted->name);
-  if (luaL_loadbufferx(L, (const char *)wanted->source, wanted->length, lua_tostring(L, -1), "t") != LUA_OK) lua_error(L);
+  const char *text = (const char *)wanted->source;
+  if (luaL_loadbufferx(L, text, wanted->length, lua_tostring(L, -1), "t") != LUA_OK) lua_error(L);
   lua_replace(L, -2);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &nightjar_key);
   njl_push_natives(L);

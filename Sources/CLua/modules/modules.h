@@ -2,10 +2,10 @@
 #ifndef NJL_MODULES_H
 #define NJL_MODULES_H
 
-#include "bindings/bindings.h"
+#include <lua5.4/lua.h>
 
-/* work.c */
-void njl_add_work(lua_State *L, int table) NJL_RAISES;
+#include "core/annotations.h"
+#include "core/host.h"
 
 /* pipe.c */
 void njl_add_pipes(lua_State *L, int table) NJL_RAISES;
@@ -16,7 +16,6 @@ void njl_pipe_set(lua_State *L, int index, int descriptor);
 void njl_pipe_set_stream(lua_State *L, int index, int descriptor); /* for an opened named pipe or device */
 
 /* process.c */
-void njl_add_processes(lua_State *L, int table) NJL_RAISES;
 void njl_end_processes(lua_State *L) NJL_RAISES; /* ends all child processes of the state */
 
 /* exit.c */
@@ -33,6 +32,10 @@ bool njl_push_module(lua_State *L, const char *name) NJL_RAISES;
 
 /* natives.c */
 void njl_push_natives(lua_State *L) NJL_RAISES;
+/* Calls a private Lua text of a module with the table at `table`, and stores its result there as `field`. `name` is the
+ * text's chunk name. */
+void njl_add_part(lua_State *L, int table, const char *field, const char *name, const char *text,
+                  size_t length) NJL_RAISES;
 
 /* base64.c */
 void njl_push_base64(lua_State *L, const uint8_t *bytes, size_t length, bool is_url, bool has_padding) NJL_RAISES;
@@ -43,7 +46,6 @@ int njl_redact(lua_State *L) NJL_RAISES;    /* lua_CFunction */
 
 /* The functions that open the modules, see modules.c. */
 int njl_open_base64(lua_State *L) NJL_RAISES;
-int njl_open_channels(lua_State *L) NJL_RAISES;
 int njl_open_fs(lua_State *L) NJL_RAISES;
 int njl_open_stdin(lua_State *L) NJL_RAISES;
 int njl_open_process(lua_State *L) NJL_RAISES;

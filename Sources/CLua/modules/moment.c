@@ -1,8 +1,13 @@
 /* moment.c - the C part of nightjar.time: clocks, and parsing and formatting of times. A time is a number of seconds
  * since 1970 in UTC, an integer if it has no fraction. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <time.h>
 
+#include "core/timers.h"
+#include "bindings/bindings.h"
 #include "modules/modules.h"
+#include "njl_timestamps.h"
 
 /* now() -> seconds, to the microsecond, which is the resolution of a double at present times */
 static int now(lua_State *L) {
@@ -47,10 +52,7 @@ static int format(lua_State *L) {
   njl_loan *loan = njl_loan_push(L);
   loan->text = njl_timestamp_format(moment, form, (int)minutes, digits < 0 ? -1 : (int)digits);
   if (loan->text == NULL) return 0;
-  njl_bytes text = njl_text_bytes(loan->text);
-  lua_pushlstring(L, text.data, text.length);
-  njl_text_release(loan->text);
-  loan->text = NULL;
+  njl_loan_push_text(L, loan);
   return 1;
 }
 

@@ -1,9 +1,14 @@
 /* natives.c - the C functions of all modules written in Lua: errors and option tables in the same form as in the C
  * modules. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <stdint.h>
 #include <string.h>
 
+#include "core/failure.h"
+#include "core/names.h"
 #include "modules/modules.h"
+#include "njl_future.h"
 
 /* Raises the message on top of the stack with the position of the module's caller: the innermost function outside of
  * the modules that has a position. */
@@ -108,6 +113,14 @@ static int options(lua_State *L) {
   }
   lua_settop(L, 2);
   return 1;
+}
+
+void njl_add_part(lua_State *L, int table, const char *field, const char *name, const char *text, size_t length) {
+  table = lua_absindex(L, table);
+  if (luaL_loadbufferx(L, text, length, name, "t") != LUA_OK) lua_error(L);
+  lua_pushvalue(L, table);
+  lua_call(L, 1, 1);
+  lua_setfield(L, table, field);
 }
 
 void njl_push_natives(lua_State *L) {

@@ -11,6 +11,8 @@
 #define _GNU_SOURCE /* preadv2 */
 #endif
 #include <errno.h>
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -19,7 +21,15 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "core/failure.h"
+#include "core/gate.h"
+#include "core/host.h"
+#include "core/metatable.h"
+#include "core/timers.h"
+#include "core/wait.h"
 #include "modules/modules.h"
+#include "njl_calls.h"
+#include "njl_future.h"
 
 /* User values: the waits for reading and for writing. */
 enum { READER = 1, WRITER, VALUES = WRITER };
@@ -281,11 +291,7 @@ static const char reader_source[] = {
 
 /* Adds reader(source, name), which modules use to read lines. Its Lua text receives the functions of `table`. */
 void njl_add_reader(lua_State *L, int table) {
-  table = lua_absindex(L, table);
-  if (luaL_loadbufferx(L, reader_source, sizeof reader_source, "=nightjar.reader", "t") != LUA_OK) lua_error(L);
-  lua_pushvalue(L, table);
-  lua_call(L, 1, 1);
-  lua_setfield(L, table, "reader");
+  njl_add_part(L, table, "reader", "=nightjar.reader", reader_source, sizeof reader_source);
 }
 
 void njl_add_pipes(lua_State *L, int table) {

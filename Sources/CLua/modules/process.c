@@ -1,5 +1,4 @@
-/* process.c - child processes: start, wait, end. Only processes started here are waited for; other children belong
- * to the host program.
+/* process.c - child processes as objects of Lua: start, wait, end.
  *
  *   child, input, output, errors = spawn(arguments, environment, folder, input, output, errors)
  *
@@ -16,155 +15,48 @@
 #endif
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "descriptors.h"
+#include "core/failure.h"
+#include "core/host.h"
+#include "core/metatable.h"
+#include "core/timers.h"
+#include "core/wait.h"
+#include "modules/child.h"
 #include "modules/modules.h"
+#include "njl_future.h"
+#include "descriptors.h"
 
 extern char **environ;
-
-typedef struct child {
-  njl_host *host;
-  pid_t id;
-  pid_t owner; /* process that started the child; a forked copy of it must not touch the child */
-  int handle;  /* readable after the child has ended; -1: not started */
-  bool is_system_handle; /* a pidfd, which also sends signals; otherwise an eventfd that a thread signals */
-  bool is_over, is_known;
-  int status;
-} child;
 
 /* Registry key of a table whose weak keys are the processes of the state, including ended ones. */
 static const char children_key = 0;
 
-static child *check_child(lua_State *L) { return njl_check(L, 1, NJL_PROCESS); }
-
-/* Returns whether the child has ended, and takes its status the first time. */
-static bool reap(child *self) {
-  if (self->is_over) return true;
-  int status = 0;
-  pid_t found;
-  do found = waitpid(self->id, &status, WNOHANG);
-  while (found < 0 && errno == EINTR);
-  if (found == 0) return false;
-  self->is_over = true;
-  self->is_known = found == self->id; /* Otherwise the host has taken the status, or ignores SIGCHLD. */
-  self->status = status;
-  return true;
-}
-
-static int send_signal(const child *self, int number) {
-  if (self->is_over || self->owner != getpid()) return ESRCH;
-#ifdef SYS_pidfd_send_signal
-  if (self->is_system_handle) return syscall(SYS_pidfd_send_signal, self->handle, number, NULL, 0) == 0 ? 0 : errno;
-#endif
-  return kill(self->id, number) == 0 ? 0 : errno;
-}
-
-/* --- Threads that wait for a child --- */
-
-/* Starts a thread with all signals blocked. Returns 0 or an errno value. */
-static int start_thread(void *(*body)(void *), void *context) {
-  sigset_t all, before;
-  pthread_t thread;
-  pthread_attr_t attributes;
-  int code = pthread_attr_init(&attributes);
-  if (code != 0) return code;
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_attr_setstacksize(&attributes, 64 * 1024);
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  code = pthread_create(&thread, &attributes, body, context);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  pthread_attr_destroy(&attributes);
-  return code;
-}
-
-static void *bury(void *id) {
-  while (waitpid((pid_t)(intptr_t)id, NULL, 0) < 0 && errno == EINTR) continue;
-  return NULL;
-}
-
-/* Reaps the child, which has been killed, so the wait is short. */
-static void reap_later(pid_t id) {
-  if (start_thread(bury, (void *)(intptr_t)id) != 0) bury((void *)(intptr_t)id);
-}
-
-typedef struct watch {
-  pid_t id;
-  int handle; /* the thread's own */
-} watch;
-
-/* Waits for the end of the child without reaping it. */
-static void *watch_child(void *context) {
-  const watch self = *(watch *)context;
-  free(context);
-  siginfo_t ended;
-  while (waitid(P_PID, (id_t)self.id, &ended, WEXITED | WNOWAIT) != 0 && errno == EINTR) continue;
-  eventfd_write(self.handle, 1);
-  close(self.handle);
-  return NULL;
-}
-
-/* A replacement for a pidfd, which requires Linux 5.3. Returns 0 or an errno value. */
-static int make_handle(child *self) {
-  self->handle = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (self->handle < 0) return errno;
-  watch *made = malloc(sizeof *made);
-  if (made == NULL) return ENOMEM;
-  *made = (watch){.id = self->id, .handle = fcntl(self->handle, F_DUPFD_CLOEXEC, 0)};
-  int code = made->handle < 0 ? errno : start_thread(watch_child, made);
-  if (code == 0) return 0;
-  if (made->handle >= 0) close(made->handle);
-  free(made);
-  return code;
-}
-
-static int open_handle(child *self) {
-#ifdef SYS_pidfd_open
-  self->handle = (int)syscall(SYS_pidfd_open, self->id, 0); /* close-on-exec */
-  self->is_system_handle = self->handle >= 0;
-  if (self->is_system_handle) return 0;
-  if (errno != ENOSYS && errno != EPERM) return errno; /* EPERM: the process runs in a seccomp sandbox */
-#endif
-  return make_handle(self);
-}
-
-/* --- Ending --- */
-
-static void end_child(child *self) {
-  if (self->id <= 0 || self->is_over || self->owner != getpid()) return;
-  if (reap(self)) return;
-  send_signal(self, SIGKILL);
-  if (reap(self)) return;
-  reap_later(self->id);
-  self->is_over = self->is_known = true;
-  self->status = SIGKILL;
-}
+static njl_child *check_child(lua_State *L) { return njl_check(L, 1, NJL_PROCESS); }
 
 static int close_child(lua_State *L) {
-  end_child(check_child(L));
+  njl_child_end(check_child(L));
   return 0;
 }
 
 void njl_end_processes(lua_State *L) {
   luaL_checkstack(L, LUA_MINSTACK, NULL);
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &children_key) == LUA_TTABLE) {
-    for (lua_pushnil(L); lua_next(L, -2) != 0; lua_pop(L, 1)) end_child(lua_touserdata(L, -2));
+    for (lua_pushnil(L); lua_next(L, -2) != 0; lua_pop(L, 1)) njl_child_end(lua_touserdata(L, -2));
   }
   lua_pop(L, 1);
 }
 
 static int child_gc(lua_State *L) {
   close_child(L);
-  child *self = lua_touserdata(L, 1);
+  njl_child *self = lua_touserdata(L, 1);
   if (self->handle >= 0) close(self->handle);
   self->handle = -1;
   return 0;
@@ -182,8 +74,8 @@ static int looked(lua_State *L, int status, lua_KContext context) {
 }
 
 static int wait_for_end(lua_State *L) {
-  child *self = check_child(L);
-  if (self->owner == getpid() && !reap(self)) {
+  njl_child *self = check_child(L);
+  if (self->owner == getpid() && !njl_child_reap(self)) {
     return njl_await_descriptor(L, self->host, self->handle, false, NJL_NEVER, looked);
   }
   if (self->is_known && WIFEXITED(self->status)) lua_pushinteger(L, WEXITSTATUS(self->status));
@@ -201,11 +93,11 @@ static int wait_child(lua_State *L) {
 
 /* child:kill(signal) -> whether the process still existed */
 static int kill_child(lua_State *L) {
-  child *self = check_child(L);
+  njl_child *self = check_child(L);
   lua_Integer number = luaL_checkinteger(L, 2);
   luaL_argcheck(L, number >= 0 && number <= 64, 2, "a signal number from 0 to 64 expected");
-  if (self->owner == getpid()) reap(self);
-  int code = send_signal(self, (int)number);
+  if (self->owner == getpid()) njl_child_reap(self);
+  int code = njl_child_signal(self, (int)number);
   if (code != 0 && code != ESRCH) {
     return njl_raise(L, NJL_KIND_STORAGE, 0, "cannot send signal %d to process %d: %s", (int)number, (int)self->id,
                      strerror(code));
@@ -285,7 +177,7 @@ static int set_signals(posix_spawnattr_t *attributes) {
   return posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 }
 
-static int start(child *self, char **arguments, char **environment, const int ends[3], const int kinds[3],
+static int start(njl_child *self, char **arguments, char **environment, const int ends[3], const int kinds[3],
                  const char *folder) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
@@ -314,8 +206,8 @@ static int spawn(lua_State *L) {
   int kinds[3], ends[3] = {-1, -1, -1};
   for (int number = 0; number < 3; number++) kinds[number] = luaL_checkoption(L, INPUT + number, NULL, sources);
   lua_settop(L, CHILD - 1);
-  child *self = lua_newuserdatauv(L, sizeof *self, 0);
-  *self = (child){.host = host, .handle = -1, .owner = getpid()};
+  njl_child *self = lua_newuserdatauv(L, sizeof *self, 0);
+  *self = (njl_child){.host = host, .handle = -1, .owner = getpid()};
   njl_set_type(L, NJL_PROCESS);
   njl_own(L);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &children_key);
@@ -326,19 +218,20 @@ static int spawn(lua_State *L) {
   for (int number = 0; number < 3; number++) njl_pipe_push(L, host);
   char **arguments = push_strings(L, ARGUMENTS, "the arguments of a process");
   if (arguments[0] == NULL) return luaL_error(L, "a process needs a program");
-  char **environment = lua_isnil(L, ENVIRONMENT) ? environ : push_strings(L, ENVIRONMENT, "the environment of a process");
+  char **environment =
+      lua_isnil(L, ENVIRONMENT) ? environ : push_strings(L, ENVIRONMENT, "the environment of a process");
 
   int code = 0;
   for (int number = 0; number < 3 && code == 0; number++) {
     code = make_end(L, PIPES + number, number, kinds[number], &ends[number]);
   }
   if (code == 0) code = start(self, arguments, environment, ends, kinds, folder);
-  if (code == 0) code = open_handle(self);
+  if (code == 0) code = njl_child_open_handle(self);
   for (int number = 0; number < 3; number++) {
     if (ends[number] >= 0) close(ends[number]);
   }
   if (code != 0) {
-    end_child(self);
+    njl_child_end(self);
     const char *place = folder != NULL ? lua_pushfstring(L, " in \"%s\"", folder) : "";
     return njl_raise(L, NJL_KIND_STORAGE, 0, "cannot run \"%s\"%s: %s", arguments[0], place, strerror(code));
   }
@@ -373,7 +266,7 @@ static void add_signals(lua_State *L, int table) {
   lua_setfield(L, table, "signals");
 }
 
-void njl_add_processes(lua_State *L, int table) {
+static void add_processes(lua_State *L, int table) {
   static const luaL_Reg functions[] = {{"spawn", spawn}, {"environment", list_environment}, {NULL, NULL}};
   static const luaL_Reg meta[] = {{"__gc", child_gc}, {"__close", close_child}, {NULL, NULL}};
   static const luaL_Reg methods[] = {
@@ -381,10 +274,7 @@ void njl_add_processes(lua_State *L, int table) {
   njl_add_type(L, NJL_PROCESS, meta, methods, NULL);
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &children_key) == LUA_TNIL) {
     lua_newtable(L);
-    lua_createtable(L, 0, 1);
-    lua_pushliteral(L, "k");
-    lua_setfield(L, -2, "__mode");
-    lua_setmetatable(L, -2);
+    njl_make_weak(L, "k");
     lua_rawsetp(L, LUA_REGISTRYINDEX, &children_key);
   }
   lua_pop(L, 1);
@@ -395,6 +285,6 @@ void njl_add_processes(lua_State *L, int table) {
 /* Adds the C functions of nightjar.process to the table at index 1. */
 int njl_open_process(lua_State *L) {
   njl_open_stdin(L);
-  njl_add_processes(L, 1);
+  add_processes(L, 1);
   return 0;
 }

@@ -1,5 +1,12 @@
 /* require.c - the require of the host's own states. A module may wait while it is loaded, for example for a call,
  * and other tasks run meanwhile. Lua's require calls modules from C without a continuation, so all tasks would wait. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+#include <lua5.4/lualib.h>
+
+#include "core/gate.h"
+#include "core/host.h"
+#include "core/metatable.h"
 #include "modules/modules.h"
 
 #pragma clang diagnostic push

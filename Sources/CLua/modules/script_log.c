@@ -1,10 +1,16 @@
 /* script_log.c - the C part of nightjar.log: the destination of its lines. A script that a host program runs with
  * its own client writes to that client's log. A sandboxed script has no other destination. All other scripts write
  * to standard error. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/host.h"
+#include "core/stopping.h"
+#include "core/timers.h"
 #include "modules/modules.h"
+#include "njl_clients.h"
 
 /* The log budget of a sandboxed script, in lines and bytes: an initial burst, and a rate per second. Without it, a
  * script could fill the disk of the host's log. */

@@ -1,5 +1,11 @@
 /* url.c - the C part of nightjar.url: http and https URLs in the client's form. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+
+#include "core/failure.h"
+#include "bindings/bindings.h"
 #include "modules/modules.h"
+#include "njl_secrets.h"
 
 static int canonical(lua_State *L, bool shows_secrets) {
   njl_bytes url;
@@ -12,11 +18,7 @@ static int canonical(lua_State *L, bool shows_secrets) {
     lua_pop(L, 1);
     return lua_error(L);
   }
-  njl_bytes bytes = njl_text_bytes(loan->text);
-  lua_pushlstring(L, bytes.data, bytes.length);
-  njl_text *text = loan->text;
-  loan->text = NULL;
-  njl_text_release(text);
+  njl_loan_push_text(L, loan);
   return 1;
 }
 

@@ -1,8 +1,13 @@
 /* uuid.c - nightjar.uuid: UUIDs, RFC 9562. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <string.h>
 #include <time.h>
 
+#include "core/failure.h"
 #include "modules/modules.h"
+#include "njl_future.h"
+#include "njl_hashes.h"
 
 enum { TEXT_LENGTH = 36 };
 
@@ -45,7 +50,8 @@ static int v7(lua_State *L) {
   uint8_t bytes[16];
   if (!lua_isnoneornil(L, 1)) {
     lua_Number milliseconds = luaL_checknumber(L, 1) * 1000;
-    luaL_argcheck(L, milliseconds >= 0 && milliseconds <= (lua_Number)most, 1, "a time between 1970 and 10889 expected");
+    bool is_in_range = milliseconds >= 0 && milliseconds <= (lua_Number)most;
+    luaL_argcheck(L, is_in_range, 1, "a time between 1970 and 10889 expected");
     njl_random(bytes, sizeof bytes);
     put_time(bytes, (uint64_t)milliseconds);
     push_text(L, bytes, 7);
@@ -101,7 +107,8 @@ static int parse(lua_State *L) {
   luaL_checktype(L, 1, LUA_TSTRING);
   const char *text = lua_tolstring(L, 1, &length);
   if (!read(text, length, bytes)) {
-    return njl_raise(L, NJL_KIND_DECODING, 0, "UUID parsing failed: expected 32 hexadecimal digits in the form 8-4-4-4-12");
+    return njl_raise(L, NJL_KIND_DECODING, 0,
+                     "UUID parsing failed: expected 32 hexadecimal digits in the form 8-4-4-4-12");
   }
   char small[TEXT_LENGTH];
   for (size_t at = 0; at < length; at++) {

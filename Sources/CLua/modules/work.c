@@ -6,7 +6,20 @@
  *   resource:close()           closes the file, or removes the temporary file or folder; also called by <close> and by
  *                              the collector
  *   resource:stream()          the pipe (pipe.c) of an open named pipe or device; the resource is then closed */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+
+#include "core/failure.h"
+#include "core/gate.h"
+#include "core/host.h"
+#include "core/memory.h"
+#include "core/metatable.h"
+#include "core/wait.h"
+#include "bindings/bindings.h"
 #include "modules/modules.h"
+#include "njl_future.h"
+#include "njl_types.h"
+#include "njl_work.h"
 
 /* The maximum number of arguments of a work. */
 enum { MOST_ARGUMENTS = 8 };
@@ -117,7 +130,7 @@ static int memory_left(lua_State *L) {
   return 1;
 }
 
-void njl_add_work(lua_State *L, int table) {
+static void add_work(lua_State *L, int table) {
   static const luaL_Reg functions[] = {{"work", work}, {"memory_left", memory_left}, {NULL, NULL}};
   static const luaL_Reg meta[] = {{"__gc", close_resource}, {"__close", close_resource}, {NULL, NULL}};
   static const luaL_Reg methods[] = {
@@ -130,7 +143,7 @@ void njl_add_work(lua_State *L, int table) {
 int njl_open_fs(lua_State *L) {
   njl_add_gates(L, 1);
   njl_add_pipes(L, 1);
-  njl_add_work(L, 1);
+  add_work(L, 1);
   njl_add_reader(L, 1);
   return 0;
 }

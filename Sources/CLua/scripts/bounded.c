@@ -3,7 +3,16 @@
  * The hook counts instructions, and a call of a C function is one instruction, however long it takes. These
  * functions count their work themselves. They behave like Lua's own functions and call them where their work is
  * bounded. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+#include <lua5.4/lualib.h>
+#include <stdatomic.h>
+
+#include "core/host.h"
 #include "core/state.h"
+#include "core/stopping.h"
+#include "core/timers.h"
+#include "scripts/scripts.h"
 
 void njl_bound(lua_State *L, njl_host *host, const char *name, lua_CFunction function) {
   lua_pushlightuserdata(L, host);

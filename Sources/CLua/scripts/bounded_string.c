@@ -2,8 +2,13 @@
  * describes, and their work counts as instructions. */
 #define _GNU_SOURCE
 #include <limits.h>
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+#include <lua5.4/lualib.h>
 #include <string.h>
 
+#include "core/host.h"
+#include "core/stopping.h"
 #include "scripts/scripts.h"
 
 static njl_bytes bytes_at(lua_State *L, int index) {

@@ -2,7 +2,12 @@
  * can return any number of elements and a sort may compare with a C function. Otherwise the functions behave as
  * Lua's manual describes. */
 #include <limits.h>
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+#include <lua5.4/lualib.h>
 
+#include "core/host.h"
+#include "core/stopping.h"
 #include "scripts/scripts.h"
 
 /* The operations that a function performs on its table. */

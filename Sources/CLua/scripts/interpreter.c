@@ -1,8 +1,11 @@
 /* interpreter.c - the parts of the command that follow the stand-alone lua: arguments, warnings, -l; also its own
  * programs. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "core/state.h"
 #include "scripts/scripts.h"
 
 typedef struct arguments {

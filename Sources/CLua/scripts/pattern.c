@@ -1,8 +1,11 @@
 /* pattern.c - matches patterns as described in section 6.4.1 of Lua's manual. Steps count as instructions, because
  * backtracking can take exponential time. */
 #include <ctype.h>
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
 #include <string.h>
 
+#include "core/stopping.h"
 #include "scripts/scripts.h"
 
 /* Special values of a capture's length. */

@@ -1,11 +1,18 @@
 /* sandbox.c - the libraries of sandboxed scripts, without access to files, processes or Lua's internals. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+#include <lua5.4/lualib.h>
+
+#include "modules/modules.h"
 #include "scripts/scripts.h"
 
 /* Rejects __gc: hooks are off in finalizers, so a loop in one could not be stopped. */
 static int set_metatable(lua_State *L) {
   if (lua_istable(L, 2)) {
     lua_pushliteral(L, "__gc");
-    if (lua_rawget(L, 2) != LUA_TNIL) return luaL_error(L, "setmetatable: finalizers (__gc) are not available in a sandbox");
+    if (lua_rawget(L, 2) != LUA_TNIL) {
+      return luaL_error(L, "setmetatable: finalizers (__gc) are not available in a sandbox");
+    }
     lua_settop(L, 2);
   }
   lua_pushvalue(L, lua_upvalueindex(1));

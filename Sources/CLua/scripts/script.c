@@ -1,8 +1,22 @@
 /* script.c - creates the host's own Lua states and runs chunks in them. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+#include <lua5.4/lualib.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/blocks.h"
+#include "core/coroutine.h"
+#include "core/host.h"
+#include "core/loop.h"
+#include "core/state.h"
+#include "core/task.h"
+#include "core/timers.h"
+#include "bindings/bindings.h"
+#include "modules/modules.h"
 #include "scripts/scripts.h"
+#include "njl_script.h"
 
 /* --- Creating --- */
 
@@ -41,7 +55,8 @@ njl_script *njl_script_new(const njl_script_options *options) {
   if (script == NULL) return NULL;
   script->options = *options;
   script->blocks.most = njl_most_kept(options->memory);
-  if (options->instructions != 0 || options->burst != 0 || options->seconds > 0) script->options.is_interruptible = true;
+  bool is_limited = options->instructions != 0 || options->burst != 0 || options->seconds > 0;
+  if (is_limited) script->options.is_interruptible = true;
   if (njl_open_budget(script)) script->L = lua_newstate(njl_allocate, script);
   if (script->L != NULL) {
     *(njl_script **)lua_getextraspace(script->L) = script;

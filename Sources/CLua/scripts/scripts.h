@@ -2,8 +2,10 @@
 #ifndef NJL_SCRIPTS_H
 #define NJL_SCRIPTS_H
 
-#include "core/state.h"
-#include "modules/modules.h"
+#include <lua5.4/lua.h>
+
+#include "core/annotations.h"
+#include "core/host.h"
 
 /* interpreter.c */
 void njl_warn(void *warnings, const char *piece, int continues);

@@ -4,8 +4,22 @@
  * spawned continue in the background when it ends, and belong to the session. Ctrl-C ends the evaluation. Without
  * an evaluation, or if it does not end, Ctrl-C ends the task that computes. If there is neither, Ctrl-C notifies the
  * program, which waits at the terminal. */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+#include <stdatomic.h>
+
+#include "core/failure.h"
+#include "core/host.h"
+#include "core/interrupt.h"
+#include "core/metatable.h"
+#include "core/task.h"
+#include "core/timers.h"
+#include "core/wait.h"
 #include "json/json.h"
-#include "scripts/scripts.h"
+#include "bindings/bindings.h"
+#include "modules/modules.h"
+#include "njl_script.h"
+#include "njl_sessions.h"
 
 /* session.begin(): until the run ends, Ctrl-C works as described above, and new clients are recorded. */
 static int begin(lua_State *L) {
@@ -107,8 +121,7 @@ static int background(lua_State *L) {
 /* session.is_background() -> whether the running task is neither the program nor a descendant of the foreground task */
 static int is_background(lua_State *L) {
   njl_host *host = njl_host_of(L);
-  lua_pushboolean(L, host->current != host->script &&
-                         !njl_is_followed(host));
+  lua_pushboolean(L, host->current != host->script && !njl_is_followed(host));
   return 1;
 }
 
@@ -128,7 +141,7 @@ static int step(lua_State *L) {
   return 0;
 }
 
-/* session.cassettes(asked) -> the replayable exchanges of the steps; argument and result are described in njl_host.h */
+/* session.cassettes(selection) -> the replayable exchanges of the steps. njl_sessions.h describes both. */
 static int cassettes(lua_State *L) {
   njl_host *host = njl_host_of(L);
   luaL_checktype(L, 1, LUA_TTABLE);
@@ -140,15 +153,8 @@ static int cassettes(lua_State *L) {
   njl_reply *error = njl_error_push(L);
   loan->text = njl_session_cassettes(host->engine, requested, &error->wait.call);
   if (loan->text == NULL) return lua_error(L);
-  njl_bytes reported = njl_text_bytes(loan->text);
-  njl_json_decode(L, "the cassettes", reported.data, reported.length);
+  njl_loan_push_json(L, loan, "the cassettes");
   return 1;
-}
-
-static void set_count(lua_State *L, int64_t count, const char *name) {
-  if (count < 0) return;
-  lua_pushinteger(L, count);
-  lua_setfield(L, -2, name);
 }
 
 /* Passes the njl_session_state at index 1 to the progress function. */
@@ -156,10 +162,10 @@ static int show_state(lua_State *L) {
   const njl_session_state *state = lua_touserdata(L, 1);
   if (lua_getfield(L, LUA_REGISTRYINDEX, "nightjar.follower") != LUA_TFUNCTION) return 0;
   lua_createtable(L, 0, 6);
-  set_count(L, state->sent, "sent");
-  set_count(L, state->sent_total, "sent_total");
-  set_count(L, state->received, "received");
-  set_count(L, state->received_total, "received_total");
+  njl_set_count(L, state->sent, "sent");
+  njl_set_count(L, state->sent_total, "sent_total");
+  njl_set_count(L, state->received, "received");
+  njl_set_count(L, state->received_total, "received_total");
   lua_pushinteger(L, (lua_Integer)state->calls);
   lua_setfield(L, -2, "calls");
   lua_pushnumber(L, state->seconds);

@@ -1,6 +1,7 @@
 -- The display of values at the prompt: nightjar Tests/Command/Lua/show.lua
 local nightjar = require "nightjar"
 local show = require "nightjar.command.show"
+local bodies = require "nightjar.command.show_bodies"
 local text = require "nightjar.command.text"
 local check = require "check"
 local equal = check.equal
@@ -73,7 +74,7 @@ for index = 1, 500 do records[index] = { id = index } end
 assert(shown(records):find "… 440 more records$")
 
 -- JSON keeps its order and numbers, and its length is bounded
-equal(show.json('{"b":1.00,"a":[],"c":[{"x":null}],"e":{}}', text.painter(false)), [[
+equal(bodies.json('{"b":1.00,"a":[],"c":[{"x":null}],"e":{}}', text.painter(false)), [[
 {
   "b": 1.00,
   "a": [],
@@ -84,12 +85,12 @@ equal(show.json('{"b":1.00,"a":[],"c":[{"x":null}],"e":{}}', text.painter(false)
   ],
   "e": {}
 }]])
-equal(show.json('{"a":', text.painter(false)), nil)
-equal(show.json("nonsense", text.painter(false)), nil)
-equal(show.json("[1}", text.painter(false)), nil)
-equal(show.json(("["):rep(5000), text.painter(false)) ~= nil, true) -- only its beginning
-assert(#show.json('["' .. ("x"):rep(100000) .. '"]', text.painter(false)) < 3000)
-assert(show.json("[" .. ("1,"):rep(10000) .. "1]", text.painter(false)):find "… 19.4 KB more$")
+equal(bodies.json('{"a":', text.painter(false)), nil)
+equal(bodies.json("nonsense", text.painter(false)), nil)
+equal(bodies.json("[1}", text.painter(false)), nil)
+equal(bodies.json(("["):rep(5000), text.painter(false)) ~= nil, true) -- only its beginning
+assert(#bodies.json('["' .. ("x"):rep(100000) .. '"]', text.painter(false)) < 3000)
+assert(bodies.json("[" .. ("1,"):rep(10000) .. "1]", text.painter(false)):find "… 19.4 KB more$")
 
 -- Errors with hints
 local hints = require "nightjar.command.hints"

@@ -13,14 +13,14 @@
 -- of a file are removed before the next file runs.
 local nightjar, native = ...
 local misuse, check_options, unended = native.misuse, native.options, native.unended
-local null, spawn, timeout = nightjar.null, nightjar.spawn, nightjar.timeout
-local type, tostring, tonumber, pairs, ipairs, next, select = type, tostring, tonumber, pairs, ipairs, next, select
-local error, pcall, xpcall, setmetatable, getmetatable, rawequal = error, pcall, xpcall, setmetatable, getmetatable, rawequal
-local find, format, gsub, match, rep, sub = string.find, string.format, string.gsub, string.match, string.rep, string.sub
-local concat, insert, remove, sort, pack, unpack = table.concat, table.insert, table.remove, table.sort, table.pack, table.unpack
-local math_type, abs = math.type, math.abs
+local replayed, reports = native.replayed, native.reports
+local fail, Failure, Skip = native.assertions.fail, native.assertions.Failure, native.assertions.Skip
+local spawn, timeout = nightjar.spawn, nightjar.timeout
+local type, tostring, tonumber, pairs, ipairs = type, tostring, tonumber, pairs, ipairs
+local pcall, xpcall, setmetatable, getmetatable = pcall, xpcall, setmetatable, getmetatable
+local find, format, gsub, match, sub = string.find, string.format, string.gsub, string.match, string.sub
+local insert, remove, pack, unpack = table.insert, table.remove, table.pack, table.unpack
 local traceback = debug and debug.traceback or function(message) return message end
-local getinfo = debug and debug.getinfo
 local loadfile, stdout = loadfile, io and io.stdout
 local loaded = package and package.loaded
 local globals = _G
@@ -29,231 +29,22 @@ local testing = { clock = native.clock }
 
 -- The default time limit of a test, in seconds.
 local LIMIT = 60
--- The maximum number of differences shown for a failure, and the maximum length of a value in it, in bytes.
-local MOST_DIFFERENCES, LONGEST_VALUE = 10, 200
--- The maximum depth to which tables are compared.
-local DEEPEST = 200
 
 local function now() return nightjar.time and nightjar.time.monotonic and nightjar.time.monotonic() or os.clock() end
 
--- --- Values ---
-
-local function show(value)
-  local text
-  if type(value) == "string" then
-    text = gsub(format("%q", value), "\\\n", "\\n")
-  elseif type(value) == "table" then
-    local parts, count = {}, 0
-    for _ in pairs(value) do count = count + 1 end
-    if count == 0 then return "{}" end
-    if count == #value then return format("a list of %d", count) end
-    for key in pairs(value) do parts[#parts + 1] = tostring(key) end
-    sort(parts)
-    text = "a table with " .. concat(parts, ", ")
-  elseif rawequal(value, null) then
-    return "null"
-  else
-    text = tostring(value)
-  end
-  return #text > LONGEST_VALUE and sub(text, 1, LONGEST_VALUE) .. "..." or text
-end
-
-local function place(path, key)
-  if type(key) == "string" and find(key, "^[%a_][%w_]*$") then return path .. "." .. key end
-  return path .. "[" .. show(key) .. "]"
-end
-
--- Adds the differences to the list. `seen` contains the pairs that are being compared at outer levels.
-local function compare(got, expected, path, differences, seen, depth)
-  if rawequal(got, expected) or got == expected or got ~= got and expected ~= expected then return end
-  if #differences > MOST_DIFFERENCES then return end
-  if type(got) ~= "table" or type(expected) ~= "table" then
-    differences[#differences + 1] = { path, show(got), show(expected) }
-    return
-  end
-  if depth > DEEPEST or seen[got] == expected then return end
-  seen[got] = expected
-  local keys = {}
-  for key in pairs(expected) do keys[#keys + 1] = key end
-  for key in pairs(got) do
-    if expected[key] == nil then keys[#keys + 1] = key end
-  end
-  sort(keys, function(a, b)
-    if type(a) == type(b) and (type(a) == "number" or type(a) == "string") then return a < b end
-    return tostring(a) < tostring(b)
-  end)
-  for _, key in ipairs(keys) do
-    local here = place(path, key)
-    if got[key] == nil then
-      differences[#differences + 1] = { here, "nothing", show(expected[key]) }
-    elseif expected[key] == nil then
-      differences[#differences + 1] = { here, show(got[key]), "nothing" }
-    else
-      compare(got[key], expected[key], here, differences, seen, depth + 1)
-    end
-    if #differences > MOST_DIFFERENCES then break end
-  end
-  seen[got] = nil
-end
-
-local function differences_of(got, expected)
-  local differences = {}
-  compare(got, expected, "", differences, {}, 0)
-  if #differences == 0 then return nil end
-  local lines = {}
-  for index, difference in ipairs(differences) do
-    if index > MOST_DIFFERENCES then
-      lines[index] = "and more"
-      break
-    end
-    local path, was, wanted = difference[1], difference[2], difference[3]
-    lines[index] = format("%sgot %s, expected %s", path == "" and "" or "at " .. path .. ": ", was, wanted)
-  end
-  return concat(lines, "\n")
-end
-
 -- --- The test object ---
 
-local Test = {}
+local Test = native.assertions.methods
 Test.__index = function(_, name)
   if Test[name] ~= nil then return Test[name] end
-  misuse(format("a test has no %q; it has equal, truthy, falsy, raises, matches, near, fail, skip, test, cleanup, replay and name",
-    tostring(name)))
+  misuse(format("a test has no %q; it has equal, truthy, falsy, raises, matches, near, fail, skip, test, cleanup, "
+    .. "replay and name", tostring(name)))
 end
-
--- The error that assertions raise, to distinguish it from other errors.
-local Failure = { __tostring = function(failure) return failure.message end }
-local Skip = {}
-
--- Returns the innermost position outside of this module.
-local function where()
-  if not getinfo then return "" end
-  for level = 3, 60 do
-    local info = getinfo(level, "Sl")
-    if not info then return "" end
-    if info.currentline > 0 and sub(info.source, 1, 10) ~= "=nightjar." then
-      return format("%s:%d: ", info.short_src, info.currentline), info.currentline
-    end
-  end
-  return ""
-end
-
-local function fail(message, note)
-  local at, line = where()
-  if note ~= nil then message = tostring(note) .. ": " .. message end
-  error(setmetatable({ message = at .. message, line = line }, Failure), 0)
-end
-
--- t:equal(got, expected): the same value; tables are compared by content.
-function Test.equal(_, got, expected, note)
-  local differences = differences_of(got, expected)
-  if differences then fail(differences, note) end
-end
-
-function Test.truthy(_, value, note)
-  if not value then fail(format("got %s, expected a true value", show(value)), note) end
-  return value
-end
-
-function Test.falsy(_, value, note)
-  if value then fail(format("got %s, expected nil or false", show(value)), note) end
-end
-
--- t:matches(text, pattern) -> the captures of the pattern
-function Test.matches(_, text, pattern, note)
-  if type(text) ~= "string" then fail(format("got %s, expected a string matching %s", show(text), show(pattern)), note) end
-  local captures = pack(match(text, pattern))
-  if captures[1] == nil then fail(format("got %s, expected a string matching %s", show(text), show(pattern)), note) end
-  return unpack(captures, 1, captures.n)
-end
-
--- t:near(got, expected, tolerance): the numbers differ by at most the tolerance, by default a millionth of the expected
--- number.
-function Test.near(_, got, expected, tolerance, note)
-  if type(got) ~= "number" then fail(format("got %s, expected a number near %s", show(got), show(expected)), note) end
-  tolerance = tolerance or abs(expected) * 1e-6
-  if not (abs(got - expected) <= tolerance) then
-    fail(format("got %s, expected %s within a tolerance of %s", show(got), show(expected), show(tolerance)), note)
-  end
-end
-
--- t:raises(expected, f, ...) -> the error. `expected` is a kind ("timeout"), a pattern for the message, a table of
--- fields ({ kind =, status = }), or nil for any error.
-function Test.raises(_, expected, f, ...)
-  local result = pack(pcall(f, ...))
-  if result[1] then
-    fail(format("no error was raised, expected %s", expected == nil and "an error" or show(expected)))
-  end
-  local err = result[2]
-  local is_object = type(err) == "userdata" and pcall(function() return err.kind end)
-  if type(expected) == "string" then
-    if is_object and err.kind == expected then return err end
-    local message = is_object and err.message or tostring(err)
-    if not find(message, expected) then
-      fail(format("got the error %s, expected %s", show((is_object and err.kind .. ": " or "") .. message), show(expected)))
-    end
-  elseif type(expected) == "table" then
-    for key, value in pairs(expected) do
-      local ok, got = pcall(function() return err[key] end)
-      local differences = differences_of(ok and got or nil, value)
-      if differences then fail(format("in the error %s: %s: %s", show(tostring(err)), tostring(key), differences)) end
-    end
-  elseif expected ~= nil then
-    misuse "raises: a kind, a pattern or a table of fields expected"
-  end
-  return err
-end
-
-function Test.fail(_, message) fail(message == nil and "failed" or tostring(message)) end
-
--- t:skip(reason) ends the test, which counts as neither passed nor failed.
-function Test.skip(_, reason) error(setmetatable({ reason = reason and tostring(reason) }, Skip), 0) end
 
 -- t:cleanup(f, ...): f is called when the test has ended, with any result. Cleanups run in reverse order.
 function Test.cleanup(t, f, ...)
   if type(f) ~= "function" then misuse(format("cleanup: a function expected, got %s", type(f))) end
   insert(t.cleanups, pack(f, ...))
-end
-
--- --- Replaying ---
-
--- Returns the auth options without a credential store or browser login. A login that had tokens when it was recorded
--- gets placeholder tokens.
-local function replayed_auth(auth)
-  if type(auth) ~= "table" then return auth end
-  local copy = {}
-  for key, value in next, auth do copy[key] = value end
-  if type(copy.schemes) == "table" then
-    local schemes = {}
-    for name, scheme in next, copy.schemes do schemes[name] = replayed_auth(scheme) end
-    copy.schemes = schemes
-  end
-  if copy.store ~= nil or copy.grant == "authorization_code" then
-    copy.store = nil
-    if (copy.type == "oauth2" or copy.type == "login") and copy.access_token == nil then
-      copy.access_token = "scrubbed-0"
-      if copy.grant ~= "client_credentials" and copy.refresh_token == nil then copy.refresh_token = "scrubbed-0" end
-    end
-  end
-  return copy
-end
-
--- Returns the options for a client that replays the file, sends nothing to the network and leaves nothing on disk.
-local function replayed(options, file)
-  local copy = {}
-  for key, value in next, options do copy[key] = value end
-  copy.cassette = { file = file, mode = "replay" }
-  copy.auth = replayed_auth(copy.auth)
-  copy.tls, copy.proxy = nil, nil
-  if type(copy.cookies) == "table" then
-    copy.cookies = { policy = copy.cookies.policy, keep_session = copy.cookies.keep_session }
-    if next(copy.cookies) == nil then copy.cookies = true end
-  end
-  if type(copy.cache) == "table" then
-    copy.cache = { memory = copy.cache.memory, policy = copy.cache.policy }
-    if next(copy.cache) == nil then copy.cache = true end
-  end
-  return copy
 end
 
 -- t:replay(file, ...): clients created from now until the end of the test replay these cassettes, one each, in this
@@ -316,7 +107,7 @@ local function guarded(result, f, ...)
   local function handler(err)
     if getmetatable(err) ~= Skip and getmetatable(err) ~= Failure and not result.traceback then
       -- Removes the levels below the test.
-      result.traceback = gsub(gsub(traceback("", 2), "^%s+", ""), "\n%s*nightjar%.testing:.*$", "")
+      result.traceback = gsub(gsub(traceback("", 2), "^%s+", ""), "\n%s*nightjar%.testing[:.].*$", "")
     end
     return err
   end
@@ -367,7 +158,8 @@ local function run_test(suite, entry, limit, results)
       task:cancel()
     end
   end)
-  -- Timeouts follow a clock that the test creates, and the limit is real time: a timeout that expires early is started again.
+  -- Timeouts follow a clock that the test creates, and the limit is real time: a timeout that expires early is started
+  -- again.
   local wait, ok, err = limit, nil, nil
   repeat
     ok, err = pcall(timeout, wait, function() task:join() end)
@@ -397,7 +189,9 @@ function testing.test(name, options, f)
   if f == nil then options, f = {}, options end
   if type(name) ~= "string" then misuse(format("test: a name expected, got %s", type(name))) end
   if type(options) ~= "table" then misuse(format("test: options must be a table, got %s", type(options))) end
-  if type(f) ~= "function" then misuse(format("test: a function expected, got %s", f == nil and "no value" or type(f))) end
+  if type(f) ~= "function" then
+    misuse(format("test: a function expected, got %s", f == nil and "no value" or type(f)))
+  end
   check_options("test", options, { timeout = "number", skip = "string or boolean" })
   insert(current.tests, { name = name, f = f, timeout = options.timeout, skip = options.skip })
 end
@@ -413,55 +207,6 @@ function testing.after(f)
   if type(f) ~= "function" then misuse(format("after: a function expected, got %s", type(f))) end
   insert(current.after, f)
 end
-
--- --- Reports ---
-
-local reports = {}
-
-local function milliseconds(seconds) return format("%.0f ms", (seconds or 0) * 1000) end
-
-local function indented(text, by) return by .. gsub(text, "\n", "\n" .. by) end
-
-local function full_name(result) return result.file and result.file .. ": " .. result.name or result.name end
-
-function reports.readable(write)
-  local words = { passed = "ok   ", failed = "FAIL ", skipped = "skip " }
-  return {
-    result = function(result)
-      local reason = result.reason and " (" .. result.reason .. ")" or ""
-      write(format("%s %s%s  %s\n", words[result.status], full_name(result), reason, milliseconds(result.duration)))
-      if result.message then write(indented(result.message, "      ") .. "\n") end
-      if result.traceback then write(indented(result.traceback, "      ") .. "\n") end
-    end,
-    finish = function(summary)
-      if #summary.tests == 0 then write "no tests were run\n" end
-      write(format("%d passed, %d failed, %d skipped  %s\n", summary.passed, summary.failed, summary.skipped,
-        milliseconds(summary.duration)))
-    end,
-  }
-end
-
--- TAP 14.
-function reports.tap(write)
-  local number = 0
-  write "TAP version 14\n"
-  return {
-    result = function(result)
-      number = number + 1
-      local name = gsub(gsub(full_name(result), "[\\#]", "\\%0"), "\n", " ")
-      local directive = result.status == "skipped" and " # SKIP " .. (result.reason or "") or ""
-      write(format("%s %d - %s%s\n", result.status == "failed" and "not ok" or "ok", number, name, directive))
-      if result.status == "failed" then
-        write("  ---\n  message: |\n" .. indented(result.message or "", "    ") .. "\n")
-        if result.traceback then write("  traceback: |\n" .. indented(result.traceback, "    ") .. "\n") end
-        write "  ...\n"
-      end
-    end,
-    finish = function() write(format("1..%d\n", number)) end,
-  }
-end
-
-function reports.none() return { result = function() end, finish = function() end } end
 
 -- --- Running all tests ---
 

@@ -1,0 +1,162 @@
+-- Writes the response of nightjar get, post and so on.
+local nightjar = require "nightjar"
+local bodies = require "nightjar.command.show_bodies"
+local json_text = require "nightjar.command.json_text"
+local output = require "nightjar.command.output"
+local profiles = require "nightjar.command.profiles"
+local show = require "nightjar.command.show"
+local terminal = require "nightjar.command.terminal"
+local text = require "nightjar.command.text"
+
+local call_response = {}
+
+-- Reports an error on standard error.
+function call_response.complain(err)
+  io.stdout:flush()
+  local shown = terminal.is_terminal(2) and show.error(err, text.painter(text.has_colors(2)), true)
+  io.stderr:write("nightjar: ", shown or require("nightjar.command.hints").command_message(tostring(err)), "\n")
+end
+
+-- Returns the JSON text of a body; nil and an error if it is not JSON.
+local function json_of(res)
+  local value, err = nightjar.try(function() return res.json end)
+  if value == nil and err then return nil, err end
+  return res.text
+end
+
+-- Writes the picked parts of the response. Returns whether all of them exist.
+local function write_picked(res, options)
+  local body, err = json_of(res)
+  if not body then
+    call_response.complain(err)
+    return false
+  end
+  local is_whole = true
+  for _, pointer in ipairs(options.pick) do
+    local part = json_text.pick(body, pointer)
+    if part then
+      local is_text = json_text.kind(part) == "scalar"
+      output.json(part, options.output or (is_text or not output.is_terminal()) and "raw" or "json")
+    else
+      is_whole = false
+      io.stdout:flush()
+      io.stderr:write(("nightjar: the response has no value at %s\n"):format(text.safe(pointer)))
+    end
+  end
+  return is_whole
+end
+
+-- Writes the body: unchanged to a pipe, formatted to a terminal.
+local function write_body(res, options)
+  if #options.pick > 0 then return write_picked(res, options) end
+  if options.output and options.output ~= "raw" then
+    if #res.body == 0 then return true end
+    local body, err = json_of(res)
+    if body then
+      output.json(body, options.output)
+    else
+      call_response.complain(err)
+    end
+    return body ~= nil
+  end
+  if options.output == "raw" or not output.is_terminal() then
+    io.stdout:write(res.body)
+    return true
+  end
+  local shown = bodies.body(res, output.painter())
+  if shown then io.stdout:write(shown, shown:sub(-1) == "\n" and "" or "\n") end
+  return true
+end
+
+-- Returns which parts of the messages are written: request, head, body.
+local function parts_of(verb, options)
+  if options.verbose then return true, true, true end
+  if options.headers or verb == "head" then return false, true, options.body end
+  if options.body or options.output or #options.pick > 0 then return false, false, true end
+  return false, output.is_terminal(), true
+end
+
+-- Returns the response with the secrets of a JSON body masked.
+local function masked(res)
+  if not json_of(res) then return res end
+  local body = json_text.mask(res.text, profiles.is_secret)
+  return setmetatable({ body = body, text = body }, { __index = function(_, name) return res[name] end })
+end
+
+-- Writes the parts of the request and the response that the options select. `res` is nil if there is no response.
+-- @return whether all picked parts exist
+function call_response.write(res, err, verb, options)
+  local has_request, has_head, has_body = parts_of(verb, options)
+  if has_request then io.stdout:write(output.request(err or res) or "") end
+  if not res then return true end
+  if has_head then io.stdout:write(output.head(res, options.verbose), has_body and "\n" or "") end
+  if not has_body then return true end
+  if options.verbose then res = masked(res) end
+  -- The body of an error has no items to pick and is not a table.
+  if err then return write_body(res, { pick = {} }) end
+  return write_body(res, options)
+end
+
+-- --- Streamed bodies ---
+
+-- Whether the body can be written as it arrives.
+function call_response.is_streamed(options)
+  if options.download or options.stream then return true end
+  return not (options.verbose or options.headers or #options.pick > 0 or options.output and options.output ~= "raw")
+    and not output.is_terminal()
+end
+
+function call_response.write_stream(res, verb, options)
+  local _, has_head, has_body = parts_of(verb, options)
+  if has_head then io.stdout:write(output.head(res), "\n") end
+  if not has_body then return res:close() end
+  local is_terminal = output.is_terminal()
+  for part in res:chunks() do
+    io.stdout:write(is_terminal and text.safe(part, { ["\n"] = true, ["\t"] = true, ["\r"] = true }) or part)
+    io.stdout:flush()
+  end
+end
+
+-- Returns the file of a download. In a folder, its name is the last part of the URL's path.
+local function file_of(name, res)
+  if name:sub(-1) ~= "/" then return name end
+  local last = (res.url or ""):gsub("[?#].*$", ""):match "://[^/]+/.-([^/]+)$"
+  last = last and last:gsub("%%(%x%x)", function(digits) return string.char(tonumber(digits, 16)) end):gsub("[/%c]", "_")
+  return name .. (last and last ~= "." and last ~= ".." and last or "download")
+end
+
+-- Writes the body to a file, which is created atomically.
+function call_response.download(res, name)
+  local path = file_of(name, res)
+  local file, message = io.open(path .. ".part", "wb")
+  if not file then
+    res:close()
+    io.stderr:write("nightjar: ", message, "\n")
+    return false
+  end
+  local part_file <close> = terminal.unfinished(path .. ".part")
+  local progress = require "nightjar.command.progress"
+  local length = not res.headers["content-encoding"] and tonumber(res.headers["content-length"]) or nil
+  local bar = terminal.is_terminal(2) and progress.start(length, "bytes")
+  local total = 0
+  local ok, err = pcall(function()
+    for part in res:chunks() do
+      assert(file:write(part))
+      total = total + #part
+      if bar then bar:add(#part) end
+    end
+    assert(file:close())
+    assert(os.rename(path .. ".part", path))
+    part_file:keep()
+  end)
+  if bar then bar:close() end
+  if not ok then
+    pcall(file.close, file)
+    call_response.complain(err)
+    return false
+  end
+  if terminal.is_terminal(2) then io.stderr:write(("%s in %s\n"):format(text.bytes(total), path)) end
+  return true
+end
+
+return call_response

@@ -1,0 +1,16 @@
+/* clock.h - the virtual clock of nightjar.testing. */
+#ifndef NJL_CLOCK_H
+#define NJL_CLOCK_H
+
+#include <lua5.4/lua.h>
+
+#include "core/annotations.h"
+#include "core/host.h"
+
+njl_moment njl_clock_now(const njl_clock *clock);
+/* Advances the host's clock to the next timer if all tasks wait and no call is in flight. Returns false if the clock
+ * does not move. */
+bool njl_clock_step(njl_host *host);
+void njl_add_clock(lua_State *L) NJL_RAISES; /* adds the clock to nightjar.testing, on top of the stack */
+
+#endif

@@ -1,0 +1,15 @@
+/* cycle.h - circular waits (deadlocks). */
+#ifndef NJL_CYCLE_H
+#define NJL_CYCLE_H
+
+#include <lua5.4/lua.h>
+
+#include "core/annotations.h"
+#include "core/host.h"
+
+/* Called when no task is ready: ends one wait that could never end and makes its task ready. Returns false if there
+ * is no such wait. */
+bool njl_break_cycle(njl_host *host);
+int njl_raise_cycle(lua_State *L, const njl_host *host) NJL_RAISES; /* raises the error of that wait */
+
+#endif

@@ -1,0 +1,46 @@
+/* failure.h - replies, which become a response or an error, and how errors are raised. */
+#ifndef NJL_FAILURE_H
+#define NJL_FAILURE_H
+
+#include <lua5.4/lua.h>
+
+#include "core/annotations.h"
+#include "core/wait.h"
+#include "njl_future.h"
+
+typedef struct njl_reply {
+  njl_wait wait; /* its call is the outcome */
+  bool decides_redirects, decides_retries, reports_refresh, reports_progress;
+  int top; /* stack height of the function that waits for the call */
+  lua_Integer place; /* for an error: the index of its request in a batch; 0: not part of a batch */
+} njl_reply;
+/* User values of a reply. The first three belong to the response or error that it becomes. The others are the client
+ * (kept while a streamed response may still arrive) and the functions for redirects, failed attempts, revalidated
+ * responses and progress. */
+enum {
+  NJL_REPLY_CLIENT = 4,
+  NJL_REPLY_REDIRECT,
+  NJL_REPLY_RETRY,
+  NJL_REPLY_REFRESH,
+  NJL_REPLY_PROGRESS,
+  NJL_REPLY_VALUES = NJL_REPLY_PROGRESS
+};
+njl_wait *njl_reply_push(lua_State *L, njl_host *host) NJL_RAISES; /* pushes a userdata that waits for its call */
+int njl_reply_finish(lua_State *L, int index) NJL_RAISES; /* returns it as a response or raises it as an error */
+int njl_reply_gc(lua_State *L);
+/* Informs the collector of memory outside of Lua, so that unused responses do not pile up. */
+void njl_account(lua_State *L, size_t bytes);
+njl_reply *njl_error_push(lua_State *L) NJL_RAISES; /* an error that does not own an outcome yet */
+void njl_push_failure(lua_State *L, njl_kind kind, int phase, const char *message) NJL_RAISES;
+/* Pushes the text of the field, or nil if the outcome has none. Returns 1. */
+int njl_push_field(lua_State *L, njl_future *future, njl_field field) NJL_RAISES;
+/* Pushes the message of the error at `index`. The URL of an error object is left out, because it belongs to another
+ * call than the one that fails with the message. */
+void njl_push_message(lua_State *L, int index) NJL_RAISES;
+int njl_raise(lua_State *L, njl_kind kind, int phase, const char *format, ...) NJL_RAISES;
+#define NJL_BATCH_PREFIX "request %I of the batch: "
+/* Adds to the error on top of the stack the number of the request in its batch. */
+void njl_number_error(lua_State *L, lua_Integer place) NJL_RAISES;
+int njl_try(lua_State *L) NJL_RAISES;
+
+#endif

@@ -1,0 +1,76 @@
+/* task.h - tasks: coroutines that the loop resumes. */
+#ifndef NJL_TASK_H
+#define NJL_TASK_H
+
+#include <lua5.4/lua.h>
+
+#include "core/annotations.h"
+#include "core/wait.h"
+#include "njl_callbacks.h"
+#include "njl_subrequests.h"
+
+typedef enum njl_state_of_task {
+  NJL_NEW,       /* not resumed yet */
+  NJL_SUSPENDED, /* in a wait */
+  NJL_RUNNING,   /* on the C stack, possibly in a wait that could not yield */
+  NJL_ENDING,    /* its function has returned, but not all of its children have ended */
+  NJL_ENDED,     /* its results or its error are in the user value NJL_TASK_RESULT */
+} njl_state_of_task;
+
+/* A coroutine that the loop resumes, or the main chunk of a stock interpreter (then `thread` is NULL). It is a
+ * userdata with the user values NJL_TASK_THREAD and so on. The host anchors it until it has ended. */
+struct njl_task {
+  njl_host *host;
+  lua_State *thread;
+  njl_task *parent, *first_child, *previous, *next; /* children are cancelled when their parent ends */
+  lua_Integer number; /* greater than the numbers of all tasks spawned earlier */
+  size_t unended; /* children that have not ended */
+  njl_task *failed; /* the first child whose error has not been observed; anchored */
+  njl_task *next_ready; /* the next task in the ready list; after the end, in the list of finished tasks of its group */
+  njl_wait *wait; /* the current wait */
+  njl_wait *joiners; /* waits for the end of this task */
+  njl_wait *group; /* notified when the task ends, see group.c */
+  lua_Integer place; /* index in the group */
+  njl_callback *callback; /* the decision request that it responds to (login.c); released when the task ends */
+  njl_subrequest *subrequest; /* the subrequest whose call it makes (subrequest.c); released when the task ends */
+  njl_state_of_task state;
+  int status;    /* LUA_OK, the error that ended it, or NJL_WAS_CANCELLED */
+  int results;   /* before the first resume, the number of arguments on the thread; after the end, of results */
+  bool is_ready; /* in the ready list */
+  bool is_cancelled;
+  bool is_closing;  /* its <close> variables are being closed; they may wait although the task is cancelled */
+  bool is_observed; /* joined, now or later, so its error is not lost */
+  /* interrupted by Ctrl-C: its code raises at each instruction, except in the closers of variables */
+  bool is_interrupted;
+  uint64_t search;                   /* the last search that visited the task (cycle.c), and */
+  njl_task *sought_by, *next_sought; /* its links in that search */
+};
+
+#define NJL_WAS_CANCELLED (-1)
+/* NJL_TASK_RESULT holds the error, the only result, or a list of several results. The thread of a task that has
+ * ended is never read, because a script can get hold of the thread and change it. */
+enum { NJL_TASK_THREAD = 1, NJL_TASK_GROUP, NJL_TASK_TRACEBACK, NJL_TASK_RESULT, NJL_TASK_VALUES = NJL_TASK_RESULT };
+
+/* Creates a child of the current task from the function and the arguments on top of the stack and replaces them by
+ * the task's userdata. The task starts in a later turn of the loop, never immediately. */
+njl_task *njl_task_spawn(lua_State *L, njl_host *host, int arguments) NJL_RAISES;
+/* Calls `begin` with the light userdata `arrival`. `begin` spawns a child of the root task for the arrival and takes
+ * ownership of it. If memory runs out, `begin` does not take ownership, and releasing the arrival makes it fail. */
+void njl_task_begin(lua_State *L, njl_host *host, lua_CFunction begin, void *arrival);
+void njl_task_cancel(njl_task *task);                    /* the task and all its descendants */
+void njl_task_leave(njl_task *task);                     /* removes it from its parent's list */
+/* detaches it from its parent as well: it then belongs to the script as a whole */
+void njl_task_leave_to_script(njl_task *task);
+/* releases the decision request and the subrequest, which fail if they are still pending */
+void njl_task_drop_subrequests(njl_task *task);
+/* In both functions, `index` is the stack index of the task's userdata. */
+/* returns the number of results; the task must have ended without an error */
+int njl_task_push_results(lua_State *L, int index) NJL_RAISES;
+void njl_task_push_error(lua_State *L, int index) NJL_RAISES;  /* the task must have ended with an error */
+bool njl_is_callable(lua_State *L, int index) NJL_RAISES;
+void njl_check_callable(lua_State *L, int index, const char *role) NJL_RAISES;
+void njl_open_task(lua_State *L) NJL_RAISES;
+int njl_spawn(lua_State *L) NJL_RAISES;
+int njl_sleep(lua_State *L) NJL_YIELDS;
+
+#endif

@@ -1,0 +1,36 @@
+/* njl_callbacks.h - decision requests of clients to their script. */
+#ifndef NJL_CALLBACKS_H
+#define NJL_CALLBACKS_H
+
+#include "njl_types.h"
+
+/* A decision request of a client to its script: for a token or a mock's response. Also the notification that a login
+ * is required. */
+typedef struct njl_callback njl_callback;
+typedef enum njl_callback_kind {
+  NJL_TOKEN_NEEDED,
+  NJL_TOKEN_REJECTED, /* a new token is wanted because the server rejected the last one */
+  NJL_LOGIN_REQUIRED, /* a notification; needs no response */
+  NJL_MOCK_REQUEST, /* a mock's function must return a response; `*client` is then the number of the mock */
+} njl_callback_kind;
+
+/* Returns the oldest decision request that has arrived, owned by the caller. A request that is released without a
+ * response fails. Returns NULL if there is none. */
+njl_callback *njl_engine_next_callback(njl_engine *engine, int64_t *client, njl_callback_kind *kind);
+/* Responds with a token that is valid for `lifetime` seconds; negative: unknown. The request fails if the token is
+ * invalid. */
+void njl_callback_provide(njl_callback *callback, njl_bytes token, double lifetime);
+void njl_callback_end_login(njl_callback *callback);
+/* Makes the waiting calls fail with the message. The login is kept. */
+void njl_callback_fail(njl_callback *callback, njl_bytes message);
+void njl_callback_release(njl_callback *callback);
+/* Returns which function is asked for, counted from 1: a function of a mock, or one of the client's token functions. */
+int64_t njl_callback_function(const njl_callback *callback);
+/* For a decision request of kind NJL_MOCK_REQUEST. */
+njl_text *njl_callback_request(const njl_callback *callback); /* a JSON object */
+njl_text *njl_callback_body(const njl_callback *callback);
+/* Responds with `response`, a JSON object. `body` is its body unless its data is NULL. The request fails if the
+ * object does not match the schema. */
+void njl_callback_respond(njl_callback *callback, njl_bytes response, njl_bytes body);
+
+#endif

@@ -1,0 +1,35 @@
+/* njl_clients.h - clients: creation, limits, log. */
+#ifndef NJL_CLIENTS_H
+#define NJL_CLIENTS_H
+
+#include "njl_mocks.h"
+#include "njl_types.h"
+
+/* The events of a client that `engine` receives in addition to the ends of its calls, and the number under which it
+ * receives them. */
+typedef struct njl_listener {
+  int64_t number;
+  int level;             /* receives log lines up to this level; 0: none */
+  /* The names of the security schemes whose tokens come from a function (see njl_engine_next_callback). `data` is
+   * NULL for the client's only scheme. `options` only describes these schemes. */
+  const njl_bytes *provided;
+  size_t provided_count;
+  bool reports_logins;  /* receives a notification when an interactive login is required */
+  const njl_mock *mock; /* used in place of the network; NULL: none, or the one in the options */
+} njl_listener;
+
+/* `options` is a JSON object of the schema of nj_config_merge_json. Returns NULL and sets `*error` on failure. */
+njl_client *njl_client_new(njl_bytes options, njl_engine *engine, const njl_listener *listener, njl_future **error);
+void njl_client_retain(njl_client *client);
+void njl_client_release(njl_client *client);
+/* Cancels the calls in flight and returns when all activity of the client has stopped. */
+void njl_client_close(njl_client *client);
+
+/* Returns the state of the limits of the client's origins and groups, a JSON array of objects, owned by the caller. */
+njl_text *njl_client_limits(const njl_client *client);
+
+/* A number of LogLevel; 0: the client has no log. */
+int njl_client_log_level(const njl_client *client);
+void njl_client_log(njl_client *client, int level, njl_bytes line);
+
+#endif

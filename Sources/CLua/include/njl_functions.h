@@ -1,0 +1,20 @@
+/* njl_functions.h - functions of the host program. */
+#ifndef NJL_FUNCTIONS_H
+#define NJL_FUNCTIONS_H
+
+#include "njl_types.h"
+
+/* Owned by the script that it was registered with. */
+typedef struct njl_function njl_function;
+/* The results of one call of it. */
+typedef struct njl_results njl_results;
+
+/* Calls the function. The caller releases the results. `failure` is a string if the call failed, else nil; it is
+ * valid as long as the results. */
+njl_results *njl_function_call(njl_function *function, const njl_value *arguments, size_t count, size_t *returned,
+                               njl_value *failure);
+/* The value is borrowed from the results. */
+njl_value njl_results_value(const njl_results *results, size_t index);
+void njl_results_release(njl_results *results);
+
+#endif

@@ -1,0 +1,99 @@
+/* njl_future.h - responses and errors. */
+#ifndef NJL_FUTURE_H
+#define NJL_FUTURE_H
+
+#include "njl_types.h"
+
+typedef enum njl_field {
+  NJL_URL,
+  NJL_KIND,
+  NJL_PHASE,
+  NJL_MESSAGE,
+  NJL_USER_MESSAGE,
+  NJL_SENTENCE, /* message and URL, for display */
+  NJL_SOURCE,
+  NJL_TEXT,    /* the body decoded by its charset; invalid bytes become U+FFFD */
+  NJL_DETAILS, /* the server's error details as a JSON object; NULL: none were recognized */
+  NJL_CURL,    /* the request as a curl command line, also for an error */
+  NJL_CURL_WITH_SECRETS,
+  NJL_CURL_OF_SANDBOX, /* the same without the headers that the script has not set */
+  NJL_PEER, /* the address of the peer that sent the response */
+  NJL_DECISIONS, /* the decisions made for the call: a JSON array of objects with a `text` */
+  NJL_IDEMPOTENCY_KEY, /* the key that was sent, also by a call that failed */
+  NJL_PROMPT_URL, /* login: the URL to open in the browser, */
+  NJL_PROMPT_CODE, /* or the code to type */
+  NJL_PROMPT_PAGE, /* at this page, */
+  NJL_PROMPT_COMPLETE_PAGE, /* or a page that already contains the code */
+  NJL_REDIRECT_URL, /* pending redirect decision: the target, */
+  NJL_REDIRECT_SOURCE_URL, /* the URL that sent the redirect, */
+  NJL_REDIRECT_METHOD, /* and the method of the next request */
+} njl_field;
+
+/* A response. Valid as long as its outcome. */
+typedef struct njl_response {
+  int status;
+  njl_bytes body;
+  int attempts;
+  bool is_streamed; /* `body` is empty; the body arrives in parts */
+} njl_response;
+
+/* Times in seconds; negative if the event did not occur. */
+typedef struct njl_timing {
+  double sent, first_byte, total; /* since the start of the call */
+  double dns, connect, tls;       /* durations */
+  bool reused;
+} njl_timing;
+
+/* The numeric fields of an error. */
+typedef struct njl_failure {
+  int status; /* 0: there was no response */
+  int attempts;
+  int code;           /* of the operating system or of TLS; 0: none */
+  double retry_after; /* seconds; negative: the server sent no Retry-After */
+  bool is_retryable;
+  bool may_have_been_processed;
+  bool has_response;
+} njl_failure;
+
+/* Kinds of the errors that the Lua host raises itself. The numbers equal those of ErrorKind. */
+typedef enum njl_kind {
+  NJL_KIND_INVALID_ARGUMENT = 1,
+  NJL_KIND_CLOSED = 3,
+  NJL_KIND_CANCELLED = 10,
+  NJL_KIND_TIMEOUT = 11,
+  NJL_KIND_TOO_LARGE = 21,
+  NJL_KIND_DECODING = 40,
+  NJL_KIND_STORAGE = 42,
+  NJL_KIND_SCRIPT = 43,
+} njl_kind;
+
+/* Creates an error. `phase` is a number of ErrorPhase, or 0. */
+njl_future *njl_future_failed(njl_kind kind, int phase, njl_bytes message);
+#define NJL_PHASE_TOTAL 7
+/* Adds an owner. */
+void njl_future_retain(njl_future *future);
+void njl_future_release(njl_future *future);
+
+/* Returns false if the outcome is not a response. */
+bool njl_future_response(const njl_future *future, njl_response *response);
+bool njl_future_timing(const njl_future *future, njl_timing *timing);
+/* Returns false if the outcome is not an error. */
+bool njl_future_failure(const njl_future *future, njl_failure *failure);
+/* Returns the response of an error as an outcome of its own, or NULL if there was none. */
+njl_future *njl_future_error_response(const njl_future *future);
+/* Returns the error of the attempt at `index` that preceded the final error of an outcome, owned by the caller.
+ * Returns NULL if `index` is too large. */
+njl_future *njl_future_earlier(const njl_future *future, size_t index);
+/* Returns NULL if the outcome has no such field. The text is valid as long as the outcome. */
+const char *njl_future_text(njl_future *future, njl_field field, size_t *length);
+/* The number of header fields. If `is_sandboxed`, fields that carry credentials are not counted. */
+size_t njl_future_header_count(const njl_future *future, bool is_sandboxed);
+/* The header field at `index`, in the order of the response. False: `index` is too large. */
+bool njl_future_header(const njl_future *future, bool is_sandboxed, size_t index, njl_pair *field);
+
+/* Returns the URL of the redirect at `index`, valid as long as the outcome, or NULL if `index` is too large. */
+const char *njl_future_redirect(njl_future *future, size_t index, int *status, size_t *length);
+/* Returns whether the call has ended with a response; false for errors and calls in flight. */
+bool njl_future_is_response(const njl_future *future);
+
+#endif

@@ -1,0 +1,28 @@
+/* njl_logins.h - tokens, logins and logouts. */
+#ifndef NJL_LOGINS_H
+#define NJL_LOGINS_H
+
+#include "njl_types.h"
+
+/* A token that the caller has. `data` of `refresh` is NULL if there is no refresh token. `data` of `scheme` is NULL
+ * if the client has only one scheme. A negative `lifetime` is unknown. */
+typedef struct njl_token {
+  njl_bytes access, refresh, scheme;
+  double lifetime; /* seconds */
+} njl_token;
+/* Returns false and sets `*error` on failure. */
+bool njl_client_set_token(njl_client *client, const njl_token *token, njl_future **error);
+
+/* Starts a login. It is awaited, cancelled and abandoned like a call. A poll reports `wait` when the user has to act
+ * (njl_login_prompts) and when the login has ended. Returns NULL and sets `*error` if it could not start. */
+njl_future *njl_login_start(njl_engine *engine, njl_client *client, njl_wait *wait, njl_bytes scheme,
+                             njl_future **error);
+/* Starts a logout. It is awaited, cancelled and abandoned like a call. Returns NULL and sets `*error` if it could
+ * not start. */
+njl_future *njl_logout_start(njl_engine *engine, njl_client *client, njl_wait *wait, njl_bytes scheme,
+                              njl_future **error);
+/* Returns true once for each prompt: NJL_PROMPT_URL and the fields after it are to be shown to the user. */
+bool njl_login_prompts(njl_future *login);
+bool njl_login_has_failed(const njl_future *login);
+
+#endif
