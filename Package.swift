@@ -177,16 +177,30 @@ let package = Package(
         .executableTarget(name: "NightjarLink", dependencies: ["NightjarABI"]),
 
         .testTarget(
+            name: "NightjarBaseTests",
+            dependencies: ["NightjarBase", "NightjarTestSupport", .product(name: "NIOCore", package: "swift-nio")]),
+        .testTarget(
+            name: "NightjarJSONTests",
+            dependencies: ["NightjarJSON", "NightjarTestSupport", .product(name: "NIOCore", package: "swift-nio")]),
+        .testTarget(
             name: "NightjarHTTPTests",
             dependencies: [
-                "NightjarAPI", "NightjarHTTP", "NightjarTesting", "NightjarTestSupport",
+                "NightjarHTTP", "NightjarTestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ]
         ),
         .testTarget(
-            name: "NightjarOpenAPITests", dependencies: ["NightjarAPI", "NightjarHTTP"]),
+            name: "NightjarAPITests",
+            dependencies: [
+                "NightjarAPI", "NightjarHTTP", "NightjarTestSupport", .product(name: "NIOCore", package: "swift-nio"),
+            ]),
+        .testTarget(
+            name: "NightjarTestingTests",
+            dependencies: [
+                "NightjarTesting", "NightjarTestSupport", .product(name: "NIOCore", package: "swift-nio"),
+            ]),
         .testTarget(name: "NightjarDatesTests", dependencies: ["NightjarDates", "NightjarHTTP"]),
         .testTarget(
             name: "NightjarCodingTests",

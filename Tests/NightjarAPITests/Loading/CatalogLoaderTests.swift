@@ -1,0 +1,9 @@
+import NightjarAPI
+import NightjarHTTP
+import Testing
+
+@Suite struct CatalogLoaderTests {
+    @Test func mainDocumentIsLoadedFirst() {
+        #expect(CatalogLoader("/apis/pets.yaml").wanted == ["/apis/pets.yaml"])
+    }
+}

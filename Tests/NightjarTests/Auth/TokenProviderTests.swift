@@ -1,0 +1,83 @@
+import NightjarHTTP
+import NightjarTransport
+import Synchronization
+import Testing
+
+@testable import Nightjar
+
+/// On which queue the token provider runs.
+@Suite struct TokenProviderTests {
+    private static let rounds = 400
+
+    private func client(
+        _ responses: Int, coalesces: Bool = false, _ provide: @escaping @Sendable (TokenRequest) -> Void
+    ) throws -> Client {
+        var configuration = Configuration()
+        configuration.baseURL = "http://api.test/v1"
+        configuration.coalesces = coalesces
+        configuration.auth = .login(TokenLogin(.provider(TokenProvider(runsOnLoop: false, provide))))
+        let transport = ScriptedTransport(Array(repeating: [.head(200), .end], count: responses))
+        return try Client(configuration) { _ in transport }
+    }
+
+    private func poll(_ queue: CompletionQueue, until isDone: () -> Bool) {
+        for _ in 0..<Self.rounds where !isDone() { queue.poll(timeout: .milliseconds(5)) }
+    }
+
+    /// With and without a shared exchange, and with either queue not polled.
+    @Test(arguments: [true, false], [true, false])
+    func tokenProviderRunsOnThePolledQueue(coalesces: Bool, firstIsIdle: Bool) throws {
+        let requested = Mutex(0)
+        let api = try client(2, coalesces: coalesces) { tokenRequest in
+            requested.withLock { $0 += 1 }
+            tokenRequest.respond(.success(Token(access: "t")))
+        }
+        let queues = [CompletionQueue(), CompletionQueue()]
+        let ended = Mutex<[Int]>([])
+        for index in 0..<2 {
+            let handlers = TaskHandlers { _, result in
+                ended.withLock { $0.append(((try? result.get())?.status ?? 0) + index) }
+            }
+            _ = try api.start(Request(.get, "/articles"), on: queues[index], handlers)
+        }
+        let (idle, busy) = firstIsIdle ? (0, 1) : (1, 0)
+        poll(queues[busy]) { ended.withLock { !$0.isEmpty } }
+        #expect(ended.withLock { $0 } == [200 + busy])
+        // The pending event there no longer calls the provider.
+        poll(queues[idle]) { ended.withLock { $0.count > 1 } }
+        #expect(ended.withLock { $0 } == [200 + busy, 200 + idle])
+        #expect(requested.withLock { $0 } == 1)
+    }
+
+    @Test func cancelledCallDoesNotCancelTheTokenRequest() throws {
+        let requested = Mutex(0)
+        let api = try client(2) { tokenRequest in
+            requested.withLock { $0 += 1 }
+            tokenRequest.respond(.success(Token(access: "t")))
+        }
+        let ended = Mutex<[Int]>([])
+        let handlers = TaskHandlers { _, result in ended.withLock { $0.append((try? result.get())?.status ?? 0) } }
+        let first = CompletionQueue()
+        let task = try api.start(Request(.get, "/articles"), on: first, handlers)
+        task.cancel()
+        let second = CompletionQueue()
+        _ = try api.start(Request(.get, "/comments"), on: second, handlers)
+        poll(second) { ended.withLock { !$0.isEmpty } }
+        #expect(ended.withLock { $0 } == [200])
+        #expect(requested.withLock { $0 } == 1)
+        first.close()
+        #expect(ended.withLock { $0 } == [200, 0])
+        #expect(requested.withLock { $0 } == 1)
+    }
+
+    @Test func closedClientRequestsNoToken() throws {
+        let requested = Mutex(0)
+        let api = try client(1) { _ in requested.withLock { $0 += 1 } }
+        let queue = CompletionQueue()
+        let ended = Mutex(0)
+        _ = try api.start(Request(.get, "/articles"), on: queue, TaskHandlers { _, _ in ended.withLock { $0 += 1 } })
+        api.close()
+        poll(queue) { ended.withLock { $0 > 0 } }
+        #expect(ended.withLock { $0 } == 1 && requested.withLock { $0 } == 0)
+    }
+}

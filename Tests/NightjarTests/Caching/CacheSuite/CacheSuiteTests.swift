@@ -1,0 +1,29 @@
+import Testing
+
+@testable import Nightjar
+
+/// The behaviors that the public test suite for HTTP caches requires of a private cache: in memory, on disk, and on
+/// disk with a restart before each request.
+@Suite struct CacheSuiteTests {
+    @Test(arguments: CacheScenario.Place.allCases, SuiteRow.all)
+    func rowHolds(_ place: CacheScenario.Place, _ row: SuiteRow) async throws {
+        let problems = try await row.scenario.problems(in: place)
+        if row.deviation == nil {
+            #expect(problems.isEmpty, "\(row.id) (\(row.scenario.name))")
+        } else {
+            // A deviation that no longer exists must be removed from the list.
+            #expect(!problems.isEmpty, "\(row.id) holds now")
+        }
+    }
+
+    /// The counts of the suite for a private cache, and of its tests that pass. Each row is checked in each place above.
+    @Test func requiredNumberOfRowsHolds() {
+        let required = SuiteRow.all.filter { $0.kind == .required }
+        let optimal = SuiteRow.all.filter { $0.kind == .optimal }
+        #expect(required.count == 137)
+        #expect(optimal.count == 77)
+        #expect(required.filter(\.passes).count >= 134)
+        #expect(optimal.filter(\.passes).count >= 70)
+        #expect(Set(SuiteRow.all.map(\.id)).count == SuiteRow.all.count)
+    }
+}

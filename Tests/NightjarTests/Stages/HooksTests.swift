@@ -1,0 +1,192 @@
+import NIOCore
+import NightjarHTTP
+import Synchronization
+import Testing
+
+@testable import Nightjar
+
+@Suite struct HooksTests {
+    /// Returns the result of a call on a queue of this test.
+    private func outcome(
+        _ client: Client, _ request: Request,
+        _ redirect: (@Sendable (ClientTask, ProposedRedirect) -> RedirectAction)? = nil,
+        configure: (inout TaskHandlers) -> Void = { _ in }
+    ) throws -> Result<Response, NightjarError> {
+        let queue = CompletionQueue()
+        let result = Mutex<Result<Response, NightjarError>?>(nil)
+        var handlers = TaskHandlers { _, outcome in result.withLock { $0 = outcome } }
+        handlers.redirect = redirect
+        configure(&handlers)
+        try client.start(request, on: queue, handlers)
+        while result.withLock({ $0 == nil }) { queue.poll(timeout: .seconds(5)) }
+        return try #require(result.withLock { $0 })
+    }
+
+    private static let redirecting: [ScriptedTransport.Step] = [
+        .head(302, [("Location", "/there")]), .body("moved"), .end,
+    ]
+
+    // MARK: Before and after
+
+    @Test(arguments: [true, false])
+    func hooksChangeTheRequestAndReceiveTheResponse(runsOnLoop: Bool) throws {
+        let transport = ScriptedTransport([[.head(200), .end], [.head(404), .end]])
+        let seen = Mutex<[String]>([])
+        let client = try client(transport) {
+            $0.hooks = CallHooks(
+                runOnLoop: runsOnLoop,
+                before: { request throws(NightjarError) in
+                    try request.setHeader("X-Signature", "\(request.method) \(request.url.path)")
+                    try request.setHeader("User-Agent", nil)
+                },
+                after: { result in
+                    let word = (try? result.get().status).map(String.init) ?? "failed"
+                    seen.withLock { $0.append(word) }
+                })
+        }
+        _ = try client.sendBlocking(Request(.get, "/x"))
+        _ = try outcome(client, Request(.get, "/y"))
+        let heads = transport.log.withLock { $0.heads }
+        #expect(heads[0].contains("X-Signature: GET /v1/x\r\n"))
+        #expect(!heads[0].contains("User-Agent"))
+        #expect(heads[1].contains("X-Signature: GET /v1/y\r\n"))
+        client.close()
+        #expect(seen.withLock { $0 } == ["200", "failed"])
+    }
+
+    @Test(arguments: [true, false])
+    func throwingHookFailsTheCall(runsOnLoop: Bool) throws {
+        let transport = ScriptedTransport([[.head(200), .end]])
+        let client = try client(transport) {
+            $0.hooks = CallHooks(runOnLoop: runsOnLoop) { _ throws(NightjarError) in
+                throw NightjarError(.forbidden, "not today")
+            }
+        }
+        let error = try #require(throws: NightjarError.self) { try client.sendBlocking(Request(.get, "/x")) }
+        #expect(error.kind == .forbidden && error.message == "not today")
+        #expect(error.attempts == 0)
+        #expect(transport.log.withLock { $0.heads.isEmpty })
+    }
+
+    @Test(arguments: [("Content-Length", "1"), ("X", "a\r\nb"), ("Host", nil), ("Host", "a b"), ("a b", "c")])
+    func invalidRequestOfAHookIsRejected(name: String, value: String?) throws {
+        let client = try client(ScriptedTransport([[.head(200), .end]])) {
+            $0.hooks = CallHooks { request throws(NightjarError) in try request.setHeader(name, value) }
+        }
+        let error = try #require(throws: NightjarError.self) { try client.sendBlocking(Request(.get, "/x")) }
+        #expect(error.kind == .invalidRequest)
+    }
+
+    @Test func totalTimeoutAppliesWithoutPolling() throws {
+        let transport = ScriptedTransport([[.head(200), .end]])
+        let client = try client(transport) {
+            $0.hooks = CallHooks(runOnLoop: false) { _ throws(NightjarError) in }
+            $0.timeouts.total = .milliseconds(20)
+        }
+        let queue = CompletionQueue()
+        let kind = Mutex<ErrorKind?>(nil)
+        let task = try client.start(
+            Request(.get, "/x"), on: queue,
+            TaskHandlers { _, result in
+                if case .failure(let error) = result { kind.withLock { $0 = error.kind } }
+            })
+        while !task.isFinished { queue.wake() }
+        #expect(transport.log.withLock { $0.heads.isEmpty })
+        while kind.withLock({ $0 == nil }) { queue.poll(timeout: .seconds(1)) }
+        #expect(kind.withLock { $0 } == .timeout)
+    }
+
+    // MARK: Redirects
+
+    @Test func acceptedRedirectIsFollowed() throws {
+        let transport = ScriptedTransport([HooksTests.redirecting, [.head(200), .end]])
+        let requested = Mutex<[String]>([])
+        let result = try outcome(client(transport), Request(.get, "/here")) { _, proposed in
+            requested.withLock {
+                $0.append("\(proposed.status) \(proposed.method) \(proposed.from.path) \(proposed.url.path)")
+            }
+            return .follow
+        }
+        #expect(try result.get().url == "http://api.test/there")
+        #expect(requested.withLock { $0 } == ["302 GET /v1/here /there"])
+    }
+
+    @Test func callerMayChangeTheTarget() throws {
+        let transport = ScriptedTransport([HooksTests.redirecting, [.head(200), .end]])
+        var request = Request(.get, "/here")
+        try request.headers.set("Authorization", "Bearer secret")
+        let result = try outcome(client(transport), request) { _, _ in .followTo("http://other.test/x") }
+        #expect(try result.get().url == "http://other.test/x")
+        // Credentials are selected by the new target.
+        #expect(!transport.log.withLock { $0.heads[1].contains("Authorization") })
+    }
+
+    @Test(arguments: ["ftp://a/", "/v1/here", "http://[/"])
+    func invalidTargetOfTheCallerIsRejected(url: String) throws {
+        let result = try outcome(client(ScriptedTransport([HooksTests.redirecting])), Request(.get, "/here")) { _, _ in
+            .followTo(url)
+        }
+        let error = try #require(throws: NightjarError.self) { try result.get() }
+        #expect(error.kind == .protocol || error.kind == .invalidURL)
+    }
+
+    @Test func stoppedRedirectIsTheResponse() throws {
+        var request = Request(.get, "/here")
+        request.expectedStatuses = [StatusRange(302)]
+        let response = try outcome(client(ScriptedTransport([HooksTests.redirecting])), request) { _, _ in .stop }.get()
+        #expect(response.status == 302)
+        #expect(response.text == "moved")
+        #expect(response.redirects.isEmpty)
+    }
+
+    @Test func bodyOfAStoppedRedirectIsDelivered() throws {
+        var request = Request(.get, "/here")
+        request.expectedStatuses = [StatusRange(302)]
+        let content = Mutex<[String]>([])
+        let result = try outcome(client(ScriptedTransport([HooksTests.redirecting])), request, { _, _ in .stop }) {
+            $0.head = { _, head in content.withLock { $0.append(String(head.status)) } }
+            $0.body = { _, bytes in content.withLock { $0.append(String(buffer: bytes)) } }
+        }
+        #expect(try result.get().body.readableBytes == 0)
+        #expect(content.withLock { $0 } == ["302", "moved"])
+    }
+
+    @Test func rejectedRedirectFailsTheCall() throws {
+        let client = try client(ScriptedTransport([HooksTests.redirecting]))
+        let result = try outcome(client, Request(.get, "/here")) { _, _ in .refuse("not there") }
+        let error = try #require(throws: NightjarError.self) { try result.get() }
+        #expect(error.kind == .cancelled)
+        #expect(error.message == "the caller rejected the redirect (302) to http://api.test/there: not there")
+    }
+
+    @Test func decisionMayBeDeferred() throws {
+        let transport = ScriptedTransport([HooksTests.redirecting, [.head(200), .end]])
+        let result = try outcome(client(transport), Request(.get, "/here")) { task, _ in
+            task.redirect(.follow)
+            task.redirect(.stop)  // too late: the decision is no longer requested
+            return .later
+        }
+        #expect(try result.get().status == 200)
+    }
+
+    @Test func callWaitingForADecisionCanBeCancelled() throws {
+        let transport = ScriptedTransport([HooksTests.redirecting])
+        let result = try outcome(client(transport), Request(.get, "/here")) { task, _ in
+            task.cancel()
+            task.redirect(.follow)
+            return .later
+        }
+        let error = try #require(throws: NightjarError.self) { try result.get() }
+        #expect(error.kind == .cancelled)
+    }
+
+    @Test func truncatedRedirectRequestsADecision() throws {
+        let broken: [ScriptedTransport.Step] = [.head(302, [("Location", "/there")]), .fail(.connectionLost)]
+        let followed = try outcome(client(ScriptedTransport([broken, [.head(200), .end]])), Request(.get, "/x")) {
+            _, _ in .follow
+        }
+        #expect(try followed.get().status == 200)
+        let stopped = try outcome(client(ScriptedTransport([broken])), Request(.get, "/x")) { _, _ in .stop }
+        #expect(try #require(throws: NightjarError.self) { try stopped.get() }.kind == .connectionLost)
+    }
+}
