@@ -61,11 +61,11 @@ extension Cache {
         }
         // The stored response replaces what was received.
         call.receivedBytes = 0
-        return .respond(
-            call.settle(
-                Response(
-                    head: head, body: content, trailers: trailers, url: call.request.url, attempts: call.attempts,
-                    timing: call.timing, source: progress.source, sent: call.request)))
+        var record = CallRecord()
+        record.attempts = call.attempts
+        record.timing = call.timing
+        record.source = progress.source
+        return .respond(call.settle(Response(head, content, trailers: trailers, record, sent: call.request)))
     }
 
     func replay(
