@@ -139,8 +139,9 @@ final class DiskIndex {
             try entries.putContent(body, size: response.contentLength)
             let seal = DiskNames.seal(names, variant: variant, shown: shown, head: head, content: body.hash)
             let row = try entries.insert(
-                names, variant, shown, head, body.hash, seal.digest, response.isInvalidated ? 0 : seal.valid, bytes,
-                place)
+                DiskEntryRows.NewEntry(
+                    names: names, variant: variant, shown: shown, head: head, content: body.hash, digest: seal.digest,
+                    valid: response.isInvalidated ? 0 : seal.valid, bytes: bytes, place: place))
             try line.add(bytes, isMain: place.isMain)
             try evictIfForgotten()
             return DiskEntry(
