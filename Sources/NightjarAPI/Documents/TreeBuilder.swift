@@ -59,7 +59,6 @@ struct TreeBuilder {
     }
 
     var depth: Int { open.count }
-    var isEmpty: Bool { nodes.isEmpty }
 
     // MARK: Nodes in document order
 
