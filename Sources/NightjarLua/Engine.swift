@@ -42,235 +42,9 @@ final class Engine: @unchecked Sendable {
         subrequests = Subrequests(queue)
     }
 
-    /// How a call reports events and transfers its bodies.
-    struct CallbackOptions {
-        /// The response body is streamed.
-        var isStreamed = false
-        var decidesRedirects = false
-        var decidesRetries = false
-        /// The request body can be produced again from its start.
-        var restartsBody = false
-        /// The script is notified of a background revalidation.
-        var reportsRefresh = false
-        var reportsProgress = false
-        /// A session shows the progress.
-        var isFollowed = false
-    }
-
-    func start(
-        _ request: consuming Request, on client: Client, for wait: OpaquePointer, _ callbackOptions: CallbackOptions
-    ) throws(NightjarError) -> Future {
-        confine(&request)
-        let future = Future(wait: wait)
-        if confinement != nil { future.view = Future.View(request) }
-        var handlers = handlers(of: future, mayRefresh: callbackOptions.reportsRefresh || client.mayRefresh(request))
-        if callbackOptions.isStreamed { receive(future, by: &handlers) }
-        if case .stream = request.body { send(future, restarts: callbackOptions.restartsBody, by: &handlers) }
-        if callbackOptions.decidesRedirects {
-            handlers.redirect = { [self] _, proposed in
-                future.requestDecision(proposed)
-                notify(future)
-                return .later
-            }
-        }
-        if callbackOptions.decidesRetries {
-            handlers.retry = { [self] _, failedAttempt in
-                future.retry = failedAttempt
-                notify(future)
-                return .later
-            }
-        }
-        let isFollowed = callbackOptions.isFollowed && !callbackOptions.isStreamed
-        if callbackOptions.reportsProgress || isFollowed {
-            handlers.progress = { [self] _, progress in
-                if isFollowed { followed.update(future, progress) }
-                // The reader of a streamed response counts its bytes itself.
-                guard callbackOptions.reportsProgress, future.result == nil else { return }
-                future.note(progress)
-                notify(future)
-            }
-        }
-        future.task = try client.start(request, on: queue, handlers)
-        future.hold = future.task?.hold
-        if isFollowed { followed.begin(future) }
-        add(future)
-        return future
-    }
-
-    /// The same for a request with only a method and a target and without options.
-    ///
-    /// - Returns: nil if the client has not sent this request before.
-    func startAgain(
-        _ method: UnsafeRawBufferPointer, _ target: UnsafeRawBufferPointer, on client: Client, for wait: OpaquePointer
-    ) throws(NightjarError) -> Future? {
-        guard confinement == nil, let known = client.repeated(method, target) else { return nil }
-        let future = Future(wait: wait)
-        future.task = try client.start(
-            known, on: queue, handlers(of: future, mayRefresh: client.mayRefresh(known)))
-        add(future)
-        return future
-    }
-
-    private func handlers(of future: Future, mayRefresh: Bool) -> TaskHandlers {
-        var handlers = TaskHandlers { [self] task, result in
-            if !task.isRefreshing { endRefresh(of: future, with: nil) }
-            finished(future, result)
-        }
-        if mayRefresh {
-            future.refreshed = nil
-            handlers.refreshed = { [self] result in endRefresh(of: future, with: result) }
-        }
-        return handlers
-    }
-
-    /// Restricts the request to what the script is allowed to do.
-    func confined(_ request: consuming Request) -> Request {
-        confine(&request)
-        return request
-    }
-
-    private func confine(_ request: inout Request) {
-        if let confinement { request.confinement = confinement }
-    }
-
-    private func add(_ future: Future) {
+    func add(_ future: Future) {
         future.place = inFlight.count
         inFlight.append(future)
-    }
-
-    // MARK: Caches
-
-    /// Ends with neither response nor error if there is no cache entry.
-    func lookUp(_ request: Request, on client: Client, for wait: OpaquePointer) throws(NightjarError) -> Future {
-        let future = Future(wait: wait)
-        future.task = try client.lookUp(confined(request), on: queue) { [self] in completed(future, $0) }
-        add(future)
-        return future
-    }
-
-    /// Ends with neither response nor error after the response is stored.
-    func insertResponse(
-        _ inserted: njl_cache_insertion, for request: Request, on client: Client, for wait: OpaquePointer
-    ) throws(NightjarError) -> Future {
-        var headers = Headers()
-        for field in UnsafeBufferPointer(start: inserted.headers, count: inserted.header_count) {
-            try headers.add(try field.name.text("a header name"), try field.value.text("a header value"))
-        }
-        if inserted.is_json, headers["Content-Type"] == nil { try headers.add("Content-Type", "application/json") }
-        guard inserted.body.length <= Configuration.largestBody else {
-            throw NightjarError(.invalidRequest, "the body is larger than 2 GiB")
-        }
-        let future = Future(wait: wait)
-        future.task = try client.insert(
-            Int(inserted.status), headers: headers, body: ByteBuffer(copying: inserted.body.buffer, for: "the body"),
-            for: confined(request), on: queue
-        ) { [self] in completed(future, $0.map { nil }) }
-        add(future)
-        return future
-    }
-
-    /// Returns the background revalidation of the stale response that the call returned.
-    ///
-    /// - Returns: nil if nothing is revalidated.
-    func refresh(of call: Future) -> Future? {
-        switch call.refreshed {
-        case .none:
-            guard call.task?.isRefreshing ?? true else { return nil }
-            let future = Future()
-            call.refreshListeners.append(future)
-            add(future)
-            return future
-        case .some(let result): return result.map { Future($0) }
-        }
-    }
-
-    private func endRefresh(of call: Future, with result: Result<Response, NightjarError>?) {
-        call.refreshed = .some(result)
-        let listeners = call.refreshListeners
-        call.refreshListeners = []
-        for future in listeners {
-            switch result {
-            case .success(let response): completed(future, .success(response))
-            case .failure(let error): completed(future, .failure(error))
-            case nil: completed(future, .success(nil))
-            }
-        }
-    }
-
-    // MARK: Logins
-
-    func logIn(_ client: Client, _ scheme: String?, for wait: OpaquePointer) throws(NightjarError) -> Future {
-        let future = Future(wait: wait)
-        future.operation = try client.logIn(
-            scheme: scheme, on: queue,
-            prompt: { [self] prompt in
-                future.show(prompt)
-                notify(future)
-            },
-            finished: { [self] result in
-                forget(future)
-                future.operation = nil
-                future.endLogin(result)
-                notify(future)
-            })
-        add(future)
-        return future
-    }
-
-    func logOut(_ client: Client, _ scheme: String?, for wait: OpaquePointer) throws(NightjarError) -> Future {
-        let future = Future(wait: wait)
-        future.operation = try client.logOut(scheme: scheme, on: queue) { [self] result in
-            forget(future)
-            future.operation = nil
-            future.endLogin(result)
-            notify(future)
-        }
-        add(future)
-        return future
-    }
-
-    // MARK: Endpoints
-
-    /// - Parameter caller: the number of the caller that runs the client's hooks; 0: none.
-    func loadCatalog(
-        from location: String, _ client: Client, caller: Int64, for wait: OpaquePointer
-    ) throws(NightjarError) -> Future {
-        let future = Future(wait: wait)
-        let sender = ScriptSender(self, client, for: caller)
-        future.operation = try client.startLoadingCatalog(from: location, on: queue, sender: sender) { [self] result in
-            forget(future)
-            future.operation = nil
-            switch result {
-            case .success(let catalog): future.catalog = catalog
-            case .failure(let error): future.result = .failure(error)
-            }
-            notify(future)
-        }
-        add(future)
-        return future
-    }
-
-    private func receive(_ future: Future, by handlers: inout TaskHandlers) {
-        future.incoming = IncomingBody()
-        handlers.creditsAreManual = true
-        handlers.head = { [self] task, head in
-            future.result = .success(task.response(head))
-            notify(future)
-        }
-        handlers.body = { [self] _, part in
-            future.incoming?.append(part)
-            notify(future)
-        }
-    }
-
-    private func send(_ future: Future, restarts: Bool, by handlers: inout TaskHandlers) {
-        future.outgoingBody = OutgoingBody(restarts: restarts)
-        if restarts { handlers.rewindBody = { _ in future.outgoingBody?.rewind() } }
-        handlers.provideBody = { [self] _, maximum in
-            guard let part = future.outgoingBody?.next(maximum) else { return .failed("the request body was released") }
-            if case .later = part { notify(future) }
-            return part
-        }
     }
 
     // MARK: Work other than calls
@@ -321,16 +95,16 @@ final class Engine: @unchecked Sendable {
     }
 
     /// Makes the next poll report the wait of the outcome.
-    private func notify(_ future: Future) {
+    func notify(_ future: Future) {
         if future.wait != nil { ended.append(future) }
     }
 
-    private func finished(_ future: Future, _ result: Result<Response, NightjarError>) {
+    func finished(_ future: Future, _ result: Result<Response, NightjarError>) {
         completed(future, result.map { .some($0) })
     }
 
     /// - Parameter result: without a response if there is none.
-    private func completed(_ future: Future, _ result: Result<Response?, NightjarError>) {
+    func completed(_ future: Future, _ result: Result<Response?, NightjarError>) {
         forget(future)
         followed.end(future)
         future.task = nil
@@ -344,7 +118,7 @@ final class Engine: @unchecked Sendable {
         notify(future)
     }
 
-    private func forget(_ future: Future) {
+    func forget(_ future: Future) {
         let place = future.place
         guard place < inFlight.count, inFlight[place] === future, let last = inFlight.popLast() else { return }
         guard last !== future else { return }

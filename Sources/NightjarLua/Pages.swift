@@ -34,17 +34,26 @@ final class Pages: @unchecked Sendable {
     private var traversal = 0
     private var waiting: [Future] = []
 
-    init(
-        _ engine: Engine, _ client: Client, _ request: Request, _ pagination: Pagination, resuming state: String?,
-        timeout: Duration?, caller: Int64
-    ) throws(NightjarError) {
+    /// The list to read.
+    struct List {
+        let request: Request
+        let pagination: Pagination
+        /// The state to resume at. Nil: the first page.
+        let state: String?
+        /// The timeout of the whole list. Nil: only each call has a timeout.
+        let timeout: Duration?
+    }
+
+    /// - Parameter caller: the number of the caller that runs the client's hooks; 0: none.
+    init(_ engine: Engine, _ client: Client, _ list: List, caller: Int64) throws(NightjarError) {
         self.engine = engine
         self.client = client
-        self.request = engine.confined(request)
-        self.pagination = pagination
-        self.timeout = timeout
+        request = engine.confined(list.request)
+        pagination = list.pagination
+        timeout = list.timeout
         sender = ScriptSender(engine, client, for: caller)
-        paginator = try Paginator(client, self.request, pagination, resuming: state, timeout: timeout, sender: sender)
+        paginator = try Paginator(
+            client, request, pagination, resuming: list.state, timeout: timeout, sender: sender)
         start = paginator.state
     }
 
@@ -144,10 +153,10 @@ public func njl_pages_new(
         var pagination = (operation?.pagination ?? Pagination()).guessing(by: operation)
         try pagination.merge(json: options.buffer)
         let state = state.data == nil ? nil : try state.text("the state")
-        return Handle<Pages>.make(
-            try Pages(
-                engine, client, try Request(request, for: client), pagination, resuming: state,
-                timeout: Duration(seconds: seconds), caller: caller))
+        let list = Pages.List(
+            request: try Request(request, for: client), pagination: pagination, state: state,
+            timeout: Duration(seconds: seconds))
+        return Handle<Pages>.make(try Pages(engine, client, list, caller: caller))
     }
 }
 

@@ -55,7 +55,8 @@ func response(_ number: Int, _ version: Int) throws -> StoredResponse {
     var headers = Headers()
     try headers.add("ETag", "\"\(version)\"")
     try headers.add("X-Made", "\(number)-\(version)")
-    return StoredResponse(status: 200, headers: headers, requested: moment(start), received: moment(start))
+    return StoredResponse(
+        ResponseHead(status: 200, headers: headers), requested: moment(start), received: moment(start))
 }
 
 struct Contradiction: Error { let what: String }

@@ -117,7 +117,6 @@ public final class TokenRequest: Sendable {
     /// Whether the server rejected the last token. False if the token expired.
     public let wasRejected: Bool
     private let submit: @Sendable (Result<Token, NightjarError>) -> Void
-    let number: UInt64
     private let forkGeneration = Fork.generation
     private let wasTaken = Atomic<Bool>(false)
 
@@ -125,10 +124,7 @@ public final class TokenRequest: Sendable {
     public var isOfParentProcess: Bool { Fork.hasForked(since: forkGeneration) }
 
     /// - Parameter submit: Submits the program's token to the client's loop.
-    init(
-        _ number: UInt64, wasRejected: Bool, submit: @escaping @Sendable (Result<Token, NightjarError>) -> Void
-    ) {
-        self.number = number
+    init(wasRejected: Bool, submit: @escaping @Sendable (Result<Token, NightjarError>) -> Void) {
         self.wasRejected = wasRejected
         self.submit = submit
     }

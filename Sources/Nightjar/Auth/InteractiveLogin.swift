@@ -21,17 +21,23 @@ final class InteractiveLogin: ClientOperation, @unchecked Sendable {
     private var browser: AuthorizationCode?
     private var listener: LoopbackListener?
 
+    /// The callbacks of a login.
+    struct Handlers {
+        /// Where the callbacks run, as for a call.
+        let queue: CompletionQueue?
+        let prompt: @Sendable (LoginPrompt) -> Void
+        let finished: @Sendable (Result<Void, NightjarError>) -> Void
+    }
+
     init(
         _ login: TokenLogin, _ session: TokenManager?, _ issuer: TokenIssuer?, on loop: ClientLoop,
-        queue: CompletionQueue?,
-        timeout: Duration?, prompt: @escaping @Sendable (LoginPrompt) -> Void,
-        finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void
+        timeout: Duration?, _ handlers: Handlers
     ) {
         self.login = login
         self.session = session
         self.issuer = issuer
-        self.prompt = prompt
-        super.init("the login", on: loop, queue: queue, timeout: timeout, finished: finished)
+        prompt = handlers.prompt
+        super.init("the login", on: loop, queue: handlers.queue, timeout: timeout, finished: handlers.finished)
     }
 
     override func begin() {

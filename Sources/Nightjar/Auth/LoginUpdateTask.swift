@@ -13,7 +13,6 @@ final class LoginUpdateTask: @unchecked Sendable {
     let changes: UInt64
     var decisions: LoginUpdate
     private let store: any TokenStore
-    /// Nil if only the store is changed.
     private let issuer: TokenIssuer?
     private let loop: ClientLoop
     private var completion: Completion
@@ -23,16 +22,24 @@ final class LoginUpdateTask: @unchecked Sendable {
     private var error: NightjarError?
     private var random = SystemRandomNumberGenerator()
 
+    /// The store, the issuer and the loop of an update.
+    struct Environment {
+        let store: any TokenStore
+        /// Nil if only the store is changed.
+        let issuer: TokenIssuer?
+        let loop: ClientLoop
+    }
+
     init(
-        _ decisions: LoginUpdate, _ id: LoginUpdateQueue.ID, since changes: UInt64, in store: any TokenStore,
-        _ issuer: TokenIssuer?, on loop: ClientLoop, completion: @escaping Completion
+        _ decisions: LoginUpdate, _ id: LoginUpdateQueue.ID, since changes: UInt64, in environment: Environment,
+        completion: @escaping Completion
     ) {
         self.decisions = decisions
         self.id = id
         self.changes = changes
-        self.store = store
-        self.issuer = issuer
-        self.loop = loop
+        store = environment.store
+        issuer = environment.issuer
+        loop = environment.loop
         self.completion = completion
     }
 

@@ -5,21 +5,26 @@ import NightjarHTTP
 /// It is posted to the queues of all calls that wait for the token, because any queue may be polled late or never, and
 /// any call may be cancelled. The first queue that is polled takes it.
 struct PendingTokenRequest {
-    let tokenRequest: TokenRequest
+    /// The refresh that needs the token.
     let refresh: TokenRefresh.Refresh
+    private let tokenRequest: TokenRequest
     private let provider: TokenProvider
     private unowned let loop: ClientLoop
     /// The queues it was posted to. They are retained so that no other queue gets the same address.
     private var queues: [ObjectIdentifier: CompletionQueue] = [:]
     private var isOnLoop = false
 
+    /// - Parameter provided: Called on the loop with each response of the provider.
     init(
-        _ tokenRequest: TokenRequest, to provider: TokenProvider, for refresh: TokenRefresh.Refresh, on loop: ClientLoop
+        for refresh: TokenRefresh.Refresh, wasRejected: Bool, to provider: TokenProvider, on loop: ClientLoop,
+        provided: @escaping @Sendable (Result<Token, NightjarError>) -> Void
     ) {
-        self.tokenRequest = tokenRequest
-        self.provider = provider
         self.refresh = refresh
+        self.provider = provider
         self.loop = loop
+        tokenRequest = TokenRequest(wasRejected: wasRejected) { [loop] token in
+            loop.submit(.run { provided(token) })
+        }
     }
 
     /// Posts the request where the call's callbacks run.
@@ -40,4 +45,15 @@ struct PendingTokenRequest {
 
     /// Withdraws the request: no queue can take it any more.
     func withdraw() { _ = tokenRequest.take() }
+
+    /// The result of a refresh whose token the provider was asked for.
+    static func outcome(of token: Result<Token, NightjarError>) -> (LoginUpdate.Outcome, NightjarError?) {
+        switch token {
+        case .success(let token) where token.authorization != nil: return (.refreshed(token), nil)
+        case .success:
+            let message = "the provided token contains a character that is not allowed in a header"
+            return (.failed(.refused), NightjarError(.invalidArgument, message))
+        case .failure(let error): return (.failed(error.kind == .unauthorized ? .invalidGrant : .refused), error)
+        }
+    }
 }

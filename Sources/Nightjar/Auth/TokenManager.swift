@@ -1,56 +1,41 @@
 import NIOCore
-import NightjarCrypto
 import NightjarHTTP
 import NightjarStorage
-
-/// The cached responses to the calls of a login.
-protocol LoginResponses: AnyObject {
-    /// Called when the client's calls use the token of another login.
-    func loginChanged()
-    /// Removes the responses to the calls of a login that has ended.
-    func forget(_ partition: CachePartition)
-    /// Calls `completion` when all changes are on disk, or with the error of a change that failed.
-    func flush(on loop: ClientLoop, then completion: @escaping (NightjarError?) -> Void)
-}
 
 /// Manages the token of one login, on the client's loop. `TokenRefresh` decides which calls proceed, which wait, and
 /// when the token is refreshed.
 final class TokenManager: @unchecked Sendable {
     private let states = CallStateKey<Progress>()
     private let login: TokenLogin
-    private let store: any TokenStore
-    private let issuer: TokenIssuer?
-    private let responses: (any LoginResponses)?
-    private unowned let loop: ClientLoop
-    private var machine: TokenRefresh
+    let store: any TokenStore
+    let issuer: TokenIssuer?
+    let responses: (any LoginResponses)?
+    unowned let loop: ClientLoop
+    var machine: TokenRefresh
     /// Holds the token of the machine's version.
-    private var session: TokenSession
-    private var authorization = ""
-    /// The Authorization field as it is sent.
-    private var line: FieldLine? { didSet { attached = nil } }
-    /// The last request that was authenticated, without and with the field. Most calls repeat the same request.
-    private var attached: (plain: PreparedRequest, request: PreparedRequest)?
+    var session: TokenSession
+    private var field = TokenField()
     /// The cache partition of this login. It does not change when the token is refreshed.
-    private(set) var partition: CachePartition?
+    var partition: CachePartition? { partitions.current }
+    private var partitions = LoginPartition()
     private var waiting: [TokenRefresh.Call: Call] = [:]
     private var lastCall: TokenRefresh.Call = 0
     /// The error of the last failed refresh.
     private var failure: NightjarError?
+    /// A 401 response has caused the refresh that starts next.
     private var wasRejected = false
+    /// Why the last refresh was started.
+    private var refreshCause = Decision.TokenCause.expired
     /// Increases whenever calls may be sent for another user than before.
-    var logins: UInt64 { session.changes &+ adoptedLogins }
-    /// The number of times the token became that of another login.
-    private var adoptedLogins: UInt64 = 0
-    private var lastPartition: CachePartition?
+    var logins: UInt64 { session.changes &+ partitions.changes }
     private var handlerTarget = LoginHandlerTarget()
     /// The number of refreshes started so far.
     private var refreshes = 0
-    private var updates = PendingLoginUpdates()
+    var updates = PendingLoginUpdates()
     /// When the store was last checked for a login made by another process.
     private var lastLook: NIODeadline?
     /// The pending decision request to the token provider.
     private var pendingRequest: PendingTokenRequest?
-    private var lastRequestID: UInt64 = 0
     /// The last call that needed a token.
     private weak var lastCaller: Call?
 
@@ -65,11 +50,11 @@ final class TokenManager: @unchecked Sendable {
         store = login.store ?? MemoryTokenStore()
         machine = TokenRefresh(login.refresh, isShared: login.store != nil)
         session = TokenSession(
-            configured: login.token.map { ConfiguredToken(token: $0, identity: TokenManager.identity(of: $0)) },
+            configured: login.token.map { ConfiguredToken($0) },
             issuer?.capabilities ?? LoginUpdate.Capabilities(refreshes: false, logsInByItself: false))
         if login.store == nil, var token = login.token {
             token.lineage = .random(in: .min ... .max)
-            let stored = StoredLogin(token: token, generation: 1, configured: TokenManager.identity(of: token))
+            let stored = StoredLogin(token: token, generation: 1, configured: ConfiguredToken(token).identity)
             _ = try? store.save(stored, replacing: nil)
             hold(token)
             _ = machine.signedIn(expiry: token.expiry, canRefresh: canRefreshLogin(token), at: now())
@@ -84,7 +69,8 @@ final class TokenManager: @unchecked Sendable {
         let number: TokenRefresh.Call
         var version: TokenRefresh.Version?
         var waitsSince: NIODeadline?
-        var cause = Decision.TokenCause.expired
+        /// Whether the call itself received a 401 response and waits for another token.
+        var wasRefused = false
         /// Whether the response in progress rejects the token.
         var isRefused = false
 
@@ -107,7 +93,7 @@ final class TokenManager: @unchecked Sendable {
     ///
     /// - Returns: Nil if there is no token.
     func attachHeld(_ call: Call) -> Verdict? {
-        guard let version = machine.version, line != nil else { return nil }
+        guard let version = machine.version, field.isPresent else { return nil }
         return attach(version, call)
     }
 
@@ -137,7 +123,7 @@ final class TokenManager: @unchecked Sendable {
     func refused(_ call: Call) -> Verdict {
         guard let progress = call.states[states], let version = progress.version else { return .proceed }
         let verdict = perform(refusal(of: progress, version, call), caller: call)
-        if case .wait = verdict { call.states[states]?.cause = .refused }
+        if case .wait = verdict { progress.wasRefused = true }
         return verdict
     }
 
@@ -187,20 +173,12 @@ final class TokenManager: @unchecked Sendable {
 
     private func attach(_ version: TokenRefresh.Version, _ call: Call) -> Verdict {
         let progress = progress(of: call)
+        guard field.isPresent else { return .fail(TokenRefresh.Reason.loginRequired.error) }
+        let isFirst = progress.version == nil
+        progress.version = version
+        call.loginPartition = partition
         do throws(NightjarError) {
-            let isFirst = progress.version == nil
-            guard let line else { return .fail(TokenRefresh.Reason.loginRequired.error) }
-            progress.version = version
-            call.loginPartition = partition
-            if !isFirst {
-                call.request = try call.request.setting("Authorization", authorization)
-            } else if let attached, attached.plain === call.request {
-                call.request = attached.request
-            } else {
-                let plain = call.request
-                call.request = plain.adding(line)
-                attached = plain.body.length == 0 ? (plain, call.request) : nil
-            }
+            call.request = try isFirst ? field.added(to: call.request) : field.replaced(in: call.request)
             return .proceed
         } catch {
             return .fail(error)
@@ -211,7 +189,7 @@ final class TokenManager: @unchecked Sendable {
 
     /// - Parameter caller: The call whose stage receives the verdict. Waiting calls are resumed with theirs.
     @discardableResult
-    private func perform(_ actions: [TokenRefresh.Action], caller: Call? = nil) -> Verdict {
+    func perform(_ actions: [TokenRefresh.Action], caller: Call? = nil) -> Verdict {
         var verdict = Verdict.proceed
         // The callback is posted before the waiting calls are resumed, while their queue is still known.
         if actions.last == .callLoginRequired {
@@ -225,7 +203,7 @@ final class TokenManager: @unchecked Sendable {
                 waiting[number] = caller
                 let progress = progress(of: caller)
                 progress.waitsSince = .now()
-                progress.cause = session.token == nil ? .missing : .expired
+                progress.wasRefused = false
                 pendingRequest?.put(to: caller)
                 verdict = .wait
             case .attach(let number, let version):
@@ -254,9 +232,8 @@ final class TokenManager: @unchecked Sendable {
         }
         guard let call = waiting.removeValue(forKey: number), let progress = call.states[states] else { return }
         if let since = progress.waitsSince {
-            call.decide(
-                .tokenAwaited(
-                    progress.cause, .nanoseconds((NIODeadline.now() - since).nanoseconds), refresh: refreshes))
+            let wait = Duration.nanoseconds((NIODeadline.now() - since).nanoseconds)
+            call.decide(.tokenAwaited(progress.wasRefused ? .refused : refreshCause, wait, refresh: refreshes))
         }
         progress.waitsSince = nil
         call.resume(body(call))
@@ -280,10 +257,10 @@ final class TokenManager: @unchecked Sendable {
                 perform(machine.timerFired(at: now()))
             }
         }
-        let refused = wasRejected
+        refreshCause = wasRejected ? .refused : session.token == nil ? .missing : .expired
         wasRejected = false
         refreshes += 1
-        guard let issuer else { return requestToken(refresh, wasRejected: refused) }
+        guard let issuer else { return requestToken(refresh) }
         begin(session.update(), issuer) { [self] outcome, error, wasExchanged in
             completed(refresh, outcome, error, wasExchanged: wasExchanged)
         }
@@ -292,12 +269,13 @@ final class TokenManager: @unchecked Sendable {
     /// Queues a refresh, login or logout. The client does not close before it has ended.
     ///
     /// - Parameter completion: Not called if a later login or logout replaced this one.
-    private func begin(
+    func begin(
         _ decisions: LoginUpdate, _ issuer: TokenIssuer? = nil, overtaken: @escaping () -> Void = {},
         completion: @escaping (LoginUpdate.Outcome, NightjarError?, _ wasExchanged: Bool) -> Void
     ) {
+        let environment = LoginUpdateTask.Environment(store: store, issuer: issuer, loop: loop)
         updates.append(changesLogin: decisions.purpose.changesLogin) { id in
-            LoginUpdateTask(decisions, id, since: session.changes, in: store, issuer, on: loop) {
+            LoginUpdateTask(decisions, id, since: session.changes, in: environment) {
                 [self] update, outcome, error in
                 updates.remove(update)
                 if session.completed(update.decisions, outcome, since: update.changes) {
@@ -371,66 +349,40 @@ final class TokenManager: @unchecked Sendable {
     }
 
     /// Later requests carry this token.
-    private func show(_ token: Token) {
-        authorization = token.authorization ?? ""
-        line = try? FieldLine("Authorization", authorization)
-        let before = partition
-        partition = token.lineage.map { CachePartition(lineage: $0) }
-        if let partition, partition != lastPartition {
-            if lastPartition != nil { adoptedLogins &+= 1 }
-            lastPartition = partition
-        }
-        if partition != before || partition == nil { responses?.loginChanged() }
+    func show(_ token: Token) {
+        field.set(token)
+        if partitions.use(token) { responses?.loginChanged() }
         failure = nil
     }
 
-    private func forget() {
+    func forget() {
         session.forget()
-        authorization = ""
-        line = nil
-        partition = nil
+        field.clear()
+        partitions.clear()
         responses?.loginChanged()
     }
 
-    private func canRefreshLogin(_ token: Token) -> Bool { issuer?.canRefreshLogin(token) ?? true }
-
-    /// Distinguishes the configured token from later ones, so that a store that has used it up does not use it again.
-    private static func identity(of token: Token) -> UInt64 {
-        let text = "nightjar configured token\0\(token.access)\0\(token.refresh ?? "")"
-        return Digest.sha256(Array(text.utf8)).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
-    }
+    func canRefreshLogin(_ token: Token) -> Bool { issuer?.canRefreshLogin(token) ?? true }
 
     // MARK: Token provider
 
-    private func requestToken(_ refresh: TokenRefresh.Refresh, wasRejected: Bool) {
+    private func requestToken(_ refresh: TokenRefresh.Refresh) {
         guard case .provider(let provider) = login.source else { return }
         pendingRequest?.withdraw()
-        lastRequestID += 1
-        let tokenRequest = TokenRequest(lastRequestID, wasRejected: wasRejected) {
-            [weak self, loop, lastRequestID] token in
-            loop.submit(.run { [weak self] in self?.provided(lastRequestID, token) })
+        pendingRequest = PendingTokenRequest(
+            for: refresh, wasRejected: refreshCause == .refused, to: provider, on: loop
+        ) {
+            [weak self] in self?.provided($0, for: refresh)
         }
-        pendingRequest = PendingTokenRequest(tokenRequest, to: provider, for: refresh, on: loop)
         if let lastCaller { pendingRequest?.put(to: lastCaller) }
     }
 
-    /// The token provider has responded.
-    func provided(_ number: UInt64, _ result: Result<Token, NightjarError>) {
-        guard let current = pendingRequest, current.tokenRequest.number == number else { return }
+    private func provided(_ token: Result<Token, NightjarError>, for refresh: TokenRefresh.Refresh) {
+        // A later refresh may have replaced the request, or the provider may have responded twice.
+        guard pendingRequest?.refresh == refresh else { return }
         pendingRequest = nil
-        switch result {
-        case .success(let token) where token.authorization != nil:
-            completed(current.refresh, .refreshed(token), nil, wasExchanged: true)
-        case .success:
-            let error = NightjarError(
-                .invalidArgument,
-                "the provided token contains a character that is not "
-                    + "allowed in a header")
-            refreshFailed(current.refresh, .refused, error, wasExchanged: true)
-        case .failure(let error):
-            refreshFailed(
-                current.refresh, error.kind == .unauthorized ? .invalidGrant : .refused, error, wasExchanged: true)
-        }
+        let (outcome, error) = PendingTokenRequest.outcome(of: token)
+        completed(refresh, outcome, error, wasExchanged: true)
     }
 
     private func notifyLoginRequired() {
@@ -438,90 +390,9 @@ final class TokenManager: @unchecked Sendable {
         handlerTarget.notify(.run(hook.call), onLoop: hook.runsOnLoop, loop)
     }
 
-    // MARK: The login
-
-    /// Replaces the current login with a new token.
-    ///
-    /// - Parameter completion: Called when the token has been saved, or with the error if saving failed. The token is
-    ///   used in both cases.
-    func setToken(_ token: Token, then completion: @escaping (NightjarError?) -> Void = { _ in }) {
-        var random = SystemRandomNumberGenerator()
-        let keeping = session.setToken(token, using: &random)
-        updates.overtake()
-        if let token = session.token { show(token) }
-        // A later login or logout replaces this login, which is then no failure.
-        begin(keeping, overtaken: { completion(nil) }) { [self] outcome, error, _ in
-            guard case .unsaved = outcome else { return completion(nil) }
-            let error =
-                error
-                ?? NightjarError(
-                    .storage,
-                    "the token \(store.name) was changed by other processes "
-                        + "too often")
-            loop.note(.error, "the login is used but not saved: \(error.message)")
-            completion(error)
-        }
-        perform(machine.signedIn(expiry: token.expiry, canRefresh: canRefreshLogin(token), at: now()))
-    }
-
-    /// Obtains a token without a waiting call, unless the store has a valid one.
-    func refreshNow(then completion: @escaping (Result<Void, NightjarError>) -> Void) {
-        guard let issuer else {
-            return completion(
-                .failure(
-                    NightjarError(
-                        .invalidRequest,
-                        "this client's tokens come from a token provider; it has "
-                            + "no login"))
-            )
-        }
-        let overtaken = NightjarError(.cancelled, "another login or logout has replaced this login")
-        begin(session.logIn(), issuer, overtaken: { completion(.failure(overtaken)) }) { [self] outcome, error, _ in
-            guard let token = session.take(outcome) else {
-                let failure: TokenRefresh.Failure =
-                    if case .failed(let failure) = outcome { failure } else { .invalidGrant }
-                return completion(.failure(error ?? TokenRefresh.Reason.refreshFailed(failure).error))
-            }
-            if case .unsaved = outcome, let error {
-                loop.note(.error, "the login is used but not saved: \(error.message)")
-            }
-            show(token)
-            perform(machine.signedIn(expiry: token.expiry, canRefresh: canRefreshLogin(token), at: now()))
-            completion(.success(()))
-        }
-    }
-
-    /// Logs out.
-    ///
-    /// - Parameter completion: Called when the store and the cache on disk have been changed, or with the error of a
-    ///   change that failed. The client is logged out in both cases.
-    func logOut(then completion: @escaping (NightjarError?) -> Void) {
-        let cache = partition == nil ? nil : responses
-        if let partition { cache?.forget(partition) }
-        let ending = session.logOut()
-        updates.overtake()
-        forget()
-        // A later login or logout replaces this logout, which is then no failure.
-        begin(ending, overtaken: { completion(nil) }) { [self] outcome, error, _ in
-            guard outcome != .ended else { return flush(cache, then: completion) }
-            let reason = error?.message ?? "the token \(store.name) was changed by other processes too often"
-            loop.note(.error, "saving the logout failed; it is repeated with the next call: \(reason)")
-            let failure = NightjarError(
-                .storage, "this client is logged out, but its store still has the login: \(reason); log out again",
-                code: error?.code ?? 0)
-            flush(cache) { _ in completion(failure) }
-        }
-        perform(machine.signedOut())
-    }
-
-    private func flush(_ cache: (any LoginResponses)?, then completion: @escaping (NightjarError?) -> Void) {
-        guard let cache else { return completion(nil) }
-        cache.flush(on: loop, then: completion)
-    }
-
     private static let lookInterval = TimeAmount.seconds(1)
 
-    private func now() -> TokenRefresh.Moment {
+    func now() -> TokenRefresh.Moment {
         TokenRefresh.Moment(wall: WallClock.now(), steady: NIODeadline.now().uptimeNanoseconds)
     }
 }

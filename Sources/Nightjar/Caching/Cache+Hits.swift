@@ -43,7 +43,7 @@ extension Cache {
             }
             return serve(head, stored.trailers, content, progress, call)
         case .disk(let entry) where count > 0:
-            return replay(entry, head, stored.trailers, hit, count, progress, call)
+            return replay(entry, head, stored.trailers, hit, progress, call)
         case .disk: return serve(head, stored.trailers, ByteBuffer(), progress, call)
         }
     }
@@ -61,16 +61,16 @@ extension Cache {
         }
         // The stored response replaces what was received.
         call.receivedBytes = 0
-        return .respond(
-            call.settle(
-                Response(
-                    head: head, body: content, trailers: trailers, url: call.request.url, attempts: call.attempts,
-                    timing: call.timing, source: progress.source, sent: call.request)))
+        var record = CallRecord()
+        record.attempts = call.attempts
+        record.timing = call.timing
+        record.source = progress.source
+        return .respond(call.settle(Response(head, content, trailers: trailers, record, sent: call.request)))
     }
 
     func replay(
-        _ entry: DiskEntry, _ head: ResponseHead, _ trailers: Headers, _ hit: CacheHit, _ count: Int,
-        _ progress: Progress, _ call: Call
+        _ entry: DiskEntry, _ head: ResponseHead, _ trailers: Headers, _ hit: CacheHit, _ progress: Progress,
+        _ call: Call
     ) -> Verdict {
         let opened = OnLoop { [weak self, weak call] (body: BodyReader?) in
             guard let self, let call, call.states[states] === progress else { return }
@@ -80,7 +80,8 @@ extension Cache {
             call.resume(
                 .replay(
                     StoredExchange(
-                        head, trailers, .disk(body), count: count, from: progress.source, readBy: call.loop.workers)))
+                        head, trailers, .disk(body), count: head.contentLength ?? 0, from: progress.source,
+                        readBy: call.loop.workers)))
         }
         guard storage.open(entry, on: call.loop.gate, then: { opened.body($0) }) else {
             return refetch(progress, call)

@@ -15,9 +15,10 @@ extension Cache: LoginResponses {
             // The same policy applies, so that a response that was stored under it is stored again.
             let cacheRequest = plain.cacheFacts(loginCookies).cacheRequest(
                 progress.cacheRequest.policy, acceptsDecoded: call.options.decompresses)
+            let subject = Subject(
+                cacheRequest: cacheRequest, key: progress.key, login: progress.login, plain: plain)
             let own = Progress(
-                cacheRequest, progress.key, login: progress.login, newMember(), plain, began: storage.moment,
-                entries: progress.entries, in: storage)
+                subject, newMember(), began: storage.moment, entries: progress.entries, in: storage)
             own.fetch = fetch
             own.isDecided = true
             own.isRefresh = true
@@ -90,10 +91,11 @@ extension Cache: LoginResponses {
                         + "(and 1 MiB in "
                         + "memory), or the disk has no room; raise the cache's limits"))
         }
+        var record = CallRecord()
+        record.attempts = 0
+        record.source = .cache
         return .respond(
-            Response(
-                head: insertion.head, body: insertion.body, url: call.request.url, attempts: 0, source: .cache,
-                sent: call.request))
+            Response(insertion.head, insertion.body, trailers: Headers(), record, sent: call.request))
     }
 
     func refuse(_ refusal: Storability.Refusal) -> Verdict {

@@ -51,12 +51,9 @@ extension Cache {
         guard let began = call.states[posts].take()?.began, let policy = call.options.cache,
             head.headers.firstIndex(of: "Content-Location") != nil
         else { return nil }
-        let facts = call.request.cacheFacts(loginCookies)
-        let key = storage.successors.resolve(facts.key(login: call.loginPartition), call.request.url.origin)
-        guard storage.writes.verdict(key.url, since: began) == .asIs else { return nil }
-        let progress = Progress(
-            facts.cacheRequest(policy, acceptsDecoded: call.options.decompresses), key, login: call.loginPartition,
-            newMember(), call.request, began: began, entries: [], in: storage)
+        let subject = subject(of: call, policy)
+        guard storage.writes.verdict(subject.key.url, since: began) == .asIs else { return nil }
+        let progress = Progress(subject, newMember(), began: began, in: storage)
         progress.note(call)
         guard
             case .store(let stored) = progress.cacheRequest.storability(

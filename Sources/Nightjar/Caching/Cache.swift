@@ -72,8 +72,10 @@ final class Cache: Stage, @unchecked Sendable {
             return .proceed
         }
         let isCurrent = storage.isCurrent
+        let subject = Subject(
+            cacheRequest: cacheRequest, key: key, login: call.loginPartition, plain: call.request)
         let progress = Progress(
-            cacheRequest, key, login: call.loginPartition, newMember(), call.request, began: storage.moment,
+            subject, newMember(), began: storage.moment,
             entries: isCurrent ? storage.memory.find(key).map { .memory($0) } : [], in: storage)
         call.states[states] = progress
         // The lookup on disk reads the changes of other processes.
@@ -242,83 +244,7 @@ final class Cache: Stage, @unchecked Sendable {
         return .proceed
     }
 
-    /// Marks the response in progress as one to store, and adds Cache-Status to its head.
-    func willStore(_ stored: StoredResponse, _ head: inout ResponseHead, _ progress: Progress) {
-        progress.reading = .storable(stored)
-        guard let fetch = progress.fetch else { return }
-        var status = CacheStatus(fetch)
-        status.isStored = true
-        head.headers = head.headers.adding(status)
-    }
-
     override func streamed(_ content: ByteBuffer, _ call: Call) { call.states[states]?.passed(content) }
-
-    /// Resumes caching for a response that may be stored although the last response of its URL could not be stored.
-    private func resume(_ call: Call, _ began: CacheMoment) {
-        guard let policy = call.options.cache else { return }
-        let facts = call.request.cacheFacts(loginCookies)
-        let key = storage.successors.resolve(facts.key(login: call.loginPartition), call.request.url.origin)
-        let progress = Progress(
-            facts.cacheRequest(policy, acceptsDecoded: call.options.decompresses), key, login: call.loginPartition,
-            newMember(), call.request, began: began, entries: [], in: storage)
-        progress.fetch = CacheFetch(because: .uriMiss)
-        call.states[states] = progress
-    }
-
-    private func mayReplace(_ head: ResponseHead, _ progress: Progress) -> Bool {
-        guard progress.hasQueriedDisk || !storage.isPersistent else {
-            return CacheRequest.mayReplaceUnknown(with: head)
-        }
-        guard !progress.entries.isEmpty else { return true }
-        return progress.cacheRequest.mayReplace(
-            progress.entries.map(\.response), with: head, received: progress.received)
-    }
-
-    /// Handles a response that is not stored. It may invalidate a cache entry.
-    private func refuse(_ refusal: Storability.Refusal, _ head: ResponseHead, _ progress: Progress, _ call: Call) {
-        progress.reading = .nothing
-        call.decide(.cache(.notStored(refusal), key: call.request.url))
-        // A reload has not searched the disk, so there may be entries that it does not know.
-        let mayBeStored = !progress.entries.isEmpty || storage.isPersistent && !progress.hasQueriedDisk
-        if mayBeStored, progress.cacheRequest.isSuperseding(head) {
-            storage.remove(progress.key) { [cacheRequest = progress.cacheRequest] in
-                cacheRequest.isSuperseded($0, by: head)
-            }
-        }
-        // Calls that waited for this response are sent.
-        if progress.leads {
-            release(progress, fetches.notStorable(progress.key, by: progress.member), looking: false)
-        }
-    }
-
-    private func notModified(_ head: ResponseHead, _ validating: Int, _ progress: Progress, _ call: Call) -> Verdict {
-        switch progress.cacheRequest.meaning(
-            ofNotModified: head, among: progress.entries.map(\.response), validating: validating)
-        {
-        case .stored(let index):
-            progress.reading = .notModified(index, head)
-            call.collectsBody = true
-            return .proceed
-        case .callers:
-            progress.reading = .nothing
-            return .proceed
-        case .none:
-            return refetch(progress, call)
-        }
-    }
-
-    /// A response to HEAD updates or invalidates the entries for GET. RFC 9111 section 4.3.5.
-    private func observe(from head: ResponseHead, _ progress: Progress) {
-        for entry in progress.entries {
-            switch progress.cacheRequest.meaning(
-                ofHead: head, for: entry.response, requested: progress.requested, received: progress.received)
-            {
-            case .unaffected: break
-            case .updated(let update): _ = storage.update(entry, progress.key, update, since: progress.began)
-            case .invalidated: storage.invalidate(progress.key.url)
-            }
-        }
-    }
 
     override func responded(_ response: Response, _ call: Call) -> Verdict {
         guard let progress = call.states[states] else { return .proceed }
@@ -343,21 +269,6 @@ final class Cache: Stage, @unchecked Sendable {
             return serve(hit, progress, call, updated: update.response)
         case .failure(let index): return serveStale(index, progress, call)
         }
-    }
-
-    private func store(_ stored: StoredResponse, _ response: Response, _ progress: Progress, _ call: Call) {
-        let count = progress.fill?.count ?? response.body.readableBytes
-        guard let whole = stored.completed(contentLength: count, trailers: response.trailers) else {
-            progress.fill?.discard()
-            return release(progress, fetches.failed(progress.key, by: progress.member), looking: false)
-        }
-        if let fill = progress.fill {
-            fill.complete(progress.key, whole, shown: call.request.url.redacted, since: progress.began)
-        } else {
-            storage.store(
-                progress.key, whole, response.body, shown: call.request.url.redacted, since: progress.began)
-        }
-        release(progress, fetches.stored(progress.key, by: progress.member), looking: true)
     }
 
     override func failed(_ error: NightjarError, _ call: Call) -> Verdict {

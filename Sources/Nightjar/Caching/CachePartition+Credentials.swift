@@ -24,8 +24,6 @@ extension PreparedRequest {
 extension CacheFacts {
     /// Distinguishes credentials in stored entries without revealing them.
     static let fingerprint: CacheRequest.Fingerprint = { value in
-        Digest.sha256(Array("nightjar".utf8) + value).prefix(16).map { byte in
-            (byte < 16 ? "0" : "") + String(byte, radix: 16)
-        }.joined()
+        Hexadecimal.encode(Digest.sha256(Array("nightjar".utf8) + value).prefix(16))
     }
 }

@@ -3,6 +3,24 @@ import NightjarHTTP
 import NightjarStorage
 
 extension Cache {
+    /// The request of a call, as the cache sees it.
+    struct Subject {
+        let cacheRequest: CacheRequest
+        let key: CacheKey
+        /// The partition of the login whose token the request carries, or nil.
+        let login: CachePartition?
+        /// The request without conditional fields added by the cache.
+        let plain: PreparedRequest
+    }
+
+    func subject(of call: Call, _ policy: CachePolicy) -> Subject {
+        let facts = call.request.cacheFacts(loginCookies)
+        return Subject(
+            cacheRequest: facts.cacheRequest(policy, acceptsDecoded: call.options.decompresses),
+            key: storage.successors.resolve(facts.key(login: call.loginPartition), call.request.url.origin),
+            login: call.loginPartition, plain: call.request)
+    }
+
     /// The cache state of one exchange of a call.
     final class Progress: CallState {
         let cacheRequest: CacheRequest
@@ -41,14 +59,14 @@ extension Cache {
         var source = ResponseSource.network
 
         init(
-            _ cacheRequest: CacheRequest, _ key: CacheKey, login: CachePartition?, _ member: SharedFetches.Member,
-            _ plain: PreparedRequest, began: CacheMoment, entries: [CachedEntry], in storage: CacheStorage
+            _ subject: Subject, _ member: SharedFetches.Member, began: CacheMoment, entries: [CachedEntry] = [],
+            in storage: CacheStorage
         ) {
-            self.cacheRequest = cacheRequest
-            self.key = key
-            self.login = login
+            cacheRequest = subject.cacheRequest
+            key = subject.key
+            login = subject.login
+            plain = subject.plain
             self.member = member
-            self.plain = plain
             self.began = began
             self.entries = entries
             self.storage = storage
@@ -58,7 +76,8 @@ extension Cache {
         /// them.
         var copy: Progress {
             // Member 0 is in no wait queue.
-            let copy = Progress(cacheRequest, key, login: login, 0, plain, began: began, entries: entries, in: storage)
+            let subject = Subject(cacheRequest: cacheRequest, key: key, login: login, plain: plain)
+            let copy = Progress(subject, 0, began: began, entries: entries, in: storage)
             copy.hasQueriedDisk = hasQueriedDisk
             copy.fetch = fetch
             copy.hasWaited = true

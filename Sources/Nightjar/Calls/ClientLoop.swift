@@ -263,8 +263,8 @@ final class ClientLoop: @unchecked Sendable {
         var timeouts = innerTimeouts
         timeouts.total = limit
         let options = CallOptions(
-            timeouts: timeouts, maximumBody: ClientLoop.largestInnerBody, expectedStatuses: [], decompresses: true,
-            usesCookies: false)
+            CallSettings(
+                timeouts: timeouts, maximumBody: ClientLoop.largestInnerBody, decompresses: true, usesCookies: false))
         let task = ClientTask(request, options, handlers: TaskHandlers { _, _ in }, queue: nil, client: self)
         let call = Call(task, on: self, chain: innerChain, completion: completion)
         take(call)

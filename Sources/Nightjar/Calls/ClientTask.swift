@@ -101,10 +101,7 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
 
     /// Converts the head passed to ``TaskHandlers/head`` to a response without a body.
     public func response(_ head: ResponseHead) -> Response {
-        Response(
-            head: head, body: ByteBuffer(), trailers: Headers(), url: url, attempts: 1, timing: Timing(),
-            source: .network,
-            redirects: [], decisions: [], sent: request, hold: hold)
+        Response(head, ByteBuffer(), trailers: Headers(), CallRecord(), sent: request, hold: hold)
     }
 
     /// Ends the call with `cancelled`. Has no effect if the call has ended or was cancelled before.
@@ -228,90 +225,6 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
         provide(
             handlers.provideBody?(self, maximum)
                 ?? .failed("the request has a streamed body but no body callback"))
-    }
-}
-
-/// The options of a call, with the client's defaults applied. Equal options are shared by calls.
-final class CallOptions: Sendable {
-    /// Nil: unlimited.
-    let timeouts: Timeouts
-    /// The timeouts in the loop's units.
-    let limits: Limits
-    let maximumBody: Int
-    let expectedStatuses: [StatusRange]
-    let schema: JSONSchema?
-    let contract: ResponseContract?
-    /// Whether the request may be repeated regardless of its method.
-    let isIdempotent: Bool
-    /// Nil: the client's setting.
-    let redirect: RedirectSettings?
-    /// Nil: the client's setting.
-    let retry: RetrySettings?
-    /// See ``Configuration/respectsRetryAfter``.
-    let respectsRetryAfter: Bool
-    let decompresses: Bool
-    let usesCookies: Bool
-    let coalesces: Bool
-    /// Nil: the cache is not used.
-    let cache: CachePolicy?
-    /// A response of the program to store in the cache instead of sending a request.
-    let insertion: CacheInsertion?
-    let limitGroup: String?
-    /// The number of the client's login whose token is sent, or nil.
-    let login: Int?
-    let hooks: CallHooks?
-    /// The restrictions of the call, or nil.
-    let confinement: Confinement?
-    /// The stages that the call passes. Nil: the client's.
-    let chain: Chain?
-
-    init(
-        timeouts: Timeouts, maximumBody: Int, expectedStatuses: [StatusRange] = [], schema: JSONSchema? = nil,
-        contract: ResponseContract? = nil, isIdempotent: Bool = false,
-        redirect: RedirectSettings? = nil, retry: RetrySettings? = nil, respectsRetryAfter: Bool = true,
-        decompresses: Bool, usesCookies: Bool,
-        coalesces: Bool = false, cache: CachePolicy? = nil, insertion: CacheInsertion? = nil, limitGroup: String? = nil,
-        login: Int? = nil, hooks: CallHooks? = nil, confinement: Confinement? = nil
-    ) {
-        let timeouts = timeouts.limits
-        self.timeouts = timeouts
-        limits = Limits(
-            total: timeouts.total.map { .nanoseconds($0.nanosecondsClamped) },
-            idle: timeouts.idle.map { .nanoseconds($0.nanosecondsClamped) })
-        self.maximumBody = maximumBody
-        self.expectedStatuses = expectedStatuses
-        self.schema = schema
-        self.contract = contract
-        self.isIdempotent = isIdempotent
-        self.redirect = redirect
-        self.retry = retry
-        self.respectsRetryAfter = respectsRetryAfter
-        self.decompresses = decompresses
-        self.usesCookies = usesCookies
-        self.coalesces = coalesces
-        self.cache = cache
-        self.insertion = insertion
-        self.limitGroup = limitGroup
-        self.login = login
-        self.hooks = hooks
-        self.confinement = confinement
-        chain = (confinement?.space as? any ChainOwner)?.chain
-    }
-
-    /// The options of a shared exchange. The total timeout and the hooks stay with each call that shares it.
-    var ofSharedExchange: CallOptions {
-        CallOptions(
-            timeouts: Timeouts(connect: timeouts.connect, idle: timeouts.idle), maximumBody: maximumBody,
-            expectedStatuses: expectedStatuses, schema: schema, isIdempotent: isIdempotent, redirect: redirect,
-            retry: retry, respectsRetryAfter: respectsRetryAfter, decompresses: decompresses, usesCookies: usesCookies,
-            coalesces: coalesces, cache: cache,
-            limitGroup: limitGroup, login: login, confinement: confinement)
-    }
-
-    /// Durations; nil: unlimited.
-    struct Limits: Sendable {
-        let total: TimeAmount?
-        let idle: TimeAmount?
     }
 }
 

@@ -11,8 +11,7 @@ extension NightjarError {
         self.init(
             ErrorKind(unexpectedStatus: response.status),
             "\(method) returned \(response.status)\(reason)\(explanation)",
-            phase: .receive, response: response, details: details, attempts: response.attempts,
-            requestMayHaveBeenProcessed: true,
+            response: response, details: details,
             retryAfter: RetryAfter.duration(response.headers, now: WallClock.secondsSince1970()))
     }
 

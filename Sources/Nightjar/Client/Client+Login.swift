@@ -74,9 +74,8 @@ extension Client {
     ) throws(NightjarError) -> ClientOperation {
         let (number, login) = try login(scheme)
         let operation = InteractiveLogin(
-            login, sessions[number], try login.issuer(anonymousTemplate), on: loop, queue: queue, timeout: limit,
-            prompt: prompt,
-            finished: finished)
+            login, sessions[number], try login.issuer(anonymousTemplate), on: loop, timeout: limit,
+            InteractiveLogin.Handlers(queue: queue, prompt: prompt, finished: finished))
         try start(operation)
         return operation
     }

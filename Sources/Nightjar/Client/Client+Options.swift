@@ -10,7 +10,7 @@ extension Client {
         let confinement = request.confinement ?? scope
         let bounds = confinement?.isSandbox == true ? self.bounds : nil
         let retry = request.retry?.applied(to: retry)
-        return CallOptions(
+        let settings = CallSettings(
             timeouts: bounds?.timeouts(request.timeouts) ?? request.timeouts.filled(from: timeouts),
             maximumBody: min(
                 request.maximumBody ?? maximumBody, bounds == nil ? Configuration.largestBody : maximumBody),
@@ -25,6 +25,7 @@ extension Client {
             login: loginOrigin != nil && request.usesAuth && request.headers.firstIndex(of: "Authorization") == nil
                 ? login : nil,
             hooks: hooks, confinement: confinement)
+        return CallOptions(settings)
     }
 
     /// Counts the memory that a script's call needs from its start.

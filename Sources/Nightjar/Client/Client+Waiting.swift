@@ -1,6 +1,54 @@
 import NightjarHTTP
 
+/// Calls that block the thread.
 extension Client {
+    /// Sends a request and blocks the thread. The call's callbacks run on this thread meanwhile, including
+    /// `handlers.finished`.
+    public func sendBlocking(_ request: Request, handlers: TaskHandlers? = nil) throws(NightjarError) -> Response {
+        try sendBlocking(request, handlers: handlers, inserting: nil)
+    }
+
+    func sendBlocking(
+        _ request: Request, handlers: TaskHandlers? = nil, inserting insertion: CacheInsertion?
+    ) throws(NightjarError) -> Response {
+        try checkMayWait()
+        guard handlers?.refreshed == nil || handlers?.refreshQueue != nil else {
+            throw NightjarError(
+                .invalidRequest,
+                "a blocking call returns before the background revalidation ends; set refreshQueue to receive its "
+                    + "result")
+        }
+        let queue = takeQueue()
+        let outcome = Outcome()
+        var taskHandlers = handlers ?? TaskHandlers { _, _ in }
+        let finished = taskHandlers.finished
+        taskHandlers.finished = { task, result in
+            outcome.result = result
+            finished(task, result)
+        }
+        do throws(NightjarError) {
+            let (task, response) = try makeTask(request, on: queue, taskHandlers, inserting: insertion)
+            if let response {
+                task.markFinished()
+                taskHandlers.finished(task, .success(response))
+            } else {
+                guard queue.register(task) else { throw NightjarError(.closed, "the queue is closed") }
+                try submit(task)
+            }
+        } catch {
+            keep(queue)
+            throw error
+        }
+        let result = try wait(on: queue) { outcome.result }
+        keep(queue)
+        return try result.get()
+    }
+
+    /// Returns a queue for a blocking call. Return it with ``keep(_:)`` when no task uses it any more.
+    func takeQueue() -> CompletionQueue { blockingQueues.withLock { $0.popLast() } ?? CompletionQueue() }
+
+    func keep(_ queue: CompletionQueue) { blockingQueues.withLock { $0.append(queue) } }
+
     /// Whether the client belongs to the parent of this forked process.
     package var isOfParent: Bool { Fork.hasForked(since: forkGeneration) }
 
@@ -31,4 +79,9 @@ extension Client {
             guard !Fork.hasForked(since: forkGeneration) else { throw Client.forked }
         }
     }
+}
+
+/// Used only on the waiting thread.
+private final class Outcome: @unchecked Sendable {
+    var result: Result<Response, NightjarError>?
 }

@@ -24,7 +24,7 @@ public final class Client: Sendable {
     let maximumBody: Int
     let decompresses: Bool
     let coalesces: Bool
-    private let limitGroups: [String]
+    let limitGroups: [String]
     let retry: RetrySettings
     let respectsRetryAfter: Bool
     let hooks: CallHooks?
@@ -55,10 +55,10 @@ public final class Client: Sendable {
     /// The listener number for log messages of the disk cache.
     private let cacheListener: Int?
     /// The first requested origin. Most absolute targets of a client have this origin, so it is parsed only once.
-    private let firstOrigin = AtomicLazyReference<KnownOrigin>()
+    let firstOrigin = AtomicLazyReference<KnownOrigin>()
     let repeated = RepeatedRequests()
     /// Queues of finished blocking calls, kept for reuse.
-    private let blockingQueues = Mutex<[CompletionQueue]>([])
+    let blockingQueues = Mutex<[CompletionQueue]>([])
 
     /// - Throws: `invalid_url`, `invalid_request`, `invalid_argument` or `tls` if the configuration is invalid.
     public convenience init(_ configuration: Configuration = Configuration()) throws(NightjarError) {
@@ -74,9 +74,8 @@ public final class Client: Sendable {
         openAPIFolder = configuration.openAPIFolder
         responseValidation = configuration.responseValidation
         attachedKey = configuration.attachedKey
-        let sessions = TokenSessions()
+        sessions = TokenSessions()
         configuration.sessions = sessions
-        self.sessions = sessions
         let base = try configuration.baseURL.map { text throws(NightjarError) in try RequestURL(base: text) }
         template = try configuration.template(base)
         anonymousTemplate = try configuration.anonymousTemplate(base)
@@ -92,17 +91,13 @@ public final class Client: Sendable {
         limitGroups = configuration.limitGroups.names
         retry = configuration.retry
         respectsRetryAfter = configuration.respectsRetryAfter
-        let cookies = try configuration.openCookies()
-        configuration.cookies = cookies
-        self.cookies = cookies
-        cache = try configuration.openCache()
-        configuration.cache = cache
+        try configuration.openStores()
+        cookies = configuration.cookies
+        cache = configuration.cache
         cachePolicy = configuration.cachePolicy
-        configuration.freshResponses = configuration.makeFreshResponses()
         fresh = configuration.freshResponses
         hooks = configuration.hooks
-        let pathScope = try configuration.pathScope.map { text throws(NightjarError) in try PathScope(text) }
-        self.pathScope = pathScope
+        pathScope = try configuration.pathScope.map { text throws(NightjarError) in try PathScope(text) }
         scope = try configuration.confinement(pathScope, base)
         bounds = CallBounds(configuration)
         auth = configuration.auth
@@ -110,20 +105,10 @@ public final class Client: Sendable {
         let cassette = try configuration.openCassette()
         let thread = try LoopThread()
         do throws(NightjarError) {
-            var carrier: any HTTPTransport
-            if let transport {
-                carrier = transport(thread.loop)
-            } else {
-                var network = configuration.transport
-                network.userAgent = network.userAgent ?? configuration.userAgent
-                carrier = try NetworkTransport(loop: thread.loop, clock: thread.clock, configuration: network)
-            }
-            carrier = configuration.makeTransport(carrier, cassette, on: thread.loop, base: base)
+            let carrier = try configuration.openTransport(transport, cassette, on: thread, base: base)
             let chain = ClientChain(configuration, base: base?.origin)
             let loop = ClientLoop(
-                thread: thread, transport: carrier,
-                chain: chain.chain,
-                innerChain: Chain(StageKind.inner.flatMap { $0.stages(for: configuration, base: nil) }),
+                thread: thread, transport: carrier, chain: chain.chain, innerChain: chain.inner,
                 innerTimeouts: configuration.timeouts, log: configuration.log)
             self.loop = loop
             limit = chain.limit
@@ -157,6 +142,12 @@ public final class Client: Sendable {
         try start(makeTask(request, on: queue, handlers))
     }
 
+    /// The origin of the base URL.
+    package var baseOrigin: Origin? { template.base?.origin }
+
+    /// The names of header fields that the configuration marks as sensitive.
+    var sensitiveNames: [String] { template.sensitiveNames }
+
     /// Returns the prepared call for a request that consists of a method and a target only. Nil: the request has not
     /// been prepared yet.
     package func repeated(_ method: UnsafeRawBufferPointer, _ target: UnsafeRawBufferPointer) -> RepeatedRequests.Call?
@@ -185,7 +176,7 @@ public final class Client: Sendable {
         return task
     }
 
-    private func submit(_ task: ClientTask) throws(NightjarError) {
+    func submit(_ task: ClientTask) throws(NightjarError) {
         guard loop.submit(.start(task)) else {
             task.queue?.forget(task)
             throw NightjarError(.closed, "the client is closed")
@@ -204,7 +195,7 @@ public final class Client: Sendable {
 
     /// - Parameter insertion: A response to store in the cache instead of sending the request.
     /// - Returns: The task, and its response if it is already available.
-    private func makeTask(
+    func makeTask(
         _ request: borrowing Request, on queue: CompletionQueue?, _ handlers: consuming TaskHandlers,
         inserting insertion: CacheInsertion? = nil
     ) throws(NightjarError) -> (ClientTask, Response?) {
@@ -241,142 +232,8 @@ public final class Client: Sendable {
         return fresh.find(prepared, fresh.options(of: options), maximumBody: options.maximumBody)
     }
 
-    private func unknown(group: String) -> NightjarError {
-        let hint = nearestName(to: group, among: limitGroups).map { "; did you mean \(quoted($0))?" } ?? ""
-        return NightjarError(.invalidRequest, "the client has no limit group \(quoted(group))\(hint)")
-    }
-
-    /// Returns the request to send and its options. A repeated request reuses the earlier result.
-    private func made(of request: borrowing Request) throws(NightjarError) -> (PreparedRequest, CallOptions) {
-        let fingerprint = request.fingerprint
-        if let fingerprint, let known = repeated.find(request, fingerprint) { return (known.prepared, known.options) }
-        let (prepared, options) = try made(of: request, inserting: nil)
-        if let fingerprint { repeated.made(prepared, options, of: request, fingerprint) }
-        return (prepared, options)
-    }
-
-    private func made(
-        of request: borrowing Request, inserting insertion: CacheInsertion?
-    ) throws(NightjarError) -> (PreparedRequest, CallOptions) {
-        let choice = try choice(for: request)
-        try request.timeouts.check()
-        let options = options(of: request, inserting: insertion, login: choice == nil ? 0 : choice?.login)
-        return (try prepare(request, choice, idle: options.timeouts.idle), options)
-    }
-
-    /// The credentials of a request. Nil: the request uses the client's only credentials.
-    private func choice(for request: borrowing Request) throws(NightjarError) -> SchemeCredentials.Choice? {
-        if let schemes { return try schemes.choice(for: request) }
-        if let scheme = request.schemes.first, request.usesAuth {
-            throw NightjarError(
-                .invalidRequest,
-                "the request names the scheme \(quoted(scheme)), but the client's credentials have no scheme "
-                    + "names; set them in "
-                    + "the option auth.schemes")
-        }
-        return nil
-    }
-
-    /// The origin of the base URL.
-    package var baseOrigin: Origin? { template.base?.origin }
-
-    /// The names of header fields that the configuration marks as sensitive.
-    var sensitiveNames: [String] { template.sensitiveNames }
-
-    /// The request is borrowed because it is large: copying it costs more than writing its head.
-    func prepare(_ request: borrowing Request, idle: Duration?) throws(NightjarError) -> PreparedRequest {
-        try prepare(request, try choice(for: request), idle: idle)
-    }
-
-    private func prepare(
-        _ request: borrowing Request, _ choice: SchemeCredentials.Choice?, idle: Duration?
-    ) throws(NightjarError) -> PreparedRequest {
-        guard request.idempotencyKey == .none else {
-            var keyed = try request.withIdempotencyKey()
-            keyed.idempotencyKey = .none
-            return try prepare(keyed, choice, idle: idle)
-        }
-        let prepared = try prepare(request, request.usesAuth ? template : anonymousTemplate, idle: idle)
-        try (request.confinement ?? scope)?.check(request)
-        if let refusal = (request.confinement ?? scope)?.refusal(of: prepared.url) { throw refusal }
-        guard request.usesAuth else { return prepared }
-        guard attachedKey != nil || choice != nil, prepared.origin == template.base?.origin else { return prepared }
-        if let attachedKey { return try attachedKey.attached(to: prepared) }
-        return try choice?.attached(to: prepared) ?? prepared
-    }
-
-    private func prepare(
-        _ request: borrowing Request, _ template: RequestTemplate, idle: Duration?
-    ) throws(NightjarError) -> PreparedRequest {
-        guard !request.needsContent(idle: idle) else {
-            return try PreparedRequest(try request.withContent(for: template, idle: idle), template)
-        }
-        let known = firstOrigin.load()
-        let prepared = try PreparedRequest(request, template, known: known?.origin)
-        if known == nil { _ = firstOrigin.storeIfNil(KnownOrigin(prepared.origin)) }
-        return prepared
-    }
-
-    private final class KnownOrigin: Sendable {
-        let origin: Origin
-
-        init(_ origin: Origin) { self.origin = origin }
-    }
-
-    /// Sends a request and blocks the thread. The call's callbacks run on this thread meanwhile, including
-    /// `handlers.finished`.
-    public func sendBlocking(_ request: Request, handlers: TaskHandlers? = nil) throws(NightjarError) -> Response {
-        try sendBlocking(request, handlers: handlers, inserting: nil)
-    }
-
-    func sendBlocking(
-        _ request: Request, handlers: TaskHandlers? = nil, inserting insertion: CacheInsertion?
-    ) throws(NightjarError) -> Response {
-        try checkMayWait()
-        guard handlers?.refreshed == nil || handlers?.refreshQueue != nil else {
-            throw NightjarError(
-                .invalidRequest,
-                "a blocking call returns before the background revalidation ends; set refreshQueue to receive its "
-                    + "result")
-        }
-        let queue = takeQueue()
-        let outcome = Outcome()
-        var taskHandlers = handlers ?? TaskHandlers { _, _ in }
-        let finished = taskHandlers.finished
-        taskHandlers.finished = { task, result in
-            outcome.result = result
-            finished(task, result)
-        }
-        do throws(NightjarError) {
-            let (task, response) = try makeTask(request, on: queue, taskHandlers, inserting: insertion)
-            if let response {
-                task.markFinished()
-                taskHandlers.finished(task, .success(response))
-            } else {
-                guard queue.register(task) else { throw NightjarError(.closed, "the queue is closed") }
-                try submit(task)
-            }
-        } catch {
-            keep(queue)
-            throw error
-        }
-        let result = try wait(on: queue) { outcome.result }
-        keep(queue)
-        return try result.get()
-    }
-
-    /// Returns a queue for a blocking call. Return it with ``keep(_:)`` when no task uses it any more.
-    func takeQueue() -> CompletionQueue { blockingQueues.withLock { $0.popLast() } ?? CompletionQueue() }
-
-    func keep(_ queue: CompletionQueue) { blockingQueues.withLock { $0.append(queue) } }
-
     static let forked = NightjarError(
         .forked, "this client belongs to the parent process; create a new one after fork")
-
-    /// Used only on the waiting thread.
-    private final class Outcome: @unchecked Sendable {
-        var result: Result<Response, NightjarError>?
-    }
 
     /// Closes the client and returns when none of its work runs any more.
     ///

@@ -3,21 +3,33 @@ import NightjarHTTP
 import NightjarTransport
 
 extension Configuration {
-    /// Returns the transport: the network, or a replacement.
+    /// Creates the transport: the network, or a replacement.
     ///
     /// The layers from the bottom up: the network; a session recording, or the cassette that records or replays; the mock;
     /// the network profile. Layers that are not configured are omitted.
-    func makeTransport(
-        _ network: any HTTPTransport, _ cassette: CassetteSession?, on loop: any EventLoop, base: RequestURL?
-    ) -> any HTTPTransport {
-        var carrier = network
+    ///
+    /// - Parameter replacement: Creates a transport that replaces the network. Nil: the network.
+    /// - Throws: `invalid_argument` or `tls` if the options of the network are invalid.
+    func openTransport(
+        _ replacement: ((any EventLoop) -> any HTTPTransport)?, _ cassette: CassetteSession?, on thread: LoopThread,
+        base: RequestURL?
+    ) throws(NightjarError) -> any HTTPTransport {
+        let loop = thread.loop
+        var carrier: any HTTPTransport
+        if let replacement {
+            carrier = replacement(loop)
+        } else {
+            var network = transport
+            network.userAgent = network.userAgent ?? userAgent
+            carrier = try NetworkTransport(loop: loop, clock: thread.clock, configuration: network)
+        }
         if let recording, cassette == nil, mock == nil {
             let recorder = recording.recorder(sensitive: sensitiveHeaders, isEphemeral: isEphemeral)
             carrier = RecordingTransport(recorder, over: carrier)
         }
         if let cassette { carrier = cassette.transport(over: carrier, on: loop) }
         if let mock { carrier = mock.transport(over: carrier, on: loop, base: base) }
-        if let profile = self.network { carrier = ThrottledTransport(profile, over: carrier, on: loop) }
+        if let profile = network { carrier = ThrottledTransport(profile, over: carrier, on: loop) }
         return carrier
     }
 

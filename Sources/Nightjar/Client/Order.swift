@@ -1,7 +1,7 @@
 /// The stages of a call, from the caller to the network. Requests pass them downwards and responses upwards.
 ///
 /// Mocks, cassettes and network profiles are not stages. They replace the transport below all stages
-/// (``Configuration/makeTransport(_:_:on:base:)``), so that retries, redirects, cache, cookies and authentication apply to
+/// (``Configuration/openTransport(_:_:on:base:)``), so that retries, redirects, cache, cookies and authentication apply to
 /// their responses, and so that every exchange is recorded, including those of internal calls.
 enum StageKind: CaseIterable {
     /// The total timeout and the idle timeout.
@@ -97,12 +97,15 @@ enum StageKind: CaseIterable {
 /// The stages of a client's calls, and the stages that the client uses directly.
 struct ClientChain {
     let chain: Chain
+    /// The chain of internal calls.
+    let inner: Chain
     let limit: Limit?
     let cache: Cache?
 
     init(_ configuration: Configuration, base: Origin?) {
         let stages = StageKind.standard.flatMap { $0.stages(for: configuration, base: base) }
         chain = Chain(stages)
+        inner = Chain(StageKind.inner.flatMap { $0.stages(for: configuration, base: nil) })
         limit = stages.lazy.compactMap { $0 as? Limit }.first
         cache = stages.lazy.compactMap { $0 as? Cache }.first
     }

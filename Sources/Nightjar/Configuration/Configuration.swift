@@ -127,7 +127,7 @@ extension Configuration {
     ///
     /// - Throws: `invalid_argument` for an ephemeral client with a file, before the file is created; `storage`; `forked` for
     ///   the jar of a parent process.
-    func openCookies() throws(NightjarError) -> CookieStorage? {
+    private func openCookies() throws(NightjarError) -> CookieStorage? {
         if isEphemeral, cookies.map({ $0.isPersistent }) ?? (cookieFile != nil) {
             throw NightjarError(
                 .invalidArgument, "an ephemeral client writes nothing to disk, so it cannot have a cookie file")
@@ -158,7 +158,7 @@ extension Configuration {
     ///
     /// - Throws: `invalid_argument` for an ephemeral client with a disk cache, before anything is created; `forked` for
     ///   the cache of a parent process.
-    func openCache() throws(NightjarError) -> CacheStorage? {
+    private func openCache() throws(NightjarError) -> CacheStorage? {
         if isEphemeral, cache?.isPersistent ?? (cacheSettings?.disk != nil) {
             throw NightjarError(
                 .invalidArgument, "an ephemeral client writes nothing to disk, so it cannot have a disk cache")
@@ -172,9 +172,16 @@ extension Configuration {
 }
 
 extension Configuration {
+    /// Opens the cookie jar and the cache of a client.
+    mutating func openStores() throws(NightjarError) {
+        cookies = try openCookies()
+        cache = try openCache()
+        freshResponses = makeFreshResponses()
+    }
+
     /// Cached responses for the threads of callers. Nil if hooks, observers, cookies or a log must see each call, or if
     /// a challenge would change the request.
-    func makeFreshResponses() -> FreshResponses? {
+    private func makeFreshResponses() -> FreshResponses? {
         guard logins.allSatisfy({ $0.tokenLogin != nil }) else { return nil }
         guard hooks == nil, observers.isEmpty, cookies == nil, log.map({ $0.level < .info }) ?? true else { return nil }
         return cache.map(FreshResponses.init)

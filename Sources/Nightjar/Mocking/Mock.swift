@@ -92,11 +92,11 @@ extension Mock {
                 guard let respond else {
                     return .refuse(NightjarError(.script, "the mock has no responder for its route"))
                 }
-                let makeTransport = Weak(exchange)
+                let weakExchange = Weak(exchange)
                 respond(
                     MockRequest(responder, request, parameters) { response in
                         gate.execute {
-                            guard let exchange = makeTransport.object else { return }
+                            guard let exchange = weakExchange.object else { return }
                             switch response {
                             case .success(let response): exchange.take(.play(response.script(to: request)))
                             case .failure(let error): exchange.take(.refuse(error))

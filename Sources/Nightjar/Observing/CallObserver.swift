@@ -84,20 +84,36 @@ public final class ExchangeReport: Sendable {
     /// call.
     public let error: NightjarError?
 
+    /// An exchange in progress.
+    struct Exchange {
+        let request: PreparedRequest
+        let attempt: Int
+        let began: NIODeadline
+        let started = WallClock.secondsSince1970()
+        var head: ResponseHead?
+    }
+
+    /// Reports an exchange of `call` that ends now.
+    ///
+    /// - Parameters:
+    ///   - report: The report of the caller's call, which may share the exchange of `call`.
+    ///   - body: Nil if it was streamed, is not complete or must not be shown.
     init(
-        call: CallReport, attempt: Int, started: Double, sent: PreparedRequest, head: ResponseHead?, body: ByteBuffer?,
-        receivedBytes: Int, phases: Phases, connection: ConnectionRecord?, isReused: Bool, error: NightjarError?
+        _ exchange: Exchange, of report: CallReport, on call: Call, body: ByteBuffer?, error: NightjarError?
     ) {
-        self.call = call
-        self.attempt = attempt
-        self.started = started
-        self.sent = sent
-        self.head = head
+        self.call = report
+        attempt = exchange.attempt
+        started = exchange.started
+        sent = exchange.request
+        head = exchange.head
         self.body = body
-        self.receivedBytes = receivedBytes
-        self.phases = phases
-        self.connection = connection
-        self.isReused = isReused
+        receivedBytes = call.receivedBytes
+        let timing = call.timing
+        phases = Phases(
+            timing, from: .nanoseconds((exchange.began - call.started).nanoseconds),
+            to: .nanoseconds((call.loop.clock.now - call.started).nanoseconds))
+        connection = timing.connection
+        isReused = timing.reusedConnection
         self.error = error
     }
 

@@ -11,8 +11,8 @@ public struct TraceTable: Sendable {
     /// The column headings.
     public var heading: String {
         line(
-            "method", "status", ["dns", "connect", "tls", "first", "total ms"], bytes: "bytes",
-            connection: "conn", url: "url", style: TraceTable.dim)
+            "method", "status", ["dns", "connect", "tls", "first", "total ms"], ["bytes", "conn", "url"],
+            style: TraceTable.dim)
     }
 
     public func line(_ exchange: ExchangeReport) -> String {
@@ -21,20 +21,22 @@ public struct TraceTable: Sendable {
         let statusText = exchange.error?.kind.name ?? exchange.head.map { String($0.status) } ?? "none"
         return line(
             exchange.method.name, statusText, lengths.map(TraceTable.milliseconds),
-            bytes: exchange.head == nil ? "-" : String(exchange.receivedBytes),
-            connection: exchange.connection == nil ? "-" : exchange.isReused ? "reused" : "new",
-            url: (exchange.attempt > 1 ? "-> " : "") + exchange.url.redacted,
-            style: TraceTable.style(exchange))
+            [
+                exchange.head == nil ? "-" : String(exchange.receivedBytes),
+                exchange.connection == nil ? "-" : exchange.isReused ? "reused" : "new",
+                (exchange.attempt > 1 ? "-> " : "") + exchange.url.redacted,
+            ], style: TraceTable.style(exchange))
     }
 
+    /// - Parameter details: The number of bytes, the connection and the URL.
     private func line(
-        _ method: String, _ statusText: String, _ lengths: [String], bytes: String, connection: String, url: String,
-        style: String
+        _ method: String, _ statusText: String, _ lengths: [String], _ details: [String], style: String
     ) -> String {
         let statusText = TraceTable.left(statusText, 15)
         var columns = [TraceTable.left(method, 7), hasColors ? "\u{1B}[\(style)m\(statusText)\u{1B}[0m" : statusText]
         columns += lengths.map { TraceTable.right($0, 8) }
-        return (columns + [TraceTable.right(bytes, 10), TraceTable.left(connection, 6), url]).joined(separator: " ")
+        columns += [TraceTable.right(details[0], 10), TraceTable.left(details[1], 6), details[2]]
+        return columns.joined(separator: " ")
     }
 
     private static func style(_ exchange: ExchangeReport) -> String {

@@ -17,25 +17,16 @@ final class Trace: Stage, @unchecked Sendable {
     /// The reports of one call.
     private final class Progress: CallState {
         let report: CallReport
-        var exchange: Exchange?
+        var exchange: ExchangeReport.Exchange?
 
         init(_ report: CallReport) { self.report = report }
-
-        /// The exchange in progress.
-        struct Exchange {
-            let request: PreparedRequest
-            let attempt: Int
-            let began: NIODeadline
-            let started = WallClock.secondsSince1970()
-            var head: ResponseHead?
-        }
     }
 
     override func outgoing(_ call: Call) -> Verdict {
         let progress = progress(of: call)
         // Ends the report of a redirect whose body was not read, or of an abandoned attempt.
         end(progress, call)
-        progress.exchange = Progress.Exchange(
+        progress.exchange = ExchangeReport.Exchange(
             request: call.fetchesTokens ? call.request.withoutBody : call.request, attempt: call.attempts + 1,
             began: call.loop.clock.now)
         return .proceed
@@ -86,15 +77,8 @@ final class Trace: Stage, @unchecked Sendable {
         _ progress: Progress, _ call: Call, body: ByteBuffer? = nil, error: NightjarError? = nil
     ) {
         guard let exchange = progress.exchange.take() else { return }
-        let timing = call.timing
-        let report = ExchangeReport(
-            call: progress.report, attempt: exchange.attempt, started: exchange.started, sent: exchange.request,
-            head: exchange.head, body: body, receivedBytes: call.receivedBytes,
-            phases: ExchangeReport.Phases(
-                timing, from: .nanoseconds((exchange.began - call.started).nanoseconds),
-                to: .nanoseconds((call.loop.clock.now - call.started).nanoseconds)),
-            connection: timing.connection, isReused: timing.reusedConnection, error: error)
-        emit(.exchanged(report), call)
+        emit(
+            .exchanged(ExchangeReport(exchange, of: progress.report, on: call, body: body, error: error)), call)
     }
 
     private func emit(_ event: CallEvent, _ call: Call) {

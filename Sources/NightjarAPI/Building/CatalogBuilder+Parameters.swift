@@ -69,18 +69,8 @@ extension CatalogBuilder {
     private mutating func parameter(
         _ source: DocumentPlace, _ reference: DocumentPlace, _ context: String
     ) throws(NightjarError) -> Parameter? {
-        guard let name = texts.text(source["name"]) else {
-            throw NightjarError(.invalidArgument, "the parameter has no name")
-        }
-        guard name.utf8.count <= CatalogBuilder.maximumName else {
-            throw NightjarError(.invalidArgument, "the name \(quoted(name)) is too long")
-        }
-        guard let place = texts.text(source["in"]).flatMap(Parameter.Place.init) else {
-            let found = quoted(texts.text(source["in"]) ?? "")
-            throw NightjarError(
-                .invalidArgument,
-                "the parameter \(quoted(name)) is in \(found); allowed are path, query, header and cookie")
-        }
+        var parameter = try nameAndPlace(source)
+        let (name, place) = (parameter.name, parameter.place)
         if place == .header {
             if CatalogBuilder.ignoredFields.contains(name.lowercased()) { return nil }
             if Parameter.isWrittenByClient(field: name) {
@@ -88,7 +78,6 @@ extension CatalogBuilder {
                 return nil
             }
         }
-        var parameter = Parameter(name, in: place)
         if place != .path { parameter.isRequired = source.node["required"]?.bool ?? false }
         parameter.isDeprecated = source.node["deprecated"]?.bool ?? false
         parameter.documentation = texts.text(reference["description"]) ?? text("description", of: source, context)
@@ -103,7 +92,30 @@ extension CatalogBuilder {
         // OpenAPI 3.1 section 4.8.12.2.1: the default is true for the style `form` and false for all others.
         parameter.explodes = source.node["explode"]?.bool ?? (parameter.style == .form)
         parameter.allowsReserved = place == .query && source.node["allowReserved"]?.bool ?? false
+        try readSchema(of: &parameter, source, context)
+        return parameter
+    }
 
+    private mutating func nameAndPlace(_ source: DocumentPlace) throws(NightjarError) -> Parameter {
+        guard let name = texts.text(source["name"]) else {
+            throw NightjarError(.invalidArgument, "the parameter has no name")
+        }
+        guard name.utf8.count <= CatalogBuilder.maximumName else {
+            throw NightjarError(.invalidArgument, "the name \(quoted(name)) is too long")
+        }
+        guard let place = texts.text(source["in"]).flatMap(Parameter.Place.init) else {
+            let found = quoted(texts.text(source["in"]) ?? "")
+            throw NightjarError(
+                .invalidArgument,
+                "the parameter \(quoted(name)) is in \(found); allowed are path, query, header and cookie")
+        }
+        return Parameter(name, in: place)
+    }
+
+    /// Reads the media type, the schema, the default value and the example.
+    private mutating func readSchema(
+        of parameter: inout Parameter, _ source: DocumentPlace, _ context: String
+    ) throws(NightjarError) {
         var described = source["schema"]
         var examples = source
         if let content = source["content"], let first = content.node.members.first(where: { _ in true }) {
@@ -126,7 +138,6 @@ extension CatalogBuilder {
             }
         }
         parameter.example = example(of: examples, schema: target, context)
-        return parameter
     }
 
     /// The styles that OpenAPI 3.1 section 4.8.12.3 allows for a place.

@@ -31,7 +31,6 @@ struct DocumentSet: Sendable {
     mutating func fail(_ error: NightjarError, at location: DocumentLocation) { failures[location.text] = error }
 
     func document(at location: DocumentLocation) -> Int? { byLocation[location.text] }
-    func document(named name: String) -> Int? { byName[name] }
     func hasFailed(_ location: DocumentLocation) -> Bool { failures[location.text] != nil }
 
     // MARK: References

@@ -51,20 +51,16 @@ final class DocumentTree: Sendable {
     /// Built on first use.
     let containers = AtomicLazyReference<ContainerTable>()
 
-    init(
-        name: String, nodes: [Node], bytes: [UInt8], merged: [UInt32: [Member]], indices: [UInt32: MemberIndex],
-        elements: [UInt32: [UInt32]], anchors: ExactDictionary<UInt32>, source: [UInt8],
-        hasAliases: Bool
-    ) {
-        self.name = name
-        self.nodes = nodes
-        self.bytes = bytes
-        self.merged = merged
-        self.indices = indices
-        self.elements = elements
-        self.anchors = anchors
-        self.source = source
-        self.hasAliases = hasAliases
+    init(_ builder: consuming TreeBuilder) {
+        name = builder.name
+        nodes = builder.nodes
+        bytes = builder.bytes
+        merged = builder.merged
+        indices = builder.indices
+        elements = builder.elements
+        anchors = builder.anchors
+        source = builder.source
+        hasAliases = builder.hasAliases
     }
 
     var root: TreeNode { TreeNode(self, 0) }

@@ -18,18 +18,18 @@ struct TreeBuilder {
         var expectsAnchor = false
     }
 
-    private let name: String
+    let name: String
     /// The source of a JSON document, whose reader reports no lines. Empty for YAML.
-    private let source: [UInt8]
-    private var nodes: [Node] = []
-    private var bytes: [UInt8] = []
-    private var merged: [UInt32: [Member]] = [:]
-    private var indices: [UInt32: DocumentTree.MemberIndex] = [:]
-    private var elements: [UInt32: [UInt32]] = [:]
-    private var anchors = ExactDictionary<UInt32>()
+    let source: [UInt8]
+    private(set) var nodes: [Node] = []
+    private(set) var bytes: [UInt8] = []
+    private(set) var merged: [UInt32: [Member]] = [:]
+    private(set) var indices: [UInt32: DocumentTree.MemberIndex] = [:]
+    private(set) var elements: [UInt32: [UInt32]] = [:]
+    private(set) var anchors = ExactDictionary<UInt32>()
     private var open: [Open] = []
     private var mergedMembers = 0
-    private var hasAliases = false
+    private(set) var hasAliases = false
     /// Total bytes of keys that are aliases.
     private var aliasedKeyBytes = 0
 
@@ -59,7 +59,6 @@ struct TreeBuilder {
     }
 
     var depth: Int { open.count }
-    var isEmpty: Bool { nodes.isEmpty }
 
     // MARK: Nodes in document order
 
@@ -140,9 +139,7 @@ struct TreeBuilder {
 
     consuming func finish() -> DocumentTree {
         if nodes.isEmpty { append(made(.null, 1, 1)) }
-        return DocumentTree(
-            name: name, nodes: nodes, bytes: bytes, merged: merged, indices: indices, elements: elements,
-            anchors: anchors, source: source, hasAliases: hasAliases)
+        return DocumentTree(self)
     }
 
     @discardableResult

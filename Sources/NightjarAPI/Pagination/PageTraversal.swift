@@ -72,7 +72,7 @@ public struct PageTraversal: Sendable {
         case fail(NightjarError)
     }
 
-    private enum Frontier: Equatable {
+    enum Frontier: Equatable {
         case at(PagePlace)
         /// The caller has not yet specified the page after this one.
         case awaitingNext(PagePlace, responseURL: RequestURL)
@@ -86,24 +86,24 @@ public struct PageTraversal: Sendable {
     let origin: PageStateOrigin
 
     /// The position after the last loaded page.
-    private var frontier: Frontier
+    var frontier: Frontier
     private var isLoading = false
     /// The number of pages that were requested and not yet delivered.
     private var waiterCount = 0
     /// Pages loaded in advance.
-    private var ready: [LoadedPage] = []
+    var ready: [LoadedPage] = []
     /// An error that occurred while no page was requested. The next request receives it.
     private var held: NightjarError?
     private var wasRequested = false
 
-    private(set) var plan: PagePlan?
-    private var history = PageHistory()
+    var plan: PagePlan?
+    var history = PageHistory()
     /// The page at the frontier is after the end of the list, if the server uses the requested number.
-    private var isBeyond = false
+    var isBeyond = false
     private var given: SavedPlace
 
     /// The guessed pagination, as one sentence. Empty if nothing was guessed.
-    public private(set) var explanation = ""
+    public internal(set) var explanation = ""
 
     /// - Parameters:
     ///   - first: the URL of the first page, including its query.
@@ -318,134 +318,5 @@ public struct PageTraversal: Sendable {
         let target = try target(of: place.position)
         isLoading = true
         return .load(target)
-    }
-
-    private mutating func take(
-        _ bytes: UnsafeRawBufferPointer, _ headers: Headers, at url: RequestURL, _ place: PagePlace
-    ) throws(NightjarError) {
-        let isBlank = bytes.allSatisfy(ASCII.isWhitespace)
-        if !isBlank {
-            do throws(NightjarError) {
-                try JSONValue.check(bytes)
-            } catch {
-                throw NightjarError(.decoding, "page \(place.number) is \(error.message)")
-            }
-        }
-        let ranges = JSONRanges(bytes)
-        let response = PageResponse(
-            headers: headers, ranges: ranges, document: isBlank ? nil : ranges.document, number: place.number)
-        var guessed: [String] = []
-        let plan: PagePlan
-        if let known = self.plan {
-            plan = known
-        } else {
-            (plan, guessed) = try PagePlan.make(options, response, first)
-        }
-        let reading = PageReading(options: options, plan: plan, response: response, place: place, first: first)
-        let elements = try reading.elements()
-        let print = try reading.prints(elements)
-        let overlap = history.overlap(print.whole, of: elements.count, countsPlaces: reading.countsPlaces)
-        let step = try step(from: reading, elements, overlap, at: url)
-        let kept =
-            if overlap.isTail { [Int]() } else if options.key != nil {
-                history.unmet(print.keys, from: place.skip)
-            } else {
-                Array(min(place.skip, elements.count)..<elements.count)
-            }
-        try checkBounds(kept.count, ends: step.next == .end)
-        history.note(print, of: elements.count, kept: kept.count, isKnown: overlap.isKnown)
-        isBeyond = step.requestsBeyond
-        if response.document != nil { self.plan = plan }
-        if !guessed.isEmpty { explanation = "guessed: " + PageTraversal.sentence(guessed) }
-        // A page that only marks the end of a numbered list is not delivered.
-        let onlyEnds =
-            (elements.isEmpty || overlap.isTail) && reading.countsPlaces && step.next == .end && place.number > 1
-        if !onlyEnds {
-            ready.append(
-                LoadedPage(
-                    number: place.number, items: kept.map { elements[$0] }, indices: kept, count: elements.count,
-                    place: SavedPlace(place: place, skip: place.skip, plan: plan),
-                    after: step.next == nil ? nil : SavedPlace(place: step.place, skip: 0, plan: plan), origin: origin))
-        }
-        if step.next == nil {
-            frontier = .awaitingNext(place, responseURL: url)
-        } else {
-            frontier = step.place.position == .end ? .end : .at(step.place)
-        }
-    }
-
-    /// The transition from one page to the next.
-    private struct Step {
-        /// Nil if the caller decides.
-        var next: PageReading.Next?
-        /// The place of the next page. Its position is set if `next` is.
-        var place: PagePlace
-        /// The next page is after the end of the list, if the server uses the number.
-        var requestsBeyond = false
-    }
-
-    /// - Throws: `protocol` if the list repeats itself or its next page was loaded before.
-    private mutating func step(
-        from reading: PageReading, _ elements: [Range<Int>], _ overlap: PageHistory.PageOverlap, at url: RequestURL
-    ) throws(NightjarError) -> Step {
-        let place = reading.place
-        func repeated() -> NightjarError { reading.repeated(ofPrevious: overlap.isPrevious) }
-        if overlap.isKnown, isBeyond || reading.areDistinctive(elements) { throw repeated() }
-        var step = Step(next: overlap.isTail ? .end : try reading.next(elements), place: place.next)
-        let knownInARow = history.knownInARow + 1
-        if overlap.isKnown, knownInARow > PageTraversal.maximumKnownInARow {
-            throw reading.repeated(inARow: knownInARow)
-        }
-        if overlap.isKnown, step.next == .end, knownInARow == history.filledPages,
-            let beyond = try reading.beyond(elements)
-        {
-            (step.next, step.requestsBeyond) = (beyond, true)
-        }
-        step.place.seen += elements.count
-        guard let next = step.next else { return step }
-        step.place.position = try position(next, from: url)
-        let current = place.position == .first ? PagePosition.url(first) : place.position
-        guard history.isVisited(step.place.position, after: current) else { return step }
-        guard try reading.endsByRepeating(step.place.position, elements) else {
-            throw overlap.isKnown ? repeated() : reading.noProgress(isSame: step.place.position == current)
-        }
-        step.next = .end
-        step.place.position = .end
-        return step
-    }
-
-    /// - Throws: `too_large` for more items than ``Pagination/maximumItems``; `protocol` for too many pages without new
-    ///   items.
-    private func checkBounds(_ kept: Int, ends: Bool) throws(NightjarError) {
-        guard history.itemCount + kept <= options.maximumItems else {
-            throw NightjarError(
-                .tooLarge,
-                "the list has more than \(options.maximumItems) items, \(history.itemCount) of which were delivered; "
-                    + "raise max_items to continue")
-        }
-        guard kept > 0 || history.emptyPages < PageTraversal.maximumEmptyPages || ends else {
-            throw NightjarError(
-                .protocol,
-                "\(history.emptyPages + 1) consecutive pages had no new items, but the server says that more follow")
-        }
-    }
-
-    /// Handles a 304 response to a condition that the caller set: the list is not modified.
-    private mutating func takeUnmodified(_ place: PagePlace) throws(NightjarError) {
-        guard place.number == 1 else {
-            throw NightjarError(
-                .decoding,
-                "page \(place.number) has status 304 and no content; send conditional header fields only for lists "
-                    + "of one "
-                    + "page")
-        }
-        var behind = place.next
-        behind.position = .end
-        let saved = SavedPlace(place: place, skip: place.skip, plan: nil)
-        ready.append(
-            LoadedPage(
-                number: 1, items: [], indices: [], count: 0, place: saved,
-                after: SavedPlace(place: behind, skip: 0, plan: nil), origin: origin))
-        frontier = .end
     }
 }

@@ -9,27 +9,17 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
         package var phase: ErrorPhase?
         package var url: String?
         package var status: Int?
-        package var attempts: Int
-        package var code: Int32
-        package var requestMayHaveBeenProcessed: Bool
+        package var attempts = 0
+        package var code: Int32 = 0
+        package var requestMayHaveBeenProcessed = false
         package var retryAfter: Duration?
         package var earlier: [NightjarError] = []
         package var batchIndex: Int?
         package var context: (any ErrorContext)?
 
-        package init(
-            kind: ErrorKind, message: String, phase: ErrorPhase?, url: String?, status: Int? = nil, attempts: Int,
-            code: Int32, requestMayHaveBeenProcessed: Bool, retryAfter: Duration?
-        ) {
+        package init(_ kind: ErrorKind, _ message: String) {
             self.kind = kind
             self.message = message
-            self.phase = phase
-            self.url = url
-            self.status = status
-            self.attempts = attempts
-            self.code = code
-            self.requestMayHaveBeenProcessed = requestMayHaveBeenProcessed
-            self.retryAfter = retryAfter
         }
     }
 
@@ -47,10 +37,14 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
         _ kind: ErrorKind, _ message: String, phase: ErrorPhase? = nil, url: String? = nil, attempts: Int = 0,
         code: Int32 = 0, requestMayHaveBeenProcessed: Bool = false, retryAfter: Duration? = nil
     ) {
-        self.init(
-            Facts(
-                kind: kind, message: message, phase: phase, url: url, attempts: attempts, code: code,
-                requestMayHaveBeenProcessed: requestMayHaveBeenProcessed, retryAfter: retryAfter))
+        var facts = Facts(kind, message)
+        facts.phase = phase
+        facts.url = url
+        facts.attempts = attempts
+        facts.code = code
+        facts.requestMayHaveBeenProcessed = requestMayHaveBeenProcessed
+        facts.retryAfter = retryAfter
+        self.init(facts)
     }
 
     package init(_ facts: Facts) { storage = Storage(facts) }

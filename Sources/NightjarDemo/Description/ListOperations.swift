@@ -32,29 +32,8 @@ extension APIDescription {
         let path = "/v1/lists/{set}/\(style.rawValue)"
         let list = DescribedOperation(.GET, path, "list_by_\(style.rawValue)", summary(of: style))
         switch style {
-        case .page:
-            return options(
-                list.query("page", Schema.integer(0...10_000_000), "The number of the page."), size: "per_page"
-            )
-            .pages([
-                "style": "page", "items": "/results", "key": "/id", "total": "/total", "param": "page",
-                "size_param": "per_page",
-            ])
-            .responds(
-                Schema.object(
-                    [
-                        "results": items, "page": place, "per_page": Schema.id, "total": place,
-                        "total_pages": place,
-                    ], optional: ["total", "total_pages"]))
-        case .offset:
-            return options(list.query("offset", place, "The number of items to skip."))
-                .pages([
-                    "style": "offset", "items": "/items", "key": "/id", "total": "/total", "param": "offset",
-                    "size_param": "limit",
-                ])
-                .responds(
-                    Schema.object(
-                        ["items": items, "offset": place, "limit": Schema.id, "total": place], optional: ["total"]))
+        case .page: return pageList(list)
+        case .offset: return offsetList(list)
         case .cursor:
             return options(list.query("cursor", Schema.text(1...100), "The next_cursor of the preceding page."))
                 .pages([
@@ -99,6 +78,33 @@ extension APIDescription {
                 ])
                 .responds(Schema.object(["items": items]))
         }
+    }
+
+    private static func pageList(_ list: DescribedOperation) -> DescribedOperation {
+        options(
+            list.query("page", Schema.integer(0...10_000_000), "The number of the page."), size: "per_page"
+        )
+        .pages([
+            "style": "page", "items": "/results", "key": "/id", "total": "/total", "param": "page",
+            "size_param": "per_page",
+        ])
+        .responds(
+            Schema.object(
+                [
+                    "results": items, "page": place, "per_page": Schema.id, "total": place,
+                    "total_pages": place,
+                ], optional: ["total", "total_pages"]))
+    }
+
+    private static func offsetList(_ list: DescribedOperation) -> DescribedOperation {
+        options(list.query("offset", place, "The number of items to skip."))
+            .pages([
+                "style": "offset", "items": "/items", "key": "/id", "total": "/total", "param": "offset",
+                "size_param": "limit",
+            ])
+            .responds(
+                Schema.object(
+                    ["items": items, "offset": place, "limit": Schema.id, "total": place], optional: ["total"]))
     }
 
     private static func summary(of style: ListStyle) -> String {

@@ -41,9 +41,10 @@ public struct AuthorizationCode: Sendable, CustomStringConvertible, CustomReflec
     /// The number of random bytes for the state: as many as for the proof key, more than RFC 6749 section 10.10
     /// requires.
     public static let randomByteCount = 32
+    /// The path of the redirect.
+    private static let path = "/callback"
 
     public let redirect: String
-    private let path: String
     private let clientID: String
     private let scope: String?
     private let state: String
@@ -56,17 +57,15 @@ public struct AuthorizationCode: Sendable, CustomStringConvertible, CustomReflec
     ///   - random: ``randomByteCount`` unpredictable bytes.
     ///   - issuer: the server's issuer identifier, if the server is known to include it in redirects. See RFC 9207.
     public init(
-        clientID: String, scope: String? = nil, port: Int, path: String = "/callback", random: [UInt8],
-        proof: ProofKey, issuer: String? = nil
+        clientID: String, scope: String? = nil, port: Int, random: [UInt8], proof: ProofKey, issuer: String? = nil
     ) {
         self.clientID = clientID
         self.scope = scope
-        self.path = path
         self.proof = proof
         self.issuer = issuer
         state = ProofKey.base64URL(random)
         // Not "localhost", which may resolve to another host. RFC 8252 section 8.3.
-        redirect = "http://127.0.0.1:\(port)\(path)"
+        redirect = "http://127.0.0.1:\(port)\(AuthorizationCode.path)"
     }
 
     public var description: String { "login at \(redirect)" }
@@ -93,7 +92,7 @@ public struct AuthorizationCode: Sendable, CustomStringConvertible, CustomReflec
     /// - Parameter target: path and query from the request line.
     public mutating func requested(_ method: Method, _ target: String) -> BrowserResult {
         let parts = target.utf8.split(separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
-        guard !hasEnded, let place = parts.first, place.elementsEqual(path.utf8) else {
+        guard !hasEnded, let place = parts.first, place.elementsEqual(AuthorizationCode.path.utf8) else {
             return BrowserResult(reply: BrowserReply(404, "There is nothing here."), outcome: nil)
         }
         guard method == .get else {

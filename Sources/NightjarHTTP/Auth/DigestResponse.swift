@@ -32,7 +32,7 @@ struct DigestResponse {
     /// The response digest. Section 3.4.1.
     private func response(_ method: String, target: String, body: [UInt8]) -> String {
         var request = "\(method):\(target)"
-        if challenge.protection == .body { request += ":" + hexadecimal(hash(body)) }
+        if challenge.protection == .body { request += ":" + Hexadecimal.encode(hash(body)) }
         let what = DigestResponse.digest(request, hash)
         guard let protection = challenge.protection else {
             return DigestResponse.digest("\(key):\(nonce):\(what)", hash)
@@ -51,7 +51,7 @@ struct DigestResponse {
     }
 
     private static func digest(_ text: String, _ hash: ([UInt8]) -> [UInt8]) -> String {
-        hexadecimal(hash(Array(text.utf8)))
+        Hexadecimal.encode(hash(Array(text.utf8)))
     }
 
     /// The user name, hashed as in section 3.4.4, or encoded as in RFC 8187 if it is not ASCII.
@@ -87,9 +87,4 @@ private func quotedString(_ text: String) -> String {
     }
     bytes.append(UInt8(ascii: "\""))
     return String(decoding: bytes, as: UTF8.self)
-}
-
-private func hexadecimal(_ bytes: [UInt8]) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
 }

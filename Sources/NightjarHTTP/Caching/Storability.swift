@@ -79,11 +79,11 @@ extension CacheRequest {
             }
             variantFields = fields
         }
-        return .store(
-            StoredResponse(
-                status: head.status, reason: head.reason, minorVersion: head.minorVersion,
-                headers: head.headers.stored(found, received: received), requested: requested, received: received,
-                variantFields: variantFields, isDecoded: isDecoded))
+        var stored = StoredResponse(head, requested: requested, received: received)
+        stored.headers = head.headers.stored(found, received: received)
+        stored.variantFields = variantFields
+        stored.isDecoded = isDecoded
+        return .store(stored)
     }
 
     /// True if the response to a GET request says no-store without must-understand. A fast path: most responses that

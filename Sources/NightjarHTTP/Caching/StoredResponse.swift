@@ -5,36 +5,28 @@ public struct StoredResponse: Sendable, Equatable {
     public var minorVersion: Int
     /// The fields without connection fields. Section 3.1.
     public var headers: Headers
-    public var trailers: Headers
+    public var trailers = Headers()
     /// When the request was sent and when the response head was complete. Used to compute the age. Section 4.2.3.
     public var requested: Timestamp
     public var received: Timestamp
     /// The request fields named in Vary, normalized. Section 4.1.
-    public var variantFields: [VariantField]
+    public var variantFields: [VariantField] = []
     /// True if the body is stored without the content codings that the headers declare. It is then used only for
     /// requests that want decoded bodies, and not for ranges.
-    public var isDecoded: Bool
+    public var isDecoded = false
     /// True if the response must be validated before it is used. Section 4.4.
-    public var isInvalidated: Bool
+    public var isInvalidated = false
     /// The length of the stored body in bytes.
-    public var contentLength: Int
+    public var contentLength = 0
 
-    public init(
-        status: Int, reason: String = "", minorVersion: Int = 1, headers: Headers = Headers(),
-        trailers: Headers = Headers(), requested: Timestamp, received: Timestamp, variantFields: [VariantField] = [],
-        isDecoded: Bool = false, isInvalidated: Bool = false, contentLength: Int = 0
-    ) {
-        self.status = status
-        self.reason = reason
-        self.minorVersion = minorVersion
-        self.headers = headers
-        self.trailers = trailers
+    /// - Parameter head: the head without connection fields.
+    public init(_ head: ResponseHead, requested: Timestamp, received: Timestamp) {
+        status = head.status
+        reason = head.reason
+        minorVersion = head.minorVersion
+        headers = head.headers
         self.requested = requested
         self.received = received
-        self.variantFields = variantFields
-        self.isDecoded = isDecoded
-        self.isInvalidated = isInvalidated
-        self.contentLength = contentLength
     }
 
     /// A request field by which responses are selected.

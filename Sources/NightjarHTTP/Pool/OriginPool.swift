@@ -76,8 +76,6 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
     }
 
     @inlinable
-    public var idleCount: Int { idle.count }
-    @inlinable
     public var isUnused: Bool { open == 0 && waiting == 0 }
 
     /// - Parameter fresh: do not reuse an idle connection, because one of the same age has just turned out to be dead.
@@ -169,16 +167,6 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
     /// The time at which the oldest idle connection became idle.
     @inlinable
     public var oldestIdle: Moment? { idle.first?.since }
-
-    /// Removes and returns all idle connections.
-    @inlinable
-    public mutating func removeAllIdle() -> [Connection] {
-        defer {
-            open -= idle.count
-            idle.removeAll()
-        }
-        return idle.map(\.connection)
-    }
 
     // MARK: The wait queue
 

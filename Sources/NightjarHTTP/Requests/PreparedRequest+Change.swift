@@ -25,9 +25,7 @@ extension PreparedRequest {
     public func setting(_ name: String, _ value: String?) throws(NightjarError) -> PreparedRequest {
         var fields = fields
         if let value { try fields.set(name, value) } else { fields.remove(name) }
-        return PreparedRequest(
-            method: method, url: url, body: body, isCompressed: isCompressed, expectsContinue: expectsContinue,
-            fields: fields, sensitive: sensitive, ownCookies: ownCookies)
+        return PreparedRequest(values, fields: fields)
     }
 
     /// A copy with a field whose name and value come from the caller and are checked.
@@ -62,9 +60,9 @@ extension PreparedRequest {
     }
 
     private func with(ownCookies: [String]) -> PreparedRequest {
-        PreparedRequest(
-            method: method, url: url, body: body, isCompressed: isCompressed, expectsContinue: expectsContinue,
-            wireHead: wireHead, sensitive: sensitive, ownCookies: ownCookies)
+        var values = values
+        values.ownCookies = ownCookies
+        return PreparedRequest(values, wireHead: wireHead)
     }
 
     /// A copy with an additional field whose value is masked whenever the request is shown.
@@ -73,11 +71,9 @@ extension PreparedRequest {
     public func addingSecret(field name: String, _ value: String) throws(NightjarError) -> PreparedRequest {
         var fields = fields
         try fields.add(name, value)
-        return PreparedRequest(
-            method: method, url: url, body: body, isCompressed: isCompressed, expectsContinue: expectsContinue,
-            fields: fields, sensitive: sensitive.contains { $0.isExactly(name) } ? sensitive : sensitive + [name],
-            ownCookies: ownCookies
-        )
+        var values = values
+        values.addSensitive(name)
+        return PreparedRequest(values, fields: fields)
     }
 
     /// A copy with an additional query item whose value is masked whenever the request is shown.
@@ -91,27 +87,26 @@ extension PreparedRequest {
         try RequestTarget.checkLength(target.readableBytes)
         let longer = RequestURL(
             origin: url.origin, target: String(buffer: target), userInfo: url.userInfo, sensitive: url.sensitive)
-        return PreparedRequest(
-            method: method, url: longer.hiding([name]), body: body, isCompressed: isCompressed,
-            expectsContinue: expectsContinue, fields: fields,
-            sensitive: sensitive.contains { $0.isExactly(name) } ? sensitive : sensitive + [name],
-            ownCookies: ownCookies)
+        var values = values
+        values.url = longer.hiding([name])
+        values.addSensitive(name)
+        return PreparedRequest(values, fields: fields)
     }
 
     /// A copy without its body, for records that must not expose it.
     public var withoutBody: PreparedRequest {
-        PreparedRequest(
-            method: method, url: url, body: .none, isCompressed: false, expectsContinue: false, wireHead: wireHead,
-            sensitive: sensitive, ownCookies: ownCookies)
+        var values = values
+        values.removeBody()
+        return PreparedRequest(values, wireHead: wireHead)
     }
 
     /// A copy without the `Expect: 100-continue` field.
     public func withoutExpectation() -> PreparedRequest {
         var fields = fields
         fields.remove("Expect")
-        return PreparedRequest(
-            method: method, url: url, body: body, isCompressed: isCompressed, expectsContinue: false, fields: fields,
-            sensitive: sensitive, ownCookies: ownCookies)
+        var values = values
+        values.expectsContinue = false
+        return PreparedRequest(values, fields: fields)
     }
 
     /// The request that follows a redirect.
@@ -127,45 +122,37 @@ extension PreparedRequest {
         let host = proposed.dropsCredentials ? nil : fields["Host"]
         for name in ["Host", "Content-Length", "Transfer-Encoding", "Expect"] { fields.remove(name) }
         fields = proposed.headers(from: fields, sensitive: sensitive, forwarded: forwarded)
-        return try PreparedRequest(
-            proposed.method, proposed.url, host: host ?? proposed.url.origin.hostField, fields: fields,
-            body: proposed.keepsBody ? body : .none, isCompressed: proposed.keepsBody && isCompressed,
-            expectsContinue: proposed.keepsBody && expectsContinue, sensitive: self.sensitive,
-            ownCookies: proposed.dropsCredentials ? [] : ownCookies)
+        var values = values
+        values.method = proposed.method
+        values.url = proposed.url
+        if !proposed.keepsBody { values.removeBody() }
+        if proposed.dropsCredentials { values.ownCookies = [] }
+        return try PreparedRequest(values, host: host ?? proposed.url.origin.hostField, fields: fields)
     }
 
-    private convenience init(
-        _ method: Method, _ url: RequestURL, host: String, fields: Headers, body: RequestBody, isCompressed: Bool,
-        expectsContinue: Bool, sensitive: [String], ownCookies: [String]
-    ) throws(NightjarError) {
-        var framing = ByteBuffer()
-        try HeadWriter.writeFraming(
-            body.framing(isCoded: isCompressed), method: method, expectsContinue: expectsContinue, into: &framing)
-        var head = PreparedRequest.startLine(method, url)
+    /// - Parameter fields: the fields except Host and those that frame the body.
+    private convenience init(_ values: Values, host: String, fields: Headers) throws(NightjarError) {
+        var head = PreparedRequest.startLine(values)
         head.writeString("Host: \(host)\r\n")
         PreparedRequest.write(fields, into: &head)
-        head.writeImmutableBuffer(framing)
+        try HeadWriter.writeFraming(
+            values.body.framing(isCoded: values.isCompressed), method: values.method,
+            expectsContinue: values.expectsContinue, into: &head)
         head.writeStaticString("\r\n")
-        self.init(
-            method: method, url: url, body: body, isCompressed: isCompressed, expectsContinue: expectsContinue,
-            wireHead: head, sensitive: sensitive, ownCookies: ownCookies)
+        self.init(values, wireHead: head)
     }
 
-    private convenience init(
-        method: Method, url: RequestURL, body: RequestBody, isCompressed: Bool, expectsContinue: Bool, fields: Headers,
-        sensitive: [String], ownCookies: [String]
-    ) {
-        var head = PreparedRequest.startLine(method, url)
+    /// - Parameter fields: all fields.
+    private convenience init(_ values: Values, fields: Headers) {
+        var head = PreparedRequest.startLine(values)
         PreparedRequest.write(fields, into: &head)
         head.writeStaticString("\r\n")
-        self.init(
-            method: method, url: url, body: body, isCompressed: isCompressed, expectsContinue: expectsContinue,
-            wireHead: head, sensitive: sensitive, ownCookies: ownCookies)
+        self.init(values, wireHead: head)
     }
 
-    private static func startLine(_ method: Method, _ url: RequestURL) -> ByteBuffer {
+    private static func startLine(_ values: Values) -> ByteBuffer {
         var head = ByteBuffer()
-        head.writeString("\(method.name) \(url.target) HTTP/1.1\r\n")
+        head.writeString("\(values.method.name) \(values.url.target) HTTP/1.1\r\n")
         return head
     }
 
@@ -173,5 +160,17 @@ extension PreparedRequest {
         for index in 0..<fields.count {
             fields.withBytes(at: index) { HeadWriter.writeField($0, $1, into: &head) }
         }
+    }
+}
+
+extension PreparedRequest.Values {
+    fileprivate mutating func removeBody() {
+        body = .none
+        isCompressed = false
+        expectsContinue = false
+    }
+
+    fileprivate mutating func addSensitive(_ name: String) {
+        if !sensitive.contains(where: { $0.isExactly(name) }) { sensitive.append(name) }
     }
 }

@@ -94,35 +94,36 @@ public final class PreparedRequest: Sendable {
         longer.writeImmutableBuffer(head)
         longer.writeImmutableBuffer(line.bytes)
         longer.writeStaticString("\r\n")
-        return PreparedRequest(self, wireHead: longer)
+        return PreparedRequest(values, wireHead: longer)
     }
 
-    /// A copy with another head.
-    private init(_ other: PreparedRequest, wireHead: ByteBuffer) {
-        method = other.method
-        url = other.url
-        body = other.body
-        isCompressed = other.isCompressed
-        expectsContinue = other.expectsContinue
+    init(_ values: Values, wireHead: ByteBuffer) {
+        method = values.method
+        url = values.url
+        body = values.body
+        isCompressed = values.isCompressed
+        expectsContinue = values.expectsContinue
+        sensitive = values.sensitive
+        ownCookies = values.ownCookies
         self.wireHead = wireHead
         fingerprint = Fingerprint.of(wireHead)
-        sensitive = other.sensitive
-        ownCookies = other.ownCookies
     }
 
-    init(
-        method: Method, url: RequestURL, body: RequestBody, isCompressed: Bool, expectsContinue: Bool,
-        wireHead: ByteBuffer, sensitive: [String], ownCookies: [String]
-    ) {
-        self.method = method
-        self.url = url
-        self.body = body
-        self.isCompressed = isCompressed
-        self.expectsContinue = expectsContinue
-        self.wireHead = wireHead
-        fingerprint = Fingerprint.of(wireHead)
-        self.sensitive = sensitive
-        self.ownCookies = ownCookies
+    /// The values of a request that its head does not contain, or not completely.
+    struct Values {
+        var method: Method
+        var url: RequestURL
+        var body: RequestBody
+        var isCompressed: Bool
+        var expectsContinue: Bool
+        var sensitive: [String]
+        var ownCookies: [String]
+    }
+
+    var values: Values {
+        Values(
+            method: method, url: url, body: body, isCompressed: isCompressed, expectsContinue: expectsContinue,
+            sensitive: sensitive, ownCookies: ownCookies)
     }
 
     /// True if both requests are equal, byte by byte. Neither may have a body.
@@ -185,89 +186,6 @@ public final class PreparedRequest: Sendable {
                 into: &head)
             return resolution
         }
-    }
-
-    /// - Parameters:
-    ///   - foreign: the request's origin if it differs from that of the template's base; otherwise nil.
-    ///   - userInfo: the user info of the target. Sent as Basic credentials if the request has no Authorization field.
-    /// - Returns: true if the request has cookies of its own as well as a Cookie field set by the caller.
-    private static func writeFields(
-        _ request: Request, _ template: RequestTemplate, foreign: Origin?, _ userInfo: UserInfo?,
-        into head: inout ByteBuffer
-    ) throws(NightjarError) -> Bool {
-        let headers = request.headers
-        var host: Int?
-        // A request for a range asks for no coding: part of a compressed body (RFC 9110 section 14.2) cannot be
-        // decoded.
-        var takesCodings = request.decompresses ?? true
-        let credentials = headers.firstIndex(of: "Authorization") == nil ? userInfo?.basicCredentials : nil
-        let hasCookies = !request.cookies.isEmpty
-        // The values of the caller's Cookie fields. They are joined with the request's own cookies in one field.
-        var cookies: [String] = []
-        var replacesDefault = !takesCodings || credentials != nil || hasCookies
-        for index in 0..<headers.count {
-            let name = headers.withBytes(at: index) { name, _ in
-                (
-                    reserved: ReservedField.reason(name), isHost: name.count == 4 && ASCII.isCaseless(name, "host"),
-                    isRange: name.count == 5 && ASCII.isCaseless(name, "range"),
-                    replaces: template.mayHaveField(namedLike: name)
-                )
-            }
-            if let reason = name.reserved {
-                throw NightjarError(.invalidRequest, "header \"\(headers.name(at: index))\" cannot be set: \(reason)")
-            }
-            replacesDefault = replacesDefault || name.replaces || name.isRange
-            takesCodings = takesCodings && !name.isRange
-            guard name.isHost else { continue }
-            guard host == nil else {
-                throw NightjarError(.invalidRequest, "header \"Host\" is set more than once; set it once")
-            }
-            try HostField.check(headers.value(at: index))
-            host = index
-        }
-
-        if let host {
-            headers.withBytes(at: host) { HeadWriter.writeField($0, $1, into: &head) }
-        } else if let foreign, template.base != nil || template.hostLine.readableBytes == 0 {
-            head.writeString(foreign.hostLine)
-        } else {
-            head.writeImmutableBuffer(template.hostLine)
-        }
-
-        let isElsewhere = foreign != nil && template.base != nil
-        if !isElsewhere, !replacesDefault {
-            head.writeImmutableBuffer(template.fieldLines)
-        } else {
-            let defaults = isElsewhere ? template.publicFields : template.fields
-            for index in 0..<defaults.count {
-                defaults.withBytes(at: index) { name, value in
-                    guard headers.firstIndex(of: name) == nil else { return }
-                    if credentials != nil, ASCII.isCaseless(name, "authorization") { return }
-                    if !takesCodings, ASCII.isCaseless(name, "accept-encoding") { return }
-                    if hasCookies, CookieField.isName(name) {
-                        return cookies.append(String(decoding: value, as: UTF8.self))
-                    }
-                    HeadWriter.writeField(name, value, into: &head)
-                }
-            }
-        }
-        if let credentials { head.writeString("Authorization: \(credentials)\r\n") }
-        for index in 0..<headers.count where index != host {
-            headers.withBytes(at: index) { name, value in
-                if hasCookies, CookieField.isName(name) {
-                    return cookies.append(String(decoding: value, as: UTF8.self))
-                }
-                HeadWriter.writeField(name, value, into: &head)
-            }
-        }
-        if let type = request.impliedType, request.body.isPresent, headers.firstIndex(of: "Content-Type") == nil,
-            !template.hasField("Content-Type")
-        {
-            head.writeStaticString(type.line)
-        }
-        guard hasCookies else { return false }
-        head.writeString("Cookie: \((cookies + request.cookies).joined(separator: "; "))\r\n")
-        return !cookies.isEmpty
     }
 }
 

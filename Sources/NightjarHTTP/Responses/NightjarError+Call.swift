@@ -9,15 +9,20 @@ extension NightjarError {
 
     private var call: Call? { facts.context as? Call }
 
+    /// An error that a response stands for.
+    ///
+    /// - Parameter details: the error description in the response's body.
     public init(
-        _ kind: ErrorKind, _ message: String, phase: ErrorPhase? = nil, url: String? = nil, response: Response?,
-        details: ErrorBody? = nil, attempts: Int = 0, code: Int32 = 0, requestMayHaveBeenProcessed: Bool = false,
+        _ kind: ErrorKind, _ message: String, response: Response, details: ErrorBody? = nil,
         retryAfter: Duration? = nil
     ) {
-        var facts = Facts(
-            kind: kind, message: message, phase: phase, url: url, status: response?.status, attempts: attempts,
-            code: code, requestMayHaveBeenProcessed: requestMayHaveBeenProcessed, retryAfter: retryAfter)
-        if response != nil || details != nil { facts.context = Call(response: response, details: details) }
+        var facts = Facts(kind, message)
+        facts.phase = .receive
+        facts.status = response.status
+        facts.attempts = response.attempts
+        facts.requestMayHaveBeenProcessed = true
+        facts.retryAfter = retryAfter
+        facts.context = Call(response: response, details: details)
         self.init(facts)
     }
 

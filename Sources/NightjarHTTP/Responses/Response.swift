@@ -24,6 +24,20 @@ public struct Timing: Sendable, Equatable {
     public init() {}
 }
 
+/// The course of a call until its response was complete.
+package struct CallRecord: Sendable {
+    /// How often the request was sent on a connection.
+    package var attempts = 1
+    package var timing = Timing()
+    package var source = ResponseSource.network
+    /// The redirect responses that led to the response, first to last.
+    package var redirects: [RedirectPolicy.VisitedURL] = []
+    /// The decisions made during the call, first to last. Usually empty.
+    package var decisions: [Decision] = []
+
+    package init() {}
+}
+
 /// A complete response. Immutable; any thread may read it.
 public final class Response: Sendable {
     public let head: ResponseHead
@@ -37,14 +51,7 @@ public final class Response: Sendable {
         case .url(let url): url
         }
     }
-    /// How often the request was sent on a connection.
-    public let attempts: Int
-    public let timing: Timing
-    public let source: ResponseSource
-    /// The redirect responses that led to this response, first to last.
-    public let redirects: [RedirectPolicy.VisitedURL]
-    /// The decisions made during the call, first to last. Usually empty.
-    public let decisions: [Decision]
+    private let record: CallRecord
     /// The request that was sent. The task and the call share this instance, so keeping it costs nothing.
     var sent: PreparedRequest? { if case .request(let request) = requestReference { request } else { nil } }
     private let requestReference: RequestReference
@@ -57,60 +64,78 @@ public final class Response: Sendable {
     }
 
     /// - Parameter url: the URL of a response that does not belong to a call. Not evaluated if the request is known.
-    public convenience init(
+    public init(
         head: ResponseHead, body: consuming ByteBuffer, trailers: Headers = Headers(),
-        url: @autoclosure () -> RequestURL,
-        attempts: Int = 1, timing: Timing = Timing(), source: ResponseSource = .network,
-        redirects: [RedirectPolicy.VisitedURL] = [], decisions: [Decision] = [], sent: PreparedRequest? = nil
+        url: @autoclosure () -> RequestURL, sent: PreparedRequest? = nil
     ) {
-        self.init(
-            head: head, body: body, trailers: trailers, url: url(), attempts: attempts, timing: timing, source: source,
-            redirects: redirects, decisions: decisions, sent: sent, hold: nil)
+        hold = nil
+        self.head = head
+        self.body = Response.terminated(body)
+        self.trailers = trailers
+        record = CallRecord()
+        requestReference = sent.map(RequestReference.request) ?? .url(url())
     }
 
+    /// The response of a call.
+    ///
     /// - Parameter hold: accounts for the memory of the body.
     package init(
-        head: ResponseHead, body: consuming ByteBuffer, trailers: Headers, url: @autoclosure () -> RequestURL,
-        attempts: Int, timing: Timing, source: ResponseSource, redirects: [RedirectPolicy.VisitedURL],
-        decisions: [Decision], sent: PreparedRequest?, hold: MemoryReservation?
+        _ head: ResponseHead, _ body: consuming ByteBuffer, trailers: Headers, _ record: CallRecord,
+        sent: PreparedRequest, hold: MemoryReservation? = nil
     ) {
         self.hold = hold
         self.head = head
+        self.body = Response.terminated(body)
+        self.trailers = trailers
+        self.record = record
+        requestReference = .request(sent)
+    }
+
+    /// A copy with another body or record.
+    private init(_ other: Response, body: ByteBuffer, _ record: CallRecord) {
+        hold = other.hold
+        head = other.head
+        self.body = body
+        trailers = other.trailers
+        self.record = record
+        requestReference = other.requestReference
+    }
+
+    /// Appends a NUL that is not part of the body.
+    private static func terminated(_ body: consuming ByteBuffer) -> ByteBuffer {
         let length = body.readableBytes
         body.writeInteger(UInt8(0))
         body.moveWriterIndex(to: body.readerIndex + length)
-        self.body = body
-        self.trailers = trailers
-        self.attempts = attempts
-        self.timing = timing
-        self.source = source
-        self.redirects = redirects
-        self.decisions = decisions
-        requestReference = sent.map(RequestReference.request) ?? .url(url())
+        return body
     }
 
     /// A copy with these redirects.
     public func after(_ redirects: [RedirectPolicy.VisitedURL]) -> Response {
-        Response(
-            head: head, body: body, trailers: trailers, url: location, attempts: attempts, timing: timing,
-            source: source, redirects: redirects, decisions: decisions, sent: sent, hold: hold)
+        var record = record
+        record.redirects = redirects
+        return Response(self, body: body, record)
     }
 
     /// A copy with the decisions of a call and, if given, another source.
     public func explained(_ decisions: [Decision], source: ResponseSource? = nil) -> Response {
-        Response(
-            head: head, body: body, trailers: trailers, url: location, attempts: attempts, timing: timing,
-            source: source ?? self.source, redirects: redirects, decisions: decisions, sent: sent, hold: hold)
+        var record = record
+        record.decisions = decisions
+        record.source = source ?? record.source
+        return Response(self, body: body, record)
     }
 
     /// A copy without its body, which was delivered to a body handler.
-    public var withoutBody: Response {
-        Response(
-            head: head, body: ByteBuffer(), trailers: trailers, url: location, attempts: attempts, timing: timing,
-            source: source, redirects: redirects, decisions: decisions, sent: sent, hold: hold)
-    }
+    public var withoutBody: Response { Response(self, body: Response.terminated(ByteBuffer()), record) }
 
     public var status: Int { head.status }
+    /// How often the request was sent on a connection.
+    public var attempts: Int { record.attempts }
+    public var timing: Timing { record.timing }
+    public var source: ResponseSource { record.source }
+    /// The redirect responses that led to this response, first to last.
+    public var redirects: [RedirectPolicy.VisitedURL] { record.redirects }
+    /// The decisions made during the call, first to last. Usually empty.
+    public var decisions: [Decision] { record.decisions }
     public var headers: Headers { head.headers }
     /// The URL that sent the response, without user info and with masked query credentials.
     public var url: String { location.redacted }

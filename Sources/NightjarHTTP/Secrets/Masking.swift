@@ -68,12 +68,6 @@ package enum Masking {
         return SecretContent.replacing(bytes, type: type, with: &masks)
     }
 
-    /// Masks an `application/x-www-form-urlencoded` body or a query.
-    package static func form(_ text: String) -> String {
-        var masks = Masks(sensitive: [])
-        return String(decoding: SecretContent.form(Array(text.utf8), with: &masks), as: UTF8.self)
-    }
-
     /// Masks the values of secret members in JSON. The text may be truncated or invalid; it is then processed as far as
     /// possible.
     package static func json(_ text: String) -> String {

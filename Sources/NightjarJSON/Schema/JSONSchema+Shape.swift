@@ -40,9 +40,6 @@ extension JSONSchema {
         }
     }
 
-    /// The schema of members that are not named. Nil if there is none.
-    public var otherProperties: JSONSchema? { first { $0.additional }.map { JSONSchema(arena, $0) } }
-
     /// The names of required members, through `$ref` and `allOf`.
     public var required: [String] {
         var known = ExactSet()

@@ -40,10 +40,10 @@ struct BodyFolder: Sendable {
     var index: String { path + "/index.db" }
     var temporaries: String { path + "/new" }
 
-    func folder(_ first: UInt8) -> String { path + "/" + BodyFolder.hex([first]) }
+    func folder(_ first: UInt8) -> String { path + "/" + Hexadecimal.encode([first]) }
 
     func file(_ hash: [UInt8]) -> String {
-        path + "/" + BodyFolder.hex(hash.prefix(1)) + "/" + BodyFolder.hex(hash.dropFirst())
+        path + "/" + Hexadecimal.encode(hash.prefix(1)) + "/" + Hexadecimal.encode(hash.dropFirst())
     }
 
     // MARK: Files
@@ -139,33 +139,5 @@ struct BodyFolder: Sendable {
         return names
     }
 
-    // MARK: Names
-
-    static func hex(_ bytes: some Sequence<UInt8>) -> String {
-        var text = ""
-        for byte in bytes {
-            text.unicodeScalars.append(Unicode.Scalar(digits[Int(byte >> 4)]))
-            text.unicodeScalars.append(Unicode.Scalar(digits[Int(byte & 15)]))
-        }
-        return text
-    }
-
-    static func bytes(hex text: String) -> [UInt8]? {
-        guard text.utf8.count % 2 == 0 else { return nil }
-        var bytes: [UInt8] = []
-        var high: UInt8?
-        for digit in text.utf8 {
-            guard let value = digits.firstIndex(of: digit).map(UInt8.init(truncatingIfNeeded:)) else { return nil }
-            if let first = high {
-                bytes.append(first << 4 | value)
-                high = nil
-            } else {
-                high = value
-            }
-        }
-        return bytes
-    }
-
-    private static let digits = Array("0123456789abcdef".utf8)
     private static let counter = Atomic<UInt64>(0)
 }

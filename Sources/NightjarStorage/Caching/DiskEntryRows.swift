@@ -139,14 +139,25 @@ struct DiskEntryRows {
 
     // MARK: Writing
 
-    func insert(
-        _ names: DiskNames, _ variant: [UInt8], _ shown: String, _ head: [UInt8], _ content: [UInt8],
-        _ digest: [UInt8], _ valid: Int64, _ bytes: Int, _ place: DiskEvictionQueue.Place
-    ) throws(DatabaseError) -> Int64 {
+    /// The values of a new row.
+    struct NewEntry {
+        let names: DiskNames
+        let variant: [UInt8]
+        let shown: String
+        let head: [UInt8]
+        let content: [UInt8]
+        let digest: [UInt8]
+        let valid: Int64
+        let bytes: Int
+        let place: DiskEvictionQueue.Place
+    }
+
+    func insert(_ new: NewEntry) throws(DatabaseError) -> Int64 {
         try insertEntry.first([
-            .blob(names.key), .blob(variant), .blob(names.url), .blob(names.partition), .text(shown), .blob(head),
-            .blob(content), .blob(digest), .integer(valid), .integer(Int64(bytes)), .flag(place.isMain),
-            .integer(place.position), .integer(place.uses),
+            .blob(new.names.key), .blob(new.variant), .blob(new.names.url), .blob(new.names.partition),
+            .text(new.shown), .blob(new.head), .blob(new.content), .blob(new.digest), .integer(new.valid),
+            .integer(Int64(new.bytes)), .flag(new.place.isMain), .integer(new.place.position),
+            .integer(new.place.uses),
         ]) { $0.integer(0) ?? 0 } ?? 0
     }
 

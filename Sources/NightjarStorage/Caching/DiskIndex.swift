@@ -52,7 +52,7 @@ final class DiskIndex {
     /// Seconds that a statement waits for other processes, if set.
     private var lockTimeout: Double?
     /// Some pages may be free.
-    private var mayShrink = false
+    var mayShrink = false
 
     init(
         _ database: Database, _ bodies: BodyFolder, maximumBytes: Int, writer: Int64
@@ -139,8 +139,9 @@ final class DiskIndex {
             try entries.putContent(body, size: response.contentLength)
             let seal = DiskNames.seal(names, variant: variant, shown: shown, head: head, content: body.hash)
             let row = try entries.insert(
-                names, variant, shown, head, body.hash, seal.digest, response.isInvalidated ? 0 : seal.valid, bytes,
-                place)
+                DiskEntryRows.NewEntry(
+                    names: names, variant: variant, shown: shown, head: head, content: body.hash, digest: seal.digest,
+                    valid: response.isInvalidated ? 0 : seal.valid, bytes: bytes, place: place))
             try line.add(bytes, isMain: place.isMain)
             try evictIfForgotten()
             return DiskEntry(
@@ -277,7 +278,7 @@ final class DiskIndex {
     }
 
     /// - Returns: its position in its queue; nil if it did not exist.
-    private func drop(_ row: Int64) throws(DatabaseError) -> DiskEvictionQueue.Place? {
+    func drop(_ row: Int64) throws(DatabaseError) -> DiskEvictionQueue.Place? {
         guard let (content, bytes, place) = try entries.remove(row) else { return nil }
         mayShrink = true
         try line.add(-bytes, isMain: place.isMain)
@@ -286,7 +287,7 @@ final class DiskIndex {
     }
 
     /// Removes the content with the last entry that refers to it.
-    private func release(_ content: [UInt8]) throws(DatabaseError) {
+    func release(_ content: [UInt8]) throws(DatabaseError) {
         guard try !entries.isUsed(content) else { return }
         if try entries.removeContent(content) { bodies.remove(content) }
     }
@@ -331,70 +332,6 @@ final class DiskIndex {
         }
     }
 
-    // MARK: Shrinking
-
-    /// Returns some free pages to the file system.
-    ///
-    /// - Returns: whether there are more free pages to return.
-    func shrink() throws(DatabaseError) -> Bool {
-        guard mayShrink else { return false }
-        let free = try database.number("PRAGMA freelist_count")
-        // Some free pages are kept for later entries.
-        guard try free > max(DiskIndex.freePages, database.number("PRAGMA page_count") / 16) else {
-            mayShrink = false
-            return false
-        }
-        try database.execute("PRAGMA incremental_vacuum(\(DiskIndex.pagesAtOnce))")
-        return true
-    }
-
-    // MARK: Sweep
-
-    /// Claims the next sweep for this process if it is due.
-    func acquireSweep(_ now: Timestamp) throws(DatabaseError) -> Bool {
-        func isDue(_ total: DiskEvictionQueue.Total) -> Bool {
-            // A clock that was set back does not delay the sweep.
-            total.swept > now.seconds || now.seconds - total.swept >= DiskIndex.sweepInterval
-        }
-        guard try isDue(line.total()) else { return false }
-        return try database.transaction { () throws(DatabaseError) -> Bool in
-            guard try isDue(line.total()) else { return false }
-            try line.setSwept(now.seconds)
-            return true
-        }
-    }
-
-    /// Makes the rows and files of one subfolder consistent.
-    func sweep(folder first: UInt8) throws(DatabaseError) {
-        let folder = bodies.folder(first)
-        try database.transaction { () throws(DatabaseError) in
-            var files = Set(BodyFolder.names(in: folder))
-            for hash in try entries.contents(startingWith: first) {
-                // A row without a file is useless.
-                guard files.remove(BodyFolder.hex(hash.dropFirst())) == nil else { continue }
-                for row in try entries.rows(content: hash) { _ = try drop(row) }
-                try release(hash)
-            }
-            // Files get their names only inside of transactions, so the remaining files are unreferenced.
-            for name in files { bodies.removeFile(folder + "/" + name) }
-        }
-    }
-
-    /// Checks the pages, drops unreferenced rows and recomputes the sums.
-    func repair() throws(DatabaseError) {
-        try DatabaseFile.checkPages(database)
-        if try database.number("PRAGMA auto_vacuum") == 0 {
-            // Created by a version whose files could not shrink.
-            try database.makeShrinkable()
-        }
-        mayShrink = true
-        try database.transaction { () throws(DatabaseError) in
-            for row in try entries.withoutContent() { _ = try drop(row) }
-            for hash in try entries.contents("hash NOT IN (SELECT content FROM entry)") { try release(hash) }
-            try line.recount()
-        }
-    }
-
     // MARK: Numbers
 
     private static func weight(_ head: [UInt8], _ shown: String, _ response: StoredResponse) -> Int {
@@ -404,10 +341,6 @@ final class DiskIndex {
     /// The largest headers of an entry in bytes: as much as its body may have.
     private var largestHead: Int { max(maximumBytes / DiskCache.largestShare, DiskIndex.smallestLargestHead) }
     private static let smallestLargestHead = 4096
-    /// The number of free pages to keep: 256 KiB.
-    private static let freePages: Int64 = 64
-    /// Pages returned per transaction.
-    private static let pagesAtOnce = 256
     /// Entries dropped per transaction.
     private static let batch = 64
     /// One 64th of the limit is freed in addition, so that not each write evicts.
@@ -415,6 +348,4 @@ final class DiskIndex {
     private static let mostVariants = MemoryCache.mostVariants
     /// The approximate size of a row and its entries in the SQL indexes.
     private static let overhead = 512
-    /// In seconds: a day.
-    private static let sweepInterval: Int64 = 86_400
 }

@@ -38,9 +38,11 @@ enum StoredRecord {
                 let reason = reader.text(), let headers = reader.headers(), let trailers = reader.headers(),
                 let count = reader.count()
             else { return nil }
-            var response = StoredResponse(
-                status: status, reason: reason, minorVersion: minorVersion, headers: headers, trailers: trailers,
-                requested: requested, received: received, isDecoded: isDecoded == 1, contentLength: length)
+            let head = ResponseHead(status: status, reason: reason, minorVersion: minorVersion, headers: headers)
+            var response = StoredResponse(head, requested: requested, received: received)
+            response.trailers = trailers
+            response.isDecoded = isDecoded == 1
+            response.contentLength = length
             for _ in 0..<count {
                 guard let name = reader.text(), let hasValue = reader.byte() else { return nil }
                 guard hasValue == 1 else {

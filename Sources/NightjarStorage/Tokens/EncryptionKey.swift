@@ -55,16 +55,11 @@ public struct EncryptionKey: Sendable, CustomStringConvertible, CustomReflectabl
     private static func parse(_ text: [UInt8]) -> [UInt8]? {
         let isSpace: (UInt8) -> Bool = { $0 == 0x20 || 0x09...0x0D ~= $0 }
         let digits = text.drop(while: isSpace).reversed().drop(while: isSpace).reversed()
-        return digits.count == AEAD.keySize * 2 ? hexadecimal(Array(digits)) : base64(Array(digits))
+        return digits.count == AEAD.keySize * 2 ? Hexadecimal.decode(Array(digits)) : base64(Array(digits))
     }
 
-    private static func hexadecimal(_ digits: [UInt8]) -> [UInt8]? {
-        let values = digits.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
-        guard values.count == digits.count else { return nil }
-        return stride(from: 0, to: values.count, by: 2).map { UInt8(values[$0] << 4 | values[$0 + 1]) }
-    }
-
-    /// RFC 4648 sections 4 and 5: 43 characters, with or without padding.
+    /// RFC 4648 sections 4 and 5: 43 characters, with or without padding. Unlike ``Base64``, ignores the unused bits of the
+    /// last character, because any 43 random characters may have been chosen as a key.
     private static func base64(_ digits: [UInt8]) -> [UInt8]? {
         let padding = UInt8(ascii: "=")
         let digits = digits.count == 44 && digits.last == padding ? digits.dropLast() : digits[...]

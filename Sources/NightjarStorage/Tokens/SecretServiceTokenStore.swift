@@ -27,7 +27,7 @@ public struct SecretServiceTokenStore: TokenStore {
         let result = csecret_load(service, account, &text, &message)
         defer { csecret_free(text) }
         guard try isFound(result, message), let text else { return nil }
-        guard let record = SecretServiceTokenStore.bytes(String(cString: text)) else {
+        guard let record = Hexadecimal.decode(String(cString: text).utf8) else {
             throw failure(LoginRecord.Failure.foreign.reason)
         }
         do throws(LoginRecord.Failure) {
@@ -49,7 +49,7 @@ public struct SecretServiceTokenStore: TokenStore {
         var message: UnsafeMutablePointer<CChar>?
         let label = "\(service) (\(account))"
         _ = try isFound(
-            csecret_store(service, account, label, SecretServiceTokenStore.text(record), &message), message)
+            csecret_store(service, account, label, Hexadecimal.encode(record), &message), message)
         return true
     }
 
@@ -120,8 +120,7 @@ public struct SecretServiceTokenStore: TokenStore {
                 "cannot be locked: \(quoted(folder)) cannot be created: \(String(cString: strerror(errno)))",
                 code: errno)
         }
-        let digest = Digest.sha256(Array("\(service)\0\(account)".utf8)).prefix(16)
-        let name = digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        let name = Hexadecimal.encode(Digest.sha256(Array("\(service)\0\(account)".utf8)).prefix(16))
         return try PrivateFile("\(folder)/login-\(name).lock", "lock file").place()
     }
 
@@ -147,19 +146,5 @@ public struct SecretServiceTokenStore: TokenStore {
             }
         }
         return folder
-    }
-
-    // MARK: Text
-
-    /// Keyrings store and display text.
-    private static func text(_ bytes: [UInt8]) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-    }
-
-    private static func bytes(_ text: String) -> [UInt8]? {
-        let values = text.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
-        guard values.count == text.utf8.count, values.count % 2 == 0 else { return nil }
-        return stride(from: 0, to: values.count, by: 2).map { UInt8(values[$0] << 4 | values[$0 + 1]) }
     }
 }

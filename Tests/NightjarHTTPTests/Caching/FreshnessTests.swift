@@ -72,9 +72,8 @@ import Testing
         conversation.response = tagged(("Cache-Control", "max-age=60"), ("Age", "100"))
         #expect(conversation.stored?.freshness.freshUntil == CacheConversation.moment(-40))
         guard let late = Timestamp(secondsSince1970: Int64(253_402_300_700)) else { return }
-        let stored = StoredResponse(
-            status: 200, headers: CacheConversation.fields([("Cache-Control", "max-age=600")]), requested: late,
-            received: late)
+        let fields = CacheConversation.fields([("Cache-Control", "max-age=600")])
+        let stored = StoredResponse(ResponseHead(status: 200, headers: fields), requested: late, received: late)
         #expect(stored.freshness.freshUntil == nil, "behind the year 9999")
     }
 }

@@ -67,7 +67,8 @@ import Testing
     }
 
     @Test func validationRestoresAnInvalidatedResponse() throws {
-        var stored = StoredResponse(status: 200, requested: .epoch, received: .epoch, isInvalidated: true)
+        var stored = StoredResponse(ResponseHead(status: 200), requested: .epoch, received: .epoch)
+        stored.isInvalidated = true
         stored.headers = CacheConversation.fields([("Cache-Control", "max-age=60")])
         let update = CacheConversation.request([]).updated(
             stored, byNotModified: ResponseHead(status: 304), requested: CacheConversation.start,

@@ -22,9 +22,10 @@ func cachedResponse(
     try headers.add("ETag", "\"\(etag)\"")
     try headers.add("Content-Type", "text/plain; charset=utf-8")
     try headers.add("X-Name", "Käse")
-    return StoredResponse(
-        status: 200, reason: "OK", headers: headers, requested: cacheMoment(), received: cacheMoment(1),
-        variantFields: variantFields)
+    var response = StoredResponse(
+        ResponseHead(status: 200, reason: "OK", headers: headers), requested: cacheMoment(), received: cacheMoment(1))
+    response.variantFields = variantFields
+    return response
 }
 
 /// Bytes that are unique to a number and a length.

@@ -80,4 +80,33 @@ import Testing
         poll(queue) { ended.withLock { $0 > 0 } }
         #expect(ended.withLock { $0 } == 1 && requested.withLock { $0 } == 0)
     }
+
+    /// The second call was never sent, but it waits for a refresh that a 401 response to the first call has started.
+    @Test func aCallThatJoinsARefreshReportsItsCause() throws {
+        let pending = Mutex<TokenRequest?>(nil)
+        var configuration = Configuration()
+        configuration.baseURL = "http://api.test/v1"
+        configuration.auth = .login(
+            TokenLogin(
+                .provider(TokenProvider(runsOnLoop: false) { request in pending.withLock { $0 = request } }),
+                token: Token(access: "old")))
+        let transport = ScriptedTransport([[.head(401), .end], [.head(200), .end], [.head(200), .end]])
+        let api = try Client(configuration) { _ in transport }
+        let queue = CompletionQueue()
+        let decisions = Mutex<[[String]]>([])
+        let handlers = TaskHandlers { _, result in
+            decisions.withLock { $0.append((try? result.get())?.decisions.map(\.description) ?? []) }
+        }
+        _ = try api.start(Request(.get, "/articles"), on: queue, handlers)
+        poll(queue) { pending.withLock { $0 != nil } }
+        let request = try #require(pending.withLock { $0 })
+        #expect(request.wasRejected)
+        // The loop handles messages in order, so the call waits before the token arrives.
+        _ = try api.start(Request(.get, "/comments"), on: queue, handlers)
+        request.respond(.success(Token(access: "new")))
+        poll(queue) { decisions.withLock { $0.count == 2 } }
+        let ended = decisions.withLock { $0 }
+        #expect(ended.map(\.count).sorted() == [1, 2])
+        for decisions in ended { #expect(decisions.first?.contains("the server refused the token (401)") == true) }
+    }
 }

@@ -1,0 +1,24 @@
+import NightjarHTTP
+
+/// The cache partition of the login in use.
+struct LoginPartition {
+    /// Nil: there is no login, or its token has no lineage.
+    private(set) var current: CachePartition?
+    /// The last partition in use, also after a logout.
+    private var last: CachePartition?
+    /// The number of times the token became that of another login.
+    private(set) var changes: UInt64 = 0
+
+    /// - Returns: Whether cached responses may belong to another login than this token's.
+    mutating func use(_ token: Token) -> Bool {
+        let before = current
+        current = token.lineage.map { CachePartition(lineage: $0) }
+        if let current, current != last {
+            if last != nil { changes &+= 1 }
+            last = current
+        }
+        return current != before || current == nil
+    }
+
+    mutating func clear() { current = nil }
+}

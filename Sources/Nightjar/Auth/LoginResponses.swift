@@ -1,0 +1,11 @@
+import NightjarHTTP
+
+/// The cached responses to the calls of a login.
+protocol LoginResponses: AnyObject {
+    /// Called when the client's calls use the token of another login.
+    func loginChanged()
+    /// Removes the responses to the calls of a login that has ended.
+    func forget(_ partition: CachePartition)
+    /// Calls `completion` when all changes are on disk, or with the error of a change that failed.
+    func flush(on loop: ClientLoop, then completion: @escaping (NightjarError?) -> Void)
+}

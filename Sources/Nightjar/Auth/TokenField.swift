@@ -1,0 +1,34 @@
+import NightjarHTTP
+
+/// The Authorization field of the token in use.
+struct TokenField {
+    private var value = ""
+    /// The field as it is sent. Nil: there is no token.
+    private var line: FieldLine?
+    /// The last request that the field was added to, without and with the field. Most calls repeat the same request.
+    private var last: (plain: PreparedRequest, request: PreparedRequest)?
+
+    var isPresent: Bool { line != nil }
+
+    mutating func set(_ token: Token) {
+        value = token.authorization ?? ""
+        line = try? FieldLine("Authorization", value)
+        last = nil
+    }
+
+    mutating func clear() { self = TokenField() }
+
+    /// Adds the field to a request without a token.
+    mutating func added(to request: PreparedRequest) -> PreparedRequest {
+        guard let line else { return request }
+        if let last, last.plain === request { return last.request }
+        let authenticated = request.adding(line)
+        last = request.body.length == 0 ? (request, authenticated) : nil
+        return authenticated
+    }
+
+    /// Replaces the field of an earlier token.
+    func replaced(in request: PreparedRequest) throws(NightjarError) -> PreparedRequest {
+        try request.setting("Authorization", value)
+    }
+}

@@ -1,0 +1,81 @@
+import NightjarHTTP
+import NightjarStorage
+
+/// Logins and logouts that the program requests.
+extension TokenManager {
+    /// Replaces the current login with a new token.
+    ///
+    /// - Parameter completion: Called when the token has been saved, or with the error if saving failed. The token is
+    ///   used in both cases.
+    func setToken(_ token: Token, then completion: @escaping (NightjarError?) -> Void = { _ in }) {
+        var random = SystemRandomNumberGenerator()
+        let keeping = session.setToken(token, using: &random)
+        updates.overtake()
+        if let token = session.token { show(token) }
+        // A later login or logout replaces this login, which is then no failure.
+        begin(keeping, overtaken: { completion(nil) }) { [self] outcome, error, _ in
+            guard case .unsaved = outcome else { return completion(nil) }
+            let error =
+                error
+                ?? NightjarError(
+                    .storage,
+                    "the token \(store.name) was changed by other processes too often")
+            loop.note(.error, "the login is used but not saved: \(error.message)")
+            completion(error)
+        }
+        perform(machine.signedIn(expiry: token.expiry, canRefresh: canRefreshLogin(token), at: now()))
+    }
+
+    /// Obtains a token without a waiting call, unless the store has a valid one.
+    func refreshNow(then completion: @escaping (Result<Void, NightjarError>) -> Void) {
+        guard let issuer else {
+            return completion(
+                .failure(
+                    NightjarError(
+                        .invalidRequest,
+                        "this client's tokens come from a token provider; it has no login")))
+        }
+        let overtaken = NightjarError(.cancelled, "another login or logout has replaced this login")
+        begin(session.logIn(), issuer, overtaken: { completion(.failure(overtaken)) }) { [self] outcome, error, _ in
+            guard let token = session.take(outcome) else {
+                let failure: TokenRefresh.Failure =
+                    if case .failed(let failure) = outcome { failure } else { .invalidGrant }
+                return completion(.failure(error ?? TokenRefresh.Reason.refreshFailed(failure).error))
+            }
+            if case .unsaved = outcome, let error {
+                loop.note(.error, "the login is used but not saved: \(error.message)")
+            }
+            show(token)
+            perform(machine.signedIn(expiry: token.expiry, canRefresh: canRefreshLogin(token), at: now()))
+            completion(.success(()))
+        }
+    }
+
+    /// Logs out.
+    ///
+    /// - Parameter completion: Called when the store and the cache on disk have been changed, or with the error of a
+    ///   change that failed. The client is logged out in both cases.
+    func logOut(then completion: @escaping (NightjarError?) -> Void) {
+        let cache = partition == nil ? nil : responses
+        if let partition { cache?.forget(partition) }
+        let ending = session.logOut()
+        updates.overtake()
+        forget()
+        // A later login or logout replaces this logout, which is then no failure.
+        begin(ending, overtaken: { completion(nil) }) { [self] outcome, error, _ in
+            guard outcome != .ended else { return flush(cache, then: completion) }
+            let reason = error?.message ?? "the token \(store.name) was changed by other processes too often"
+            loop.note(.error, "saving the logout failed; it is repeated with the next call: \(reason)")
+            let failure = NightjarError(
+                .storage, "this client is logged out, but its store still has the login: \(reason); log out again",
+                code: error?.code ?? 0)
+            flush(cache) { _ in completion(failure) }
+        }
+        perform(machine.signedOut())
+    }
+
+    private func flush(_ cache: (any LoginResponses)?, then completion: @escaping (NightjarError?) -> Void) {
+        guard let cache else { return completion(nil) }
+        cache.flush(on: loop, then: completion)
+    }
+}

@@ -1,0 +1,92 @@
+import NightjarHTTP
+import NightjarStorage
+
+/// Responses of the server that are stored, or that update or invalidate entries.
+extension Cache {
+    /// Marks the response in progress as one to store, and adds Cache-Status to its head.
+    func willStore(_ stored: StoredResponse, _ head: inout ResponseHead, _ progress: Progress) {
+        progress.reading = .storable(stored)
+        guard let fetch = progress.fetch else { return }
+        var status = CacheStatus(fetch)
+        status.isStored = true
+        head.headers = head.headers.adding(status)
+    }
+
+    /// Resumes caching for a response that may be stored although the last response of its URL could not be stored.
+    func resume(_ call: Call, _ began: CacheMoment) {
+        guard let policy = call.options.cache else { return }
+        let progress = Progress(subject(of: call, policy), newMember(), began: began, in: storage)
+        progress.fetch = CacheFetch(because: .uriMiss)
+        call.states[states] = progress
+    }
+
+    func mayReplace(_ head: ResponseHead, _ progress: Progress) -> Bool {
+        guard progress.hasQueriedDisk || !storage.isPersistent else {
+            return CacheRequest.mayReplaceUnknown(with: head)
+        }
+        guard !progress.entries.isEmpty else { return true }
+        return progress.cacheRequest.mayReplace(
+            progress.entries.map(\.response), with: head, received: progress.received)
+    }
+
+    /// Handles a response that is not stored. It may invalidate a cache entry.
+    func refuse(_ refusal: Storability.Refusal, _ head: ResponseHead, _ progress: Progress, _ call: Call) {
+        progress.reading = .nothing
+        call.decide(.cache(.notStored(refusal), key: call.request.url))
+        // A reload has not searched the disk, so there may be entries that it does not know.
+        let mayBeStored = !progress.entries.isEmpty || storage.isPersistent && !progress.hasQueriedDisk
+        if mayBeStored, progress.cacheRequest.isSuperseding(head) {
+            storage.remove(progress.key) { [cacheRequest = progress.cacheRequest] in
+                cacheRequest.isSuperseded($0, by: head)
+            }
+        }
+        // Calls that waited for this response are sent.
+        if progress.leads {
+            release(progress, fetches.notStorable(progress.key, by: progress.member), looking: false)
+        }
+    }
+
+    func notModified(_ head: ResponseHead, _ validating: Int, _ progress: Progress, _ call: Call) -> Verdict {
+        switch progress.cacheRequest.meaning(
+            ofNotModified: head, among: progress.entries.map(\.response), validating: validating)
+        {
+        case .stored(let index):
+            progress.reading = .notModified(index, head)
+            call.collectsBody = true
+            return .proceed
+        case .callers:
+            progress.reading = .nothing
+            return .proceed
+        case .none:
+            return refetch(progress, call)
+        }
+    }
+
+    /// A response to HEAD updates or invalidates the entries for GET. RFC 9111 section 4.3.5.
+    func observe(from head: ResponseHead, _ progress: Progress) {
+        for entry in progress.entries {
+            switch progress.cacheRequest.meaning(
+                ofHead: head, for: entry.response, requested: progress.requested, received: progress.received)
+            {
+            case .unaffected: break
+            case .updated(let update): _ = storage.update(entry, progress.key, update, since: progress.began)
+            case .invalidated: storage.invalidate(progress.key.url)
+            }
+        }
+    }
+
+    func store(_ stored: StoredResponse, _ response: Response, _ progress: Progress, _ call: Call) {
+        let count = progress.fill?.count ?? response.body.readableBytes
+        guard let whole = stored.completed(contentLength: count, trailers: response.trailers) else {
+            progress.fill?.discard()
+            return release(progress, fetches.failed(progress.key, by: progress.member), looking: false)
+        }
+        if let fill = progress.fill {
+            fill.complete(progress.key, whole, shown: call.request.url.redacted, since: progress.began)
+        } else {
+            storage.store(
+                progress.key, whole, response.body, shown: call.request.url.redacted, since: progress.began)
+        }
+        release(progress, fetches.stored(progress.key, by: progress.member), looking: true)
+    }
+}

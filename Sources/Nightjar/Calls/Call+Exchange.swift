@@ -1,0 +1,182 @@
+import NIOCore
+import NightjarHTTP
+import NightjarTransport
+
+/// The exchange of the current attempt: the response that it receives, and the request body that it sends.
+extension Call: ExchangeReceiver {
+    func exchangeStarted(on connection: ConnectionRecord?, isReused: Bool) {
+        state = .sent
+        if request.body.isStreamedFromCaller, feed == nil { feed = BodyFeed(self) }
+        feed?.attemptStarted()
+        sentAt = loop.clock.now
+        limits.attemptStarted(sentAt)
+        timing.sent = elapsed(until: sentAt)
+        timing.reusedConnection = isReused
+        timing.connection = connection
+        watchLimits()
+    }
+
+    func exchangeProgressed() {
+        limits.progressed(loop.clock.now)
+    }
+
+    func exchangeReceived(informational: ResponseHead) {}
+
+    func exchangeReceived(head received: consuming ResponseHead) {
+        var head = received
+        state = .receiving
+        progressWatch?.note(sent: exchange?.sentBytes ?? 0)
+        timing.firstByte = elapsed(until: limits.lastProgress)
+        for link in chain.incoming where link.position > above && link.position < entryStage {
+            switch link.withStage({ $0.incoming(&head, self) }) {
+            case .proceed: continue
+            case let verdict: return perform(verdict, from: link.position)
+            }
+        }
+        if collectsBody {
+            do throws(NightjarError) {
+                if let announced = head.contentLength, announced > 0 {
+                    try content.reserve(announced, maximum: options.maximumBody, from: &loop.bodyBuffers)
+                }
+            } catch {
+                return ascend(error.mayHaveBeenProcessed, from: entryStage)
+            }
+        } else if task.handlers.head != nil {
+            responseWasDelivered = true
+            loop.post(.head(task, head), to: task.queue)
+        }
+        self.head = head
+    }
+
+    func exchangeReceived(body: ByteBuffer) {
+        receivedBytes &+= body.readableBytes
+        guard let decoding else { return take(body) }
+        do throws(NightjarError) {
+            try decoding.append(body)
+        } catch {
+            return ascend(error.mayHaveBeenProcessed, from: entryStage)
+        }
+        decode(decoding)
+    }
+
+    /// Decodes the received input until it is consumed or the reader falls behind.
+    private func decode(_ decoding: BodyDecoding) {
+        do throws(NightjarError) {
+            while state == .receiving, !isPaused {
+                if let part = try decoding.next() {
+                    take(part)
+                    continue
+                }
+                guard let trailers = decoding.trailers else { return }
+                try decoding.finish()
+                return complete(trailers)
+            }
+        } catch {
+            ascend(error.mayHaveBeenProcessed, from: entryStage)
+        }
+    }
+
+    /// Handles decoded content.
+    private func take(_ body: ByteBuffer) {
+        guard state == .receiving else { return }
+        guard collectsBody else { return stream(body) }
+        do throws(NightjarError) {
+            try content.append(body, maximum: options.maximumBody, countedBy: task.hold)
+        } catch {
+            ascend(error.mayHaveBeenProcessed, from: entryStage)
+        }
+    }
+
+    private func stream(_ body: ByteBuffer) {
+        responseWasDelivered = true
+        for link in chain.streamed where link.position > above { link.withStage { $0.streamed(body, self) } }
+        loop.post(.body(task, body), to: task.queue)
+        if task.holdsBack(afterAdding: body.readableBytes) {
+            isPaused = true
+            exchange?.pause()
+        }
+    }
+
+    func exchangeFinished(trailers: Headers) {
+        progressWatch?.note(sent: exchange?.sentBytes ?? 0)
+        exchange = nil
+        feed?.attemptEnded()
+        guard let decoding else { return complete(trailers) }
+        decoding.trailers = trailers
+        decode(decoding)
+    }
+
+    private func complete(_ trailers: Headers) {
+        guard let head = head.take() else { return }
+        timing.total = elapsed(until: limits.lastProgress)
+        var record = CallRecord()
+        record.attempts = attempts
+        record.timing = timing
+        record.source = source
+        record.redirects = redirects
+        record.decisions = decisions
+        let response = Response(head, content.take(), trailers: trailers, record, sent: request, hold: task.hold)
+        completed = (response, decisions.count)
+        ascend(response, from: entryStage)
+    }
+
+    func exchangeFailed(_ error: NightjarError) {
+        exchange = nil
+        feed?.attemptEnded()
+        // The stage that replays a stored response is asked too, because it can send a request instead.
+        ascend(error, from: entryStage + 1)
+    }
+
+    func exchangeNeedsBody(maximum: Int) { feed?.requestPart(maximum) }
+
+    private func elapsed(until moment: NIODeadline) -> Duration {
+        .nanoseconds((moment - started).nanoseconds)
+    }
+
+    // MARK: The request body
+
+    /// Whether another attempt can send the same body.
+    var bodyIsReplayable: Bool { request.body.isReplayable || feed?.canRestart ?? true }
+
+    /// Sends a part of the request body.
+    func forward(_ part: BodyPart) {
+        limits.progressed(loop.clock.now)
+        watchLimits()
+        switch part {
+        case .bytes(let bytes): exchange?.send(bytes)
+        case .end: exchange?.endBody()
+        case .later: break
+        case .failed(let message): sendingFailed(NightjarError(.invalidRequest, message, phase: .send))
+        }
+    }
+
+    /// The request body cannot be completed. The server may act on the part that it has received.
+    func sendingFailed(_ error: NightjarError) { ascend(error.mayHaveBeenProcessed, from: entryStage) }
+
+    // MARK: Progress
+
+    /// Continues reading: the caller has consumed enough of the streamed body.
+    func resume() {
+        guard isPaused else { return }
+        isPaused = false
+        limits.progressed(loop.clock.now)
+        watchLimits()
+        if let decoding { decode(decoding) }
+        if !isPaused { exchange?.resume() }
+    }
+
+    /// The progress of the current attempt.
+    var progress: TransferProgress {
+        var progress = TransferProgress()
+        switch request.framing {
+        case .absent: progress.sentTotal = 0
+        case .length(let length): progress.sentTotal = length
+        case .chunked: break
+        }
+        if let exchange, isOnConnection { progress.sent = max(exchange.sentBytes - exchange.unsentBytes, 0) }
+        if let total = progress.sentTotal { progress.sent = min(progress.sent, total) }
+        progress.received = receivedBytes
+        if request.method != .head { progress.receivedTotal = head?.contentLength }
+        return progress
+    }
+}

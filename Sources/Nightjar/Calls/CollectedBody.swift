@@ -1,0 +1,50 @@
+import NIOCore
+import NightjarHTTP
+
+/// The body of a response that is collected in memory.
+struct CollectedBody {
+    private var content = ByteBuffer()
+
+    /// Reserves memory for the announced body and a trailing NUL. At most 1 MiB is reserved, so a wrong length wastes
+    /// little.
+    ///
+    /// - Throws: `no_memory`.
+    mutating func reserve(
+        _ announced: Int, maximum: Int, from buffers: inout BodyBufferPool
+    ) throws(NightjarError) {
+        let size = min(announced, maximum, CollectedBody.largestReserve) + 1
+        content = buffers.take(size)
+        try content.reserve(size, for: CollectedBody.purpose)
+    }
+
+    /// - Parameter hold: Counts the collected bytes. Nil: they are not counted.
+    /// - Throws: `too_large` if the body becomes larger than `maximum` or `hold` has no room for it; `no_memory`.
+    mutating func append(
+        _ part: ByteBuffer, maximum: Int, countedBy hold: MemoryReservation?
+    ) throws(NightjarError) {
+        guard content.readableBytes + part.readableBytes <= maximum else { throw .tooLarge(maximum) }
+        if let hold, !hold.add(part.readableBytes) { throw .noRoom }
+        do throws(NightjarError) {
+            try content.append(part, for: CollectedBody.purpose)
+        } catch {
+            hold?.remove(part.readableBytes)
+            throw error
+        }
+    }
+
+    mutating func discard(countedBy hold: MemoryReservation?) {
+        hold?.remove(content.readableBytes)
+        content = ByteBuffer()
+    }
+
+    /// Returns the body, which stays counted. The returned buffer has one owner, so that appending a NUL needs no copy.
+    mutating func take() -> ByteBuffer {
+        var body = ByteBuffer()
+        swap(&body, &content)
+        return body
+    }
+
+    /// The maximum number of bytes reserved before content arrives.
+    private static let largestReserve = 1 << 20
+    private static let purpose = "the response's body"
+}

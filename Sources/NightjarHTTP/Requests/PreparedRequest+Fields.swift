@@ -1,0 +1,114 @@
+import NIOCore
+
+/// The field lines of a head, except for those that frame the body.
+extension PreparedRequest {
+    /// - Parameters:
+    ///   - foreign: the request's origin if it differs from that of the template's base; otherwise nil.
+    ///   - userInfo: the user info of the target. Sent as Basic credentials if the request has no Authorization field.
+    /// - Returns: true if the request has cookies of its own as well as a Cookie field set by the caller.
+    static func writeFields(
+        _ request: Request, _ template: RequestTemplate, foreign: Origin?, _ userInfo: UserInfo?,
+        into head: inout ByteBuffer
+    ) throws(NightjarError) -> Bool {
+        let headers = request.headers
+        let rules = try FieldRules(request, template, userInfo)
+        if let host = rules.host {
+            headers.withBytes(at: host) { HeadWriter.writeField($0, $1, into: &head) }
+        } else if let foreign, template.base != nil || template.hostLine.readableBytes == 0 {
+            head.writeString(foreign.hostLine)
+        } else {
+            head.writeImmutableBuffer(template.hostLine)
+        }
+
+        // The values of the caller's Cookie fields. They are joined with the request's own cookies in one field.
+        var cookies: [String] = []
+        let isElsewhere = foreign != nil && template.base != nil
+        if !isElsewhere, !rules.replacesDefault {
+            head.writeImmutableBuffer(template.fieldLines)
+        } else {
+            writeDefaults(
+                isElsewhere ? template.publicFields : template.fields, for: headers, rules, &cookies, into: &head)
+        }
+        if let credentials = rules.credentials { head.writeString("Authorization: \(credentials)\r\n") }
+        for index in 0..<headers.count where index != rules.host {
+            headers.withBytes(at: index) { name, value in
+                if rules.hasCookies, CookieField.isName(name) {
+                    return cookies.append(String(decoding: value, as: UTF8.self))
+                }
+                HeadWriter.writeField(name, value, into: &head)
+            }
+        }
+        if let type = request.impliedType, request.body.isPresent, headers.firstIndex(of: "Content-Type") == nil,
+            !template.hasField("Content-Type")
+        {
+            head.writeStaticString(type.line)
+        }
+        guard rules.hasCookies else { return false }
+        head.writeString("Cookie: \((cookies + request.cookies).joined(separator: "; "))\r\n")
+        return !cookies.isEmpty
+    }
+
+    /// Writes the default fields that the request does not replace.
+    private static func writeDefaults(
+        _ defaults: Headers, for headers: Headers, _ rules: FieldRules, _ cookies: inout [String],
+        into head: inout ByteBuffer
+    ) {
+        for index in 0..<defaults.count {
+            defaults.withBytes(at: index) { name, value in
+                guard headers.firstIndex(of: name) == nil else { return }
+                if rules.credentials != nil, ASCII.isCaseless(name, "authorization") { return }
+                if !rules.takesCodings, ASCII.isCaseless(name, "accept-encoding") { return }
+                if rules.hasCookies, CookieField.isName(name) {
+                    return cookies.append(String(decoding: value, as: UTF8.self))
+                }
+                HeadWriter.writeField(name, value, into: &head)
+            }
+        }
+    }
+
+    /// How the request's own fields change the others.
+    private struct FieldRules {
+        /// The index of the request's Host field.
+        private(set) var host: Int?
+        /// Whether the response may be compressed. A request for a range asks for no coding: part of a compressed body
+        /// (RFC 9110 section 14.2) cannot be decoded.
+        private(set) var takesCodings: Bool
+        /// The value of the Authorization field that the target's user info requires.
+        let credentials: String?
+        let hasCookies: Bool
+        /// Whether a default field may have to be omitted.
+        private(set) var replacesDefault: Bool
+
+        /// - Throws: `invalid_request` for a field that a caller cannot set.
+        @inline(__always)
+        init(_ request: Request, _ template: RequestTemplate, _ userInfo: UserInfo?) throws(NightjarError) {
+            let headers = request.headers
+            takesCodings = request.decompresses ?? true
+            credentials = headers.firstIndex(of: "Authorization") == nil ? userInfo?.basicCredentials : nil
+            hasCookies = !request.cookies.isEmpty
+            replacesDefault = !takesCodings || credentials != nil || hasCookies
+            for index in 0..<headers.count {
+                let name = headers.withBytes(at: index) { name, _ in
+                    (
+                        reserved: ReservedField.reason(name),
+                        isHost: name.count == 4 && ASCII.isCaseless(name, "host"),
+                        isRange: name.count == 5 && ASCII.isCaseless(name, "range"),
+                        replaces: template.mayHaveField(namedLike: name)
+                    )
+                }
+                if let reason = name.reserved {
+                    throw NightjarError(
+                        .invalidRequest, "header \"\(headers.name(at: index))\" cannot be set: \(reason)")
+                }
+                replacesDefault = replacesDefault || name.replaces || name.isRange
+                takesCodings = takesCodings && !name.isRange
+                guard name.isHost else { continue }
+                guard host == nil else {
+                    throw NightjarError(.invalidRequest, "header \"Host\" is set more than once; set it once")
+                }
+                try HostField.check(headers.value(at: index))
+                host = index
+            }
+        }
+    }
+}

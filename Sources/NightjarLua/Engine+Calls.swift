@@ -1,0 +1,119 @@
+import CLua
+import Nightjar
+
+/// Calls of the script.
+extension Engine {
+    /// How a call reports events and transfers its bodies.
+    struct CallbackOptions {
+        /// The response body is streamed.
+        var isStreamed = false
+        var decidesRedirects = false
+        var decidesRetries = false
+        /// The request body can be produced again from its start.
+        var restartsBody = false
+        /// The script is notified of a background revalidation.
+        var reportsRefresh = false
+        var reportsProgress = false
+        /// A session shows the progress.
+        var isFollowed = false
+    }
+
+    func start(
+        _ request: consuming Request, on client: Client, for wait: OpaquePointer, _ callbackOptions: CallbackOptions
+    ) throws(NightjarError) -> Future {
+        confine(&request)
+        let future = Future(wait: wait)
+        if confinement != nil { future.view = Future.View(request) }
+        var handlers = handlers(of: future, mayRefresh: callbackOptions.reportsRefresh || client.mayRefresh(request))
+        if callbackOptions.isStreamed { receive(future, by: &handlers) }
+        if case .stream = request.body { send(future, restarts: callbackOptions.restartsBody, by: &handlers) }
+        if callbackOptions.decidesRedirects {
+            handlers.redirect = { [self] _, proposed in
+                future.requestDecision(proposed)
+                notify(future)
+                return .later
+            }
+        }
+        if callbackOptions.decidesRetries {
+            handlers.retry = { [self] _, failedAttempt in
+                future.retry = failedAttempt
+                notify(future)
+                return .later
+            }
+        }
+        let isFollowed = callbackOptions.isFollowed && !callbackOptions.isStreamed
+        if callbackOptions.reportsProgress || isFollowed {
+            handlers.progress = { [self] _, progress in
+                if isFollowed { followed.update(future, progress) }
+                // The reader of a streamed response counts its bytes itself.
+                guard callbackOptions.reportsProgress, future.result == nil else { return }
+                future.note(progress)
+                notify(future)
+            }
+        }
+        future.task = try client.start(request, on: queue, handlers)
+        future.hold = future.task?.hold
+        if isFollowed { followed.begin(future) }
+        add(future)
+        return future
+    }
+
+    /// The same for a request with only a method and a target and without options.
+    ///
+    /// - Returns: nil if the client has not sent this request before.
+    func startAgain(
+        _ method: UnsafeRawBufferPointer, _ target: UnsafeRawBufferPointer, on client: Client, for wait: OpaquePointer
+    ) throws(NightjarError) -> Future? {
+        guard confinement == nil, let known = client.repeated(method, target) else { return nil }
+        let future = Future(wait: wait)
+        future.task = try client.start(
+            known, on: queue, handlers(of: future, mayRefresh: client.mayRefresh(known)))
+        add(future)
+        return future
+    }
+
+    private func handlers(of future: Future, mayRefresh: Bool) -> TaskHandlers {
+        var handlers = TaskHandlers { [self] task, result in
+            if !task.isRefreshing { endRefresh(of: future, with: nil) }
+            finished(future, result)
+        }
+        if mayRefresh {
+            future.refreshed = nil
+            handlers.refreshed = { [self] result in endRefresh(of: future, with: result) }
+        }
+        return handlers
+    }
+
+    /// Restricts the request to what the script is allowed to do.
+    func confined(_ request: consuming Request) -> Request {
+        confine(&request)
+        return request
+    }
+
+    private func confine(_ request: inout Request) {
+        if let confinement { request.confinement = confinement }
+    }
+
+    private func receive(_ future: Future, by handlers: inout TaskHandlers) {
+        future.incoming = IncomingBody()
+        handlers.creditsAreManual = true
+        handlers.head = { [self] task, head in
+            future.result = .success(task.response(head))
+            notify(future)
+        }
+        handlers.body = { [self] _, part in
+            future.incoming?.append(part)
+            notify(future)
+        }
+    }
+
+    private func send(_ future: Future, restarts: Bool, by handlers: inout TaskHandlers) {
+        future.outgoingBody = OutgoingBody(restarts: restarts)
+        if restarts { handlers.rewindBody = { _ in future.outgoingBody?.rewind() } }
+        handlers.provideBody = { [self] _, maximum in
+            guard let part = future.outgoingBody?.next(maximum) else { return .failed("the request body was released") }
+            if case .later = part { notify(future) }
+            return part
+        }
+    }
+}

@@ -1,0 +1,118 @@
+import CLua
+import NIOCore
+import Nightjar
+
+/// Operations other than calls: on the cache, on logins and on endpoints.
+extension Engine {
+    // MARK: Caches
+
+    /// Ends with neither response nor error if there is no cache entry.
+    func lookUp(_ request: Request, on client: Client, for wait: OpaquePointer) throws(NightjarError) -> Future {
+        let future = Future(wait: wait)
+        future.task = try client.lookUp(confined(request), on: queue) { [self] in completed(future, $0) }
+        add(future)
+        return future
+    }
+
+    /// Ends with neither response nor error after the response is stored.
+    func insertResponse(
+        _ inserted: njl_cache_insertion, for request: Request, on client: Client, for wait: OpaquePointer
+    ) throws(NightjarError) -> Future {
+        var headers = Headers()
+        for field in UnsafeBufferPointer(start: inserted.headers, count: inserted.header_count) {
+            try headers.add(try field.name.text("a header name"), try field.value.text("a header value"))
+        }
+        if inserted.is_json, headers["Content-Type"] == nil { try headers.add("Content-Type", "application/json") }
+        guard inserted.body.length <= Configuration.largestBody else {
+            throw NightjarError(.invalidRequest, "the body is larger than 2 GiB")
+        }
+        let future = Future(wait: wait)
+        future.task = try client.insert(
+            Int(inserted.status), headers: headers, body: ByteBuffer(copying: inserted.body.buffer, for: "the body"),
+            for: confined(request), on: queue
+        ) { [self] in completed(future, $0.map { nil }) }
+        add(future)
+        return future
+    }
+
+    /// Returns the background revalidation of the stale response that the call returned.
+    ///
+    /// - Returns: nil if nothing is revalidated.
+    func refresh(of call: Future) -> Future? {
+        switch call.refreshed {
+        case .none:
+            guard call.task?.isRefreshing ?? true else { return nil }
+            let future = Future()
+            call.refreshListeners.append(future)
+            add(future)
+            return future
+        case .some(let result): return result.map { Future($0) }
+        }
+    }
+
+    func endRefresh(of call: Future, with result: Result<Response, NightjarError>?) {
+        call.refreshed = .some(result)
+        let listeners = call.refreshListeners
+        call.refreshListeners = []
+        for future in listeners {
+            switch result {
+            case .success(let response): completed(future, .success(response))
+            case .failure(let error): completed(future, .failure(error))
+            case nil: completed(future, .success(nil))
+            }
+        }
+    }
+
+    // MARK: Logins
+
+    func logIn(_ client: Client, _ scheme: String?, for wait: OpaquePointer) throws(NightjarError) -> Future {
+        let future = Future(wait: wait)
+        future.operation = try client.logIn(
+            scheme: scheme, on: queue,
+            prompt: { [self] prompt in
+                future.show(prompt)
+                notify(future)
+            },
+            finished: { [self] result in
+                forget(future)
+                future.operation = nil
+                future.endLogin(result)
+                notify(future)
+            })
+        add(future)
+        return future
+    }
+
+    func logOut(_ client: Client, _ scheme: String?, for wait: OpaquePointer) throws(NightjarError) -> Future {
+        let future = Future(wait: wait)
+        future.operation = try client.logOut(scheme: scheme, on: queue) { [self] result in
+            forget(future)
+            future.operation = nil
+            future.endLogin(result)
+            notify(future)
+        }
+        add(future)
+        return future
+    }
+
+    // MARK: Endpoints
+
+    /// - Parameter caller: the number of the caller that runs the client's hooks; 0: none.
+    func loadCatalog(
+        from location: String, _ client: Client, caller: Int64, for wait: OpaquePointer
+    ) throws(NightjarError) -> Future {
+        let future = Future(wait: wait)
+        let sender = ScriptSender(self, client, for: caller)
+        future.operation = try client.startLoadingCatalog(from: location, on: queue, sender: sender) { [self] result in
+            forget(future)
+            future.operation = nil
+            switch result {
+            case .success(let catalog): future.catalog = catalog
+            case .failure(let error): future.result = .failure(error)
+            }
+            notify(future)
+        }
+        add(future)
+        return future
+    }
+}

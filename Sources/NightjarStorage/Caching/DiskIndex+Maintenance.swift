@@ -1,0 +1,77 @@
+import NightjarHTTP
+
+/// Keeps the file small and consistent with the body files.
+extension DiskIndex {
+    // MARK: Shrinking
+
+    /// Returns some free pages to the file system.
+    ///
+    /// - Returns: whether there are more free pages to return.
+    func shrink() throws(DatabaseError) -> Bool {
+        guard mayShrink else { return false }
+        let free = try database.number("PRAGMA freelist_count")
+        // Some free pages are kept for later entries.
+        guard try free > max(DiskIndex.freePages, database.number("PRAGMA page_count") / 16) else {
+            mayShrink = false
+            return false
+        }
+        try database.execute("PRAGMA incremental_vacuum(\(DiskIndex.pagesAtOnce))")
+        return true
+    }
+
+    // MARK: Sweep
+
+    /// Claims the next sweep for this process if it is due.
+    func acquireSweep(_ now: Timestamp) throws(DatabaseError) -> Bool {
+        func isDue(_ total: DiskEvictionQueue.Total) -> Bool {
+            // A clock that was set back does not delay the sweep.
+            total.swept > now.seconds || now.seconds - total.swept >= DiskIndex.sweepInterval
+        }
+        guard try isDue(line.total()) else { return false }
+        return try database.transaction { () throws(DatabaseError) -> Bool in
+            guard try isDue(line.total()) else { return false }
+            try line.setSwept(now.seconds)
+            return true
+        }
+    }
+
+    /// Makes the rows and files of one subfolder consistent.
+    func sweep(folder first: UInt8) throws(DatabaseError) {
+        let folder = bodies.folder(first)
+        try database.transaction { () throws(DatabaseError) in
+            var files = Set(BodyFolder.names(in: folder))
+            for hash in try entries.contents(startingWith: first) {
+                // A row without a file is useless.
+                guard files.remove(Hexadecimal.encode(hash.dropFirst())) == nil else { continue }
+                for row in try entries.rows(content: hash) { _ = try drop(row) }
+                try release(hash)
+            }
+            // Files get their names only inside of transactions, so the remaining files are unreferenced.
+            for name in files { bodies.removeFile(folder + "/" + name) }
+        }
+    }
+
+    /// Checks the pages, drops unreferenced rows and recomputes the sums.
+    func repair() throws(DatabaseError) {
+        try DatabaseFile.checkPages(database)
+        if try database.number("PRAGMA auto_vacuum") == 0 {
+            // Created by a version whose files could not shrink.
+            try database.makeShrinkable()
+        }
+        mayShrink = true
+        try database.transaction { () throws(DatabaseError) in
+            for row in try entries.withoutContent() { _ = try drop(row) }
+            for hash in try entries.contents("hash NOT IN (SELECT content FROM entry)") { try release(hash) }
+            try line.recount()
+        }
+    }
+
+    // MARK: Numbers
+
+    /// The number of free pages to keep: 256 KiB.
+    private static let freePages: Int64 = 64
+    /// Pages returned per transaction.
+    private static let pagesAtOnce = 256
+    /// In seconds: a day.
+    private static let sweepInterval: Int64 = 86_400
+}
