@@ -20,7 +20,7 @@ let package = Package(
         // Foundation's Date in JSON, for programs in Swift. No part of libnightjar.
         .library(name: "NightjarDates", targets: ["NightjarDates"]),
         .executable(name: "nightjar", targets: ["NightjarCommand"]),
-        // Never run: scripts/build-library relinks its object files into libnightjar.so (DESIGN section 2).
+        // Never run: scripts/build-library relinks its object files into libnightjar.so.
         .executable(name: "nightjar-link", targets: ["NightjarLink"]),
     ],
     // Patches alone come by themselves: what is below TLS and the event loop is read before it is taken in.

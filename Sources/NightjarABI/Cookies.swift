@@ -24,10 +24,10 @@ private final class CookieListBox: Sendable {
 
 @_cdecl("nj_cookies_new") @implementation
 public func nj_cookies_new(_ policy: nj_cookie_policy) -> OpaquePointer? {
-    CookieJar.Policy(policy).map { Handle.make(CookieStorage($0)) }
+    CookiePolicy(policy).map { Handle.make(CookieStorage($0)) }
 }
 
-extension CookieJar.Policy {
+extension CookiePolicy {
     fileprivate init?(_ policy: nj_cookie_policy) {
         switch policy {
         case NJ_COOKIES_ALL: self = .all
@@ -42,7 +42,7 @@ public func nj_cookies_open(
     _ path: UnsafePointer<CChar>?, _ policy: nj_cookie_policy, _ outError: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OpaquePointer? {
     reporting(to: outError) { () throws(NightjarError) in
-        guard let policy = CookieJar.Policy(policy) else {
+        guard let policy = CookiePolicy(policy) else {
             throw NightjarError(.invalidArgument, "policy is not a value of nj_cookie_policy")
         }
         return Handle.make(try CookieStorage(file: try required(text(path), "path"), policy: policy))

@@ -11,12 +11,12 @@ import NightjarHTTP
 ///
 ///     open ──add, next──▶ open ──finish──▶ finished
 ///       └──────fault──────▶ failed (the same error again)
-public struct CodingStack: ~Copyable {
+package struct CodingStack: ~Copyable {
     /// The most content codings that are removed from one body.
-    public static let maximumLayers = 4
+    package static let maximumLayers = 4
 
     /// The largest part that ``next()`` returns, in bytes.
-    public static let maximumPart = 64 * 1024
+    package static let maximumPart = 64 * 1024
 
     private enum State {
         case open, finished
@@ -48,7 +48,7 @@ public struct CodingStack: ~Copyable {
     ///
     /// - Parameter fieldValues: the values of all Content-Encoding fields, in order.
     /// - Throws: ``ErrorKind/decoding`` for more than ``maximumLayers`` codings.
-    public init?(
+    package init?(
         contentEncoding fieldValues: some Sequence<some StringProtocol>, limits: DecodingLimits
     ) throws(NightjarError) {
         guard let codings = ContentCoding.list(from: fieldValues), !codings.isEmpty else { return nil }
@@ -62,7 +62,7 @@ public struct CodingStack: ~Copyable {
     }
 
     /// - Parameter codings: in the order in which they were applied.
-    public init(codings: [ContentCoding], limits: DecodingLimits) throws(NightjarError) {
+    package init(codings: [ContentCoding], limits: DecodingLimits) throws(NightjarError) {
         let layers = try CodingStack.layers(of: codings)
         self.layers = layers
         self.limits = limits
@@ -92,7 +92,7 @@ public struct CodingStack: ~Copyable {
     // MARK: Decoding
 
     /// Adds received bytes. They are kept until ``next()`` has consumed them.
-    public mutating func add(_ bytes: ByteBuffer) throws(NightjarError) {
+    package mutating func add(_ bytes: ByteBuffer) throws(NightjarError) {
         try checkOpen()
         guard bytes.readableBytes > 0 else { return }
         let (sum, isTooMuch) = received.addingReportingOverflow(bytes.readableBytes)
@@ -111,7 +111,7 @@ public struct CodingStack: ~Copyable {
     ///
     /// - Throws: ``ErrorKind/decoding`` for invalid data, ``ErrorKind/tooLarge`` if a limit is exceeded. Parts returned
     ///   before are valid.
-    public mutating func next() throws(NightjarError) -> ByteBuffer? {
+    package mutating func next() throws(NightjarError) -> ByteBuffer? {
         try checkOpen()
         if isDrained { return nil }
         do throws(NightjarError) {
@@ -137,7 +137,7 @@ public struct CodingStack: ~Copyable {
     /// Adds bytes and passes each decoded part to `deliver`.
     ///
     /// - Parameter deliver: must not use this stack. If it throws, the remaining parts can be read with ``next()``.
-    public mutating func decode(
+    package mutating func decode(
         _ bytes: ByteBuffer, into deliver: (ByteBuffer) throws(NightjarError) -> Void
     ) throws(NightjarError) {
         try add(bytes)
@@ -147,7 +147,7 @@ public struct CodingStack: ~Copyable {
     /// Reports the end of the body. Call it after ``next()`` has returned nil. An empty body is valid with any coding.
     ///
     /// - Throws: ``ErrorKind/decoding`` if the body is truncated.
-    public mutating func finish() throws(NightjarError) {
+    package mutating func finish() throws(NightjarError) {
         try checkOpen()
         guard isDrained else {
             throw NightjarError(.invalidArgument, "the body has unread parts; read them before finishing")

@@ -1,15 +1,15 @@
 /// A supported content coding. RFC 9110 section 8.4.1; `br` is RFC 7932, `zstd` RFC 8878.
-public enum ContentCoding: Sendable, CaseIterable {
+package enum ContentCoding: Sendable, CaseIterable {
     case gzip
     case deflate
     case brotli
     case zstd
 
     /// All codings, for the Accept-Encoding field of a request. The order has no meaning (RFC 9110 section 12.5.3).
-    public static let acceptEncoding = "gzip, deflate, br, zstd"
+    package static let acceptEncoding = "gzip, deflate, br, zstd"
 
     /// The name in a Content-Encoding field.
-    public var name: String {
+    package var name: String {
         switch self {
         case .gzip: "gzip"
         case .deflate: "deflate"
@@ -19,7 +19,7 @@ public enum ContentCoding: Sendable, CaseIterable {
     }
 
     /// Names are case-insensitive. `x-gzip` is an obsolete name for `gzip`. Nil for an unsupported coding.
-    public init?(name: some StringProtocol) {
+    package init?(name: some StringProtocol) {
         switch name.lowercased() {
         case "gzip", "x-gzip": self = .gzip
         case "deflate": self = .deflate
@@ -32,7 +32,7 @@ public enum ContentCoding: Sendable, CaseIterable {
     /// The codings of Content-Encoding field values in the order in which they were applied, without `identity`.
     ///
     /// - Returns: nil if any of the codings is not supported, because then the body cannot be decoded at all.
-    public static func list(from fieldValues: some Sequence<some StringProtocol>) -> [ContentCoding]? {
+    package static func list(from fieldValues: some Sequence<some StringProtocol>) -> [ContentCoding]? {
         var codings: [ContentCoding] = []
         for value in fieldValues {
             for element in value.split(separator: ",") {

@@ -1,16 +1,16 @@
 /// Limits on the size of a decoded body. A few kilobytes can expand to gigabytes (a decompression bomb). A body that
 /// exceeds a limit fails with ``ErrorKind/tooLarge``.
-public struct DecodingLimits: Sendable {
+package struct DecodingLimits: Sendable {
     /// The most decoded bytes.
-    public var maximumBytes: Int
+    package var maximumBytes: Int
     /// The most decoded bytes for each received byte, checked after ``ratioGrace`` decoded bytes. Text and JSON stay
     /// below 50, a log of equal lines below 500.
-    public var maximumRatio: Int
+    package var maximumRatio: Int
 
     /// The number of decoded bytes before the ratio is checked, so that short, highly compressible bodies are accepted.
-    public static let ratioGrace = 1 << 20
+    package static let ratioGrace = 1 << 20
 
-    public init(maximumBytes: Int, maximumRatio: Int = 1000) {
+    package init(maximumBytes: Int, maximumRatio: Int = 1000) {
         self.maximumBytes = max(0, maximumBytes)
         self.maximumRatio = max(1, maximumRatio)
     }

@@ -4,35 +4,35 @@ import NightjarHTTP
 
 /// Applies the gzip coding (RFC 1952) to a request body while it is sent. Equal input produces equal output: the header
 /// contains neither a time nor a name.
-public struct GzipEncoder: ~Copyable {
+package struct GzipEncoder: ~Copyable {
     /// zlib's default. Higher levels take twice the time and reduce the size by one percent.
-    public static let defaultLevel = 6
+    package static let defaultLevel = 6
 
     private let stream: Deflation
     private var isFinished = false
 
     /// - Parameter level: 1 (fast) to 9 (small). Values outside of this range are clamped.
-    public init(level: Int = GzipEncoder.defaultLevel) throws(NightjarError) {
+    package init(level: Int = GzipEncoder.defaultLevel) throws(NightjarError) {
         stream = try Deflation(level: Int32(min(max(level, 1), 9)))
     }
 
     /// Passes the available output to `deliver` in parts of 1 to ``CodingStack/maximumPart`` bytes. The encoder usually
     /// buffers the input at first.
-    public mutating func encode(
+    package mutating func encode(
         _ bytes: ByteBuffer, into deliver: (ByteBuffer) throws(NightjarError) -> Void
     ) throws(NightjarError) {
         try run(bytes, Z_NO_FLUSH, into: deliver)
     }
 
     /// Passes all buffered output to `deliver`, so that the peer can decode everything encoded so far.
-    public mutating func flush(
+    package mutating func flush(
         into deliver: (ByteBuffer) throws(NightjarError) -> Void
     ) throws(NightjarError) {
         try run(ByteBuffer(), Z_SYNC_FLUSH, into: deliver)
     }
 
     /// Ends the gzip member. Call it once.
-    public mutating func finish(
+    package mutating func finish(
         into deliver: (ByteBuffer) throws(NightjarError) -> Void
     ) throws(NightjarError) {
         try run(ByteBuffer(), Z_FINISH, into: deliver)

@@ -1,19 +1,19 @@
 internal import CNIOBoringSSL
 
 /// AES-256-GCM: encrypts bytes and detects modifications. NIST SP 800-38D.
-public enum AEAD {
+package enum AEAD {
     /// The size of a key in bytes.
-    public static let keySize = 32
+    package static let keySize = 32
     /// The size of a nonce in bytes. A nonce must be used once per key. Nonces from ``SecureRandom`` are safe for 2³²
     /// messages.
-    public static let nonceSize = 12
+    package static let nonceSize = 12
     /// The number of bytes that sealing adds.
-    public static let tagSize = 16
+    package static let tagSize = 16
 
     /// - Parameter context: additional authenticated data. It is not part of the result, and
     ///   ``open(_:key:nonce:context:)`` needs the same bytes.
     /// - Returns: nil if the key or the nonce has the wrong size.
-    public static func seal(
+    package static func seal(
         _ bytes: [UInt8], key: [UInt8], nonce: [UInt8], context: [UInt8] = []
     ) -> [UInt8]? {
         transform(key, nonce, capacity: bytes.count + tagSize) { cipher, out, written, room in
@@ -23,7 +23,7 @@ public enum AEAD {
     }
 
     /// - Returns: nil if any of `bytes`, the key, the nonce and the context differs.
-    public static func open(
+    package static func open(
         _ bytes: [UInt8], key: [UInt8], nonce: [UInt8], context: [UInt8] = []
     ) -> [UInt8]? {
         guard bytes.count >= tagSize else { return nil }

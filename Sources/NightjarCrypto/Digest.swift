@@ -1,19 +1,19 @@
 internal import CNIOBoringSSL
 
 /// Digests of bytes in memory, computed by BoringSSL.
-public enum Digest {
+package enum Digest {
     /// 32 bytes. FIPS 180-4.
-    public static func sha256(_ bytes: [UInt8]) -> [UInt8] {
+    package static func sha256(_ bytes: [UInt8]) -> [UInt8] {
         digest(of: 32) { _ = SHA256(bytes, bytes.count, $0) }
     }
 
     /// 32 bytes. Differs from SHA-256 and from truncated SHA-512. FIPS 180-4 section 5.3.6.2.
-    public static func sha512_256(_ bytes: [UInt8]) -> [UInt8] {
+    package static func sha512_256(_ bytes: [UInt8]) -> [UInt8] {
         digest(of: 32) { _ = SHA512_256(bytes, bytes.count, $0) }
     }
 
     /// 16 bytes. Used only for servers that support nothing better (RFC 7616 section 3.2). RFC 1321.
-    public static func md5(_ bytes: [UInt8]) -> [UInt8] {
+    package static func md5(_ bytes: [UInt8]) -> [UInt8] {
         digest(of: 16) { _ = MD5(bytes, bytes.count, $0) }
     }
 

@@ -1,7 +1,7 @@
 internal import CNIOBoringSSL
 
 /// A hash function. SHA-1 and MD5 are provided for peers that support nothing better; they are not collision-resistant.
-public enum HashFunction: Int32, Sendable, CaseIterable {
+package enum HashFunction: Int32, Sendable, CaseIterable {
     /// RFC 1321.
     case md5 = 0
     /// FIPS 180-4, as are the following ones.
@@ -11,7 +11,7 @@ public enum HashFunction: Int32, Sendable, CaseIterable {
     case sha512 = 4
 
     /// The size of the longest digest in bytes.
-    public static let longest = 64
+    package static let longest = 64
 
     fileprivate var implementation: OpaquePointer? {
         switch self {
@@ -25,13 +25,13 @@ public enum HashFunction: Int32, Sendable, CaseIterable {
 }
 
 /// Computes the digest of bytes that arrive in pieces or, with a key, their HMAC (RFC 2104). Not thread-safe.
-public final class RunningHash {
+package final class RunningHash {
     private let digest: UnsafeMutablePointer<EVP_MD_CTX>?
     private let code: UnsafeMutablePointer<HMAC_CTX>?
 
     /// - Parameter key: of any length. Nil for a plain digest.
     /// - Returns: nil if memory could not be allocated.
-    public init?(_ function: HashFunction, key: UnsafeRawBufferPointer? = nil) {
+    package init?(_ function: HashFunction, key: UnsafeRawBufferPointer? = nil) {
         if let key {
             digest = nil
             code = HMAC_CTX_new()
@@ -52,14 +52,14 @@ public final class RunningHash {
         HMAC_CTX_free(code)
     }
 
-    public func update(_ bytes: UnsafeRawBufferPointer) {
+    package func update(_ bytes: UnsafeRawBufferPointer) {
         guard let start = bytes.baseAddress else { return }
         if digest != nil { _ = EVP_DigestUpdate(digest, start, bytes.count) }
         if code != nil { _ = HMAC_Update(code, start, bytes.count) }
     }
 
     /// Returns the 16 to 64 bytes of the result. No other call may follow.
-    public func finish() -> [UInt8] {
+    package func finish() -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: HashFunction.longest) { buffer, written in
             guard let start = buffer.baseAddress else { return }
             var count: UInt32 = 0

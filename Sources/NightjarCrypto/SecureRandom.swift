@@ -1,8 +1,8 @@
 internal import CNIOBoringSSL
 
 /// Cryptographically secure random bytes, for nonces, keys, states and proofs. Safe in the child of a fork.
-public enum SecureRandom {
-    public static func bytes(_ count: Int) -> [UInt8] {
+package enum SecureRandom {
+    package static func bytes(_ count: Int) -> [UInt8] {
         guard count > 0 else { return [] }
         return [UInt8](unsafeUninitializedCapacity: count) { buffer, written in
             guard let start = buffer.baseAddress else { return }

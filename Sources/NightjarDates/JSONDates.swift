@@ -38,7 +38,7 @@ extension JSONEncodingOptions {
 }
 
 extension Date {
-    public init(_ timestamp: Timestamp) { self.init(timeIntervalSince1970: timestamp.secondsSince1970) }
+    package init(_ timestamp: Timestamp) { self.init(timeIntervalSince1970: timestamp.secondsSince1970) }
 }
 
 extension Timestamp {

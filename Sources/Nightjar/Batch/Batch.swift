@@ -5,7 +5,7 @@ import Synchronization
 /// may use a batch. Releasing it does not cancel.
 ///
 /// Only calls in progress are kept besides the requests. Responses are delivered at once.
-public final class Batch: Cancellable {
+package final class Batch: Cancellable {
     private struct State {
         var schedule: BatchSchedule
         /// The calls in progress, by index.
@@ -35,7 +35,7 @@ public final class Batch: Cancellable {
 
     /// Cancels the calls in progress and starts no further calls. The callback of each request and that of the batch
     /// still run. Later calls of this method have no effect.
-    public func cancel() {
+    package func cancel() {
         // In the child of a fork the lock may be held by a thread that does not exist there.
         guard !client.isOfParent else { return }
         let tasks = state.withLock { $0.schedule.cancel() ? Array($0.tasks.values) : [] }
@@ -43,7 +43,7 @@ public final class Batch: Cancellable {
     }
 
     /// Whether all calls have ended. ``BatchHandlers/finished`` has run or is running.
-    public var isFinished: Bool { client.isOfParent || state.withLock { $0.isFinished } }
+    package var isFinished: Bool { client.isOfParent || state.withLock { $0.isFinished } }
 
     /// Starts as many calls as the concurrency allows. Runs at the beginning and after each call.
     ///

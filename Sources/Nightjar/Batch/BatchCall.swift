@@ -1,31 +1,31 @@
 import NightjarHTTP
 
 /// One call of a batch.
-public struct BatchCall: Sendable {
+package struct BatchCall: Sendable {
     /// The request, or the error with which the call fails when its turn comes.
-    public var request: Result<Request, NightjarError>
+    package var request: Result<Request, NightjarError>
     /// Further callbacks of the call, or nil. Their ``TaskHandlers/finished`` runs immediately before
     /// ``BatchHandlers/ended``.
-    public var handlers: TaskHandlers?
+    package var handlers: TaskHandlers?
 
-    public init(_ request: Request, handlers: TaskHandlers? = nil) { self.init(.success(request), handlers: handlers) }
+    package init(_ request: Request, handlers: TaskHandlers? = nil) { self.init(.success(request), handlers: handlers) }
 
-    public init(_ request: Result<Request, NightjarError>, handlers: TaskHandlers? = nil) {
+    package init(_ request: Result<Request, NightjarError>, handlers: TaskHandlers? = nil) {
         self.request = request
         self.handlers = handlers
     }
 }
 
 /// The callbacks of a batch. They run one at a time, where the callbacks of its calls run.
-public struct BatchHandlers: Sendable {
+package struct BatchHandlers: Sendable {
     /// Called once for each request as it ends, with the request's index and its task. The task is nil if the call
     /// could not be started. Calls that were not started because the batch ended fail with `cancelled`.
-    public var ended: @Sendable (Batch, _ index: Int, ClientTask?, Result<Response, NightjarError>) -> Void
+    package var ended: @Sendable (Batch, _ index: Int, ClientTask?, Result<Response, NightjarError>) -> Void
     /// Called once, last. The failure is the one that ended the batch, with its ``NightjarError/batchIndex``, or
     /// `cancelled`.
-    public var finished: @Sendable (Batch, Result<Void, NightjarError>) -> Void
+    package var finished: @Sendable (Batch, Result<Void, NightjarError>) -> Void
 
-    public init(
+    package init(
         ended: @escaping @Sendable (Batch, _ index: Int, ClientTask?, Result<Response, NightjarError>) -> Void,
         finished: @escaping @Sendable (Batch, Result<Void, NightjarError>) -> Void
     ) {

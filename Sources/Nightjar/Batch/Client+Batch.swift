@@ -2,6 +2,9 @@ import NightjarHTTP
 import Synchronization
 
 extension Client {
+    /// The number of calls of a batch that are in progress at the same time, unless the caller chooses another.
+    public static let defaultBatchConcurrency = BatchSchedule.usualConcurrency
+
     /// Sends requests with bounded concurrency and returns the responses in the order of the requests.
     ///
     /// The first failure cancels the other calls. It is thrown when all calls in progress have ended;
@@ -10,7 +13,7 @@ extension Client {
     /// - Parameter concurrency: The maximum number of calls in progress, at least 1.
     /// - Throws: The first failure; `invalid_argument` if the concurrency is below 1.
     public func batch(
-        _ requests: [Request], concurrency: Int = BatchSchedule.usualConcurrency
+        _ requests: [Request], concurrency: Int = Client.defaultBatchConcurrency
     ) async throws(NightjarError) -> [Response] {
         let (end, collected) = try await run(requests, concurrency: concurrency, collectsErrors: false)
         try end.get()
@@ -22,14 +25,14 @@ extension Client {
     ///
     /// - Throws: Only `invalid_argument`, if the concurrency is below 1.
     public func collect(
-        _ requests: [Request], concurrency: Int = BatchSchedule.usualConcurrency
+        _ requests: [Request], concurrency: Int = Client.defaultBatchConcurrency
     ) async throws(NightjarError) -> [Result<Response, NightjarError>] {
         try await run(requests, concurrency: concurrency, collectsErrors: true).collected.results()
     }
 
     /// Like ``batch(_:concurrency:)``, but blocks the thread. The calls' callbacks run on this thread meanwhile.
-    public func batchBlocking(
-        _ calls: [BatchCall], concurrency: Int = BatchSchedule.usualConcurrency
+    package func batchBlocking(
+        _ calls: [BatchCall], concurrency: Int = Client.defaultBatchConcurrency
     ) throws(NightjarError) -> [Response] {
         let (end, collected) = try runBlocking(calls, concurrency: concurrency, collectsErrors: false)
         try end.get()
@@ -37,8 +40,8 @@ extension Client {
     }
 
     /// Like ``collect(_:concurrency:)``, but blocks the thread. The calls' callbacks run on this thread meanwhile.
-    public func collectBlocking(
-        _ calls: [BatchCall], concurrency: Int = BatchSchedule.usualConcurrency
+    package func collectBlocking(
+        _ calls: [BatchCall], concurrency: Int = Client.defaultBatchConcurrency
     ) throws(NightjarError) -> [Result<Response, NightjarError>] {
         try runBlocking(calls, concurrency: concurrency, collectsErrors: true).collected.results()
     }
@@ -54,8 +57,8 @@ extension Client {
     ///     thread and must not block; callbacks for invalid requests run inside this call.
     /// - Throws: `invalid_argument` if the concurrency is below 1; `closed` if the queue is closed; `forked`.
     @discardableResult
-    public func start(
-        batch calls: [BatchCall], concurrency: Int = BatchSchedule.usualConcurrency, collectsErrors: Bool = false,
+    package func start(
+        batch calls: [BatchCall], concurrency: Int = Client.defaultBatchConcurrency, collectsErrors: Bool = false,
         on queue: CompletionQueue?, _ handlers: BatchHandlers
     ) throws(NightjarError) -> Batch {
         guard !Fork.hasForked(since: forkGeneration) else { throw Client.forked }

@@ -5,7 +5,7 @@ import NightjarStorage
 import Synchronization
 
 /// Memory cache entries that the threads of callers can return without the client's loop. Switching to the loop costs
-/// ten times as much as such a response (DESIGN section 2).
+/// ten times as much as such a response.
 ///
 /// The loop has just returned each response to an identical request, after applying all rules. Within the same second
 /// of the clock, and while the entry is in the cache, it would return the response again. At most 256 responses are

@@ -42,7 +42,7 @@ final class Call: @unchecked Sendable {
     /// The states that the stages keep for this call.
     var states = CallStates()
     /// The redirects so far, in order.
-    var redirects: [RedirectPolicy.VisitedURL] = []
+    var redirects: [VisitedURL] = []
     /// The errors of the attempts that were followed by another attempt.
     var failures: [NightjarError] = []
     /// The cache partition of the login whose token the request carries. Nil if it carries none, or if the token has no

@@ -66,7 +66,7 @@ public final class Client: Sendable {
     }
 
     /// - Parameter transport: Creates the transport for the client's loop; nil: the network.
-    public init(
+    package init(
         _ configuration: Configuration, transport: (@Sendable (any EventLoop) -> any HTTPTransport)?
     ) throws(NightjarError) {
         var configuration = try configuration.knowingItsEndpoints().knowingItsProviders().knowingItsSecrets

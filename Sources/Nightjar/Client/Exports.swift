@@ -1,15 +1,9 @@
-// `import Nightjar` is sufficient for users: requests, responses, headers, errors, bodies and token stores are
-// re-exported.
+// `import Nightjar` is sufficient for programs. Access control chooses what they see: declarations for programs are
+// `public`, those for other targets of this package are `package`.
 @_exported import NightjarAPI
 @_exported import NightjarHTTP
+@_exported import NightjarStorage
 @_exported import NightjarTesting
 @_exported import NightjarTransport
 
 @_exported import struct NIOCore.ByteBuffer
-@_exported import struct NightjarStorage.EncryptionKey
-@_exported import struct NightjarStorage.FileTokenStore
-@_exported import class NightjarStorage.MemoryTokenStore
-@_exported import struct NightjarStorage.SQLiteTokenStore
-@_exported import struct NightjarStorage.SecretServiceTokenStore
-@_exported import protocol NightjarStorage.TokenLock
-@_exported import protocol NightjarStorage.TokenStore

@@ -112,10 +112,10 @@ public struct Configuration: Sendable {
 /// A cookie file; see ``CookieStorage/init(file:policy:keepsSession:)``.
 public struct CookieFileOptions: Sendable, Equatable {
     public var path: String
-    public var policy: CookieJar.Policy
+    public var policy: CookiePolicy
     public var keepsSession: Bool
 
-    public init(_ path: String, policy: CookieJar.Policy = .all, keepsSession: Bool = false) {
+    public init(_ path: String, policy: CookiePolicy = .all, keepsSession: Bool = false) {
         self.path = path
         self.policy = policy
         self.keepsSession = keepsSession
@@ -197,9 +197,9 @@ extension Configuration: CustomReflectable {
 }
 
 /// The library version, as in `nj_version`.
-public enum Version {
-    public static let major = 0
-    public static let minor = 1
-    public static let patch = 0
-    public static let string = "\(major).\(minor).\(patch)"
+package enum Version {
+    package static let major = 0
+    package static let minor = 1
+    package static let patch = 0
+    package static let string = "\(major).\(minor).\(patch)"
 }

@@ -12,14 +12,14 @@ import Synchronization
 /// are read as often. All storages of one process for one file share its cookies, each with its own policy.
 public final class CookieStorage: Sendable {
     private let jar: LockedJar
-    private let policy: CookieJar.Policy
+    private let policy: CookiePolicy
     private let sharedFile: SharedCookieFile?
     private let forkGeneration = Fork.generation
     /// When the file was last checked for changes: seconds since 1970 as the bits of a Double.
     private let lastPoll = Atomic<UInt64>(0)
 
     /// Creates a cookie jar in memory.
-    public init(_ policy: CookieJar.Policy = .all) {
+    public init(_ policy: CookiePolicy = .all) {
         jar = LockedJar(CookieJar(policy: policy, isPublicSuffix: PublicSuffix.contains))
         self.policy = policy
         sharedFile = nil
@@ -33,7 +33,7 @@ public final class CookieStorage: Sendable {
     /// - Parameter keepsSession: Whether session cookies are saved.
     /// - Throws: `storage` if the file is unusable because its folder does not exist or it belongs to another program.
     public init(
-        file: String, policy: CookieJar.Policy = .all, keepsSession: Bool = false
+        file: String, policy: CookiePolicy = .all, keepsSession: Bool = false
     ) throws(NightjarError) {
         let sharedFile = try SharedCookieFile.of(file, keepsSession: keepsSession)
         self.sharedFile = sharedFile

@@ -8,7 +8,7 @@ extension Client {
     /// Accept field is kept, and responses are validated as configured.
     ///
     /// - Throws: `invalid_request` with the endpoint and the parameter. The request is then unchanged.
-    public func apply(
+    package func apply(
         _ operation: Operation, _ arguments: Arguments, to request: inout Request
     ) throws(NightjarError) {
         let accepts = request.headers.firstIndex(of: "Accept") != nil

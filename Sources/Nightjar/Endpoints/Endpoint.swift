@@ -12,7 +12,7 @@ import NightjarHTTP
 /// `NightjarHTTP.Response` for the whole response.
 public struct Endpoint<Response>: Sendable {
     /// The called operation.
-    public var operation: Operation
+    package var operation: Operation
     /// The values of its parameters.
     public var arguments: Arguments
     /// The options of the call: headers, query, timeouts, expected statuses. Method, target and body come from the
@@ -25,7 +25,7 @@ public struct Endpoint<Response>: Sendable {
     /// The error of encoding the body.
     private var failure: NightjarError?
 
-    public init(
+    package init(
         _ operation: Operation, _ arguments: Arguments = [:], at pointer: JSONPointer = JSONPointer(),
         decoding: JSONDecodingOptions = .init()
     ) {

@@ -34,7 +34,10 @@ public final class Mock: Sendable {
     public var routes: [MockRoute] { table.withLock { $0.routes } }
 
     /// The last 1000 requests in order, including unmatched requests and secrets.
-    public var calls: [MockTable.Call] { table.withLock { $0.calls } }
+    public var requests: [ArrivedRequest] { calls.map(\.request) }
+
+    /// ``requests``, each with its route.
+    package var calls: [MockTable.Call] { table.withLock { $0.calls } }
 
     /// The number of uses of the route with this name or pattern (`GET /articles`); nil if there is none.
     public func uses(of route: String) -> Int? { table.withLock { $0.uses(of: route) } }

@@ -123,7 +123,7 @@ public final class ExchangeReport: Sendable {
 }
 
 extension HAREntry {
-    public init(_ exchange: ExchangeReport) {
+    package init(_ exchange: ExchangeReport) {
         let phases = exchange.phases
         self.init(
             started: exchange.started, request: exchange.request,

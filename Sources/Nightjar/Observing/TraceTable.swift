@@ -2,20 +2,20 @@ import NightjarHTTP
 
 /// Formats exchanges as lines of a table: method, URL, status, and the duration of each phase in milliseconds. Secrets
 /// are masked.
-public struct TraceTable: Sendable {
+package struct TraceTable: Sendable {
     private let hasColors: Bool
 
     /// - Parameter hasColors: Whether to use terminal escape sequences.
-    public init(hasColors: Bool = false) { self.hasColors = hasColors }
+    package init(hasColors: Bool = false) { self.hasColors = hasColors }
 
     /// The column headings.
-    public var heading: String {
+    package var heading: String {
         line(
             "method", "status", ["dns", "connect", "tls", "first", "total ms"], ["bytes", "conn", "url"],
             style: TraceTable.dim)
     }
 
-    public func line(_ exchange: ExchangeReport) -> String {
+    package func line(_ exchange: ExchangeReport) -> String {
         let phases = exchange.phases
         let lengths = [phases.dns, phases.connect, phases.tls, phases.firstByte, phases.total]
         let statusText = exchange.error?.kind.name ?? exchange.head.map { String($0.status) } ?? "none"

@@ -67,14 +67,14 @@ extension Configuration {
             try CookieChoice.options.apply(value, at: path, to: &choice)
             keepCookies(choice.policy, in: choice)
         default:
-            guard let policy = CookieJar.Policy(option: value) else {
+            guard let policy = CookiePolicy(option: value) else {
                 throw .mismatch(path, expected: "true, false, \"all\", \"first_party\", \"none\" or a table", value)
             }
             keepCookies(policy, in: nil)
         }
     }
 
-    private mutating func keepCookies(_ policy: CookieJar.Policy, in choice: CookieChoice?) {
+    private mutating func keepCookies(_ policy: CookiePolicy, in choice: CookieChoice?) {
         (cookies, cookieFile) = (nil, nil)
         guard policy != .none else { return }
         if let file = choice?.file {
@@ -87,7 +87,7 @@ extension Configuration {
 
 private struct CookieChoice {
     var file: String?
-    var policy = CookieJar.Policy.all
+    var policy = CookiePolicy.all
     var keepsSession = false
 
     static let options = OptionTable<CookieChoice>([
@@ -95,7 +95,7 @@ private struct CookieChoice {
             choice.file = try value.text(path)
         },
         Option(name: "policy") { value, path, choice throws(NightjarError) in
-            guard let policy = CookieJar.Policy(option: value) else {
+            guard let policy = CookiePolicy(option: value) else {
                 throw .mismatch(path, expected: "\"all\", \"first_party\" or \"none\"", value)
             }
             choice.policy = policy
@@ -106,7 +106,7 @@ private struct CookieChoice {
     ])
 }
 
-extension CookieJar.Policy {
+extension CookiePolicy {
     fileprivate init?(option: JSONValue) {
         switch option {
         case .string("all"): self = .all

@@ -9,7 +9,7 @@ extension Operation {
     ///
     /// - Throws: `invalid_argument` for an unknown name (with the nearest known name), a wrong type, an invalid schema,
     ///   or a missing path.
-    public init(options: JSONValue, name: String) throws(NightjarError) { try self.init(options, name, at: name) }
+    package init(options: JSONValue, name: String) throws(NightjarError) { try self.init(options, name, at: name) }
 
     /// - Parameter path: The path of the table, for messages.
     init(_ value: JSONValue, _ name: String, at path: String) throws(NightjarError) {

@@ -1,6 +1,6 @@
 import NightjarHTTP
 
-/// Decides for every response whether its status is a success or an error (DESIGN section 4), and validates its body
+/// Decides for every response whether its status is a success or an error, and validates its body
 /// against the caller's schema and the endpoint's description. Large bodies are validated on a thread.
 final class Validate: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.incoming, .responded] }

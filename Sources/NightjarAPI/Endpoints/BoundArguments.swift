@@ -117,7 +117,7 @@ extension Parameter {
 
 extension Parameter.Place {
     /// The place, for messages.
-    public var phrase: String {
+    package var phrase: String {
         switch self {
         case .path: "in the path"
         case .query: "in the query"

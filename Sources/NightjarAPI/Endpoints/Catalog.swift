@@ -6,19 +6,19 @@ public struct Catalog: Sendable {
     /// Absolute URLs with their variables filled in. The first is the base URL of a client that has none.
     public var servers: [String] = []
     /// The security schemes by name.
-    public var security: [SecurityScheme] = []
+    package var security: [SecurityScheme] = []
     /// The names and descriptions of groups, in the order of the document.
     public var tags: [(name: String, documentation: String?)] = []
     /// Notes about parts of the description that were skipped: "paths./users.get: callbacks are not supported".
     public var notes: [String] = []
 
-    public private(set) var operations: [Operation] = []
+    package private(set) var operations: [Operation] = []
     private var places = ExactDictionary<Int>()
 
     public init() {}
 
     /// - Throws: `invalid_argument` if there is already an operation of that name.
-    public mutating func add(_ operation: Operation) throws(NightjarError) {
+    package mutating func add(_ operation: Operation) throws(NightjarError) {
         guard places[operation.name] == nil else {
             throw NightjarError(.invalidArgument, "there are two endpoints named \(quoted(operation.name))")
         }
@@ -27,7 +27,7 @@ public struct Catalog: Sendable {
     }
 
     /// Adds an operation. Replaces the one with the same name.
-    public mutating func set(_ operation: Operation) {
+    package mutating func set(_ operation: Operation) {
         if let place = places[operation.name] {
             operations[place] = operation
         } else {
@@ -36,10 +36,10 @@ public struct Catalog: Sendable {
         }
     }
 
-    public subscript(_ name: String) -> Operation? { places[name].map { operations[$0] } }
+    package subscript(_ name: String) -> Operation? { places[name].map { operations[$0] } }
 
     /// - Throws: `invalid_request` with the nearest known name.
-    public func operation(_ name: String) throws(NightjarError) -> Operation {
+    package func operation(_ name: String) throws(NightjarError) -> Operation {
         if let operation = self[name] { return operation }
         let near = nearestName(to: name, among: operations.map(\.name)).map { "; did you mean \(quoted($0))?" }
         throw NightjarError(.invalidRequest, "there is no endpoint \(quoted(name))\(near ?? "")")
@@ -47,8 +47,8 @@ public struct Catalog: Sendable {
 }
 
 /// A security scheme of an API. OpenAPI 3.1 section 4.8.27.
-public struct SecurityScheme: Sendable {
-    public enum Kind: Sendable {
+package struct SecurityScheme: Sendable {
+    package enum Kind: Sendable {
         case bearer, basic, digest
         /// Sent in a header field, query item or cookie of this name.
         case apiKey(name: String, place: Parameter.Place)
@@ -59,13 +59,13 @@ public struct SecurityScheme: Sendable {
         case other(String)
     }
 
-    public enum Flow: String, Sendable { case authorizationCode, clientCredentials, implicit, password }
+    package enum Flow: String, Sendable { case authorizationCode, clientCredentials, implicit, password }
 
-    public var name: String
-    public var kind: Kind
-    public var documentation: String?
+    package var name: String
+    package var kind: Kind
+    package var documentation: String?
 
-    public init(_ name: String, _ kind: Kind) {
+    package init(_ name: String, _ kind: Kind) {
         self.name = name
         self.kind = kind
     }

@@ -2,7 +2,7 @@
 
 extension Operation {
     /// The name and parameters in one line: `article(id: integer, page?: integer = 1)`.
-    public var signature: String {
+    package var signature: String {
         let texts = parameters.map { parameter in
             var text = parameter.name + (parameter.isRequired ? "" : "?")
             text += parameter.schema.flatMap { try? $0.get() }?.shape.names.map { ": \($0)" } ?? ""
@@ -15,7 +15,7 @@ extension Operation {
     }
 
     /// The signature, method and path, description, and parameters, one per line.
-    public var help: String {
+    package var help: String {
         var lines = [signature, "\(method) \(path)" + (isDeprecated ? " (deprecated)" : "")]
         lines += [summary, documentation].compactMap { $0 }.filter { !$0.isEmpty }
         for parameter in parameters {
@@ -33,7 +33,7 @@ extension Operation {
 
     /// An object with `name`, `method`, `path`, `parameters` and `body` (both with examples), `responses`, `unchecked`
     /// (the parts of its schemas that are not validated) and other properties.
-    public var json: JSONValue {
+    package var json: JSONValue {
         var members: [JSONValue.Member] = [
             .init("name", .string(name)), .init("method", .string(method.name)), .init("path", .string(path)),
         ]

@@ -7,7 +7,7 @@ extension Operation {
     ///
     /// - Throws: `invalid_request` with the names of the endpoint and the parameter, and the nearest known name. Values
     ///   of header fields, and of parameters with names of secrets, are not shown.
-    public func request(_ arguments: Arguments = Arguments()) throws(NightjarError) -> Request {
+    package func request(_ arguments: Arguments = Arguments()) throws(NightjarError) -> Request {
         var request = Request(method, path)
         try apply(arguments, to: &request)
         return request
@@ -20,7 +20,7 @@ extension Operation {
     /// that name unless the arguments contain one.
     ///
     /// - Throws: the same errors as ``request(_:)``. The request is then unchanged.
-    public func apply(_ arguments: Arguments, to request: inout Request) throws(NightjarError) {
+    package func apply(_ arguments: Arguments, to request: inout Request) throws(NightjarError) {
         var made = request
         made.method = method
         let template = PathTemplate(path)

@@ -1,5 +1,5 @@
 extension ResponseContract {
-    public convenience init(_ operation: Operation) {
+    package convenience init(_ operation: Operation) {
         self.init(
             endpoint: operation.name, validation: operation.responseValidation, isDeprecated: operation.isDeprecated,
             responses: operation.responses)
@@ -10,7 +10,7 @@ extension ResponseContract {
     ///
     /// - Throws: `decoding` with the path, the expected and the actual value, or if the body should be JSON and is not.
     ///   `invalid_argument` if the schema cannot be used. The error contains the response.
-    public func check(_ response: Response) throws(NightjarError) {
+    package func check(_ response: Response) throws(NightjarError) {
         var check = ResponseCheck(response, by: self, and: nil, isEither: true)
         if let problem = check?.whole(while: { true }).described { throw problem }
     }

@@ -6,22 +6,22 @@ import NightjarHTTP
 ///
 /// Reads OpenAPI 3.0 and 3.1, in JSON or YAML. A document may refer to documents of its own origin. A file may refer to
 /// files.
-public struct CatalogLoader: Sendable {
+package struct CatalogLoader: Sendable {
     private var set = DocumentSet()
     private var traversal = ReferenceTraversal()
     private var bytes = 0
     private var requestCount = 1
 
     /// - Parameter location: an absolute file path, or an absolute URL.
-    public init(_ location: String) { wanted = [location] }
+    package init(_ location: String) { wanted = [location] }
 
     /// The absolute paths and URLs of the documents that are still needed. When empty, ``catalog()`` can be called.
-    public private(set) var wanted: [String]
+    package private(set) var wanted: [String]
 
     /// The most documents of one description. The largest known description (DigitalOcean) has 2,900.
-    public static let maximumDocuments = 10_000
+    package static let maximumDocuments = 10_000
     /// The most bytes of all documents. DigitalOcean's description has 11 MB.
-    public static let maximumBytes = 256 << 20
+    package static let maximumBytes = 256 << 20
 
     /// Adds a document. Errors in any document but the first are reported by a note at the place that refers to it.
     ///
@@ -30,7 +30,7 @@ public struct CatalogLoader: Sendable {
     ///   - base: the final location after redirects, against which references are resolved. The default is `location`.
     /// - Throws: `decoding` with line and column if the first document is neither JSON nor YAML, `invalid_argument` if
     ///   it is not an OpenAPI 3 description or `location` is not wanted, `invalid_url`, `too_large`.
-    public mutating func received(
+    package mutating func received(
         _ document: UnsafeRawBufferPointer, for location: String, from base: String? = nil
     ) throws(NightjarError) {
         guard let place = wanted.firstIndex(where: { $0.isExactly(location) }) else {
@@ -70,7 +70,7 @@ public struct CatalogLoader: Sendable {
     /// Reports that a document could not be loaded. The parts that refer to it are skipped, with a note.
     ///
     /// - Throws: `error` if it is the first document.
-    public mutating func failed(_ error: NightjarError, for location: String) throws(NightjarError) {
+    package mutating func failed(_ error: NightjarError, for location: String) throws(NightjarError) {
         guard let place = wanted.firstIndex(where: { $0.isExactly(location) }) else { return }
         guard !set.documents.isEmpty else { throw error }
         wanted.remove(at: place)
@@ -80,7 +80,7 @@ public struct CatalogLoader: Sendable {
     /// Builds the catalog. Invalid operations are skipped, each with a note that gives the reason.
     ///
     /// - Throws: `invalid_argument` if documents are missing, `too_large` if the description has too many parts.
-    public func catalog() throws(NightjarError) -> Catalog {
+    package func catalog() throws(NightjarError) -> Catalog {
         guard wanted.isEmpty else {
             throw NightjarError(.invalidArgument, "\(wanted.count) documents have not been received yet")
         }
@@ -92,7 +92,7 @@ public struct CatalogLoader: Sendable {
     ///
     /// - Parameter read: returns the bytes of a path or URL.
     /// - Throws: the error of `read` if it is retryable or `cancelled`, or if the first document cannot be loaded.
-    public static func load(
+    package static func load(
         _ location: String, read: (String) throws(NightjarError) -> [UInt8]
     ) throws(NightjarError) -> Catalog {
         var loader = CatalogLoader(location)

@@ -2,19 +2,19 @@
 ///
 /// Parsing never fails. Invalid syntax is skipped up to the next comma outside quotes, as section B.2 specifies.
 /// Relations and parameter names are case-insensitive.
-public struct LinkField: Sendable, Equatable {
+package struct LinkField: Sendable, Equatable {
     /// The reference between `<` and `>`, usually relative to the URL of the response.
-    public let target: String
+    package let target: String
     /// The relations of the first `rel` parameter, in lower case.
-    public let relations: [String]
+    package let relations: [String]
     /// The `anchor` parameter: the context of the link, if it is not the response itself.
-    public let anchor: String?
+    package let anchor: String?
 
     /// The maximum number of links parsed. Servers send a handful; a head of 256 KiB could contain tens of thousands.
     static let maximumCount = 256
 
     /// All links in order.
-    public static func parse(_ headers: Headers) -> [LinkField] {
+    package static func parse(_ headers: Headers) -> [LinkField] {
         var links: [LinkField] = []
         for value in headers.values("Link") {
             value.utf8.withContiguousBytes { bytes in

@@ -1,13 +1,13 @@
 /// A page of a list, with the ranges of its items in the response body.
-public struct LoadedPage: Sendable {
+package struct LoadedPage: Sendable {
     /// The number of the page, from 1. Empty pages count too.
-    public let number: Int
+    package let number: Int
     /// The ranges of the items in the body. Items that were delivered before, by their keys, are not included.
-    public let items: [Range<Int>]
+    package let items: [Range<Int>]
     /// The index of each item in the response's array.
-    public let indices: [Int]
+    package let indices: [Int]
     /// The number of elements of the response's array.
-    public let count: Int
+    package let count: Int
     let place: SavedPlace
     /// Nil if the caller decides.
     let after: SavedPlace?
@@ -20,10 +20,10 @@ public struct LoadedPage: Sendable {
     /// others to be repeated. A position at the end of a page does not have this limitation.
     ///
     /// - Parameter consumed: the number of items. At least the number on the page means after the page.
-    public func state(consumed: Int) -> String { position(consumed: consumed).state }
+    package func state(consumed: Int) -> String { position(consumed: consumed).state }
 
     /// The same position, serialized on demand.
-    public func position(consumed: Int) -> SavedPosition {
+    package func position(consumed: Int) -> SavedPosition {
         SavedPosition(saved: saved(consumed: consumed), origin: origin)
     }
 
@@ -41,12 +41,12 @@ public struct LoadedPage: Sendable {
 }
 
 /// A position in a list.
-public struct SavedPosition: Sendable {
+package struct SavedPosition: Sendable {
     let saved: SavedPlace
     let origin: PageStateOrigin
 
     /// The position as text, to resume in another run.
-    public var state: String { origin.write(saved) }
+    package var state: String { origin.write(saved) }
 }
 
 /// The place of a page in the sequence of pages.

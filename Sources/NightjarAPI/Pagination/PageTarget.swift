@@ -1,13 +1,13 @@
 import NIOCore
 
 /// The request for a page: the first request with another URL and, for some styles, another header field.
-public struct PageTarget: Sendable, Equatable {
-    public var url: RequestURL
+package struct PageTarget: Sendable, Equatable {
+    package var url: RequestURL
     /// A header field that replaces the field of the same name.
-    public var headerName: String?
-    public var headerValue = ""
+    package var headerName: String?
+    package var headerValue = ""
     /// False for another origin, which must not receive credentials of the first request or of the client.
-    public var carriesCredentials = true
+    package var carriesCredentials = true
 
     init(_ url: RequestURL) { self.url = url }
 }

@@ -59,8 +59,8 @@ import NIOCore
 ///
 /// Errors: `decoding` if a response does not match the options, `protocol` if a server repeats itself or leads to
 /// another origin, `too_large` if a limit is exceeded.
-public struct PageTraversal: Sendable {
-    public enum Action: Sendable {
+package struct PageTraversal: Sendable {
+    package enum Action: Sendable {
         /// Start to load this page. Report the result with ``PageTraversal/responseURL(_:body:at:)`` or
         /// ``PageTraversal/failed(_:)``.
         case load(PageTarget)
@@ -103,7 +103,7 @@ public struct PageTraversal: Sendable {
     private var given: SavedPlace
 
     /// The guessed pagination, as one sentence. Empty if nothing was guessed.
-    public internal(set) var explanation = ""
+    package internal(set) var explanation = ""
 
     /// - Parameters:
     ///   - first: the URL of the first page, including its query.
@@ -111,7 +111,7 @@ public struct PageTraversal: Sendable {
     ///   - state: the position to resume at, from ``state`` or ``LoadedPage/state(consumed:)`` of a paginator with the
     ///     same first request.
     /// - Throws: `invalid_argument` if options are invalid, or if the state does not belong to this list.
-    public init(
+    package init(
         _ options: Pagination, first: RequestURL, method: Method = .get, resuming state: String? = nil
     ) throws(NightjarError) {
         try options.check()
@@ -130,7 +130,7 @@ public struct PageTraversal: Sendable {
     // MARK: Events
 
     /// Requests one more page.
-    public mutating func needsPage() -> [Action] {
+    package mutating func needsPage() -> [Action] {
         waiterCount += 1
         wasRequested = true
         return pump()
@@ -141,7 +141,7 @@ public struct PageTraversal: Sendable {
     /// - Parameters:
     ///   - status: the status, which the call has accepted.
     ///   - url: the URL of the response, after redirects.
-    public mutating func received(
+    package mutating func received(
         _ headers: Headers, status: Int = 200, body: ByteBuffer, at url: RequestURL
     ) -> [Action] {
         guard isLoading, case .at(let place) = frontier else { return [] }
@@ -167,7 +167,7 @@ public struct PageTraversal: Sendable {
     }
 
     /// Reports that the load has failed. The next request for a page loads the same page again.
-    public mutating func failed(_ error: NightjarError) -> [Action] {
+    package mutating func failed(_ error: NightjarError) -> [Action] {
         guard isLoading else { return [] }
         isLoading = false
         if isBeyond, let status = error.status, PageTraversal.indicatesNone.contains(status) {
@@ -187,7 +187,7 @@ public struct PageTraversal: Sendable {
 
     /// Withdraws one request for a page. If none is left, the load in flight is cancelled. The next request loads the
     /// same page again.
-    public mutating func withdraw() -> [Action] {
+    package mutating func withdraw() -> [Action] {
         waiterCount = max(0, waiterCount - 1)
         guard waiterCount == 0 else { return [] }
         wasRequested = false
@@ -199,7 +199,7 @@ public struct PageTraversal: Sendable {
     /// Sets, in style custom, the page after the one delivered last.
     ///
     /// - Throws: `invalid_argument` if there is nothing to decide; `protocol` for a URL of another origin.
-    public mutating func setNext(_ next: NextPage) throws(NightjarError) -> [Action] {
+    package mutating func setNext(_ next: NextPage) throws(NightjarError) -> [Action] {
         guard case .awaitingNext(let place, let responseURL) = frontier else {
             throw NightjarError(
                 .invalidArgument,
@@ -226,7 +226,7 @@ public struct PageTraversal: Sendable {
     }
 
     /// Restarts at the first page. Everything found out, remembered and loaded in advance is discarded.
-    public mutating func refresh() -> [Action] {
+    package mutating func refresh() -> [Action] {
         let cancels = isLoading
         isLoading = false
         ready = []
@@ -243,10 +243,10 @@ public struct PageTraversal: Sendable {
 
     /// The position after the last delivered page, for ``init(_:first:method:resuming:)``. It contains no secrets and
     /// does not record which items were delivered.
-    public var state: String { position.state }
+    package var state: String { position.state }
 
     /// The same position, serialized on demand.
-    public var position: SavedPosition { SavedPosition(saved: given, origin: origin) }
+    package var position: SavedPosition { SavedPosition(saved: given, origin: origin) }
 
     /// The number of the page that is being loaded. Nil if none is.
     package var numberInFlight: Int? {

@@ -1,4 +1,4 @@
-/// The kind of a failure. Swift, C and Lua share this taxonomy (DESIGN section 5).
+/// The kind of a failure. Swift, C and Lua share this taxonomy.
 ///
 /// The raw value is the `nj_status` of nightjar.h and never changes.
 public enum ErrorKind: Int32, Sendable, CaseIterable {

@@ -7,19 +7,20 @@ import Darwin
 #endif
 
 /// Operations on US-ASCII bytes, the character set of HTTP's syntax.
-public enum ASCII {
+@usableFromInline
+package enum ASCII {
     @inlinable
-    public static func lowercase(_ byte: UInt8) -> UInt8 {
+    package static func lowercase(_ byte: UInt8) -> UInt8 {
         byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte
     }
 
     @inlinable
-    public static func equalIgnoringCase(_ a: some Collection<UInt8>, _ b: some Collection<UInt8>) -> Bool {
+    package static func equalIgnoringCase(_ a: some Collection<UInt8>, _ b: some Collection<UInt8>) -> Bool {
         a.count == b.count && zip(a, b).allSatisfy { lowercase($0) == lowercase($1) }
     }
 
     @inlinable
-    public static func equalIgnoringCase(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Bool {
+    package static func equalIgnoringCase(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Bool {
         guard a.count == b.count else { return false }
         var at = 0
         while at < a.count, lowercase(a[at]) == lowercase(b[at]) { at += 1 }
@@ -28,7 +29,7 @@ public enum ASCII {
 
     /// True if `bytes` equals the UTF-8 of `text`. Compares with one memcmp, unlike `elementsEqual`.
     @inlinable
-    public static func isSame(_ bytes: UnsafeRawBufferPointer, _ text: String) -> Bool {
+    package static func isSame(_ bytes: UnsafeRawBufferPointer, _ text: String) -> Bool {
         let same = text.utf8.withContiguousStorageIfAvailable { text in
             guard text.count == bytes.count else { return false }
             guard let a = bytes.baseAddress, let b = text.baseAddress else { return text.isEmpty }
@@ -39,7 +40,7 @@ public enum ASCII {
 
     /// True if `bytes` equals `text`, ignoring case. `text` must be in lower case.
     @inlinable
-    public static func isCaseless(_ bytes: UnsafeRawBufferPointer, _ text: StaticString) -> Bool {
+    package static func isCaseless(_ bytes: UnsafeRawBufferPointer, _ text: StaticString) -> Bool {
         guard bytes.count == text.utf8CodeUnitCount else { return false }
         var at = 0
         while at < bytes.count, bytes[at] | (isLetter(text.utf8Start[at]) ? 0x20 : 0) == text.utf8Start[at] { at += 1 }
@@ -47,20 +48,20 @@ public enum ASCII {
     }
 
     @inlinable
-    public static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- UInt8(ascii: "a") < 26 }
+    package static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- UInt8(ascii: "a") < 26 }
 
     @inlinable
-    public static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
+    package static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
 
     /// True for space, tab, CR and LF.
     @inlinable
-    public static func isWhitespace(_ byte: UInt8) -> Bool {
+    package static func isWhitespace(_ byte: UInt8) -> Bool {
         byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D
     }
 
     /// The bytes without white space at both ends.
     @inlinable
-    public static func trimmed<Bytes: BidirectionalCollection<UInt8>>(_ bytes: Bytes) -> Bytes.SubSequence {
+    package static func trimmed<Bytes: BidirectionalCollection<UInt8>>(_ bytes: Bytes) -> Bytes.SubSequence {
         let rest = bytes.drop(while: isWhitespace)
         guard let last = rest.lastIndex(where: { !isWhitespace($0) }) else { return rest }
         return rest[...last]
@@ -68,7 +69,7 @@ public enum ASCII {
 
     /// The value of a hexadecimal digit.
     @inlinable
-    public static func hexValue(_ byte: UInt8) -> UInt8? {
+    package static func hexValue(_ byte: UInt8) -> UInt8? {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): byte &- UInt8(ascii: "0")
         case UInt8(ascii: "a")...UInt8(ascii: "f"): byte &- UInt8(ascii: "a") &+ 10
@@ -80,7 +81,7 @@ public enum ASCII {
 
 /// Quotes `text` for an error message. Truncates it after `limit` code points. Escapes characters that affect a
 /// terminal or the direction of text, because the text may come from an untrusted peer.
-public func quoted(_ text: some StringProtocol, limit: Int = 80) -> String {
+package func quoted(_ text: some StringProtocol, limit: Int = 80) -> String {
     var result = "\""
     for (position, scalar) in text.unicodeScalars.enumerated() {
         if position == limit {

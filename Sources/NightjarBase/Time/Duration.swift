@@ -1,21 +1,21 @@
 extension Duration {
     /// Whole nanoseconds, clamped to the range of Int64 (292 years).
-    public var nanosecondsClamped: Int64 {
+    package var nanosecondsClamped: Int64 {
         let (seconds, attoseconds) = components
         let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
         let (sum, overflowToo) = whole.addingReportingOverflow(attoseconds / 1_000_000_000)
         return overflow || overflowToo ? (seconds < 0 ? .min : .max) : sum
     }
 
-    public var inSeconds: Double {
+    package var inSeconds: Double {
         Double(components.seconds) + Double(components.attoseconds) * 1e-18
     }
 
     /// The longest duration that an option accepts, in seconds: 100 years of 365 days.
-    public static let mostSeconds = 3_153_600_000
+    package static let mostSeconds = 3_153_600_000
 
     /// - Returns: nil unless `seconds` is between 0 and ``mostSeconds``.
-    public init?(seconds: Double) {
+    package init?(seconds: Double) {
         guard seconds >= 0, seconds <= Double(Duration.mostSeconds) else { return nil }
         self = .nanoseconds(Int64(seconds * 1e9))
     }

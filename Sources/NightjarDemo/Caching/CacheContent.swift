@@ -87,7 +87,7 @@ struct CacheContent: RangedContent {
 extension DemoContent {
     /// True if `body` is a complete body of `/cache/{name}?length=`: its last line is the checksum of everything before
     /// it.
-    public static func isIntact(_ body: [UInt8]) -> Bool {
+    package static func isIntact(_ body: [UInt8]) -> Bool {
         guard body.count >= CacheContent.checksumLine else { return false }
         let content = body.dropLast(CacheContent.checksumLine)
         var checksum = CRC32()

@@ -4,7 +4,7 @@ import NIOCore
 /// The content of `/bytes`, `/stream`, `/drip` and `/trailers`. The byte at an offset is always the same.
 ///
 /// The content repeats after a prime number of bytes, so that lost, duplicate or swapped blocks are detectable.
-public enum DemoContent {
+package enum DemoContent {
     static let period = 65_521
 
     /// Two periods, so that any range of up to one period is a slice without a copy.
@@ -19,7 +19,7 @@ public enum DemoContent {
     }()
 
     /// The byte at `offset`, to check received content.
-    public static func byte(at offset: Int) -> UInt8 {
+    package static func byte(at offset: Int) -> UInt8 {
         bytes.getInteger(at: offset % period) ?? 0
     }
 

@@ -6,8 +6,8 @@ import NIOPosix
 /// The demo API: an HTTP/1.1 server on loopback, for tutorials and tests.
 ///
 /// It runs on its own thread. Its methods may be called from any thread. A stopped server cannot be started again.
-public final class DemoServer: Sendable {
-    public enum StartError: Error, Equatable {
+package final class DemoServer: Sendable {
+    package enum StartError: Error, Equatable {
         case startedBefore
     }
 
@@ -30,7 +30,7 @@ public final class DemoServer: Sendable {
     private let running = NIOLockedValueBox<Running?>(nil)
 
     /// - Parameter seed: equal seeds give equal data.
-    public init(seed: UInt64 = 1) {
+    package init(seed: UInt64 = 1) {
         self.seed = seed
     }
 
@@ -39,16 +39,16 @@ public final class DemoServer: Sendable {
     }
 
     /// The traffic so far. Also available after ``stop()``.
-    public var statistics: DemoStatistics { ledger.statistics }
+    package var statistics: DemoStatistics { ledger.statistics }
 
     /// Resets all counters. Open connections remain counted as open.
-    public func resetStatistics() { ledger.reset() }
+    package func resetStatistics() { ledger.reset() }
 
     /// Starts the server. Blocks until the port is bound.
     ///
     /// - Parameter port: 0 lets the system choose a free port.
     /// - Returns: the port.
-    public func start(host: String = "127.0.0.1", port: Int = 0) throws -> Int {
+    package func start(host: String = "127.0.0.1", port: Int = 0) throws -> Int {
         guard phase.lock(whenValue: .new, timeoutSeconds: 0) else { throw StartError.startedBefore }
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         do {
@@ -65,7 +65,7 @@ public final class DemoServer: Sendable {
 
     /// Stops listening, waits up to a second for responses in progress, and closes all connections. Blocks until the
     /// server's thread has ended. Has no effect if the server is not running.
-    public func stop() {
+    package func stop() {
         guard phase.lock(whenValue: .running, timeoutSeconds: 0) else { return }
         phase.unlock(withValue: .stopping)
         guard let running = running.withLockedValue({ $0.take() }) else { return }
@@ -80,7 +80,7 @@ public final class DemoServer: Sendable {
     }
 
     /// Blocks until another thread has stopped the server.
-    public func waitUntilStopped() {
+    package func waitUntilStopped() {
         phase.lock(whenValue: .stopped)
         phase.unlock()
     }

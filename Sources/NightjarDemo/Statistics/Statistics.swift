@@ -6,115 +6,115 @@ import Synchronization
 ///
 /// Requests to paths that begin with `/__` are the control plane. They are neither counted nor logged, but their
 /// connections and bytes are.
-public struct DemoStatistics: Sendable {
+package struct DemoStatistics: Sendable {
     /// A request, possibly in progress.
-    public struct Exchange: Sendable {
+    package struct Exchange: Sendable {
         /// The number of the request in the order of arrival, from 1. A reset does not restart it.
-        public let number: Int
+        package let number: Int
         /// The number of the connection in the order of acceptance, from 1. A reset does not restart it.
-        public let connection: Int
+        package let connection: Int
         /// The number of the request on its connection, from 1.
-        public let numberOnConnection: Int
-        public let method: String
+        package let numberOnConnection: Int
+        package let method: String
         /// As sent.
-        public let target: String
+        package let target: String
         /// The template of the matching route, such as `/v1/articles/{id}`. `*` if none matched.
-        public let route: String
-        public let headers: [(name: String, value: String)]
+        package let route: String
+        package let headers: [(name: String, value: String)]
         /// The first ``DemoStatistics/maximumBody`` bytes of the body, without its framing.
-        public internal(set) var body: [UInt8] = []
+        package internal(set) var body: [UInt8] = []
         /// The length of the complete body.
-        public internal(set) var bodyLength = 0
+        package internal(set) var bodyLength = 0
         /// True if the complete request has been received.
-        public internal(set) var isComplete = false
+        package internal(set) var isComplete = false
         /// Zero until the response head has been sent.
-        public internal(set) var status = 0
+        package internal(set) var status = 0
     }
 
     /// By method and route, such as `GET /v1/articles/{id}`.
-    public internal(set) var requests: [String: Int] = [:]
+    package internal(set) var requests: [String: Int] = [:]
     /// Final responses by status code.
-    public internal(set) var statuses: [Int: Int] = [:]
+    package internal(set) var statuses: [Int: Int] = [:]
     /// By path, without the query. Contains the ``DemoStatistics/maximumPaths`` newest paths.
-    public internal(set) var paths: [String: PathCount] = [:]
-    public internal(set) var connectionsOpened = 0
-    public internal(set) var connectionsOpen = 0
+    package internal(set) var paths: [String: PathCount] = [:]
+    package internal(set) var connectionsOpened = 0
+    package internal(set) var connectionsOpen = 0
     /// Bytes read from sockets, including framing and heads.
-    public internal(set) var bytesIn = 0
+    package internal(set) var bytesIn = 0
     /// Bytes written to sockets, including framing and heads.
-    public internal(set) var bytesOut = 0
+    package internal(set) var bytesOut = 0
     /// The last ``DemoStatistics/maximumExchanges`` requests, oldest first.
-    public internal(set) var exchanges: [Exchange] = []
-    public internal(set) var auth = Auth()
-    public internal(set) var orders = Orders()
+    package internal(set) var exchanges: [Exchange] = []
+    package internal(set) var auth = Auth()
+    package internal(set) var orders = Orders()
     /// 429 responses of `/v1/limited`.
-    public internal(set) var limited = 0
+    package internal(set) var limited = 0
     /// Requests that were affected by an outage (`/__control`).
-    public internal(set) var outageRequests = 0
+    package internal(set) var outageRequests = 0
     /// Requests to `/v1` in each second since the start or the last reset, at most ``DemoStatistics/retentionSeconds``
     /// elements. The last one is the current second.
-    public internal(set) var perSecond: [Int] = []
+    package internal(set) var perSecond: [Int] = []
     /// Requests in flight, from the head to the last byte of the response. Keyed by route and, if present, the
     /// parameter `key`, like the following dictionaries: `/v1/articles/{id}`, `/v1/slow?key=a`.
-    public internal(set) var inProgress: [String: Int] = [:]
+    package internal(set) var inProgress: [String: Int] = [:]
     /// The most requests in flight at the same time.
-    public internal(set) var inProgressMax: [String: Int] = [:]
+    package internal(set) var inProgressMax: [String: Int] = [:]
     /// Requests whose client disconnected before the last byte of the response.
-    public internal(set) var abandoned: [String: Int] = [:]
+    package internal(set) var abandoned: [String: Int] = [:]
 
-    public static let maximumExchanges = 100
-    public static let maximumBody = 16 * 1024
-    public static let retentionSeconds = 120
-    public static let maximumPaths = 1000
+    package static let maximumExchanges = 100
+    package static let maximumBody = 16 * 1024
+    package static let retentionSeconds = 120
+    package static let maximumPaths = 1000
 
-    public var requestCount: Int { requests.values.reduce(0, +) }
+    package var requestCount: Int { requests.values.reduce(0, +) }
 }
 
 extension DemoStatistics {
     /// The requests for a path, to test a cache in front of it.
-    public struct PathCount: Sendable, Equatable {
-        public internal(set) var requests = 0
+    package struct PathCount: Sendable, Equatable {
+        package internal(set) var requests = 0
         /// Requests with If-None-Match or If-Modified-Since.
-        public internal(set) var conditional = 0
+        package internal(set) var conditional = 0
         /// Requests with Range.
-        public internal(set) var ranged = 0
+        package internal(set) var ranged = 0
         /// 304 responses.
-        public internal(set) var notModified = 0
+        package internal(set) var notModified = 0
         /// 206 responses.
-        public internal(set) var partial = 0
+        package internal(set) var partial = 0
     }
 
     /// The results of authentication.
-    public struct Auth: Sendable {
+    package struct Auth: Sendable {
         /// By password, device code or authorization code.
-        public internal(set) var logins = 0
-        public internal(set) var logouts = 0
+        package internal(set) var logins = 0
+        package internal(set) var logouts = 0
         /// Access tokens issued for a client's own credentials.
-        public internal(set) var clientCredentials = 0
+        package internal(set) var clientCredentials = 0
         /// Refresh tokens redeemed for new ones.
-        public internal(set) var refreshes = 0
+        package internal(set) var refreshes = 0
         /// Repeated responses to the same Idempotency-Key and refresh token.
-        public internal(set) var refreshReplays = 0
+        package internal(set) var refreshReplays = 0
         /// Refresh tokens that were presented again after they had been redeemed.
-        public internal(set) var refreshReuses = 0
+        package internal(set) var refreshReuses = 0
         /// Logins that were ended for this reason.
-        public internal(set) var revokedFamilies = 0
+        package internal(set) var revokedFamilies = 0
         /// The `scope` of the last request to the token endpoint. Empty if it had none.
-        public internal(set) var scope = ""
+        package internal(set) var scope = ""
         /// Unknown, expired or revoked bearer tokens, each of which received 401.
-        public internal(set) var refused = 0
+        package internal(set) var refused = 0
     }
 
     /// The results of requests to `POST /v1/orders`.
-    public struct Orders: Sendable {
-        public internal(set) var requests = 0
-        public internal(set) var created = 0
+    package struct Orders: Sendable {
+        package internal(set) var requests = 0
+        package internal(set) var created = 0
         /// Repeated responses to the same Idempotency-Key.
-        public internal(set) var replayed = 0
+        package internal(set) var replayed = 0
         /// Requests rejected because the first one with that Idempotency-Key was in progress or had another body.
-        public internal(set) var conflicts = 0
+        package internal(set) var conflicts = 0
         /// Requests whose connection was closed intentionally.
-        public internal(set) var dropped = 0
+        package internal(set) var dropped = 0
     }
 }
 

@@ -9,42 +9,42 @@ import NIOCore
 ///
 /// Any web page that the user visits can send requests to that port. A request without the login's state parameter did
 /// not originate from the authorization server. It gets an error response and does not end the login.
-public struct AuthorizationCode: Sendable, CustomStringConvertible, CustomReflectable {
-    public enum Outcome: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
+package struct AuthorizationCode: Sendable, CustomStringConvertible, CustomReflectable {
+    package enum Outcome: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
         /// The code, for ``exchange(_:client:)``.
         case code(String)
         case failed(Reason)
 
-        public var description: String {
+        package var description: String {
             switch self {
             case .code: "code ***"
             case .failed(let reason): "failed: \(reason)"
             }
         }
-        public var customMirror: Mirror { Mirror(self, children: []) }
+        package var customMirror: Mirror { Mirror(self, children: []) }
     }
 
-    public enum Reason: Sendable, Equatable {
+    package enum Reason: Sendable, Equatable {
         case refused(TokenResponse.Refusal)
         /// The issuer in the redirect is another server or is missing. Its code must not be sent to this login's
         /// server.
         case wrongIssuer
     }
 
-    public struct BrowserResult: Sendable {
+    package struct BrowserResult: Sendable {
         /// The response for the browser. The connection is closed after it.
-        public let reply: BrowserReply
+        package let reply: BrowserReply
         /// The result of the login. Nil while the login is still waiting.
-        public let outcome: Outcome?
+        package let outcome: Outcome?
     }
 
     /// The number of random bytes for the state: as many as for the proof key, more than RFC 6749 section 10.10
     /// requires.
-    public static let randomByteCount = 32
+    package static let randomByteCount = 32
     /// The path of the redirect.
     private static let path = "/callback"
 
-    public let redirect: String
+    package let redirect: String
     private let clientID: String
     private let scope: String?
     private let state: String
@@ -56,7 +56,7 @@ public struct AuthorizationCode: Sendable, CustomStringConvertible, CustomReflec
     ///   - port: the port on 127.0.0.1 on which the caller is already listening.
     ///   - random: ``randomByteCount`` unpredictable bytes.
     ///   - issuer: the server's issuer identifier, if the server is known to include it in redirects. See RFC 9207.
-    public init(
+    package init(
         clientID: String, scope: String? = nil, port: Int, random: [UInt8], proof: ProofKey, issuer: String? = nil
     ) {
         self.clientID = clientID
@@ -68,14 +68,14 @@ public struct AuthorizationCode: Sendable, CustomStringConvertible, CustomReflec
         redirect = "http://127.0.0.1:\(port)\(AuthorizationCode.path)"
     }
 
-    public var description: String { "login at \(redirect)" }
-    public var customMirror: Mirror { Mirror(self, children: []) }
+    package var description: String { "login at \(redirect)" }
+    package var customMirror: Mirror { Mirror(self, children: []) }
 
     /// The URL to open in the user's browser.
     ///
     /// - Parameter endpoint: the server's authorization endpoint. Its query is kept.
     /// - Throws: `invalid_url` if `endpoint` is not a valid URL.
-    public func page(at endpoint: String) throws(NightjarError) -> String {
+    package func page(at endpoint: String) throws(NightjarError) -> String {
         let url = try RequestURL(endpoint)
         let query = OAuthRequest.authorizationQuery(
             clientID: clientID, redirect: redirect, scope: scope, state: state, proof: proof)
@@ -83,14 +83,14 @@ public struct AuthorizationCode: Sendable, CustomStringConvertible, CustomReflec
     }
 
     /// The request that exchanges the code for a token.
-    public func exchange(_ code: String, client: OAuthRequest.ClientAuthentication) -> OAuthRequest {
+    package func exchange(_ code: String, client: OAuthRequest.ClientAuthentication) -> OAuthRequest {
         .authorizationCode(code, redirect: redirect, verifier: proof, client: client)
     }
 
     /// Handles a request that arrived on the port.
     ///
     /// - Parameter target: path and query from the request line.
-    public mutating func requested(_ method: Method, _ target: String) -> BrowserResult {
+    package mutating func requested(_ method: Method, _ target: String) -> BrowserResult {
         let parts = target.utf8.split(separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
         guard !hasEnded, let place = parts.first, place.elementsEqual(AuthorizationCode.path.utf8) else {
             return BrowserResult(reply: BrowserReply(404, "There is nothing here."), outcome: nil)
@@ -137,7 +137,7 @@ public struct AuthorizationCode: Sendable, CustomStringConvertible, CustomReflec
 }
 
 extension AuthorizationCode.Reason {
-    public var error: NightjarError {
+    package var error: NightjarError {
         switch self {
         case .refused(let refusal): refusal.error
         case .wrongIssuer:

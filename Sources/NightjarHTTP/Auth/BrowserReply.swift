@@ -1,9 +1,9 @@
 import NIOCore
 
 /// The response for a browser that connects to the login port: one sentence in a page that loads and runs nothing.
-public struct BrowserReply: Sendable {
-    public let status: Int
-    public let text: String
+package struct BrowserReply: Sendable {
+    package let status: Int
+    package let text: String
 
     /// - Parameter text: plain text. It is escaped when the page is built.
     init(_ status: Int, _ text: String) {
@@ -11,14 +11,14 @@ public struct BrowserReply: Sendable {
         self.text = text
     }
 
-    public var page: String {
+    package var page: String {
         "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Sign in</title>"
             + "<p>\(BrowserReply.escaped(text))</p></html>\n"
     }
 
     /// The complete HTTP/1.1 response. Its headers prevent caching and the Referer field, because the page's URL
     /// contains the code.
-    public var bytes: ByteBuffer {
+    package var bytes: ByteBuffer {
         let page = page
         let reason =
             switch status {

@@ -1,14 +1,14 @@
 /// The response of a device authorization endpoint. RFC 8628 section 3.2.
-public struct DeviceAuthorization: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
+package struct DeviceAuthorization: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
     /// The device code, for ``OAuthRequest/deviceCode(_:client:)``. Must not be shown.
-    public let deviceCode: String
+    package let deviceCode: String
     /// The code that the user enters on ``page``.
-    public let userCode: String
-    public let page: String
+    package let userCode: String
+    package let page: String
     /// The URL of the page with the code filled in, for a QR code or for opening in a browser.
-    public let completePage: String?
-    public let lifetime: Duration
-    public let interval: Duration
+    package let completePage: String?
+    package let lifetime: Duration
+    package let interval: Duration
 
     /// The polling interval if the server specifies none. RFC 8628 section 3.2.
     private static let defaultInterval = Duration.seconds(5)
@@ -18,12 +18,12 @@ public struct DeviceAuthorization: Sendable, Equatable, CustomStringConvertible,
     /// The minimum interval. Fractions of a second violate the RFC but are useful in tests.
     private static let shortestInterval = Duration.milliseconds(50)
 
-    public var description: String { "device authorization ***" }
-    public var customMirror: Mirror { Mirror(self, children: []) }
+    package var description: String { "device authorization ***" }
+    package var customMirror: Mirror { Mirror(self, children: []) }
 
     /// - Throws: `unauthorized` if the server refuses, `decoding` if the response is invalid. Values shown to the user
     ///   must not contain control characters, and page URLs must be http or https, because they are printed and opened.
-    public init(status: Int, body: UnsafeRawBufferPointer) throws(NightjarError) {
+    package init(status: Int, body: UnsafeRawBufferPointer) throws(NightjarError) {
         guard body.count <= TokenResponse.largestBody else {
             throw NightjarError(.tooLarge, "the response of the device authorization endpoint is larger than 1 MiB")
         }

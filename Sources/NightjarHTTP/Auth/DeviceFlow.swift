@@ -5,8 +5,8 @@
 ///                        └──code expired──▶ ended ◀───────┴──refused
 ///
 /// Times are nanoseconds of a monotonic clock.
-public struct DeviceFlow: Sendable {
-    public enum Action: Sendable, Equatable {
+package struct DeviceFlow: Sendable {
+    package enum Action: Sendable, Equatable {
         /// Show the code and the page to the user.
         case show(userCode: String, page: String, completePage: String?)
         /// Start a timer and call ``timerFired(now:)`` when it expires.
@@ -17,7 +17,7 @@ public struct DeviceFlow: Sendable {
         case fail(Reason)
     }
 
-    public enum Reason: Sendable, Equatable {
+    package enum Reason: Sendable, Equatable {
         case denied
         /// The user did not enter the code in time.
         case expired
@@ -40,13 +40,13 @@ public struct DeviceFlow: Sendable {
     /// The maximum number of times the interval is doubled.
     private static let mostDoublings = 6
 
-    public init(_ authorization: DeviceAuthorization) {
+    package init(_ authorization: DeviceAuthorization) {
         self.authorization = authorization
         interval = authorization.interval
     }
 
     /// Starts the flow. The authorization response must have just arrived.
-    public mutating func begin(now: UInt64) -> [Action] {
+    package mutating func begin(now: UInt64) -> [Action] {
         guard case .idle = state else { return [] }
         expiry = now.later(by: authorization.lifetime)
         return [
@@ -55,7 +55,7 @@ public struct DeviceFlow: Sendable {
         ] + scheduleNextPoll(interval, now)
     }
 
-    public mutating func timerFired(now: UInt64) -> [Action] {
+    package mutating func timerFired(now: UInt64) -> [Action] {
         guard case .waiting = state else { return [] }
         guard now < expiry else { return end(.fail(.expired)) }
         state = .polling
@@ -63,7 +63,7 @@ public struct DeviceFlow: Sendable {
     }
 
     /// Handles the response of the token endpoint. After a temporary error the interval is doubled.
-    public mutating func received(_ result: Result<TokenResponse, NightjarError>, now: UInt64) -> [Action] {
+    package mutating func received(_ result: Result<TokenResponse, NightjarError>, now: UInt64) -> [Action] {
         guard case .polling = state else { return [] }
         switch result {
         case .success(.token(let token)): return end(.done(token))
@@ -99,7 +99,7 @@ public struct DeviceFlow: Sendable {
 
 extension DeviceFlow.Action: CustomStringConvertible, CustomReflectable {
     /// Does not contain secrets shared with the server.
-    public var description: String {
+    package var description: String {
         switch self {
         case .show(let code, let page, _): "show \(code) for \(page)"
         case .startTimer(let wait): "start timer of \(wait.inSeconds) s"
@@ -109,11 +109,11 @@ extension DeviceFlow.Action: CustomStringConvertible, CustomReflectable {
         }
     }
 
-    public var customMirror: Mirror { Mirror(self, children: []) }
+    package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension DeviceFlow.Reason {
-    public var error: NightjarError {
+    package var error: NightjarError {
         switch self {
         case .denied: NightjarError(.unauthorized, "the login failed: the user denied access")
         case .expired:

@@ -1,5 +1,5 @@
 extension LoginUpdate {
-    public indirect enum Purpose: Sendable, Equatable {
+    package indirect enum Purpose: Sendable, Equatable {
         /// A call needs another token.
         case refresh
         /// The session has ended. Adopts a login that another client has made since.
@@ -10,7 +10,7 @@ extension LoginUpdate {
         case keep(Token)
         case logOut
 
-        public var changesLogin: Bool {
+        package var changesLogin: Bool {
             switch self {
             case .refresh, .look, .logIn: false
             case .keep, .logOut: true
@@ -19,7 +19,7 @@ extension LoginUpdate {
     }
 
     /// The login that an ended session had.
-    public enum EndedLogin: Sendable, Equatable {
+    package enum EndedLogin: Sendable, Equatable {
         case none
         /// The lineages of earlier logins, which must not be adopted: the client's own, and the one that its logout
         /// found in the store. `mustEnd`: the logout did not reach the store and must be saved.
@@ -30,19 +30,19 @@ extension LoginUpdate {
     }
 
     /// How the client can obtain a token without a person.
-    public struct Capabilities: Sendable {
+    package struct Capabilities: Sendable {
         /// With a refresh token.
-        public var refreshes: Bool
+        package var refreshes: Bool
         /// With credentials of its own.
-        public var logsInByItself: Bool
+        package var logsInByItself: Bool
 
-        public init(refreshes: Bool, logsInByItself: Bool) {
+        package init(refreshes: Bool, logsInByItself: Bool) {
             self.refreshes = refreshes
             self.logsInByItself = logsInByItself
         }
     }
 
-    public indirect enum Action: Sendable, Equatable {
+    package indirect enum Action: Sendable, Equatable {
         /// Report with ``loaded(_:at:using:)`` or ``loadFailed()``.
         case load
         /// Take the lock and keep it until the end. Report with ``locked()`` or ``lockFailed(_:)``.
@@ -56,7 +56,7 @@ extension LoginUpdate {
         case end(Outcome)
     }
 
-    public indirect enum Outcome: Sendable, Equatable {
+    package indirect enum Outcome: Sendable, Equatable {
         /// Found in the store.
         case adopted(Token)
         /// New, and in the store.
@@ -68,7 +68,7 @@ extension LoginUpdate {
     }
 
     /// The result of an exchange.
-    public enum Result: Sendable, Equatable {
+    package enum Result: Sendable, Equatable {
         case token(Token)
         case invalidGrant
         /// Another refusal, which does not spend the refresh token.

@@ -17,21 +17,21 @@
 /// response to a process that takes over. The new token is on disk before it is used.
 ///
 /// Each event returns the one action to carry out next.
-public struct LoginUpdate: Sendable {
-    public let purpose: Purpose
+package struct LoginUpdate: Sendable {
+    package let purpose: Purpose
     private let held: Token?
     private let capabilities: Capabilities
     private let configured: ConfiguredToken?
     /// The login that the client holds and its store lacks.
     private(set) var unsaved: UnsavedLogin?
     /// The last known record of the store.
-    public private(set) var seen: KnownLogin
+    package private(set) var seen: KnownLogin
     private(set) var hasLoaded = false
     /// True if a token was requested from the server.
-    public private(set) var wasExchanged = false
+    package private(set) var wasExchanged = false
     private var state = State.idle
     private var isLocked = false
-    public private(set) var isAbandoned = false
+    package private(set) var isAbandoned = false
     private var rounds = 0
     /// A save of the new login was reported as failed but may have succeeded.
     private var mayBeStored = false
@@ -41,7 +41,7 @@ public struct LoginUpdate: Sendable {
     /// - Parameters:
     ///   - held: the token in use, which is expiring or was refused. Nil: none.
     ///   - seen: the last known record of the store.
-    public init(
+    package init(
         _ purpose: Purpose, held: Token?, configured: ConfiguredToken?, seen: KnownLogin, _ capabilities: Capabilities
     ) {
         self.purpose = purpose
@@ -52,7 +52,7 @@ public struct LoginUpdate: Sendable {
     }
 
     /// True if a cancellation now would lose a token, a login or a logout.
-    public var mustFinish: Bool {
+    package var mustFinish: Bool {
         switch state {
         case .ended: false
         case .idle, .loading, .locking: purpose.changesLogin
@@ -63,18 +63,18 @@ public struct LoginUpdate: Sendable {
     // MARK: Events
 
     /// - Parameter unsaved: the login that the client currently holds and its store lacks.
-    public mutating func begin(unsaved: UnsavedLogin?) -> Action {
+    package mutating func begin(unsaved: UnsavedLogin?) -> Action {
         self.unsaved = unsaved
         return load()
     }
 
     /// Ends without any effect.
-    public mutating func drop() -> Action { end(.failed(.storage)) }
+    package mutating func drop() -> Action { end(.failed(.storage)) }
 
     /// The client is closing, or a login or logout has started. An exchange that has not started is skipped.
-    public mutating func abandon() { isAbandoned = true }
+    package mutating func abandon() { isAbandoned = true }
 
-    public mutating func loaded(
+    package mutating func loaded(
         _ stored: StoredLogin?, at now: Timestamp, using random: inout some RandomNumberGenerator
     ) -> Action {
         guard case .loading = state else { return unexpected() }
@@ -106,20 +106,20 @@ public struct LoginUpdate: Sendable {
         return decide(stored, at: now, using: &random)
     }
 
-    public mutating func loadFailed() -> Action { storeFailed() }
+    package mutating func loadFailed() -> Action { storeFailed() }
 
-    public mutating func locked() -> Action {
+    package mutating func locked() -> Action {
         guard case .locking = state else { return unexpected() }
         isLocked = true
         return load()
     }
 
-    public mutating func lockFailed(_ failure: TokenRefresh.Failure) -> Action {
+    package mutating func lockFailed(_ failure: TokenRefresh.Failure) -> Action {
         guard case .locking = state else { return unexpected() }
         return end(.failed(failure))
     }
 
-    public mutating func saved(at now: Timestamp, using random: inout some RandomNumberGenerator) -> Action {
+    package mutating func saved(at now: Timestamp, using random: inout some RandomNumberGenerator) -> Action {
         switch state {
         case .savingIntent(var exchange, let intent):
             seen = .version(intent.version)
@@ -144,7 +144,7 @@ public struct LoginUpdate: Sendable {
     /// Reports that another process has saved since.
     ///
     /// - Parameter afterFailure: an earlier attempt at this save failed. It may have taken place and been replaced.
-    public mutating func conflicted(afterFailure: Bool) -> Action {
+    package mutating func conflicted(afterFailure: Bool) -> Action {
         if afterFailure {
             mayBeStored = true
             unsaved = unsaved?.afterFailedSave
@@ -158,7 +158,7 @@ public struct LoginUpdate: Sendable {
         }
     }
 
-    public mutating func saveFailed() -> Action {
+    package mutating func saveFailed() -> Action {
         switch state {
         case .savingToken(let login, let origin):
             guard let token = login.token else { return unexpected() }
@@ -173,7 +173,7 @@ public struct LoginUpdate: Sendable {
         }
     }
 
-    public mutating func exchanged(
+    package mutating func exchanged(
         _ result: Result, at now: Timestamp, using random: inout some RandomNumberGenerator
     ) -> Action {
         guard case .exchanging(let exchange) = state else { return unexpected() }

@@ -4,8 +4,8 @@
 /// minute. A renewal waits for the logins and logouts before it, whose result it must find in the store, and for the
 /// renewal before it, whose token it may have to save.
 /// before it, whose token it may have to save.
-public struct LoginUpdateQueue: Sendable {
-    public typealias ID = UInt64
+package struct LoginUpdateQueue: Sendable {
+    package typealias ID = UInt64
 
     private struct Entry {
         let id: ID
@@ -17,11 +17,11 @@ public struct LoginUpdateQueue: Sendable {
     private var entries: [Entry] = []
     private var lastID: ID = 0
 
-    public init() {}
+    package init() {}
 
-    public var isEmpty: Bool { entries.isEmpty }
+    package var isEmpty: Bool { entries.isEmpty }
 
-    public mutating func append(changesLogin: Bool) -> ID {
+    package mutating func append(changesLogin: Bool) -> ID {
         lastID += 1
         entries.append(Entry(id: lastID, changesLogin: changesLogin))
         return lastID
@@ -29,7 +29,7 @@ public struct LoginUpdateQueue: Sendable {
 
     /// - Returns: the next entry that can start now. It may end immediately, so call `next()` again until it returns
     ///   nil.
-    public mutating func next() -> ID? {
+    package mutating func next() -> ID? {
         var (isChanging, isRefreshing) = (false, false)
         for index in entries.indices {
             let entry = entries[index]
@@ -43,5 +43,5 @@ public struct LoginUpdateQueue: Sendable {
         return nil
     }
 
-    public mutating func remove(_ id: ID) { entries.removeAll { $0.id == id } }
+    package mutating func remove(_ id: ID) { entries.removeAll { $0.id == id } }
 }

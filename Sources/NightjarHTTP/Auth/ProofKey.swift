@@ -1,19 +1,19 @@
 /// A PKCE proof key with the S256 method: proves that the client that redeems a code is the one that requested it. RFC
 /// 7636.
-public struct ProofKey: Sendable, CustomStringConvertible, CustomReflectable {
+package struct ProofKey: Sendable, CustomStringConvertible, CustomReflectable {
     /// The secret verifier, kept until the code is redeemed.
-    public let verifier: String
+    package let verifier: String
     /// The challenge, sent in the authorization URL.
-    public let challenge: String
+    package let challenge: String
 
     /// The number of random bytes that RFC 7636 section 4.1 recommends.
-    public static let randomByteCount = 32
+    package static let randomByteCount = 32
 
     /// - Parameters:
     ///   - random: ``randomByteCount`` unpredictable bytes.
     ///   - sha256: computes the 32-byte digest, because this module contains no cryptography.
     /// - Returns: nil if `random` has another length.
-    public init?(random: [UInt8], sha256: ([UInt8]) -> [UInt8]) {
+    package init?(random: [UInt8], sha256: ([UInt8]) -> [UInt8]) {
         guard random.count == ProofKey.randomByteCount else { return nil }
         let verifier = ProofKey.base64URL(random)
         let digest = sha256(Array(verifier.utf8))
@@ -22,8 +22,8 @@ public struct ProofKey: Sendable, CustomStringConvertible, CustomReflectable {
         challenge = ProofKey.base64URL(digest)
     }
 
-    public var description: String { "proof key ***" }
-    public var customMirror: Mirror { Mirror(self, children: []) }
+    package var description: String { "proof key ***" }
+    package var customMirror: Mirror { Mirror(self, children: []) }
 
     /// Encodes as base64url without padding. RFC 4648 section 5.
     static func base64URL(_ bytes: [UInt8]) -> String {

@@ -38,7 +38,7 @@ public struct StoredLogin: Sendable, Equatable, CustomStringConvertible, CustomR
     /// Nil unless the login has ended.
     public private(set) var ending: Ending?
     /// An exchange of the refresh token that was started and whose end is unknown.
-    public var pending: PendingExchange?
+    package var pending: PendingExchange?
     /// Identifies the configured token (``ConfiguredToken``) that was last stored. Nil: none.
     public var configured: UInt64?
 
@@ -46,7 +46,7 @@ public struct StoredLogin: Sendable, Equatable, CustomStringConvertible, CustomR
     public var generation: UInt64 { version.generation }
 
     /// - Parameter lineage: nil uses the lineage of the token, or 0.
-    public init(
+    package init(
         token: Token, lineage: UInt64? = nil, generation: UInt64, pending: PendingExchange? = nil,
         configured: UInt64? = nil
     ) {
@@ -85,27 +85,27 @@ public struct StoredLogin: Sendable, Equatable, CustomStringConvertible, CustomR
 }
 
 /// A refresh token that was sent to the server. If its process has died, it is unknown whether the server received it.
-public struct PendingExchange: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
+package struct PendingExchange: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
     /// The idempotency key with which the same exchange can be requested again.
-    public var key: String
-    public var began: Timestamp
+    package var key: String
+    package var began: Timestamp
 
-    public init(key: String, began: Timestamp) {
+    package init(key: String, began: Timestamp) {
         self.key = key
         self.began = began
     }
 
-    public var description: String { "exchange *** since \(began)" }
-    public var customMirror: Mirror { Mirror(self, children: []) }
+    package var description: String { "exchange *** since \(began)" }
+    package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// The token in a client's configuration. Used if the store has never been used.
-public struct ConfiguredToken: Sendable, Equatable {
-    public var token: Token
+package struct ConfiguredToken: Sendable, Equatable {
+    package var token: Token
     /// A digest of the token, by which a store records that the token was used.
-    public var identity: UInt64
+    package var identity: UInt64
 
-    public init(token: Token, identity: UInt64) {
+    package init(token: Token, identity: UInt64) {
         self.token = token
         self.identity = identity
     }

@@ -21,7 +21,7 @@ public struct TokenPointers: Sendable, Equatable {
     ///   - now: the time at which the request was sent.
     /// - Throws: `decoding` if a successful response contains no token; an error of the status for a temporary
     ///   condition (429, 5xx and similar). Messages do not quote the response, which may contain secrets.
-    public func read(
+    package func read(
         status: Int, body: UnsafeRawBufferPointer, replacing old: Token? = nil, at now: Timestamp
     ) throws(NightjarError) -> TokenResponse {
         guard body.count <= TokenResponse.largestBody else {

@@ -8,28 +8,29 @@
 /// synchronously while the caller iterates over the actions: the state is final before they are returned, and actions
 /// that call external code come last. The refresh itself must not use this machine, or it would wait for itself.
 public struct TokenRefresh: Sendable {
-    public typealias Call = UInt64
-    public typealias Version = UInt64
+    package typealias Call = UInt64
+    @usableFromInline package typealias Version = UInt64
 
     /// One point in time on two clocks: the wall clock, because a token outlives the process, and a monotonic clock.
-    public struct Moment: Sendable, Equatable {
-        public var wall: Timestamp
+    package struct Moment: Sendable, Equatable {
+        package var wall: Timestamp
         /// Nanoseconds of the monotonic clock.
-        public var steady: UInt64
+        package var steady: UInt64
 
-        public init(wall: Timestamp, steady: UInt64) {
+        package init(wall: Timestamp, steady: UInt64) {
             self.wall = wall
             self.steady = steady
         }
     }
 
     /// A refresh that was started, and the version of the token it replaces.
-    public struct Refresh: Sendable, Equatable {
-        public let number: UInt64
-        public let version: Version
+    package struct Refresh: Sendable, Equatable {
+        package let number: UInt64
+        package let version: Version
     }
 
-    public enum Failure: Sendable, Equatable {
+    @usableFromInline
+    package enum Failure: Sendable, Equatable {
         /// The server no longer accepts the login. RFC 6749 section 5.2.
         case invalidGrant
         /// Any other refusal, such as a server error. The login is unaffected.
@@ -40,7 +41,8 @@ public struct TokenRefresh: Sendable {
         case storage
     }
 
-    public enum Reason: Sendable, Equatable {
+    @usableFromInline
+    package enum Reason: Sendable, Equatable {
         /// The server responded 401 again after the call was sent with another token.
         case unauthorized
         case loginRequired
@@ -48,7 +50,7 @@ public struct TokenRefresh: Sendable {
         case tooManyRefreshes(retryAfter: Duration)
     }
 
-    public enum Action: Sendable, Equatable {
+    package enum Action: Sendable, Equatable {
         case attach(Call, Version)
         case wait(Call)
         /// Start a refresh and report its result with ``succeeded(_:expiry:canRefresh:wasExchanged:at:)`` or
@@ -108,29 +110,29 @@ public struct TokenRefresh: Sendable {
 
     /// - Parameter isShared: other clients may put a new token into the store. A refresh then reads the store, even for
     ///   a token that cannot be refreshed, once it is refused.
-    public init(_ settings: Settings = Settings(), isShared: Bool = false) {
+    package init(_ settings: Settings = Settings(), isShared: Bool = false) {
         self.settings = settings
         self.isShared = isShared
     }
 
     /// The version of the token with which calls are sent. Nil without a login.
-    public var version: Version? { held?.version }
-    public var isRefreshing: Bool { running != nil }
-    public var waiterCount: Int { waiting.count }
+    package var version: Version? { held?.version }
+    package var isRefreshing: Bool { running != nil }
+    package var waiterCount: Int { waiting.count }
     /// The time, on the monotonic clock, at which ``timerFired(at:)`` must be called next.
-    public var deadline: UInt64? { running?.deadline }
+    package var deadline: UInt64? { running?.deadline }
 
     // MARK: The login
 
     /// A login, a store or another process has supplied a token. The results of running refreshes are ignored.
-    public mutating func signedIn(expiry: Timestamp?, canRefresh: Bool, at now: Moment) -> [Action] {
+    package mutating func signedIn(expiry: Timestamp?, canRefresh: Bool, at now: Moment) -> [Action] {
         settledNumber = lastNumber
         return hold(
             expiry: expiry, canRefresh: canRefresh, mayServe: expiry.map { $0 > now.wall } ?? true, at: now)
     }
 
     /// The user logged out.
-    public mutating func signedOut() -> [Action] {
+    package mutating func signedOut() -> [Action] {
         guard held != nil else { return [] }
         return forget()
     }
@@ -140,14 +142,14 @@ public struct TokenRefresh: Sendable {
     /// The version to send a call with, if no refresh is due. A fast path for ``requestToken(_:at:)`` that allocates no array.
     /// Inlined, because otherwise an owner that holds this machine in a class would copy it for the call.
     @inlinable
-    public func versionAtHand(at now: Timestamp) -> Version? {
+    package func versionAtHand(at now: Timestamp) -> Version? {
         guard let held, running == nil, held.failure == nil else { return nil }
         if held.canRefresh, let from = held.refreshesFrom, from <= now { return nil }
         return held.version
     }
 
     /// A call is about to be sent.
-    public mutating func requestToken(_ call: Call, at now: Moment) -> [Action] {
+    package mutating func requestToken(_ call: Call, at now: Moment) -> [Action] {
         guard let held else { return [.fail(call, .loginRequired)] }
         if running != nil { return [join(call, wasSent: false)] }
         let isDue = held.canRefresh && held.refreshesFrom.map { $0 <= now.wall } ?? false
@@ -159,7 +161,7 @@ public struct TokenRefresh: Sendable {
     }
 
     /// A call received a 401 response.
-    public mutating func refused(_ call: Call, sentWith version: Version, at now: Moment) -> [Action] {
+    package mutating func refused(_ call: Call, sentWith version: Version, at now: Moment) -> [Action] {
         assert(version <= lastVersion, "a version that was never attached")
         guard !replayed.contains(call) else { return [.fail(call, .unauthorized)] }
         guard let held else { return [.fail(call, .loginRequired)] }
@@ -173,7 +175,7 @@ public struct TokenRefresh: Sendable {
     }
 
     /// A call has completed, failed or was cancelled. A refresh that it was waiting for continues.
-    public mutating func ended(_ call: Call) {
+    package mutating func ended(_ call: Call) {
         // The fast path: most calls wait for nothing.
         if !replayed.isEmpty { replayed.remove(call) }
         guard !waiting.isEmpty, waiting.removeValue(forKey: call) != nil else { return }
@@ -186,7 +188,7 @@ public struct TokenRefresh: Sendable {
     ///
     /// - Parameter wasExchanged: false if the token was found in the store. It does not count towards the limit of
     ///   refreshes.
-    public mutating func succeeded(
+    package mutating func succeeded(
         _ refresh: Refresh, expiry: Timestamp?, canRefresh: Bool, wasExchanged: Bool = true, at now: Moment
     ) -> [Action] {
         if !wasExchanged, running?.refresh == refresh { _ = starts.popLast() }
@@ -198,7 +200,7 @@ public struct TokenRefresh: Sendable {
 
     /// - Parameter wasExchanged: false if no request was sent to the server. It does not count towards the limit of
     ///   refreshes.
-    public mutating func failed(_ refresh: Refresh, _ failure: Failure, wasExchanged: Bool = true) -> [Action] {
+    package mutating func failed(_ refresh: Refresh, _ failure: Failure, wasExchanged: Bool = true) -> [Action] {
         if !wasExchanged, running?.refresh == refresh { _ = starts.popLast() }
         guard let held, refresh.number > settledNumber, refresh.version == held.version else { return [] }
         if failure == .invalidGrant { return forget() + [.callLoginRequired] }
@@ -208,7 +210,7 @@ public struct TokenRefresh: Sendable {
     }
 
     /// The timer expired.
-    public mutating func timerFired(at now: Moment) -> [Action] {
+    package mutating func timerFired(at now: Moment) -> [Action] {
         guard let running, running.deadline <= now.steady else { return [] }
         return failed(running.refresh, .timedOut)
     }
@@ -284,7 +286,7 @@ public struct TokenRefresh: Sendable {
 }
 
 extension TokenRefresh.Reason {
-    public var error: NightjarError {
+    package var error: NightjarError {
         switch self {
         case .unauthorized: NightjarError(.unauthorized, "the server rejected the call even with a new token")
         case .loginRequired: NightjarError(.unauthorized, "there is no login, or the server has ended it; log in again")

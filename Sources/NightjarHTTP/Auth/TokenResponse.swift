@@ -1,25 +1,25 @@
 /// The response of a token endpoint. RFC 6749 sections 5.1 and 5.2.
-public enum TokenResponse: Sendable, Equatable {
+package enum TokenResponse: Sendable, Equatable {
     case token(Token)
     case refused(Refusal)
 
-    public struct Refusal: Sendable, Equatable {
+    package struct Refusal: Sendable, Equatable {
         /// The error code: `invalid_grant`, `authorization_pending` and so on.
-        public var code: String
-        public var description: String?
-        public var uri: String?
+        package var code: String
+        package var description: String?
+        package var uri: String?
 
-        public init(code: String, description: String? = nil, uri: String? = nil) {
+        package init(code: String, description: String? = nil, uri: String? = nil) {
             self.code = code
             self.description = description
             self.uri = uri
         }
 
-        public var isInvalidGrant: Bool { code == "invalid_grant" }
+        package var isInvalidGrant: Bool { code == "invalid_grant" }
     }
 
     /// The maximum size of a response body in bytes.
-    public static let largestBody = 1 << 20
+    package static let largestBody = 1 << 20
 
     /// - Parameters:
     ///   - old: the token that was refreshed. Members missing in the response keep its values.
@@ -27,7 +27,7 @@ public enum TokenResponse: Sendable, Equatable {
     ///     live longer than it does.
     /// - Throws: `decoding` if the response is invalid or the token type is neither Bearer nor that of `old`. Messages
     ///   do not quote the response, which may contain secrets.
-    public init(
+    package init(
         status: Int, body: UnsafeRawBufferPointer, replacing old: Token? = nil, at now: Timestamp
     ) throws(NightjarError) {
         guard body.count <= TokenResponse.largestBody else {
@@ -71,7 +71,7 @@ public enum TokenResponse: Sendable, Equatable {
 
 extension TokenResponse.Refusal {
     /// The error for a refused login. The server's description is quoted.
-    public var error: NightjarError {
+    package var error: NightjarError {
         NightjarError(
             .unauthorized,
             "the login failed: the server refused it: \(quoted(code))"

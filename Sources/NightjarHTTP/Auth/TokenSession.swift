@@ -1,18 +1,18 @@
 /// The login of one client that shares its credential store with others: the token in use, the part of it that is not
 /// saved, and whether the login has ended. Decides the purpose of each use of the store and handles its result.
-public struct TokenSession: Sendable {
-    public private(set) var token: Token?
+package struct TokenSession: Sendable {
+    package private(set) var token: Token?
     /// The login has ended. A new token can come from ``setToken(_:using:)``, ``logIn()`` or a login in another process.
-    public private(set) var hasEnded = false
+    package private(set) var hasEnded = false
     /// The number of logins and logouts. The result of a renewal that started before the last one is ignored.
-    public private(set) var changes: UInt64 = 0
+    package private(set) var changes: UInt64 = 0
     private var previous = LoginUpdate.EndedLogin.none
     private var unsaved: UnsavedLogin?
     private var seen = KnownLogin.unknown
     private let configured: ConfiguredToken?
     private let capabilities: LoginUpdate.Capabilities
 
-    public init(configured: ConfiguredToken?, _ capabilities: LoginUpdate.Capabilities) {
+    package init(configured: ConfiguredToken?, _ capabilities: LoginUpdate.Capabilities) {
         self.configured = configured
         self.capabilities = capabilities
     }
@@ -20,19 +20,19 @@ public struct TokenSession: Sendable {
     // MARK: Uses of the store
 
     /// The renewal for a call that needs another token.
-    public func update() -> LoginUpdate {
+    package func update() -> LoginUpdate {
         LoginUpdate(
             hasEnded ? .look(previous) : .refresh, held: token, configured: hasEnded ? nil : configured, seen: seen,
             capabilities)
     }
 
     /// The renewal for a login without a person.
-    public func logIn() -> LoginUpdate {
+    package func logIn() -> LoginUpdate {
         LoginUpdate(.logIn, held: token, configured: hasEnded ? nil : configured, seen: seen, capabilities)
     }
 
     /// Starts to use the token of a new login.
-    public mutating func setToken(_ token: Token, using random: inout some RandomNumberGenerator) -> LoginUpdate {
+    package mutating func setToken(_ token: Token, using random: inout some RandomNumberGenerator) -> LoginUpdate {
         var token = token
         token.lineage = random.next()
         changes &+= 1
@@ -41,7 +41,7 @@ public struct TokenSession: Sendable {
         return LoginUpdate(.keep(token), held: token, configured: nil, seen: seen, capabilities)
     }
 
-    public mutating func logOut() -> LoginUpdate {
+    package mutating func logOut() -> LoginUpdate {
         changes &+= 1
         let held = token
         forget()
@@ -53,7 +53,7 @@ public struct TokenSession: Sendable {
     ///
     /// - Parameter changes: ``changes`` when the renewal was created. A renewal that a login or logout has overtaken
     ///   ends immediately.
-    public func begin(_ update: inout LoginUpdate, since changes: UInt64) -> LoginUpdate.Action {
+    package func begin(_ update: inout LoginUpdate, since changes: UInt64) -> LoginUpdate.Action {
         guard changes == self.changes || update.purpose.changesLogin else { return update.drop() }
         return update.begin(unsaved: unsaved)
     }
@@ -64,7 +64,7 @@ public struct TokenSession: Sendable {
     ///
     /// - Parameter changes: ``changes`` when the renewal was created.
     /// - Returns: true if the result is still needed.
-    public mutating func completed(
+    package mutating func completed(
         _ update: LoginUpdate, _ outcome: LoginUpdate.Outcome, since changes: UInt64
     ) -> Bool {
         guard changes == self.changes else { return false }
@@ -117,7 +117,7 @@ public struct TokenSession: Sendable {
     /// Starts to use the token of a result.
     ///
     /// - Returns: nil if the result has no token.
-    public mutating func take(_ outcome: LoginUpdate.Outcome) -> Token? {
+    package mutating func take(_ outcome: LoginUpdate.Outcome) -> Token? {
         switch outcome {
         case .adopted(let token), .refreshed(let token):
             hold(token)
@@ -130,13 +130,13 @@ public struct TokenSession: Sendable {
     }
 
     /// Starts to use a token that does not come from the store.
-    public mutating func hold(_ token: Token) {
+    package mutating func hold(_ token: Token) {
         self.token = token
         hasEnded = false
     }
 
     /// The login has ended. Its token is no longer used.
-    public mutating func forget() {
+    package mutating func forget() {
         if let lineage = token?.lineage { previous = .lineages(endedLineages(after: lineage), mustEnd: false) }
         token = nil
         unsaved = nil
@@ -145,7 +145,7 @@ public struct TokenSession: Sendable {
     /// A person must log in.
     ///
     /// - Returns: true the first time.
-    public mutating func end() -> Bool {
+    package mutating func end() -> Bool {
         defer { hasEnded = true }
         return !hasEnded
     }

@@ -1,5 +1,5 @@
 /// The client's knowledge of the record in its credential store.
-public enum KnownLogin: Sendable, Equatable {
+package enum KnownLogin: Sendable, Equatable {
     /// The store has not been read.
     case unknown
     /// The version that was last read or saved. Nil: the store was unused.
@@ -7,7 +7,7 @@ public enum KnownLogin: Sendable, Equatable {
 }
 
 /// A token that a client uses and could not save.
-public struct UnsavedLogin: Sendable, Equatable {
+package struct UnsavedLogin: Sendable, Equatable {
     enum Origin: Sendable, Equatable {
         /// A login. `before` is what the store held at that time. `mayBeStored`: a save was reported as failed but may
         /// have taken place.
@@ -31,7 +31,7 @@ public struct UnsavedLogin: Sendable, Equatable {
         case separate
     }
 
-    public let token: Token
+    package let token: Token
     let origin: Origin
     /// The identity in the record that could not be saved (``StoredLogin/configured``). Without it, another client
     /// would spend the configured token again.

@@ -4,8 +4,8 @@ import NIOCore
 ///
 ///     bytes ──▶ file ──▶ bytes ──▶ ... ──▶ end
 ///                 └── truncated ──▶ failed
-public struct BodyPieces: Sendable {
-    public enum Piece: Sendable, Equatable {
+package struct BodyPieces: Sendable {
+    package enum Piece: Sendable, Equatable {
         case bytes(ByteBuffer)
         /// A range of the file. If the file ends before the range does, report that with ``fileEnded(at:)``.
         case file(path: String, range: Range<Int>)
@@ -28,7 +28,7 @@ public struct BodyPieces: Sendable {
     /// The next piece, with 1 to `maximum` bytes. `end` after the last piece.
     ///
     /// - Throws: the error that ``fileEnded(at:)`` has thrown, because a truncated body cannot be completed.
-    public mutating func next(maximum: Int) throws(NightjarError) -> Piece {
+    package mutating func next(maximum: Int) throws(NightjarError) -> Piece {
         if let failure { throw failure }
         let maximum = max(maximum, 1)
         while index < segments.count {
@@ -58,7 +58,7 @@ public struct BodyPieces: Sendable {
     ///
     /// - Throws: `invalid_request` if the file's length was declared. The following bytes would be taken for its
     ///   content, so the request cannot be completed and its connection must be closed.
-    public mutating func fileEnded(at position: Int) throws(NightjarError) {
+    package mutating func fileEnded(at position: Int) throws(NightjarError) {
         guard index < segments.count, case .file(let path, let start, let length) = segments[index] else { return }
         if let length, position < start.addingClamped(length) {
             let error = NightjarError(

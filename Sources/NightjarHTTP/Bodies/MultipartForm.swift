@@ -65,7 +65,7 @@ public struct MultipartForm: Sendable {
     }
 
     /// The body from its first byte.
-    public func makeBody() -> BodyPieces { BodyPieces(segments) }
+    package func makeBody() -> BodyPieces { BodyPieces(segments) }
 
     /// A copy in which unknown file lengths are filled in.
     ///

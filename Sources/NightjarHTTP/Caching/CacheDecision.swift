@@ -1,5 +1,5 @@
 /// The decision of the cache about a request.
-public enum CacheDecision: Sendable, Equatable {
+package enum CacheDecision: Sendable, Equatable {
     /// Serve a stored response.
     case hit(CacheHit)
     /// Serve a stored response and revalidate it in the background.
@@ -10,7 +10,7 @@ public enum CacheDecision: Sendable, Equatable {
     /// Fail with `cache_miss`: the server must not be contacted and no stored response can be used.
     case refuse(Refusal)
 
-    public enum Refusal: Sendable, Equatable {
+    package enum Refusal: Sendable, Equatable {
         case nothingStored
         /// Stored responses are for requests with other field values (Vary), or in a form that this request cannot use.
         case nothingForSuchRequest
@@ -20,7 +20,7 @@ public enum CacheDecision: Sendable, Equatable {
         case precondition
 
         /// The reason, for the error message.
-        public var sentence: String {
+        package var sentence: String {
             switch self {
             case .nothingStored: "no response is stored for this URL"
             case .nothingForSuchRequest: "the stored responses for this URL belong to requests with other field values"
@@ -32,8 +32,8 @@ public enum CacheDecision: Sendable, Equatable {
 }
 
 /// A response from the cache.
-public struct CacheHit: Sendable, Equatable {
-    public enum Reason: Sendable, Equatable {
+package struct CacheHit: Sendable, Equatable {
+    package enum Reason: Sendable, Equatable {
         case fresh
         /// Stale, but the request's max-stale allows it.
         case maxStale
@@ -48,7 +48,7 @@ public struct CacheHit: Sendable, Equatable {
         case validated
     }
 
-    public enum Form: Sendable, Equatable {
+    package enum Form: Sendable, Equatable {
         /// The stored response. For HEAD, without its body.
         case whole
         /// 304, because the request's own condition matches: the caller has this version.
@@ -60,47 +60,47 @@ public struct CacheHit: Sendable, Equatable {
     }
 
     /// The index of the stored response among the candidates.
-    public var index: Int
+    package var index: Int
     /// The age in seconds.
-    public var age: Int64
+    package var age: Int64
     /// Seconds until the response becomes stale; zero or less if it is stale. RFC 9211 section 2.3.
-    public var timeToLive: Int64
-    public var because: Reason
-    public var form: Form
+    package var timeToLive: Int64
+    package var because: Reason
+    package var form: Form
 
-    public var isStale: Bool { timeToLive <= 0 && because != .validated }
+    package var isStale: Bool { timeToLive <= 0 && because != .validated }
 }
 
 /// A request to the server, and its relation to stored responses.
-public struct CacheFetch: Sendable, Equatable {
-    public struct Field: Sendable, Equatable {
-        public let name: String
-        public let value: String
+package struct CacheFetch: Sendable, Equatable {
+    package struct Field: Sendable, Equatable {
+        package let name: String
+        package let value: String
     }
 
-    public let because: CacheStatus.ForwardReason
+    package let because: CacheStatus.ForwardReason
     /// The index of the candidate that a 304 confirms. Nil if a 304 is passed to the caller.
-    public var validating: Int?
+    package var validating: Int?
     /// Fields that replace the request's fields of the same names.
-    public var sets: [Field] = []
+    package var sets: [Field] = []
     /// Fields to remove, because the cache asks for its own purposes and not for the caller.
-    public var removes: [String] = []
+    package var removes: [String] = []
     /// The stored response to serve if the server fails.
-    public var fallback: Fallback?
+    package var fallback: Fallback?
 
     /// True if the request sent to the server differs from the caller's.
-    public var changesRequest: Bool { !sets.isEmpty || !removes.isEmpty }
+    package var changesRequest: Bool { !sets.isEmpty || !removes.isEmpty }
 
-    public init(because: CacheStatus.ForwardReason) { self.because = because }
+    package init(because: CacheStatus.ForwardReason) { self.because = because }
 
     /// A stored response for connection failures and for 500, 502, 503 and 504. RFC 5861 section 4.
-    public struct Fallback: Sendable, Equatable {
+    package struct Fallback: Sendable, Equatable {
         /// The index of the stored response among the candidates.
-        public let index: Int
+        package let index: Int
         /// The first moment at which it must not be served any more.
-        public let until: Timestamp
+        package let until: Timestamp
     }
 
     /// True for statuses that a stale response may replace.
-    public static func isFailure(status: Int) -> Bool { status == 500 || 502...504 ~= status }
+    package static func isFailure(status: Int) -> Bool { status == 500 || 502...504 ~= status }
 }

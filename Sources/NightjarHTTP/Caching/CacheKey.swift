@@ -1,13 +1,13 @@
 /// The key of stored responses: the requested URL and the owner's partition. RFC 9111 section 2.
-public struct CacheKey: Hashable, Sendable {
+package struct CacheKey: Hashable, Sendable {
     /// The absolute URL as requested, without user info and fragment. Its query may contain secrets, so it must not be
     /// shown.
-    public let url: String
-    public let partition: CachePartition
+    package let url: String
+    package let partition: CachePartition
     /// Cached, because a key is looked up in several tables.
     private let hash: Int
 
-    public init(url: String, partition: CachePartition = .common) {
+    package init(url: String, partition: CachePartition = .common) {
         self.url = url
         self.partition = partition
         var hasher = Hasher()
@@ -16,30 +16,30 @@ public struct CacheKey: Hashable, Sendable {
         hash = hasher.finalize()
     }
 
-    public static func == (a: CacheKey, b: CacheKey) -> Bool {
+    package static func == (a: CacheKey, b: CacheKey) -> Bool {
         a.hash == b.hash && a.partition == b.partition && a.url == b.url
     }
 
-    public func hash(into hasher: inout Hasher) { hasher.combine(hash) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 }
 
 /// The owner of stored responses. A response to a request with one credential is never served to a request with another
 /// credential or with none.
-public struct CachePartition: Hashable, Sendable {
+package struct CachePartition: Hashable, Sendable {
     /// A hash of the credential, which does not reveal it. Both numbers are zero without a credential.
-    public let high: UInt64
-    public let low: UInt64
+    package let high: UInt64
+    package let low: UInt64
 
-    public init(high: UInt64, low: UInt64) {
+    package init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }
 
     /// The partition of a login, independent of its current token. See ``Token/lineage``.
-    public init(lineage: UInt64) { self.init(high: lineage, low: 1) }
+    package init(lineage: UInt64) { self.init(high: lineage, low: 1) }
 
     /// The partition of requests without credentials.
-    public static let common = CachePartition(high: 0, low: 0)
+    package static let common = CachePartition(high: 0, low: 0)
 }
 
 extension RequestURL {

@@ -1,5 +1,5 @@
 /// The effect of a 304 response on the stored responses. RFC 9111 sections 3.2, 4.3.3 to 4.3.5.
-public enum NotModifiedMeaning: Sendable, Equatable {
+package enum NotModifiedMeaning: Sendable, Equatable {
     /// This candidate is still valid.
     case stored(Int)
     /// The caller's own condition matched a version that is not stored. The caller receives the 304.
@@ -9,14 +9,14 @@ public enum NotModifiedMeaning: Sendable, Equatable {
 }
 
 /// A stored response with updated fields.
-public struct CacheUpdate: Sendable, Equatable {
-    public let response: StoredResponse
+package struct CacheUpdate: Sendable, Equatable {
+    package let response: StoredResponse
     /// If false, the response may be served now but must be removed, because the server no longer permits storing it.
-    public let isKept: Bool
+    package let isKept: Bool
 }
 
 /// The effect of a response to HEAD on a stored response.
-public enum HeadMeaning: Sendable, Equatable {
+package enum HeadMeaning: Sendable, Equatable {
     case updated(CacheUpdate)
     /// The representation has changed. The stored response must be validated before it is used.
     case invalidated
@@ -30,7 +30,7 @@ extension CacheRequest {
     /// - Parameters:
     ///   - candidates: the candidates of the decision, in the same order.
     ///   - validating: the index of the candidate that was validated.
-    public func meaning(
+    package func meaning(
         ofNotModified head: ResponseHead, among candidates: [StoredResponse], validating: Int
     ) -> NotModifiedMeaning {
         let headers = head.headers
@@ -83,14 +83,14 @@ extension CacheRequest {
     }
 
     /// Returns `stored` with the fields of a 304 that confirmed it.
-    public func updated(
+    package func updated(
         _ stored: StoredResponse, byNotModified head: ResponseHead, requested: Timestamp, received: Timestamp
     ) -> CacheUpdate {
         update(stored, head.headers, requested, received)
     }
 
     /// Returns the effect of a response to this HEAD request on a stored response. Section 4.3.5.
-    public func meaning(
+    package func meaning(
         ofHead head: ResponseHead, for stored: StoredResponse, requested: Timestamp, received: Timestamp
     ) -> HeadMeaning {
         guard head.status == 200, stored.status == 200, method == .head, isSelected(stored) else { return .unaffected }

@@ -1,20 +1,20 @@
 /// The cache's view of a request. Its fields are parsed once. RFC 9111 section 5.2.1.
-public final class CacheRequest: Sendable {
+package final class CacheRequest: Sendable {
     /// Converts a credential to a fingerprint that distinguishes it from others without revealing it.
-    public typealias Fingerprint = @Sendable (UnsafeRawBufferPointer) -> String
+    package typealias Fingerprint = @Sendable (UnsafeRawBufferPointer) -> String
 
-    public let method: Method
-    public let policy: CachePolicy
+    package let method: Method
+    package let policy: CachePolicy
     /// The caller requests the body without its content codings.
-    public let acceptsDecoded: Bool
+    package let acceptsDecoded: Bool
     /// The request has its own Authorization field.
-    public let hasAuthorization: Bool
+    package let hasAuthorization: Bool
     let fields: Headers
     let directives: RequestDirectives
     let isLookedUp: Bool
     /// A GET request under the policy `protocol` without cache directives, conditions or ranges. If nothing is stored
     /// for it, it is sent unchanged.
-    public let isPlainLookup: Bool
+    package let isPlainLookup: Bool
     let fingerprint: Fingerprint?
     let traits: Traits
 
@@ -33,7 +33,7 @@ public final class CacheRequest: Sendable {
     ///   - fields: the fields as they would be sent to the server.
     ///   - fingerprint: for responses that vary by a credential (Vary: Cookie). Without it such responses are not
     ///     stored.
-    public init(
+    package init(
         _ method: Method, _ fields: Headers, policy: CachePolicy = .protocol, acceptsDecoded: Bool = true,
         fingerprint: Fingerprint? = nil
     ) {
@@ -93,21 +93,21 @@ public final class CacheRequest: Sendable {
 
     /// True if stored responses are looked up for the request, or it may fail without one. Other requests bypass the
     /// cache.
-    public var concernsCache: Bool { isLookedUp && (!directives.noStore || isCacheOnly) }
+    package var concernsCache: Bool { isLookedUp && (!directives.noStore || isCacheOnly) }
 
     /// True if the request permits storing the response. A response to HEAD has no body and only updates stored
     /// responses.
-    public var mayBeStored: Bool { method == .get && !directives.noStore }
+    package var mayBeStored: Bool { method == .get && !directives.noStore }
 
     /// True if the request limits the age of the response, so that a stored response may become unusable before it is
     /// stale.
-    public var limitsAge: Bool { directives.maxAge != nil || directives.minFresh != nil }
+    package var limitsAge: Bool { directives.maxAge != nil || directives.minFresh != nil }
 
     /// True if the server must not be contacted: `cache_only` or only-if-cached.
-    public var isCacheOnly: Bool { policy == .cacheOnly || directives.onlyIfCached }
+    package var isCacheOnly: Bool { policy == .cacheOnly || directives.onlyIfCached }
 
     /// True if the request asks for a range, so that its response is useless to most others.
-    public var requestsRange: Bool { range != nil }
+    package var requestsRange: Bool { range != nil }
 
     /// The requested range. Nil: the complete representation. Only GET has ranges (RFC 9110 section 14.2).
     var range: ByteRange? {

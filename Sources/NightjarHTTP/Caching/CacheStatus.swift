@@ -1,7 +1,7 @@
 /// The work of the cache for a response, as a Cache-Status value: `nightjar; hit; ttl=30`. RFC 9211.
-public struct CacheStatus: Sendable, Equatable {
+package struct CacheStatus: Sendable, Equatable {
     /// Why a request was sent to the server. Section 2.2.
-    public enum ForwardReason: String, Sendable {
+    package enum ForwardReason: String, Sendable {
         /// The cache was bypassed.
         case bypass
         case method
@@ -18,22 +18,22 @@ public struct CacheStatus: Sendable, Equatable {
     }
 
     /// The response was served from the cache.
-    public var isHit = false
-    public var forwarded: ForwardReason?
+    package var isHit = false
+    package var forwarded: ForwardReason?
     /// The status of the server's response if it differs from that of this response.
-    public var forwardedStatus: Int?
+    package var forwardedStatus: Int?
     /// Seconds until the response becomes stale; negative if it is stale.
-    public var timeToLive: Int64?
+    package var timeToLive: Int64?
     /// The response was stored.
-    public var isStored = false
+    package var isStored = false
     /// The request was coalesced with another one.
-    public var isCollapsed = false
+    package var isCollapsed = false
     /// A token with additional information.
-    public var detail: String?
+    package var detail: String?
 
-    public init() {}
+    package init() {}
 
-    public init(_ hit: CacheHit) {
+    package init(_ hit: CacheHit) {
         isHit = hit.because != .validated && hit.because != .staleIfError
         timeToLive = hit.timeToLive
         switch hit.because {
@@ -45,10 +45,10 @@ public struct CacheStatus: Sendable, Equatable {
         }
     }
 
-    public init(_ fetch: CacheFetch) { forwarded = fetch.because }
+    package init(_ fetch: CacheFetch) { forwarded = fetch.because }
 
     /// The value of the Cache-Status field.
-    public var text: String {
+    package var text: String {
         var text = "nightjar"
         if isHit { text += "; hit" }
         if !isHit, let forwarded {
@@ -69,7 +69,7 @@ public struct CacheStatus: Sendable, Equatable {
 
 extension Headers {
     /// A copy with the status of this cache, appended after those of caches closer to the server. Section 2.
-    public func adding(_ status: CacheStatus) -> Headers {
+    package func adding(_ status: CacheStatus) -> Headers {
         var copy = self
         copy.append("Cache-Status", status.text)
         return copy
@@ -81,7 +81,7 @@ extension StoredResponse {
     /// 5.1.
     ///
     /// The same for all responses within one second, so it can be reused.
-    public func head(for hit: CacheHit, _ cacheStatus: CacheStatus) -> ResponseHead {
+    package func head(for hit: CacheHit, _ cacheStatus: CacheStatus) -> ResponseHead {
         var result = Headers(reservingFields: headers.count + 3, bytes: headers.end + 128)
         for index in 0..<headers.count {
             headers.withBytes(at: index) { name, value in

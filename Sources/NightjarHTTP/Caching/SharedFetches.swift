@@ -8,11 +8,11 @@ import DequeModule
 ///
 /// A response that cannot be stored serves only one request, so waiting for it was useless. Keys with such responses
 /// are remembered for a while, and requests for them do not wait.
-public struct SharedFetches: Sendable {
+package struct SharedFetches: Sendable {
     /// A request that needs a response. The caller assigns the numbers and never reuses one.
-    public typealias Member = UInt64
+    package typealias Member = UInt64
 
-    public enum Place: Equatable, Sendable {
+    package enum Place: Equatable, Sendable {
         /// The request fetches the response for all waiters.
         case leads
         case waits
@@ -38,10 +38,10 @@ public struct SharedFetches: Sendable {
     /// The keys whose last response could not be stored.
     private var notStorableKeys: Set<CacheKey> = []
 
-    public init() {}
+    package init() {}
 
     /// A request missed the cache, or found a response that must be validated.
-    public mutating func join(_ key: CacheKey, _ member: Member) -> Place {
+    package mutating func join(_ key: CacheKey, _ member: Member) -> Place {
         if isKnownNotStorable(key) { return .isIndependent }
         guard var line = lines.removeValue(forKey: key) else {
             lines[key] = Line(leader: member)
@@ -55,14 +55,14 @@ public struct SharedFetches: Sendable {
     }
 
     /// True if the last response for the key could not be stored.
-    public func isKnownNotStorable(_ key: CacheKey) -> Bool {
+    package func isKnownNotStorable(_ key: CacheKey) -> Bool {
         !notStorableKeys.isEmpty && notStorableKeys.contains(key)
     }
 
     /// The leader's response was stored.
     ///
     /// - Returns: the waiters, which look up the cache again.
-    public mutating func stored(_ key: CacheKey, by member: Member) -> [Member] {
+    package mutating func stored(_ key: CacheKey, by member: Member) -> [Member] {
         notStorableKeys.remove(key)
         return end(key, member)
     }
@@ -70,7 +70,7 @@ public struct SharedFetches: Sendable {
     /// The leader's response cannot be stored.
     ///
     /// - Returns: the waiters, each of which fetches for itself.
-    public mutating func notStorable(_ key: CacheKey, by member: Member) -> [Member] {
+    package mutating func notStorable(_ key: CacheKey, by member: Member) -> [Member] {
         if notStorableKeys.contains(key) { return [] }
         if notStorableKeys.count >= SharedFetches.maximumNotStorableKeys { notStorableKeys.removeAll() }
         notStorableKeys.insert(key)
@@ -80,12 +80,12 @@ public struct SharedFetches: Sendable {
     /// The leader failed. The waiters fetch in parallel, because failing one after the other would take too long.
     ///
     /// - Returns: the waiters, each of which fetches for itself.
-    public mutating func failed(_ key: CacheKey, by member: Member) -> [Member] { end(key, member) }
+    package mutating func failed(_ key: CacheKey, by member: Member) -> [Member] { end(key, member) }
 
     /// A request no longer needs the response, or has one.
     ///
     /// - Returns: the waiter that becomes the leader, if there is one.
-    public mutating func left(_ key: CacheKey, _ member: Member) -> Member? {
+    package mutating func left(_ key: CacheKey, _ member: Member) -> Member? {
         guard var line = lines.removeValue(forKey: key) else { return nil }
         guard line.leader == member else {
             line.present.remove(member)
@@ -99,7 +99,7 @@ public struct SharedFetches: Sendable {
     }
 
     /// The number of fetches in progress.
-    public var count: Int { lines.count }
+    package var count: Int { lines.count }
 
     private mutating func end(_ key: CacheKey, _ member: Member) -> [Member] {
         guard let line = lines[key], line.leader == member else { return [] }

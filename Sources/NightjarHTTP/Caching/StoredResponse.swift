@@ -1,26 +1,26 @@
 /// The metadata of a stored response, and the request fields that select it. RFC 9111 section 3.
-public struct StoredResponse: Sendable, Equatable {
-    public var status: Int
-    public var reason: String
-    public var minorVersion: Int
+package struct StoredResponse: Sendable, Equatable {
+    package var status: Int
+    package var reason: String
+    package var minorVersion: Int
     /// The fields without connection fields. Section 3.1.
-    public var headers: Headers
-    public var trailers = Headers()
+    package var headers: Headers
+    package var trailers = Headers()
     /// When the request was sent and when the response head was complete. Used to compute the age. Section 4.2.3.
-    public var requested: Timestamp
-    public var received: Timestamp
+    package var requested: Timestamp
+    package var received: Timestamp
     /// The request fields named in Vary, normalized. Section 4.1.
-    public var variantFields: [VariantField] = []
+    package var variantFields: [VariantField] = []
     /// True if the body is stored without the content codings that the headers declare. It is then used only for
     /// requests that want decoded bodies, and not for ranges.
-    public var isDecoded = false
+    package var isDecoded = false
     /// True if the response must be validated before it is used. Section 4.4.
-    public var isInvalidated = false
+    package var isInvalidated = false
     /// The length of the stored body in bytes.
-    public var contentLength = 0
+    package var contentLength = 0
 
     /// - Parameter head: the head without connection fields.
-    public init(_ head: ResponseHead, requested: Timestamp, received: Timestamp) {
+    package init(_ head: ResponseHead, requested: Timestamp, received: Timestamp) {
         status = head.status
         reason = head.reason
         minorVersion = head.minorVersion
@@ -30,18 +30,18 @@ public struct StoredResponse: Sendable, Equatable {
     }
 
     /// A request field by which responses are selected.
-    public struct VariantField: Sendable, Hashable {
+    package struct VariantField: Sendable, Hashable {
         /// The name in lower case.
-        public let name: String
+        package let name: String
         /// The normalized value. Nil if the request did not have the field.
-        public let value: String?
+        package let value: String?
 
-        public init(_ name: String, _ value: String?) {
+        package init(_ name: String, _ value: String?) {
             self.name = name
             self.value = value
         }
 
-        public static func == (a: VariantField, b: VariantField) -> Bool {
+        package static func == (a: VariantField, b: VariantField) -> Bool {
             guard a.name.isExactly(b.name), let value = a.value, let other = b.value else {
                 return a.name.isExactly(b.name) && a.value == nil && b.value == nil
             }

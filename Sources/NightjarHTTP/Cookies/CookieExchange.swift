@@ -7,21 +7,21 @@
 /// The changes of a process and the content of the file are merged in one transaction, cookie by cookie, by the rules
 /// of ``CookieJar/merge(_:at:)``. A process that ends before the commit has changed nothing. After the commit all its
 /// changes are in the file.
-public struct CookieExchange: Sendable {
+package struct CookieExchange: Sendable {
     /// Whether session cookies are stored in the file.
-    public let keepsSession: Bool
+    package let keepsSession: Bool
     /// The content that the jar received last. Kept even if the file has been replaced since.
     private var given = CookieJar.Snapshot()
 
-    public init(keepsSession: Bool) { self.keepsSession = keepsSession }
+    package init(keepsSession: Bool) { self.keepsSession = keepsSession }
 
     /// The changes that the process writes to the file.
     ///
     /// - Parameter jar: the jar's content, which must include what ``committed(_:after:)`` returned before.
-    public func changes(_ jar: CookieJar.Snapshot) -> CookieJar.Snapshot { jar.withDeletions(of: given) }
+    package func changes(_ jar: CookieJar.Snapshot) -> CookieJar.Snapshot { jar.withDeletions(of: given) }
 
     /// The content of the file after the exchange.
-    public func content(
+    package func content(
         _ changes: CookieJar.Snapshot, over stored: CookieJar.Snapshot, at now: Double
     ) -> CookieJar.Snapshot {
         // Accepts all domains: the jars that use a cookie check its domain.
@@ -34,7 +34,7 @@ public struct CookieExchange: Sendable {
     /// Reports that the content was committed.
     ///
     /// - Returns: what the jar must merge: the content that is not among the changes. Usually nothing.
-    public mutating func committed(
+    package mutating func committed(
         _ content: CookieJar.Snapshot, after changes: CookieJar.Snapshot
     ) -> CookieJar.Snapshot {
         given = visible(content)
@@ -42,7 +42,7 @@ public struct CookieExchange: Sendable {
     }
 
     /// Removes session cookies unless they are shared.
-    public func visible(_ content: CookieJar.Snapshot) -> CookieJar.Snapshot {
+    package func visible(_ content: CookieJar.Snapshot) -> CookieJar.Snapshot {
         guard !keepsSession else { return content }
         var content = content
         content.cookies.removeAll { $0.expires == nil }
@@ -55,7 +55,7 @@ extension CookieJar {
     ///
     /// - Parameter revision: the jar's revision when the exchange began. Nil if the jar contributed nothing.
     /// - Returns: the revision that is now in the file. Nil if the jar has changed since the exchange began.
-    public mutating func take(_ news: Snapshot, over revision: UInt64?, at now: Double) -> UInt64? {
+    package mutating func take(_ news: Snapshot, over revision: UInt64?, at now: Double) -> UInt64? {
         let before = self.revision
         merge(news, at: now)
         return revision == nil || before == revision ? self.revision : nil

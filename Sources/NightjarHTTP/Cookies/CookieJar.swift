@@ -5,23 +5,15 @@
 ///
 /// An API client shows no web pages, so each call counts as a top-level navigation. The site of the call's first URL is
 /// the first party. Only a redirect to another site makes a request cross-site.
-public struct CookieJar: Sendable {
-    public enum Policy: String, Sendable, CaseIterable {
-        /// Cookies of all sites are stored and sent.
-        case all
-        /// Only cookies of the site that the program called, not of sites it was redirected to.
-        case firstParty
-        case none
-    }
-
-    public enum Outcome: Equatable, Sendable {
+package struct CookieJar: Sendable {
+    package enum Outcome: Equatable, Sendable {
         case stored
         /// The cookie had already expired. Servers delete cookies this way.
         case deleted
         case refused(CookieRefusal)
     }
 
-    public var policy: Policy
+    package var policy: CookiePolicy
     private let publicSuffix: @Sendable (String) -> Bool
     var table = CookieTable()
     var deletions = CookieDeletions()
@@ -29,18 +21,20 @@ public struct CookieJar: Sendable {
     /// The latest value of ``Cookie/modified`` in this jar or in merged content.
     var lastStamp = 0.0
     /// Incremented by each change of ``snapshot()``. Sending a cookie is not a change.
-    public internal(set) var revision: UInt64 = 0
+    package internal(set) var revision: UInt64 = 0
 
     /// - Parameter isPublicSuffix: returns true if the names below the given name belong to different owners, as for
     ///   `com` and `co.uk`. It is called with host names in lower case without a final dot, never with addresses. The
     ///   default treats every single-label name as a public suffix.
-    public init(policy: Policy = .all, isPublicSuffix: @escaping @Sendable (String) -> Bool = CookieJar.isSingleLabel) {
+    package init(
+        policy: CookiePolicy = .all, isPublicSuffix: @escaping @Sendable (String) -> Bool = CookieJar.isSingleLabel
+    ) {
         self.policy = policy
         publicSuffix = isPublicSuffix
     }
 
     /// The public suffix list's rule for names that are not in it.
-    @Sendable public static func isSingleLabel(_ name: String) -> Bool { !name.utf8.contains(UInt8(ascii: ".")) }
+    @Sendable package static func isSingleLabel(_ name: String) -> Bool { !name.utf8.contains(UInt8(ascii: ".")) }
 
     // MARK: Storing
 
@@ -50,7 +44,7 @@ public struct CookieJar: Sendable {
     ///   - url: the URL of the response.
     ///   - firstParty: the site that the program called. Nil if it is that of `url`.
     @discardableResult
-    public mutating func store(
+    package mutating func store(
         setCookie: UnsafeRawBufferPointer, from url: RequestURL, at now: Double, firstParty: Origin? = nil
     ) -> Outcome {
         do throws(CookieRefusal) {
@@ -70,7 +64,7 @@ public struct CookieJar: Sendable {
 
     /// Stores a Set-Cookie value given as text.
     @discardableResult
-    public mutating func store(
+    package mutating func store(
         setCookie: String, from url: RequestURL, at now: Double, firstParty: Origin? = nil
     ) -> Outcome {
         var text = setCookie
@@ -83,7 +77,7 @@ public struct CookieJar: Sendable {
     ///
     /// - Returns: the reasons of all rejections, in order.
     @discardableResult
-    public mutating func store(
+    package mutating func store(
         from headers: Headers, of url: RequestURL, at now: Double, firstParty: Origin? = nil
     ) -> [CookieRefusal] {
         var refusals: [CookieRefusal] = []
@@ -172,7 +166,7 @@ public struct CookieJar: Sendable {
     /// - Parameters:
     ///   - isSafeMethod: true for GET, HEAD, OPTIONS and TRACE. Used only if `firstParty` is another site.
     ///   - firstParty: the site that the program called. Nil if it is that of `url`.
-    public mutating func retrieve(
+    package mutating func retrieve(
         for url: RequestURL, at now: Double, isSafeMethod: Bool, firstParty: Origin? = nil
     ) -> String? {
         guard policy != .none, !table.isEmpty else { return nil }
@@ -213,7 +207,7 @@ public struct CookieJar: Sendable {
     // MARK: Manual changes
 
     /// The cookies that have not expired, sorted by domain, path and name.
-    public func list(at now: Double) -> [Cookie] {
+    package func list(at now: Double) -> [Cookie] {
         table.all.filter { !$0.isExpired(at: Cookie.moment(now)) }
             .sorted { ($0.domain, $0.path, $0.name, $0.created) < ($1.domain, $1.path, $1.name, $1.created) }
     }
@@ -223,7 +217,7 @@ public struct CookieJar: Sendable {
     ///
     /// Its creation, access and modification times are set to the current time.
     @discardableResult
-    public mutating func add(_ cookie: Cookie, at now: Double) throws(CookieRefusal) -> Outcome {
+    package mutating func add(_ cookie: Cookie, at now: Double) throws(CookieRefusal) -> Outcome {
         guard isAllowed(cookie) else { throw .publicSuffix }
         return try keep(cookie, at: Cookie.moment(now))
     }
@@ -232,7 +226,7 @@ public struct CookieJar: Sendable {
     ///
     /// - Returns: the number of deleted cookies.
     @discardableResult
-    public mutating func delete(
+    package mutating func delete(
         name: String? = nil, domain: String? = nil, path: String? = nil, at now: Double
     ) -> Int {
         let host = domain.map { CookieScope.host(named: $0) ?? $0 }
@@ -245,7 +239,7 @@ public struct CookieJar: Sendable {
 
     /// Deletes the cookies for which `isExpiring` returns true.
     @discardableResult
-    public mutating func delete(at now: Double, where isExpiring: (Cookie) -> Bool) -> Int {
+    package mutating func delete(at now: Double, where isExpiring: (Cookie) -> Bool) -> Int {
         delete(table.all.filter(isExpiring), at: now)
     }
 
@@ -259,7 +253,7 @@ public struct CookieJar: Sendable {
     }
 
     /// Deletes all cookies. Later merges do not restore cookies from before this time.
-    public mutating func clear(at now: Double) {
+    package mutating func clear(at now: Double) {
         deletions.clear(at: stamp(tick(now)))
         table = CookieTable()
         revision &+= 1

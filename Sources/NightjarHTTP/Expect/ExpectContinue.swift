@@ -3,8 +3,8 @@
 ///     idle ──headSent──▶ waiting ──100──▶ invited
 ///                           ├────timer──▶ released ──417──▶ withheld
 ///                           └────final status─────────────▶ withheld
-public struct ExpectContinue: Sendable {
-    public enum Action: Equatable, Sendable {
+package struct ExpectContinue: Sendable {
+    package enum Action: Equatable, Sendable {
         case nothing
         /// Start a timer and call ``timerFired()`` when it expires. The timer need not be cancelled.
         case startTimer(Duration)
@@ -21,30 +21,30 @@ public struct ExpectContinue: Sendable {
     private enum State { case idle, waiting, sentContinue, released, withheld }
 
     /// How long to wait for a server that may not support the expectation. The same as curl's default.
-    public static let continueTimeout = Duration.seconds(1)
+    package static let continueTimeout = Duration.seconds(1)
     /// The minimum body size in bytes for which the client waits. The same as curl's default.
-    public static let worthwhileLength = 1 << 20
+    package static let worthwhileLength = 1 << 20
 
     private var state = State.idle
     private let continueTimeout: Duration
     private let bodyIsReplayable: Bool
 
     /// - Parameter bodyIsReplayable: the body can be sent again from its beginning after part of it was sent.
-    public init(continueTimeout: Duration = ExpectContinue.continueTimeout, bodyIsReplayable: Bool) {
+    package init(continueTimeout: Duration = ExpectContinue.continueTimeout, bodyIsReplayable: Bool) {
         self.continueTimeout = continueTimeout
         self.bodyIsReplayable = bodyIsReplayable
     }
 
     /// Whether a request with this body uses the expectation by default.
-    public static func isWorthwhile(for body: RequestBody) -> Bool {
+    package static func isWorthwhile(for body: RequestBody) -> Bool {
         body.length.map { $0 >= worthwhileLength } ?? true
     }
 
     /// True if the body may be sent now.
-    public var letsBodyPass: Bool { state == .sentContinue || state == .released }
+    package var letsBodyPass: Bool { state == .sentContinue || state == .released }
 
     /// Reports that the request head with `Expect: 100-continue` was sent.
-    public mutating func headSent() -> Action {
+    package mutating func headSent() -> Action {
         switch state {
         case .idle:
             state = .waiting
@@ -57,7 +57,7 @@ public struct ExpectContinue: Sendable {
     }
 
     /// Handles a response head, interim (1xx) or final.
-    public mutating func received(status: Int) -> Action {
+    package mutating func received(status: Int) -> Action {
         switch state {
         case .idle:
             // A response before the head was sent, such as a 408 on an idle connection.
@@ -86,7 +86,7 @@ public struct ExpectContinue: Sendable {
     }
 
     /// Reports that the timer of ``Action/startTimer(_:)`` has expired.
-    public mutating func timerFired() -> Action {
+    package mutating func timerFired() -> Action {
         guard state == .waiting else { return .nothing }
         state = .released
         return .sendBody

@@ -4,7 +4,7 @@ import NIOCore
 ///
 /// A server would interpret the next request as the rest of a body that is too short. Both too much and too little data
 /// are therefore errors after which the connection must be closed.
-public struct HTTP1BodyEncoder: Sendable {
+package struct HTTP1BodyEncoder: Sendable {
     private enum Framing {
         case length(remaining: Int)
         case chunked
@@ -13,7 +13,7 @@ public struct HTTP1BodyEncoder: Sendable {
 
     private var framing: Framing
 
-    public init(_ framing: BodyFraming) {
+    package init(_ framing: BodyFraming) {
         self.framing =
             switch framing {
             case .absent: .length(remaining: 0)
@@ -25,7 +25,7 @@ public struct HTTP1BodyEncoder: Sendable {
     /// Calls `send` with up to three buffers for `part`, in order. The content is not copied.
     ///
     /// - Throws: `invalid_request` if the declared length is exceeded.
-    public mutating func encode(
+    package mutating func encode(
         _ part: ByteBuffer, _ send: (ByteBuffer) -> Void
     ) throws(NightjarError) {
         let count = part.readableBytes
@@ -55,7 +55,7 @@ public struct HTTP1BodyEncoder: Sendable {
     /// Calls `send` with what ends the body.
     ///
     /// - Throws: `invalid_request` if the body is shorter than its declared length.
-    public mutating func finish(_ send: (ByteBuffer) -> Void) throws(NightjarError) {
+    package mutating func finish(_ send: (ByteBuffer) -> Void) throws(NightjarError) {
         defer { framing = .ended }
         switch framing {
         case .length(let remaining):

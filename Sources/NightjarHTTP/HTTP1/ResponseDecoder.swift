@@ -9,24 +9,24 @@ import NIOCore
 ///     idle ──expectResponse──▶ statusLine ──▶ fields ──▶ body ──end──▶ idle
 ///                                   ▲             │
 ///                                   └──── 1xx ────┘            any ──error──▶ failed (permanent)
-public struct HTTP1ResponseDecoder: Sendable {
+package struct HTTP1ResponseDecoder: Sendable {
     /// Limits on the memory that a peer can make the client use, in bytes unless stated otherwise.
-    public struct Limits: Sendable {
+    package struct Limits: Sendable {
         /// The maximum size of the status line and header lines of one response, including its interim responses, and
         /// of its trailers.
-        public var maximumHead = 256 * 1024
+        package var maximumHead = 256 * 1024
         /// The maximum number of fields in a head or in trailers.
-        public var maximumFields = 1000
+        package var maximumFields = 1000
         /// The maximum length of a chunk-size line with its extensions, which are ignored.
-        public var maximumChunkLine = 1024
+        package var maximumChunkLine = 1024
         /// Whether a line may end in LF without CR, as some embedded devices send it (RFC 9112 section 2.2). False by
         /// default: recipients that disagree about the end of a line may disagree about the end of a response.
-        public var acceptsBareLF = false
+        package var acceptsBareLF = false
 
-        public init() {}
+        package init() {}
     }
 
-    public enum Event: Sendable {
+    package enum Event: Sendable {
         /// A 1xx response other than 101. The final response is still to come.
         case informational(ResponseHead)
         case head(ResponseHead)
@@ -57,21 +57,21 @@ public struct HTTP1ResponseDecoder: Sendable {
     private var headSize = 0
 
     /// After ``Event/end(trailers:)``: true if the connection can be reused. RFC 9112 section 9.3.
-    public private(set) var connectionIsReusable = true
+    package private(set) var connectionIsReusable = true
 
-    public init(limits: Limits = Limits()) {
+    package init(limits: Limits = Limits()) {
         self.limits = limits
         section = FieldSection(limits)
         chunks = ChunkedBody(limits)
     }
 
     /// True if no response is expected or in progress. Any byte that arrives is then an error.
-    public var isIdle: Bool {
+    package var isIdle: Bool {
         if case .idle = state { failure == nil } else { false }
     }
 
     /// Sets the method of the request to which the next response belongs. Must be called once before each response.
-    public mutating func expectResponse(to method: Method) {
+    package mutating func expectResponse(to method: Method) {
         guard case .idle = state else {
             assertionFailure("the previous response has not ended")
             failure = failure ?? .malformedResponse("a request was sent before the previous response had ended")
@@ -87,7 +87,7 @@ public struct HTTP1ResponseDecoder: Sendable {
     /// is needed.
     ///
     /// - Throws: `protocol` or `too_large`. Later calls throw the same error.
-    public mutating func next(_ buffer: inout ByteBuffer) throws(NightjarError) -> Event? {
+    package mutating func next(_ buffer: inout ByteBuffer) throws(NightjarError) -> Event? {
         if let failure { throw failure }
         do throws(NightjarError) {
             return try advance(&buffer)
@@ -100,7 +100,7 @@ public struct HTTP1ResponseDecoder: Sendable {
     ///
     /// - Returns: the end of a response, or nil if none was in progress.
     /// - Throws: `connection_lost` if a response is missing or truncated.
-    public mutating func endOfStream() throws(NightjarError) -> Event? {
+    package mutating func endOfStream() throws(NightjarError) -> Event? {
         if let failure { throw failure }
         connectionIsReusable = false
         let missing: String

@@ -20,18 +20,18 @@ public struct CircuitBreaker: Sendable {
     public enum Visible: Sendable, Equatable { case closed, open, halfOpen }
 
     /// Returned when the call ends. A call that began before the last change of state is ignored.
-    public struct Permit: Sendable, Equatable {
-        public let isProbe: Bool
+    package struct Permit: Sendable, Equatable {
+        package let isProbe: Bool
         fileprivate let epoch: UInt64
     }
 
-    public enum Admission: Sendable, Equatable {
+    package enum Admission: Sendable, Equatable {
         case permit(Permit)
         /// - Parameter retryAfter: the time until the next probe. Zero while a probe is in flight.
         case refuse(retryAfter: Duration)
     }
 
-    public enum Ending: Sendable {
+    package enum Ending: Sendable {
         case succeeded
         /// The server failed: no connection, no response, or a 5xx response.
         case failed
@@ -46,12 +46,12 @@ public struct CircuitBreaker: Sendable {
     private var record: FailureWindow
     private let settings: Settings
 
-    public init(_ settings: Settings = Settings()) {
+    package init(_ settings: Settings = Settings()) {
         self.settings = settings
         record = FailureWindow(settings.window)
     }
 
-    public var visible: Visible {
+    package var visible: Visible {
         switch state {
         case .closed: .closed
         case .open: .open
@@ -60,7 +60,7 @@ public struct CircuitBreaker: Sendable {
     }
 
     /// The refusal that ``admit(now:)`` would return. Nil if it would admit the call.
-    public func refusal(now: UInt64) -> Duration? {
+    package func refusal(now: UInt64) -> Duration? {
         switch state {
         case .closed, .halfOpen(probeIsOut: false): nil
         case .open(let until): now < until ? now.wait(until: until) : nil
@@ -69,13 +69,13 @@ public struct CircuitBreaker: Sendable {
     }
 
     /// True if the breaker behaves like a new one.
-    public func isIdle(now: UInt64) -> Bool {
+    package func isIdle(now: UInt64) -> Bool {
         guard case .closed = state else { return false }
         return record.counts(now: now).calls == 0
     }
 
     /// A call requests to start. Each pass must be returned with ``ended(_:_:now:)``.
-    public mutating func admit(now: UInt64) -> Admission {
+    package mutating func admit(now: UInt64) -> Admission {
         if let wait = refusal(now: now) { return .refuse(retryAfter: wait) }
         if case .closed = state { return .permit(Permit(isProbe: false, epoch: epoch)) }
         change(to: .halfOpen(probeIsOut: true))
@@ -84,7 +84,7 @@ public struct CircuitBreaker: Sendable {
 
     /// - Returns: true if calls that were refused may now be admitted.
     @discardableResult
-    public mutating func ended(_ permit: Permit, _ ending: Ending, now: UInt64) -> Bool {
+    package mutating func ended(_ permit: Permit, _ ending: Ending, now: UInt64) -> Bool {
         guard permit.epoch == epoch else { return false }
         switch (state, ending) {
         case (.closed, .inconclusive), (.open, _), (.halfOpen(probeIsOut: false), _): return false

@@ -9,42 +9,42 @@
 /// results of later events, all of which must be carried out. Times are nanoseconds of a monotonic clock.
 ///
 /// Without limits every exchange enters, without an allocation.
-public struct LimitGate: Sendable {
-    public typealias ID = UInt64
+package struct LimitGate: Sendable {
+    package typealias ID = UInt64
 
-    public struct Settings: Sendable, Equatable {
-        public var rate: RateLimiter.Rate?
+    package struct Settings: Sendable, Equatable {
+        package var rate: RateLimiter.Rate?
         /// The maximum number of concurrent exchanges, at least 1.
-        public var concurrency: Int?
-        public var breaker: CircuitBreaker.Settings?
+        package var concurrency: Int?
+        package var breaker: CircuitBreaker.Settings?
         /// Whether rate limit fields in responses are respected. Retry-After is respected regardless.
-        public var adaptsToServer = true
-        public var maximumQueued = 1000
+        package var adaptsToServer = true
+        package var maximumQueued = 1000
         /// The longest wait that a server may ask for. If the server's window ends later, calls fail immediately and
         /// their error contains the wait.
-        public var longestWait = Duration.seconds(60)
+        package var longestWait = Duration.seconds(60)
 
-        public init() {}
+        package init() {}
     }
 
     /// Returned when the exchange ends.
-    public struct Permit: Sendable, Equatable {
+    package struct Permit: Sendable, Equatable {
         /// True if this exchange probes whether the server works again.
-        public var isProbe: Bool { breaker?.isProbe ?? false }
+        package var isProbe: Bool { breaker?.isProbe ?? false }
         fileprivate let breaker: CircuitBreaker.Permit?
         fileprivate let enteredAt: UInt64
         fileprivate var hasResponse = false
     }
 
     /// The limit that holds the queue.
-    public enum Hold: Sendable, Equatable {
+    package enum Hold: Sendable, Equatable {
         case concurrency
         case rate(RateLimiter.Cause)
         /// The probe that finds out whether the server works again.
         case probe
     }
 
-    public enum Arrival: Sendable, Equatable {
+    package enum Arrival: Sendable, Equatable {
         /// Start the exchange, and report its end with ``left(_:_:now:)``.
         case enter(Permit)
         /// Wait until a ``Release`` names the ID, or give up.
@@ -52,13 +52,13 @@ public struct LimitGate: Sendable {
         case refuse(Refusal)
     }
 
-    public enum Release: Sendable, Equatable {
+    package enum Release: Sendable, Equatable {
         /// - Parameter after: what it waited for last.
         case enter(ID, Permit, after: Hold)
         case refuse(ID, Refusal)
     }
 
-    public private(set) var inFlight = 0
+    package private(set) var inFlight = 0
     private let settings: Settings
     private var limiter: RateLimiter
     private var breaker: CircuitBreaker?
@@ -68,7 +68,7 @@ public struct LimitGate: Sendable {
     /// The server's limit when the queue was last checked for waiters whose deadline it exceeds.
     private var evaluated: UInt64 = 0
 
-    public init(_ settings: Settings = Settings()) {
+    package init(_ settings: Settings = Settings()) {
         self.settings = settings
         limiter = RateLimiter(settings.rate)
         breaker = settings.breaker.map { CircuitBreaker($0) }
@@ -76,21 +76,21 @@ public struct LimitGate: Sendable {
 
     // MARK: State
 
-    public var queued: Int { line.count }
-    public var holds: Hold? { line.isEmpty ? nil : hold }
-    public var circuit: CircuitBreaker.Visible { breaker?.visible ?? .closed }
+    package var queued: Int { line.count }
+    package var holds: Hold? { line.isEmpty ? nil : hold }
+    package var circuit: CircuitBreaker.Visible { breaker?.visible ?? .closed }
 
     /// The end of the pause that the server asked for. Nil if there is none.
-    public func pausedUntil(now: UInt64) -> UInt64? { limiter.pausedUntil > now ? limiter.pausedUntil : nil }
+    package func pausedUntil(now: UInt64) -> UInt64? { limiter.pausedUntil > now ? limiter.pausedUntil : nil }
 
     /// When ``timerFired(now:)`` must be called next.
-    public var deadline: UInt64? {
+    package var deadline: UInt64? {
         guard !line.isEmpty, case .rate = hold else { return nil }
         return limiter.admits
     }
 
     /// True if the gate behaves like a new one.
-    public func isIdle(now: UInt64) -> Bool {
+    package func isIdle(now: UInt64) -> Bool {
         inFlight == 0 && line.isEmpty && limiter.isIdle(now: now) && breaker?.isIdle(now: now) ?? true
     }
 
@@ -102,7 +102,7 @@ public struct LimitGate: Sendable {
     ///   - id: must not be in use by a waiter.
     ///   - deadline: the deadline of its call.
     ///   - ignoresPause: enter during a pause that the server asked for, if nothing else prevents it.
-    public mutating func arrive(_ id: ID, deadline: UInt64?, ignoresPause: Bool = false, now: UInt64) -> Arrival {
+    package mutating func arrive(_ id: ID, deadline: UInt64?, ignoresPause: Bool = false, now: UInt64) -> Arrival {
         if let wait = breaker?.refusal(now: now) { return .refuse(.circuitIsOpen(retryAfter: wait)) }
         if ignoresPause, let permit = passDuringPause(now) { return .enter(permit) }
         let reason = blocks(now)
@@ -119,7 +119,7 @@ public struct LimitGate: Sendable {
     }
 
     /// An exchange has ended. Each pass is returned once.
-    public mutating func left(_ permit: Permit, _ ending: CircuitBreaker.Ending, now: UInt64) -> [Release] {
+    package mutating func left(_ permit: Permit, _ ending: CircuitBreaker.Ending, now: UInt64) -> [Release] {
         assert(inFlight > 0, "more have left than entered")
         inFlight = max(inFlight - 1, 0)
         if !permit.hasResponse { limiter.settled(isCounted: false) }
@@ -131,7 +131,7 @@ public struct LimitGate: Sendable {
     }
 
     /// A waiter was cancelled or has timed out. Ignored if `id` is not waiting.
-    public mutating func refreshFailed(_ id: ID, now: UInt64) -> [Release] {
+    package mutating func refreshFailed(_ id: ID, now: UInt64) -> [Release] {
         guard line.remove(id) else { return [] }
         return admit(now)
     }
@@ -142,7 +142,7 @@ public struct LimitGate: Sendable {
     ///   - permit: the pass of the exchange. Nil if it did not enter through this gate.
     ///   - respectsRetryAfter: whether a Retry-After pauses the origin.
     ///   - wallClock: seconds since 1970. Used if the response has no Date field.
-    public mutating func received(
+    package mutating func received(
         _ permit: inout Permit?, status: Int, _ headers: Headers, respectsRetryAfter: Bool = true, now: UInt64,
         wallClock: @autoclosure () -> Double
     ) -> [Release] {
@@ -159,7 +159,7 @@ public struct LimitGate: Sendable {
     }
 
     /// The timer has expired.
-    public mutating func timerFired(now: UInt64) -> [Release] { admit(now) }
+    package mutating func timerFired(now: UInt64) -> [Release] { admit(now) }
 
     // MARK: Steps
 

@@ -1,6 +1,6 @@
 extension LimitGate {
     /// Why an exchange was refused.
-    public enum Refusal: Sendable, Equatable {
+    package enum Refusal: Sendable, Equatable {
         /// The queue is full.
         case queueIsFull(maximum: Int)
         /// The circuit is open because most calls failed recently.
@@ -19,7 +19,7 @@ extension LimitGate.Refusal {
     /// be retried like one. All others are `rate_limited`.
     ///
     /// - Parameter name: the name of the origin or limit group.
-    public func error(of name: String) -> NightjarError {
+    package func error(of name: String) -> NightjarError {
         switch self {
         case .queueIsFull(let maximum):
             NightjarError(

@@ -6,7 +6,7 @@
 /// these are subtracted. Times are nanoseconds of a monotonic clock.
 public struct RateLimiter: Sendable {
     /// The reason why a request waits.
-    public enum Cause: Sendable, Equatable {
+    package enum Cause: Sendable, Equatable {
         /// The configured rate.
         case ownRate
         /// The server's count: few or no requests are left.
@@ -83,7 +83,7 @@ public struct RateLimiter: Sendable {
     /// When the bucket will be full (generic cell rate algorithm: one number instead of a count and its time).
     private var fullAt: UInt64 = 0
     /// The end of the pause that the server asked for. May be in the past.
-    public private(set) var pausedUntil: UInt64 = 0
+    package private(set) var pausedUntil: UInt64 = 0
     /// When the latest pause was requested.
     private var pausedAt: UInt64 = 0
     private var window: Window?
@@ -91,13 +91,13 @@ public struct RateLimiter: Sendable {
     private var inFlight = 0
 
     /// - Parameter rate: the configured rate. Nil: only what responses report.
-    public init(_ rate: Rate? = nil) { self.rate = rate }
+    package init(_ rate: Rate? = nil) { self.rate = rate }
 
     /// A request is ready to be sent.
     ///
     /// - Parameter ignoresPause: send it during a pause that the server asked for.
     /// - Returns: zero if the request was counted and may be sent now. Otherwise how long to wait before asking again.
-    public mutating func take(now: UInt64, ignoresPause: Bool = false) -> Duration {
+    package mutating func take(now: UInt64, ignoresPause: Bool = false) -> Duration {
         restart(now)
         let moment = ignoresPause ? admitsIgnoringPause : admits
         guard moment <= now else { return now.wait(until: moment) }
@@ -117,7 +117,7 @@ public struct RateLimiter: Sendable {
     /// A request that was sent has received a response, or never will.
     ///
     /// - Parameter isCounted: its response reported a remaining count. Otherwise the server may still have counted it.
-    public mutating func settled(isCounted: Bool) {
+    package mutating func settled(isCounted: Bool) {
         inFlight = max(inFlight - 1, 0)
         guard !isCounted, let remaining = window?.remaining else { return }
         window?.remaining = max(remaining - 1, 0)
@@ -136,7 +136,7 @@ public struct RateLimiter: Sendable {
     }
 
     /// When the next request may be sent. May be in the past. Responses to requests in flight may make it earlier.
-    public var admits: UInt64 { max(pausedUntil, windowAdmits(inFlight), bucketAdmits) }
+    package var admits: UInt64 { max(pausedUntil, windowAdmits(inFlight), bucketAdmits) }
 
     /// Like ``admits``, without the pause that the server asked for.
     var admitsIgnoringPause: UInt64 { max(windowAdmits(inFlight), bucketAdmits) }
@@ -148,10 +148,10 @@ public struct RateLimiter: Sendable {
     }
 
     /// Like ``admits``, but only the part that the server demands, without regard to responses in flight.
-    public var serverAdmits: UInt64 { max(pausedUntil, windowAdmits(0)) }
+    package var serverAdmits: UInt64 { max(pausedUntil, windowAdmits(0)) }
 
     /// The limit that determines ``admits``.
-    public var cause: Cause {
+    package var cause: Cause {
         let windowAdmits = windowAdmits(inFlight)
         if bucketAdmits > max(pausedUntil, windowAdmits) { return .ownRate }
         return pausedUntil >= windowAdmits ? .serverPause : .serverCount
@@ -161,7 +161,7 @@ public struct RateLimiter: Sendable {
     /// reports.
     ///
     /// - Parameter place: the number of requests before it.
-    public func estimate(place: Int, now: UInt64) -> UInt64 {
+    package func estimate(place: Int, now: UInt64) -> UInt64 {
         var start = max(now, serverAdmits)
         if let window, window.end > now, place >= window.remaining { start = max(start, window.end) }
         guard let rate else { return start }
@@ -173,7 +173,7 @@ public struct RateLimiter: Sendable {
     }
 
     /// True if the limiter behaves like a new one.
-    public func isIdle(now: UInt64) -> Bool {
+    package func isIdle(now: UInt64) -> Bool {
         fullAt <= now && pausedUntil <= now && (window.map { $0.end <= now } ?? true)
     }
 
@@ -187,7 +187,7 @@ public struct RateLimiter: Sendable {
     ///   - longestPause: a longer Retry-After applies to the resource and not to the origin.
     /// - Returns: true if the response reports a remaining count.
     @discardableResult
-    public mutating func received(
+    package mutating func received(
         status: Int, _ headers: Headers, sent: UInt64? = nil, adaptsToServer: Bool = true,
         respectsRetryAfter: Bool = true,
         now: UInt64, wallClock: @autoclosure () -> Double, longestPause: Duration = .seconds(60)

@@ -5,13 +5,13 @@
 /// | 429 | up to the longest wait | every call to the origin: the client sends too fast |
 /// | 429 | longer | calls for the same URL: a quota of that resource is used up |
 /// | 503 | any | calls for the same URL: other resources of the server may work |
-public enum PauseScope: Sendable, Equatable {
+package enum PauseScope: Sendable, Equatable {
     case origin
     case resource
 
     /// - Parameter longestWait: ``RetrySettings/longestWait``.
     /// - Returns: nil for a status that does not request a pause.
-    public init?(status: Int, wait: Duration, longestWait: Duration) {
+    package init?(status: Int, wait: Duration, longestWait: Duration) {
         switch status {
         case 429: self = wait <= longestWait ? .origin : .resource
         case 503: self = .resource
@@ -23,13 +23,13 @@ public enum PauseScope: Sendable, Equatable {
 /// The resources for which a server requested a pause. Times are nanoseconds of a monotonic clock.
 ///
 /// A successful response for the resource ends its pause.
-public struct ResourcePauses: Sendable {
+package struct ResourcePauses: Sendable {
     /// One URL, without its fragment and user info.
-    public struct Resource: Hashable, Sendable {
+    package struct Resource: Hashable, Sendable {
         let origin: Origin
         let target: String
 
-        public init(_ url: RequestURL) {
+        package init(_ url: RequestURL) {
             origin = url.origin
             target = url.target
         }
@@ -47,13 +47,13 @@ public struct ResourcePauses: Sendable {
 
     private var pauses: [Resource: Pause] = [:]
 
-    public init() {}
+    package init() {}
 
     /// True if there are no pauses. Expired pauses may still be counted.
-    public var isEmpty: Bool { pauses.isEmpty }
+    package var isEmpty: Bool { pauses.isEmpty }
 
     /// A response for `url` requested a pause. A pause that ends later is kept.
-    public mutating func pause(_ url: RequestURL, for wait: Duration, now: UInt64) {
+    package mutating func pause(_ url: RequestURL, for wait: Duration, now: UInt64) {
         let end = now.later(by: wait)
         guard end > now else { return }
         let resource = Resource(url)
@@ -73,7 +73,7 @@ public struct ResourcePauses: Sendable {
     }
 
     /// How long calls for `resource` are delayed. Nil if they are not.
-    public mutating func wait(for resource: Resource, now: UInt64) -> Duration? {
+    package mutating func wait(for resource: Resource, now: UInt64) -> Duration? {
         guard let end = pauses[resource]?.end else { return nil }
         guard end > now else {
             pauses[resource] = nil
@@ -85,12 +85,12 @@ public struct ResourcePauses: Sendable {
     /// A call for `resource` has succeeded.
     ///
     /// - Returns: true if that ended a pause.
-    public mutating func succeeded(_ resource: Resource) -> Bool {
+    package mutating func succeeded(_ resource: Resource) -> Bool {
         pauses.removeValue(forKey: resource) != nil
     }
 
     /// The pauses that have not expired.
-    public func all(now: UInt64) -> [(name: String, resource: Resource, wait: Duration)] {
+    package func all(now: UInt64) -> [(name: String, resource: Resource, wait: Duration)] {
         pauses.compactMap { resource, pause in
             pause.end > now ? (pause.name, resource, now.wait(until: pause.end)) : nil
         }

@@ -1,30 +1,30 @@
 /// An authentication challenge in WWW-Authenticate or Proxy-Authenticate. RFC 9110 section 11.6.1.
-public struct Challenge: Sendable, Equatable {
-    public struct Parameter: Sendable, Equatable {
+package struct Challenge: Sendable, Equatable {
+    package struct Parameter: Sendable, Equatable {
         /// The name in lower case.
-        public let name: String
+        package let name: String
         /// The value without quotes.
-        public let value: String
+        package let value: String
     }
 
     /// The scheme in lower case: `digest`.
-    public let scheme: String
+    package let scheme: String
     /// The token68 value that some schemes use instead of parameters.
-    public internal(set) var token68: String?
-    public internal(set) var parameters: [Parameter] = []
+    package internal(set) var token68: String?
+    package internal(set) var parameters: [Parameter] = []
 
     /// The value of the first parameter with this name, which must be in lower case.
-    public subscript(_ name: String) -> String? { parameters.first { $0.name == name }?.value }
+    package subscript(_ name: String) -> String? { parameters.first { $0.name == name }?.value }
 
     /// The maximum number of challenges parsed. Servers send fewer.
-    public static let largestCount = 32
+    package static let largestCount = 32
     static let largestParameterCount = 64
 
     /// Parses the challenges of all fields, in order.
     ///
     /// Commas separate both challenges and parameters, so a field can only be parsed from its beginning. If part of a
     /// field is invalid, the challenges before it are kept and the rest of the field is ignored.
-    public static func parse(_ fields: some Sequence<String>) -> [Challenge] {
+    package static func parse(_ fields: some Sequence<String>) -> [Challenge] {
         var challenges: [Challenge] = []
         for field in fields {
             var reader = ChallengeReader(bytes: Array(field.utf8))

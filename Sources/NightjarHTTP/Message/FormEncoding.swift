@@ -3,14 +3,14 @@ import NIOCore
 /// A form in the format `application/x-www-form-urlencoded`. WHATWG URL section 5.2.
 ///
 /// Line breaks are kept, as in URLSearchParams; converting them to CRLF applies only to HTML forms.
-public enum FormEncoding {
-    public static let contentType = "application/x-www-form-urlencoded"
+package enum FormEncoding {
+    package static let contentType = "application/x-www-form-urlencoded"
 
     /// Letters, digits and `*-._`
     private static let plain = ByteSet(low: 0x03ff_6400_0000_0000, high: 0x07ff_fffe_87ff_fffe)
 
     /// Encodes the pairs in order. Names may repeat.
-    public static func encode(_ pairs: [(name: String, value: String)]) -> ByteBuffer {
+    package static func encode(_ pairs: [(name: String, value: String)]) -> ByteBuffer {
         // Assumes one byte per byte, which holds for nearly all forms; the buffer grows otherwise.
         let size = pairs.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 2 }
         var buffer = ByteBufferAllocator().buffer(capacity: size)

@@ -2,21 +2,21 @@
 ///
 /// Parsed as the WHATWG MIME Sniffing standard (section 4.4) specifies: an invalid parameter is ignored, and the rest
 /// is kept. Unlike browsers, the parser also accepts spaces around the equals sign.
-public struct MediaType: Sendable, Equatable, CustomStringConvertible {
-    public struct Parameter: Sendable, Equatable {
+package struct MediaType: Sendable, Equatable, CustomStringConvertible {
+    package struct Parameter: Sendable, Equatable {
         /// The name in lower case.
-        public let name: String
-        public let value: String
+        package let name: String
+        package let value: String
     }
 
     /// The type in lower case: `text`. ``subtype`` is in lower case too.
-    public let type: String
-    public let subtype: String
+    package let type: String
+    package let subtype: String
     /// The parameters in their original order. If a name occurs more than once, only the first is kept.
-    public let parameters: [Parameter]
+    package let parameters: [Parameter]
 
     /// Returns nil if the type or subtype is missing or invalid.
-    public init?(_ field: String) {
+    package init?(_ field: String) {
         var rest = ASCII.trimmed(Array(field.utf8))
         let type = rest.prefix { $0 != UInt8(ascii: "/") }
         rest = rest.dropFirst(type.count + 1)
@@ -28,21 +28,21 @@ public struct MediaType: Sendable, Equatable, CustomStringConvertible {
     }
 
     /// The value of the first parameter with this name. `name` must be in lower case.
-    public subscript(_ name: String) -> String? { parameters.first { $0.name == name }?.value }
+    package subscript(_ name: String) -> String? { parameters.first { $0.name == name }?.value }
 
     /// Type and subtype: `text/html`.
-    public var essence: String { "\(type)/\(subtype)" }
-    public var charset: String? { self["charset"] }
+    package var essence: String { "\(type)/\(subtype)" }
+    package var charset: String? { self["charset"] }
 
     /// True for `application/json`, `text/json` and types with the suffix `+json`, such as `application/problem+json`.
-    public var isJSON: Bool {
+    package var isJSON: Bool {
         subtype == "json" && ["application", "text"].contains(type) || subtype.hasSuffix("+json")
     }
 
-    public var isText: Bool { type == "text" || isJSON || subtype == "xml" || subtype.hasSuffix("+xml") }
+    package var isText: Bool { type == "text" || isJSON || subtype == "xml" || subtype.hasSuffix("+xml") }
 
     /// The serialized field value. Parameter values that are not tokens are quoted.
-    public var description: String {
+    package var description: String {
         parameters.reduce(into: essence) { text, parameter in
             text += ";\(parameter.name)="
             if FieldSyntax.isToken(parameter.value.utf8) {

@@ -1,12 +1,12 @@
 /// How long a server asks to wait before the next request. RFC 9110 section 10.2.3.
-public enum RetryAfter {
+package enum RetryAfter {
     /// The wait that a response asks for, from 0 s to 30 days.
     ///
     /// - Parameter now: seconds since 1970. Used only if the response has no Date field: a date in Retry-After refers
     ///   to the server's clock.
     /// - Returns: nil without the field, or if its value is invalid: neither a number of seconds nor a date, or more
     ///   than ``longest``. Zero if the date has passed.
-    public static func duration(_ headers: Headers, now: Double) -> Duration? {
+    package static func duration(_ headers: Headers, now: Double) -> Duration? {
         guard let value = headers["Retry-After"], let seconds = seconds(value, headers, now), seconds <= longest
         else { return nil }
         return .seconds(max(0, seconds))
@@ -27,5 +27,5 @@ public enum RetryAfter {
 
     /// Thirty days, in seconds. A longer wait is treated as a server error, such as seconds since 1970 instead of a
     /// delay.
-    public static let longest: Int64 = 30 * 86_400
+    package static let longest: Int64 = 30 * 86_400
 }

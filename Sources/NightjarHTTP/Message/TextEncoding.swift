@@ -3,7 +3,7 @@
 ///
 /// As in browsers, iso-8859-1 and us-ascii mean windows-1252: most text with those labels is windows-1252. The bytes in
 /// which they differ are control characters in one and quotes and dashes in the other.
-public enum TextEncoding: Sendable, Equatable {
+package enum TextEncoding: Sendable, Equatable {
     case utf8
     case windows1252
     case utf16LittleEndian
@@ -11,7 +11,7 @@ public enum TextEncoding: Sendable, Equatable {
 
     /// - Parameter charset: a label, in any case.
     /// - Throws: `decoding` with the label if it is not supported.
-    public init(charset: String) throws(NightjarError) {
+    package init(charset: String) throws(NightjarError) {
         let label = String(decoding: ASCII.trimmed(charset.utf8).map(ASCII.lowercase), as: UTF8.self)
         guard let encoding = TextEncoding.labels[label] else {
             throw NightjarError(
@@ -27,7 +27,7 @@ public enum TextEncoding: Sendable, Equatable {
     ///
     /// - Parameter contentType: the value of the Content-Type field.
     /// - Throws: `decoding` with the name of an unsupported charset.
-    public static func text(
+    package static func text(
         of bytes: UnsafeRawBufferPointer, contentType: String?
     ) throws(NightjarError) -> String {
         if let (encoding, length) = byteOrderMark(of: bytes) {
@@ -38,7 +38,7 @@ public enum TextEncoding: Sendable, Equatable {
     }
 
     /// Decodes bytes that have no byte order mark.
-    public func decode(_ bytes: UnsafeRawBufferPointer) -> String {
+    package func decode(_ bytes: UnsafeRawBufferPointer) -> String {
         switch self {
         case .utf8: String(decoding: bytes, as: UTF8.self)
         case .windows1252: TextEncoding.decodeWindows1252(bytes)

@@ -23,7 +23,7 @@ extension Request: CustomStringConvertible, CustomReflectable {
 
 extension PreparedRequest: CustomStringConvertible, CustomReflectable {
     /// The method and redacted URL: `GET https://host/path?token=***`.
-    public var description: String { "\(method) \(url)" }
+    package var description: String { "\(method) \(url)" }
 
-    public var customMirror: Mirror { Mirror(self, children: ["request": description]) }
+    package var customMirror: Mirror { Mirror(self, children: ["request": description]) }
 }

@@ -1,51 +1,51 @@
 import NIOCore
 
 /// A call as an entry of an HTTP archive. HAR 1.2.
-public struct HAREntry: Sendable {
+package struct HAREntry: Sendable {
     /// The durations of the phases. Nil if a phase did not occur or is unknown.
-    public struct Timings: Sendable, Equatable {
+    package struct Timings: Sendable, Equatable {
         /// The wait for a connection.
-        public var blocked: Duration?
-        public var dns: Duration?
+        package var blocked: Duration?
+        package var dns: Duration?
         /// The time to open the connection, including TLS.
-        public var connect: Duration?
-        public var tls: Duration?
-        public var send: Duration?
+        package var connect: Duration?
+        package var tls: Duration?
+        package var send: Duration?
         /// The time from the end of the request to the first byte of the response.
-        public var wait: Duration?
-        public var receive: Duration?
+        package var wait: Duration?
+        package var receive: Duration?
 
-        public init() {}
+        package init() {}
     }
 
     /// Seconds since 1970.
-    public var started: Double
-    public var request: RequestRecord
+    package var started: Double
+    package var request: RequestRecord
     /// Nil if there was no response. ``failure`` contains the reason.
-    public var response: Response?
-    public var timings = Timings()
-    public var total: Duration
+    package var response: Response?
+    package var timings = Timings()
+    package var total: Duration
     /// The IP address of the server, without a port.
-    public var serverAddress: String?
+    package var serverAddress: String?
     /// An identifier of the connection.
-    public var connection: String?
-    public var failure: NightjarError?
+    package var connection: String?
+    package var failure: NightjarError?
 
-    public struct Response: Sendable {
-        public var head: ResponseHead
+    package struct Response: Sendable {
+        package var head: ResponseHead
         /// The decoded body. Nil if it was not kept.
-        public var body: ByteBuffer?
+        package var body: ByteBuffer?
         /// The number of transferred bytes, before decoding.
-        public var encodedLength: Int?
+        package var encodedLength: Int?
 
-        public init(head: ResponseHead, body: ByteBuffer?, encodedLength: Int? = nil) {
+        package init(head: ResponseHead, body: ByteBuffer?, encodedLength: Int? = nil) {
             self.head = head
             self.body = body
             self.encodedLength = encodedLength
         }
     }
 
-    public init(started: Double, request: RequestRecord, response: Response?, total: Duration) {
+    package init(started: Double, request: RequestRecord, response: Response?, total: Duration) {
         self.started = started
         self.request = request
         self.response = response
@@ -57,7 +57,7 @@ public struct HAREntry: Sendable {
 /// developer tools of browsers open.
 ///
 ///     begin ──▶ entry, entry, ... ──▶ end
-public struct HARWriter: Sendable {
+package struct HARWriter: Sendable {
     private let showsSecrets: Bool
     private let sensitive: [String]
     private let maximumBody: Int
@@ -67,14 +67,14 @@ public struct HARWriter: Sendable {
     ///   - showsSecrets: if false, credentials are masked in fields, URLs and form or JSON bodies.
     ///   - sensitive: additional names of fields and query items that carry credentials.
     ///   - maximumBody: the maximum number of bytes written per body. A longer body is truncated with a comment.
-    public init(showsSecrets: Bool = false, sensitive: [String] = [], maximumBody: Int = 1 << 20) {
+    package init(showsSecrets: Bool = false, sensitive: [String] = [], maximumBody: Int = 1 << 20) {
         self.showsSecrets = showsSecrets
         self.sensitive = sensitive
         self.maximumBody = max(maximumBody, 0)
     }
 
     /// The beginning of the archive.
-    public func begin(version: String) -> ByteBuffer {
+    package func begin(version: String) -> ByteBuffer {
         var text = ByteBuffer(string: "{\"log\":{\"version\":\"1.2\",\"creator\":")
         HARWriter.write([.init("name", .string("nightjar")), .init("version", .string(version))], into: &text)
         text.writeStaticString(",\"entries\":[")
@@ -82,7 +82,7 @@ public struct HARWriter: Sendable {
     }
 
     /// The next entry.
-    public mutating func entry(_ entry: HAREntry) -> ByteBuffer {
+    package mutating func entry(_ entry: HAREntry) -> ByteBuffer {
         var members: [JSONValue.Member] = [
             .init("startedDateTime", .string(CalendarTime.iso8601(secondsSince1970: entry.started))),
             .init("time", HARWriter.milliseconds(entry.total)),
@@ -101,7 +101,7 @@ public struct HARWriter: Sendable {
     }
 
     /// The end of the archive. Appended after any entry, it completes a valid archive.
-    public func end() -> ByteBuffer { ByteBuffer(string: "\n]}}\n") }
+    package func end() -> ByteBuffer { ByteBuffer(string: "\n]}}\n") }
 
     private static func write(_ members: [JSONValue.Member], into text: inout ByteBuffer) {
         // Only numbers can fail, and these are finite.

@@ -8,31 +8,31 @@ import DequeModule
 ///             ──▶ wait      the limit is reached; first come, first served
 ///
 /// No I/O and no clock: the pool takes events and returns what to do. `Moment` is the reading of any clock.
-public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Comparable> {
+package struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Comparable> {
     /// A position in the wait queue.
-    public struct Ticket: Hashable, Sendable {
+    package struct Ticket: Hashable, Sendable {
         @usableFromInline let number: Int
 
         @inlinable
         init(number: Int) { self.number = number }
     }
 
-    public enum Acquired {
+    package enum Acquired {
         case use(Connection)
         case connect(Ticket)
         case wait(Ticket)
     }
 
     /// The action to take with a connection that has become available.
-    public enum Placed {
+    package enum Placed {
         case assign(Waiter)
         case park
     }
 
     /// A connection to open, and the waiter for which it is opened.
-    public struct Attempt {
-        public var ticket: Ticket
-        public var waiter: Waiter
+    package struct Attempt {
+        package var ticket: Ticket
+        package var waiter: Waiter
 
         @inlinable
         init(ticket: Ticket, waiter: Waiter) {
@@ -55,12 +55,12 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
 
     /// The number of open connections: in use, idle or connecting. Never more than ``limit``.
     @inlinable
-    public var openCount: Int { open }
+    package var openCount: Int { open }
     @inlinable
-    public var connectingCount: Int { connecting }
+    package var connectingCount: Int { connecting }
     @inlinable
-    public var waitingCount: Int { waiting }
-    public let limit: Int
+    package var waitingCount: Int { waiting }
+    package let limit: Int
 
     @usableFromInline var open = 0
     @usableFromInline var connecting = 0
@@ -71,16 +71,16 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
     @usableFromInline var firstNumber = 0
 
     @inlinable
-    public init(limit: Int) {
+    package init(limit: Int) {
         self.limit = max(1, limit)
     }
 
     @inlinable
-    public var isUnused: Bool { open == 0 && waiting == 0 }
+    package var isUnused: Bool { open == 0 && waiting == 0 }
 
     /// - Parameter fresh: do not reuse an idle connection, because one of the same age has just turned out to be dead.
     @inlinable
-    public mutating func acquire(_ waiter: Waiter, fresh: Bool = false) -> Acquired {
+    package mutating func acquire(_ waiter: Waiter, fresh: Bool = false) -> Acquired {
         if !fresh, let idle = idle.popLast() { return .use(idle.connection) }
         let ticket = enqueue(waiter)
         guard open < limit else { return .wait(ticket) }
@@ -92,7 +92,7 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
     /// Removes the oldest idle connection, which the caller must close, so that a new one can be opened within the
     /// limit.
     @inlinable
-    public mutating func replaceOldestIdle() -> (Connection, Attempt?)? {
+    package mutating func replaceOldestIdle() -> (Connection, Attempt?)? {
         guard open >= limit, let oldest = idle.popFirst() else { return nil }
         open -= 1
         return (oldest.connection, nextAttempt())
@@ -100,7 +100,7 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
 
     /// Reports that an attempt to connect succeeded.
     @inlinable
-    public mutating func connected() -> Placed {
+    package mutating func connected() -> Placed {
         assert(connecting > 0)
         connecting -= 1
         return place()
@@ -110,7 +110,7 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
     ///
     /// - Returns: the waiter to notify, if it is still waiting, and an attempt to make for other waiters.
     @inlinable
-    public mutating func connectFailed(for ticket: Ticket) -> (failed: Waiter?, next: Attempt?) {
+    package mutating func connectFailed(for ticket: Ticket) -> (failed: Waiter?, next: Attempt?) {
         assert(connecting > 0)
         connecting -= 1
         open -= 1
@@ -120,11 +120,11 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
 
     /// Reports that a call has finished with its connection, which can be reused.
     @inlinable
-    public mutating func released() -> Placed { place() }
+    package mutating func released() -> Placed { place() }
 
     /// Stores a connection as idle after ``released()`` or ``connected()`` returned `park`.
     @inlinable
-    public mutating func park(_ connection: Connection, now: Moment) {
+    package mutating func park(_ connection: Connection, now: Moment) {
         idle.append(Idle(connection, since: now))
     }
 
@@ -132,14 +132,14 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
     ///
     /// - Returns: an attempt to make for a waiter.
     @inlinable
-    public mutating func lost() -> Attempt? {
+    package mutating func lost() -> Attempt? {
         open -= 1
         return nextAttempt()
     }
 
     /// Reports that an idle connection has closed. Returns false if it was not idle in this pool.
     @inlinable
-    public mutating func lostIdle(_ connection: Connection) -> Bool {
+    package mutating func lostIdle(_ connection: Connection) -> Bool {
         guard let index = idle.firstIndex(where: { $0.connection === connection }) else { return false }
         idle.remove(at: index)
         open -= 1
@@ -148,13 +148,13 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
 
     /// Removes a waiter from the queue. Its connection attempt, if any, continues for the other waiters.
     @inlinable
-    public mutating func cancel(_ ticket: Ticket) {
+    package mutating func cancel(_ ticket: Ticket) {
         _ = take(ticket)
     }
 
     /// Removes and returns the connections that have been idle since `moment` or longer.
     @inlinable
-    public mutating func expire(idleSince moment: Moment) -> [Connection] {
+    package mutating func expire(idleSince moment: Moment) -> [Connection] {
         var expired: [Connection] = []
         while let first = idle.first, first.since <= moment {
             idle.removeFirst()
@@ -166,7 +166,7 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
 
     /// The time at which the oldest idle connection became idle.
     @inlinable
-    public var oldestIdle: Moment? { idle.first?.since }
+    package var oldestIdle: Moment? { idle.first?.since }
 
     // MARK: The wait queue
 

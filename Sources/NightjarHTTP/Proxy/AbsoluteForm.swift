@@ -5,7 +5,7 @@ extension PreparedRequest {
     /// 3.2.2.
     ///
     /// Only for http: a request for an https origin must not be readable by the proxy.
-    public func wireHead(through proxy: ProxyAddress) -> ByteBuffer {
+    package func wireHead(through proxy: ProxyAddress) -> ByteBuffer {
         let origin = url.origin.description
         let methodEnd = method.name.utf8.count + 1
         var head = ByteBufferAllocator().buffer(capacity: wireHead.readableBytes + origin.utf8.count + 64)

@@ -4,7 +4,7 @@ import NIOCore
 ///
 ///     idle ──start──▶ waiting ──2xx──▶ open
 ///                        └──any other response, end of stream──▶ failed (permanent)
-public struct ConnectTunnel: Sendable {
+package struct ConnectTunnel: Sendable {
     private enum State {
         case idle
         case waiting
@@ -22,7 +22,7 @@ public struct ConnectTunnel: Sendable {
     private var decoder: HTTP1ResponseDecoder
 
     /// - Parameter userAgent: the User-Agent field. Nil: none.
-    public init(to target: Origin, through proxy: ProxyAddress, userAgent: String? = nil) {
+    package init(to target: Origin, through proxy: ProxyAddress, userAgent: String? = nil) {
         self.target = target
         self.proxy = proxy
         self.userAgent = userAgent
@@ -31,14 +31,14 @@ public struct ConnectTunnel: Sendable {
         decoder = HTTP1ResponseDecoder(limits: limits)
     }
 
-    public var isOpen: Bool {
+    package var isOpen: Bool {
         if case .open = state { true } else { false }
     }
 
     /// Reports that the connection to the proxy is open.
     ///
     /// - Returns: the bytes to send.
-    public mutating func start() throws(NightjarError) -> ByteBuffer {
+    package mutating func start() throws(NightjarError) -> ByteBuffer {
         guard case .idle = state else {
             assertionFailure("the tunnel has already been started")
             throw fail(.connect, "CONNECT can be sent only once on a connection")
@@ -67,7 +67,7 @@ public struct ConnectTunnel: Sendable {
     /// - Returns: true if the tunnel is open.
     /// - Throws: `connect` if the proxy refuses, `protocol` or `too_large` if it does not speak HTTP. Later calls throw
     ///   the same error.
-    public mutating func received(_ buffer: inout ByteBuffer) throws(NightjarError) -> Bool {
+    package mutating func received(_ buffer: inout ByteBuffer) throws(NightjarError) -> Bool {
         switch state {
         case .failed(let error): throw error
         case .open: return true
@@ -104,7 +104,7 @@ public struct ConnectTunnel: Sendable {
     }
 
     /// Reports that the proxy closed its side.
-    public mutating func endOfStream() -> NightjarError {
+    package mutating func endOfStream() -> NightjarError {
         switch state {
         case .failed(let error): error
         case .idle, .waiting:

@@ -7,7 +7,7 @@
 ///
 /// Three extensions to curl 8: entries may be separated by blanks alone (as in curl before 8.9), an IPv6 address may
 /// have brackets, and `/0` matches every address.
-public struct ProxyExceptions: Sendable, Equatable {
+package struct ProxyExceptions: Sendable, Equatable {
     private enum Entry: Sendable, Equatable {
         /// A name in lower case, without leading and trailing dots.
         case domain(String)
@@ -18,7 +18,7 @@ public struct ProxyExceptions: Sendable, Equatable {
     private let isEverything: Bool
     private let entries: [Entry]
 
-    public init(_ text: String) {
+    package init(_ text: String) {
         isEverything = text == "*"
         entries = text.utf8.split { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
             .compactMap { ProxyExceptions.entry($0) }
@@ -27,7 +27,7 @@ public struct ProxyExceptions: Sendable, Equatable {
     /// True if `host` is accessed directly.
     ///
     /// - Parameter host: a host in the form of ``Origin/host``.
-    public func contains(host: String) -> Bool {
+    package func contains(host: String) -> Bool {
         if isEverything { return true }
         if entries.isEmpty { return false }
         if let address = NumericAddress.bytes(host.utf8) {

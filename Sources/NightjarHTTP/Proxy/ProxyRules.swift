@@ -1,11 +1,11 @@
 /// How an origin is accessed.
-public enum ProxyRoute: Hashable, Sendable {
+package enum ProxyRoute: Hashable, Sendable {
     case direct
     case proxy(ProxyAddress)
 }
 
 /// Selects the proxy for each request. Created once per client.
-public struct ProxyRules: Sendable {
+package struct ProxyRules: Sendable {
     private typealias Choice = Result<ProxyRoute, NightjarError>
 
     private let http: Choice
@@ -13,7 +13,7 @@ public struct ProxyRules: Sendable {
     private let exceptions: ProxyExceptions
 
     /// No proxy, regardless of the environment.
-    public static let off = ProxyRules(
+    package static let off = ProxyRules(
         http: .success(.direct), https: .success(.direct), exceptions: ProxyExceptions(""))
 
     private init(http: Choice, https: Choice, exceptions: ProxyExceptions) {
@@ -23,7 +23,7 @@ public struct ProxyRules: Sendable {
     }
 
     /// One proxy for all origins except `exceptions`, regardless of the environment.
-    public init(_ proxy: ProxyAddress, exceptions: ProxyExceptions = ProxyExceptions("")) {
+    package init(_ proxy: ProxyAddress, exceptions: ProxyExceptions = ProxyExceptions("")) {
         self.init(http: .success(.proxy(proxy)), https: .success(.proxy(proxy)), exceptions: exceptions)
     }
 
@@ -35,7 +35,7 @@ public struct ProxyRules: Sendable {
     /// - Parameters:
     ///   - variable: returns the value of an environment variable.
     ///   - exceptions: replaces no_proxy. Nil: no_proxy is used.
-    public init(environment variable: (String) -> String?, exceptions: ProxyExceptions? = nil) {
+    package init(environment variable: (String) -> String?, exceptions: ProxyExceptions? = nil) {
         func choice(_ names: [String]) -> Choice {
             for name in names {
                 guard let value = variable(name), !value.isEmpty else { continue }
@@ -56,7 +56,7 @@ public struct ProxyRules: Sendable {
 
     /// - Throws: `invalid_url` if the proxy for `origin` is invalid. Accessing the origin without the configured proxy
     ///   would be worse than failing.
-    public func route(to origin: Origin) throws(NightjarError) -> ProxyRoute {
+    package func route(to origin: Origin) throws(NightjarError) -> ProxyRoute {
         exceptions.contains(host: origin.host) ? .direct : try (origin.isTLS ? https : http).get()
     }
 }

@@ -22,7 +22,7 @@ public struct ProxySettings: Hashable, Sendable {
     }
 
     /// - Parameter variable: returns the value of an environment variable.
-    public func rules(environment variable: (String) -> String?) -> ProxyRules {
+    package func rules(environment variable: (String) -> String?) -> ProxyRules {
         switch source {
         case .off: .off
         case .address(let proxy): ProxyRules(proxy, exceptions: ProxyExceptions(exceptions ?? ""))

@@ -17,18 +17,18 @@ public struct RedirectSettings: Sendable, Equatable {
     public init() {}
 }
 
+/// A response that redirected the call.
+public struct VisitedURL: Sendable, Equatable {
+    public let method: Method
+    public let url: RequestURL
+    public let status: Int
+}
+
 /// Decides how the redirects of one call are handled. RFC 9110 section 15.4.
 ///
 /// Receives each final response and records the URLs that the call has visited.
-public struct RedirectPolicy: Sendable {
-    /// A response that redirected the call.
-    public struct VisitedURL: Sendable, Equatable {
-        public let method: Method
-        public let url: RequestURL
-        public let status: Int
-    }
-
-    public enum Verdict: Sendable {
+package struct RedirectPolicy: Sendable {
+    package enum Verdict: Sendable {
         /// The response is not a redirect, or redirects are not followed.
         case respond
         case follow(ProposedRedirect)
@@ -38,14 +38,14 @@ public struct RedirectPolicy: Sendable {
     }
 
     /// The redirects followed so far, first to last.
-    public private(set) var history: [VisitedURL] = []
+    package private(set) var history: [VisitedURL] = []
     /// The fragment of the current URL, encoded. A redirect inherits it (RFC 9110 section 10.2.2).
-    public private(set) var fragment: String?
+    package private(set) var fragment: String?
     private let settings: RedirectSettings
     /// The index in ``history`` from which loops are detected.
     private var loopStart = 0
 
-    public init(_ settings: RedirectSettings, fragment: String? = nil) {
+    package init(_ settings: RedirectSettings, fragment: String? = nil) {
         self.settings = settings
         self.fragment = fragment
     }
@@ -55,7 +55,7 @@ public struct RedirectPolicy: Sendable {
     /// - Parameters:
     ///   - bodyIsReplayable: the body can be sent again, or none of it was consumed.
     ///   - wallClock: seconds since 1970, for a Retry-After date in a response without a Date field.
-    public mutating func received(
+    package mutating func received(
         _ head: ResponseHead, to method: Method, at url: RequestURL, bodyIsReplayable: Bool,
         wallClock: @autoclosure () -> Double = 0
     ) -> Verdict {
@@ -81,14 +81,14 @@ public struct RedirectPolicy: Sendable {
     }
 
     /// The caller declined the redirect and receives the response itself.
-    public mutating func declined() {
+    package mutating func declined() {
         if !history.isEmpty { history.removeLast() }
     }
 
     /// The caller changed the target of a redirect. `text` is interpreted like the value of a Location field.
     ///
     /// - Throws: `protocol` if `text` is not a valid target. The message names the chain.
-    public mutating func changed(
+    package mutating func changed(
         _ proposed: ProposedRedirect, to text: String, bodyIsReplayable: Bool
     ) throws(NightjarError) -> ProposedRedirect {
         do throws(NightjarError) {
@@ -209,7 +209,7 @@ public struct ProposedRedirect: Sendable {
     ///   - fields: the fields of the previous request.
     ///   - sensitive: field names that the caller declares as credentials.
     ///   - forwarded: the fields that are sent to another origin.
-    public func headers(
+    package func headers(
         from fields: Headers, sensitive: [String] = [], forwarded: ForwardedFields = .standard
     ) -> Headers {
         guard dropsCredentials || !keepsBody else { return fields }

@@ -1,10 +1,10 @@
 /// Values that the cache derives from a request, computed once for all calls that send the same request.
-public final class CacheFacts: Sendable {
+package final class CacheFacts: Sendable {
     /// The cache key, partitioned by all credentials that the request carries.
-    public let key: CacheKey
+    package let key: CacheKey
     /// The partition by credentials other than Authorization, which may be the token of a login. Nil without such
     /// credentials.
-    public let partitionBesideLogin: CachePartition?
+    package let partitionBesideLogin: CachePartition?
     private let cacheRequest: CacheRequest
 
     /// - Parameters:
@@ -27,15 +27,15 @@ public final class CacheFacts: Sendable {
         partitionBesideLogin = cacheRequest.hasAuthorization ? made(withAuthorization: false) : partition
     }
 
-    public func cacheRequest(_ policy: CachePolicy, acceptsDecoded: Bool) -> CacheRequest {
+    package func cacheRequest(_ policy: CachePolicy, acceptsDecoded: Bool) -> CacheRequest {
         cacheRequest.with(policy, acceptsDecoded: acceptsDecoded)
     }
 }
 
 extension PreparedRequest {
-    public var knownCacheFacts: CacheFacts? { facts.load() }
+    package var knownCacheFacts: CacheFacts? { facts.load() }
 
-    public func cacheFacts(
+    package func cacheFacts(
         cookies: LoginCookies, digest: ([UInt8]) -> [UInt8], fingerprint: @escaping CacheRequest.Fingerprint
     ) -> CacheFacts {
         facts.storeIfNil(CacheFacts(self, cookies, digest, fingerprint))

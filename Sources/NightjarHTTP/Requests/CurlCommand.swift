@@ -4,12 +4,12 @@ import NIOCore
 ///
 /// Fields that curl adds by default and the request does not have (Accept, User-Agent, Content-Type, Expect) are
 /// disabled. Fields that curl generates (Host, Content-Length) are omitted.
-public struct CurlCommand: Sendable {
+package struct CurlCommand: Sendable {
     /// The command in one line, unless the body contains line breaks.
-    public let text: String
+    package let text: String
     /// The data that the command reads from standard input (`--data-binary @-`): a binary body, or one that is too
     /// large for a command line. Nil if the command reads none, or if the body was not kept.
-    public let standardInput: ByteBuffer?
+    package let standardInput: ByteBuffer?
 
     /// The maximum size in bytes of a body in the command itself.
     private static let longestData = 4096
@@ -18,7 +18,7 @@ public struct CurlCommand: Sendable {
     ///   - showsSecrets: if false, credentials are masked in fields, in the URL and in form or JSON bodies.
     ///     ``standardInput`` is never masked.
     ///   - sensitive: additional names of fields and query items that carry credentials.
-    public init(_ request: RequestRecord, showsSecrets: Bool = false, sensitive: [String] = []) {
+    package init(_ request: RequestRecord, showsSecrets: Bool = false, sensitive: [String] = []) {
         var words = ["curl"]
         let body = Body(request, showsSecrets: showsSecrets, sensitive: sensitive + request.sensitive)
         words += CurlCommand.method(request.method, sendsData: body.sendsData)

@@ -6,7 +6,7 @@ extension PreparedRequest {
     ///   - fields: the fields of this request.
     ///   - authorization: whether to include Authorization.
     ///   - cookies: the cookies to include.
-    public func credentials(
+    package func credentials(
         among fields: Headers, withAuthorization authorization: Bool, cookies: LoginCookies = .all
     ) -> [UInt8] {
         var found: [UInt8] = []
@@ -42,7 +42,7 @@ extension PreparedRequest {
     /// The request as the cache sends it, with the cache's conditions instead of the caller's.
     ///
     /// - Throws: `invalid_request` if a stored validator is not a valid field value.
-    public func applying(_ fetch: CacheFetch) throws(NightjarError) -> PreparedRequest {
+    package func applying(_ fetch: CacheFetch) throws(NightjarError) -> PreparedRequest {
         var request = self
         for name in fetch.removes { request = try request.setting(name, nil) }
         for field in fetch.sets { request = try request.setting(field.name, field.value) }
@@ -54,7 +54,7 @@ extension CacheHit {
     /// The source of a response from the cache.
     ///
     /// - Parameter isShared: another call has fetched it in the meantime.
-    public func source(isShared: Bool) -> ResponseSource {
+    package func source(isShared: Bool) -> ResponseSource {
         switch because {
         case _ where isShared: .coalesced
         case .validated: .revalidated

@@ -6,7 +6,7 @@ import NIOCore
 /// fields separately would cost every call.
 extension PreparedRequest {
     /// The fields of the head, including Host and the framing fields.
-    public var fields: Headers {
+    package var fields: Headers {
         wireHead.withUnsafeReadableBytes { bytes in
             // Skips the request line and the final empty line.
             guard let start = bytes.firstIndex(of: UInt8(ascii: "\n")), start + 1 <= bytes.count - 2 else {
@@ -17,12 +17,12 @@ extension PreparedRequest {
     }
 
     /// True if the head has a field of this name.
-    public func hasField(_ name: String) -> Bool { fields.firstIndex(of: name) != nil }
+    package func hasField(_ name: String) -> Bool { fields.firstIndex(of: name) != nil }
 
     /// A copy with one field of this name, which replaces all others. If `value` is nil, the field is removed.
     ///
     /// - Throws: `invalid_request` if the name or value is invalid.
-    public func setting(_ name: String, _ value: String?) throws(NightjarError) -> PreparedRequest {
+    package func setting(_ name: String, _ value: String?) throws(NightjarError) -> PreparedRequest {
         var fields = fields
         if let value { try fields.set(name, value) } else { fields.remove(name) }
         return PreparedRequest(values, fields: fields)
@@ -32,7 +32,7 @@ extension PreparedRequest {
     ///
     /// - Throws: `invalid_request` if the name or value is invalid, if the field frames the message, or if a Host value
     ///   is invalid.
-    public func settingByCaller(_ name: String, _ value: String?) throws(NightjarError) -> PreparedRequest {
+    package func settingByCaller(_ name: String, _ value: String?) throws(NightjarError) -> PreparedRequest {
         var text = name
         let (reason, isHost) = text.withUTF8 { bytes in
             let bytes = UnsafeRawBufferPointer(bytes)
@@ -54,7 +54,7 @@ extension PreparedRequest {
     ///
     /// - Parameter cookie: `name=value`.
     /// - Throws: `invalid_request` if the cookie is not a valid field value.
-    public func adding(cookie: String) throws(NightjarError) -> PreparedRequest {
+    package func adding(cookie: String) throws(NightjarError) -> PreparedRequest {
         let own = ownCookies + [cookie]
         return try setting("Cookie", own.joined(separator: "; ")).with(ownCookies: own)
     }
@@ -68,7 +68,7 @@ extension PreparedRequest {
     /// A copy with an additional field whose value is masked whenever the request is shown.
     ///
     /// - Throws: `invalid_request` if the name or value is invalid.
-    public func addingSecret(field name: String, _ value: String) throws(NightjarError) -> PreparedRequest {
+    package func addingSecret(field name: String, _ value: String) throws(NightjarError) -> PreparedRequest {
         var fields = fields
         try fields.add(name, value)
         var values = values
@@ -79,7 +79,7 @@ extension PreparedRequest {
     /// A copy with an additional query item whose value is masked whenever the request is shown.
     ///
     /// - Throws: `invalid_url` if the target becomes too long.
-    public func addingSecret(query name: String, _ value: String) throws(NightjarError) -> PreparedRequest {
+    package func addingSecret(query name: String, _ value: String) throws(NightjarError) -> PreparedRequest {
         var target = ByteBuffer(string: url.target + (url.query == nil ? "?" : "&"))
         PercentEncoding.writeComponent(name, into: &target)
         target.writeInteger(UInt8(ascii: "="))
@@ -94,14 +94,14 @@ extension PreparedRequest {
     }
 
     /// A copy without its body, for records that must not expose it.
-    public var withoutBody: PreparedRequest {
+    package var withoutBody: PreparedRequest {
         var values = values
         values.removeBody()
         return PreparedRequest(values, wireHead: wireHead)
     }
 
     /// A copy without the `Expect: 100-continue` field.
-    public func withoutExpectation() -> PreparedRequest {
+    package func withoutExpectation() -> PreparedRequest {
         var fields = fields
         fields.remove("Expect")
         var values = values
@@ -114,7 +114,7 @@ extension PreparedRequest {
     /// - Parameters:
     ///   - sensitive: names of fields that are never sent to another origin, even if `forwarded` contains them.
     ///   - forwarded: the fields that are sent to another origin.
-    public func following(
+    package func following(
         _ proposed: ProposedRedirect, sensitive: [String] = [], forwarded: ForwardedFields = .standard
     ) throws(NightjarError) -> PreparedRequest {
         var fields = fields

@@ -4,37 +4,37 @@ import NIOCore
 /// thread.
 ///
 /// Immutable. The task, the call and the exchange share one instance.
-public final class PreparedRequest: Sendable {
-    public let method: Method
-    public let url: RequestURL
-    public let body: RequestBody
+package final class PreparedRequest: Sendable {
+    package let method: Method
+    package let url: RequestURL
+    package let body: RequestBody
     /// True if the body is compressed while it is sent. A body in memory is compressed in advance and is not marked.
-    public let isCompressed: Bool
+    package let isCompressed: Bool
     /// True if the head has `Expect: 100-continue`. The body is then sent when the server asks for it.
-    public let expectsContinue: Bool
+    package let expectsContinue: Bool
     /// The request line, the field lines and the empty line, ready to be written.
-    public let wireHead: ByteBuffer
+    package let wireHead: ByteBuffer
     /// A hash of the request. Equal for requests that are equal byte by byte.
-    public let fingerprint: UInt64
+    package let fingerprint: UInt64
     /// Names of fields and query items that the client's configuration declares as credentials.
     package let sensitive: [String]
     /// Cookies of the call, as `name=value`. They are the entire Cookie field at this point. Empty if the caller has
     /// set that field. See ``CookieField``.
-    public let ownCookies: [String]
+    package let ownCookies: [String]
     /// Values that the cache has computed for this request.
     let facts = LazyReference<CacheFacts>()
 
-    public var origin: Origin { url.origin }
-    public var framing: BodyFraming { body.framing(isCoded: isCompressed) }
+    package var origin: Origin { url.origin }
+    package var framing: BodyFraming { body.framing(isCoded: isCompressed) }
 
     /// The request line and the field lines without the final empty line.
-    public var head: ByteBuffer {
+    package var head: ByteBuffer {
         var head = wireHead
         head.moveWriterIndex(to: head.writerIndex - 2)
         return head
     }
 
-    public convenience init(
+    package convenience init(
         _ request: Request, base: RequestURL?, defaults: Headers, userAgent: String?
     ) throws(NightjarError) {
         try self.init(request, RequestTemplate(base: base, defaults: defaults, userAgent: userAgent))
@@ -43,7 +43,7 @@ public final class PreparedRequest: Sendable {
     /// - Throws: `invalid_url` or `invalid_request`, with the reason and a hint.
     ///
     /// - Parameter known: the probable origin of an absolute target. If it matches, the origin is not parsed again.
-    public init(
+    package init(
         _ request: borrowing Request, _ template: RequestTemplate, known: Origin? = nil
     ) throws(NightjarError) {
         method = request.method
@@ -85,11 +85,11 @@ public final class PreparedRequest: Sendable {
     /// name.
     ///
     /// - Throws: `invalid_request` if the name or value is invalid.
-    public func adding(_ name: String, _ value: String) throws(NightjarError) -> PreparedRequest {
+    package func adding(_ name: String, _ value: String) throws(NightjarError) -> PreparedRequest {
         adding(try FieldLine(name, value))
     }
 
-    public func adding(_ line: FieldLine) -> PreparedRequest {
+    package func adding(_ line: FieldLine) -> PreparedRequest {
         var longer = ByteBufferAllocator().buffer(capacity: wireHead.readableBytes + line.bytes.readableBytes)
         longer.writeImmutableBuffer(head)
         longer.writeImmutableBuffer(line.bytes)
@@ -127,7 +127,7 @@ public final class PreparedRequest: Sendable {
     }
 
     /// True if both requests are equal, byte by byte. Neither may have a body.
-    public func isSame(as other: PreparedRequest) -> Bool {
+    package func isSame(as other: PreparedRequest) -> Bool {
         self === other
             || fingerprint == other.fingerprint && wireHead == other.wireHead && origin == other.origin
                 && ownCookies == other.ownCookies
@@ -190,11 +190,11 @@ public final class PreparedRequest: Sendable {
 }
 
 /// A field line that is validated once and can be added to any number of requests.
-public struct FieldLine: Sendable {
+package struct FieldLine: Sendable {
     let bytes: ByteBuffer
 
     /// - Throws: `invalid_request` if the name or value is invalid.
-    public init(_ name: String, _ value: String) throws(NightjarError) {
+    package init(_ name: String, _ value: String) throws(NightjarError) {
         guard FieldSyntax.isToken(name.utf8), FieldSyntax.isValue(value.utf8) else {
             throw NightjarError(.invalidRequest, "header \(quoted(name)) contains a character that is not allowed")
         }

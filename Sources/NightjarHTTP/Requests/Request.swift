@@ -35,7 +35,7 @@ public struct Request: Sendable {
     /// are accepted. Streamed responses cannot be checked, so such a call is rejected.
     public var schema: JSONSchema?
     /// The response that the endpoint's description promises. Nil: none. See ``Operation/request(_:)``.
-    public var contract: ResponseContract?
+    package var contract: ResponseContract?
     /// Redirect settings that differ from the client's. Nil: the client's.
     public var redirect: RedirectSettings?
     /// Retry settings that differ from the client's. Nil: the client's.
@@ -70,7 +70,7 @@ public struct Request: Sendable {
     /// Alternative security requirements, one of which must be met, for a client whose credentials are configured by
     /// scheme. Other clients ignore it and send the credentials they have. Nil: no requirement is known and no scheme
     /// credentials are sent.
-    public var security: [SecurityRequirement]?
+    package var security: [SecurityRequirement]?
     /// Timeouts that differ from the client's.
     public var timeouts = Timeouts()
     /// The maximum size of a collected response body in bytes. Nil: the client's limit.

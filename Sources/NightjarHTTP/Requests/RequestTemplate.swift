@@ -1,9 +1,9 @@
 import NIOCore
 
 /// The parts that all requests of a client have in common, serialized once. Immutable and shared.
-public final class RequestTemplate: Sendable {
+package final class RequestTemplate: Sendable {
     /// The base URL for relative targets.
-    public let base: RequestURL?
+    package let base: RequestURL?
     /// The Host line for the origin of ``base``, with its CRLF.
     let hostLine: ByteBuffer
     /// The default field lines without Host, each with its CRLF.
@@ -31,7 +31,7 @@ public final class RequestTemplate: Sendable {
     ///   - sensitive: names of fields and query items that carry credentials, besides the built-in names.
     ///   - forwarded: the fields that are sent to origins other than that of `base`.
     /// - Throws: `invalid_url` or `invalid_request`, with the reason.
-    public init(
+    package init(
         base: RequestURL?, defaults: Headers, userAgent: String?, acceptEncoding: String? = nil,
         sensitive: [String] = [], forwarded: ForwardedFields = .standard
     ) throws(NightjarError) {
@@ -94,7 +94,7 @@ public final class RequestTemplate: Sendable {
     package var sensitiveNames: [String] { sensitive }
 
     /// True if requests have a default field of this name.
-    public func hasField(_ name: String) -> Bool { fields.firstIndex(of: name) != nil }
+    package func hasField(_ name: String) -> Bool { fields.firstIndex(of: name) != nil }
 
     /// Returns false if no default field can have this name. True may be a false positive.
     func mayHaveField(namedLike name: UnsafeRawBufferPointer) -> Bool {

@@ -9,12 +9,12 @@ public enum ResponseValidation: String, Sendable, CaseIterable {
 }
 
 /// The responses that the endpoint of a request describes.
-public final class ResponseContract: Sendable {
+package final class ResponseContract: Sendable {
     /// The endpoint's name.
-    public let endpoint: String
+    package let endpoint: String
     /// The action to take on a mismatch. Nil: the client's setting.
-    public let validation: ResponseValidation?
-    public let isDeprecated: Bool
+    package let validation: ResponseValidation?
+    package let isDeprecated: Bool
     package let responses: [ResponseDescription]
 
     package init(
@@ -28,12 +28,12 @@ public final class ResponseContract: Sendable {
 }
 
 /// The response of an operation for certain statuses.
-public struct ResponseDescription: Sendable {
+package struct ResponseDescription: Sendable {
     /// The statuses. Nil: all statuses not covered by another description (`default`).
-    public var statuses: StatusRange?
+    package var statuses: StatusRange?
     /// The schemas by media type or range, such as `application/json`. A nil schema accepts any content.
-    public var schemas: [(mediaType: String, schema: DeferredSchema?)] = []
-    public var documentation: String?
+    package var schemas: [(mediaType: String, schema: DeferredSchema?)] = []
+    package var documentation: String?
 
-    public init(_ statuses: StatusRange?) { self.statuses = statuses }
+    package init(_ statuses: StatusRange?) { self.statuses = statuses }
 }

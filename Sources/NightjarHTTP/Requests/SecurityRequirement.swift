@@ -1,32 +1,32 @@
 /// A security requirement of an operation: credentials of all these schemes together. Without schemes, no credentials
 /// are required. OpenAPI 3.1 section 4.8.30.
-public struct SecurityRequirement: Sendable, Equatable {
-    public struct Use: Sendable, Equatable {
+package struct SecurityRequirement: Sendable, Equatable {
+    package struct Use: Sendable, Equatable {
         /// The name of a ``SecurityScheme``.
-        public var name: String
+        package var name: String
         /// The required OAuth 2.0 scopes (RFC 6749 section 3.3), or role names.
-        public var scopes: [String]
+        package var scopes: [String]
 
-        public init(_ name: String, scopes: [String] = []) {
+        package init(_ name: String, scopes: [String] = []) {
             self.name = name
             self.scopes = scopes
         }
     }
 
-    public var schemes: [Use]
+    package var schemes: [Use]
 
-    public init(_ schemes: [Use] = []) { self.schemes = schemes }
+    package init(_ schemes: [Use] = []) { self.schemes = schemes }
 
-    public init(_ names: String...) { self.init(names.map { Use($0) }) }
+    package init(_ names: String...) { self.init(names.map { Use($0) }) }
 
     /// Whether credentials are required: false if every alternative is open, nil if some are.
-    public static func requiresAuth(_ ways: [SecurityRequirement]) -> Bool? {
+    package static func requiresAuth(_ ways: [SecurityRequirement]) -> Bool? {
         if ways.allSatisfy(\.schemes.isEmpty) { return false }
         return ways.contains(where: \.schemes.isEmpty) ? nil : true
     }
 
     /// The alternatives, for messages: `by "a" and "b", or by "c"`.
-    public static func text(_ ways: [SecurityRequirement]) -> String {
+    package static func text(_ ways: [SecurityRequirement]) -> String {
         let shown = ways.prefix(maximumShown).map { way in
             "by " + way.schemes.prefix(maximumShown).map { quoted($0.name) }.joined(separator: " and ")
         }

@@ -1,7 +1,7 @@
 /// A decision that was made during a call. See ``Response/decisions`` and ``NightjarError/decisions``. Contains no
 /// secrets.
 public struct Decision: Sendable, Equatable {
-    public enum Kind: Sendable, Equatable {
+    package enum Kind: Sendable, Equatable {
         /// The request was retried after a wait.
         case retried(cause: String, after: Duration)
         /// The failure was reported to the caller.
@@ -26,7 +26,7 @@ public struct Decision: Sendable, Equatable {
         case unverifiedTLS
     }
 
-    public enum TokenCause: String, Sendable {
+    package enum TokenCause: String, Sendable {
         case missing, expired, refused
 
         fileprivate var sentence: String {
@@ -38,13 +38,13 @@ public struct Decision: Sendable, Equatable {
         }
     }
 
-    public let what: Kind
+    package let what: Kind
     /// How often the request had been sent on a connection by then.
     public let attempt: Int
     /// The time since the start of the call.
     public let moment: Duration
 
-    public init(_ what: Kind, attempt: Int, moment: Duration) {
+    package init(_ what: Kind, attempt: Int, moment: Duration) {
         self.what = what
         self.attempt = attempt
         self.moment = moment
@@ -134,7 +134,7 @@ extension Decision {
 
 extension Sequence<Decision> {
     /// One sentence per line. If there are no decisions, a line that says so.
-    public var explanation: String {
+    package var explanation: String {
         let lines = map(\.description)
         return lines.isEmpty
             ? "no decisions: the first response was returned" : lines.joined(separator: "\n")

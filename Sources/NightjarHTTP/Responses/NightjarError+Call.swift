@@ -42,7 +42,7 @@ extension NightjarError {
     }
 
     /// A copy of this error with the URL, request and number of attempts of the call.
-    public func of(_ request: PreparedRequest, attempts: Int) -> NightjarError {
+    package func of(_ request: PreparedRequest, attempts: Int) -> NightjarError {
         changed { facts, call in
             facts.url = facts.url ?? request.url.redacted
             facts.attempts = max(attempts, facts.attempts)

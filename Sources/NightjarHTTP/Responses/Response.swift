@@ -31,7 +31,7 @@ package struct CallRecord: Sendable {
     package var timing = Timing()
     package var source = ResponseSource.network
     /// The redirect responses that led to the response, first to last.
-    package var redirects: [RedirectPolicy.VisitedURL] = []
+    package var redirects: [VisitedURL] = []
     /// The decisions made during the call, first to last. Usually empty.
     package var decisions: [Decision] = []
 
@@ -64,7 +64,7 @@ public final class Response: Sendable {
     }
 
     /// - Parameter url: the URL of a response that does not belong to a call. Not evaluated if the request is known.
-    public init(
+    package init(
         head: ResponseHead, body: consuming ByteBuffer, trailers: Headers = Headers(),
         url: @autoclosure () -> RequestURL, sent: PreparedRequest? = nil
     ) {
@@ -110,7 +110,7 @@ public final class Response: Sendable {
     }
 
     /// A copy with these redirects.
-    public func after(_ redirects: [RedirectPolicy.VisitedURL]) -> Response {
+    public func after(_ redirects: [VisitedURL]) -> Response {
         var record = record
         record.redirects = redirects
         return Response(self, body: body, record)
@@ -133,7 +133,7 @@ public final class Response: Sendable {
     public var timing: Timing { record.timing }
     public var source: ResponseSource { record.source }
     /// The redirect responses that led to this response, first to last.
-    public var redirects: [RedirectPolicy.VisitedURL] { record.redirects }
+    public var redirects: [VisitedURL] { record.redirects }
     /// The decisions made during the call, first to last. Usually empty.
     public var decisions: [Decision] { record.decisions }
     public var headers: Headers { head.headers }

@@ -24,14 +24,14 @@ public struct RetryBudget: Sendable {
     private let capacity: Int
     private var balance: Int
 
-    public init(_ settings: Settings = Settings()) {
+    package init(_ settings: Settings = Settings()) {
         costOfRetry = min(max(settings.successesPerRetry, 1), RetryBudget.most)
         capacity = min(max(settings.reserve, 0), RetryBudget.most) * costOfRetry
         balance = capacity
     }
 
     /// The number of retries that could begin now.
-    public var available: Int { balance / costOfRetry }
+    package var available: Int { balance / costOfRetry }
 
     /// - Returns: false if the budget is exhausted. Nothing is then charged.
     mutating func takeRetry() -> Bool {
@@ -41,12 +41,12 @@ public struct RetryBudget: Sendable {
     }
 
     /// Refunds a retry that was charged and does not begin, because the caller declined it or the call ended first.
-    public mutating func refundRetry() { balance = min(balance + costOfRetry, capacity) }
+    package mutating func refundRetry() { balance = min(balance + costOfRetry, capacity) }
 
     /// Records that a call succeeded.
     ///
     /// - Parameter retries: the number of retries charged for the call, usually 0.
-    public mutating func succeeded(retries: Int) {
+    package mutating func succeeded(retries: Int) {
         let returned = min(max(retries, 0), RetryBudget.most) * costOfRetry
         balance = min(balance + returned + 1, capacity)
     }

@@ -4,15 +4,15 @@
 /// (RFC 9110 section 9.2.2), or it has an idempotency key. Times are nanoseconds of a monotonic clock.
 public struct RetryPolicy: Sendable {
     /// The result of an attempt.
-    public struct Outcome: Sendable, Equatable {
+    package struct Outcome: Sendable, Equatable {
         let isTransient: Bool
-        public let mayHaveBeenProcessed: Bool
+        package let mayHaveBeenProcessed: Bool
         let retryAfter: Duration?
 
         /// The attempt received a response head.
         ///
         /// - Parameter retryAfter: the result of ``RetryAfter/duration(_:now:)``.
-        public init(status: Int, retryAfter: Duration?) {
+        package init(status: Int, retryAfter: Duration?) {
             isTransient = Outcome.isTransient(status)
             // Both statuses mean that the server rejected the request without processing it: RFC 8470 section 5.2, RFC
             // 6585 section 4. Other statuses may come from a gateway while the request is still being processed.
@@ -21,7 +21,7 @@ public struct RetryPolicy: Sendable {
         }
 
         /// True if the status describes a temporary condition.
-        public static func isTransient(_ status: Int) -> Bool {
+        package static func isTransient(_ status: Int) -> Bool {
             switch status {
             case 408, 425, 429, 500, 502, 503, 504: true
             default: false
@@ -29,7 +29,7 @@ public struct RetryPolicy: Sendable {
         }
 
         /// The attempt failed without a complete response.
-        public init(_ error: NightjarError) {
+        package init(_ error: NightjarError) {
             if [.rateLimited, .client, .server].contains(error.kind), let status = error.status {
                 self = Outcome(status: status, retryAfter: error.retryAfter)
                 return
@@ -73,18 +73,18 @@ public struct RetryPolicy: Sendable {
     }
 
     /// The number of attempts that have ended.
-    public private(set) var attempts = 0
+    package private(set) var attempts = 0
     private let settings: RetrySettings
     private let deadline: UInt64?
 
     /// - Parameter deadline: the deadline of all attempts together. Nil: none.
-    public init(_ settings: RetrySettings, deadline: UInt64?) {
+    package init(_ settings: RetrySettings, deadline: UInt64?) {
         self.settings = settings
         self.deadline = deadline
     }
 
     /// The request of an attempt. A redirect may have changed it since the call started.
-    public struct Attempt: Sendable {
+    package struct Attempt: Sendable {
         var isRepeatable: Bool
         var bodyIsReplayable: Bool
         var responseWasDelivered: Bool
@@ -93,7 +93,7 @@ public struct RetryPolicy: Sendable {
         ///   - hasIdempotencyKey: the request has a key that is the same in every attempt.
         ///   - bodyIsReplayable: the body can be sent again, or none of it was consumed.
         ///   - responseWasDelivered: part of the response was delivered to the caller.
-        public init(
+        package init(
             _ method: Method, hasIdempotencyKey: Bool, bodyIsReplayable: Bool, responseWasDelivered: Bool = false
         ) {
             isRepeatable = method.isIdempotent || hasIdempotencyKey
@@ -104,7 +104,7 @@ public struct RetryPolicy: Sendable {
 
     /// Records the end of an attempt. A verdict to retry has been charged to the budget; if the next attempt does not
     /// begin, refund it (``RetryBudget/refundRetry()``).
-    public mutating func ended(
+    package mutating func ended(
         _ outcome: Outcome, _ attempt: Attempt, now: UInt64, budget: inout RetryBudget,
         using random: inout some RandomNumberGenerator
     ) -> Verdict {

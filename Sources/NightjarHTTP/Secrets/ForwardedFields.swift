@@ -2,12 +2,12 @@
 /// client's default fields with an absolute URL.
 ///
 /// This is an allow list, so an unknown field is not sent.
-public struct ForwardedFields: Sendable, Equatable {
+package struct ForwardedFields: Sendable, Equatable {
     /// Additional names that the caller allows.
-    public let names: [String]
+    package let names: [String]
 
     /// - Throws: `invalid_argument` for an invalid name, and for a field that is never sent to another origin.
-    public init(_ names: [String] = []) throws(NightjarError) {
+    package init(_ names: [String] = []) throws(NightjarError) {
         for name in names {
             guard FieldSyntax.isToken(name.utf8) else {
                 throw NightjarError(
@@ -30,7 +30,7 @@ public struct ForwardedFields: Sendable, Equatable {
     private init() { names = [] }
 
     /// The built-in list.
-    public static let standard = ForwardedFields()
+    package static let standard = ForwardedFields()
 
     /// True if a field is sent to another origin.
     ///
@@ -67,7 +67,7 @@ public struct ForwardedFields: Sendable, Equatable {
 
 extension Headers {
     /// The fields that may be sent to another origin.
-    public func forwarded(_ fields: ForwardedFields, sensitive: [String]) -> Headers {
+    package func forwarded(_ fields: ForwardedFields, sensitive: [String]) -> Headers {
         var others = Headers()
         for index in 0..<count {
             withBytes(at: index) { name, value in

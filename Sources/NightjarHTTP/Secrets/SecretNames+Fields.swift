@@ -47,7 +47,7 @@ extension Headers {
 }
 
 /// True if the value of this name, in a log line or a table, is probably a credential.
-public func isNameOfSecret(_ name: UnsafeRawBufferPointer) -> Bool {
+package func isNameOfSecret(_ name: UnsafeRawBufferPointer) -> Bool {
     // "max_tokens" is a quantity. Names with hyphens are HTTP fields.
     SecretNames.isSecret(name, in: name.contains(UInt8(ascii: "-")) ? .field : .item)
 }

@@ -1,9 +1,9 @@
 /// Basic authentication (RFC 7617) with UTF-8 as its charset (section 2.1).
-public enum BasicCredentials {
+package enum BasicCredentials {
     /// The value of an Authorization or Proxy-Authorization field.
     ///
     /// A user name must not contain a colon: the server takes everything after the first colon as the password.
-    public static func field(user: String, password: String) -> String {
+    package static func field(user: String, password: String) -> String {
         "Basic " + Base64.encode("\(user):\(password)".utf8)
     }
 }

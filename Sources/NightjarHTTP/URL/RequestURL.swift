@@ -4,11 +4,11 @@ import NIOCore
 ///
 /// The fragment is dropped. Dot segments are kept; the server resolves them.
 public struct RequestURL: Sendable, CustomStringConvertible {
-    public let origin: Origin
+    package let origin: Origin
     /// Path and query, percent-encoded, beginning with a slash. The request target of RFC 9112 section 3.2.1.
     public let target: String
     /// User name and password from before the `@`. Not part of ``description`` and never sent as part of the URL.
-    public let userInfo: UserInfo?
+    package let userInfo: UserInfo?
     /// Names of query items that carry credentials, besides the built-in names. URLs that are resolved against this one
     /// inherit them. They do not affect equality.
     package var sensitive: [String] = []

@@ -4,11 +4,11 @@ import NIOCore
 /// expression. Values are strings.
 ///
 /// Text outside braces is kept where it is legal in a URL, including escapes. The rest is percent-encoded.
-public struct URITemplate: Sendable {
+package struct URITemplate: Sendable {
     /// The template's source text.
-    public let text: String
+    package let text: String
     /// The variable names in order of first occurrence, without duplicates.
-    public let variables: [String]
+    package let variables: [String]
     private let known: ExactSet
     private let parts: [Part]
 
@@ -19,7 +19,7 @@ public struct URITemplate: Sendable {
     }
 
     /// - Throws: `invalid_url` with the position in characters, counted from 1.
-    public init(_ text: String) throws(NightjarError) {
+    package init(_ text: String) throws(NightjarError) {
         try RequestTarget.checkLength(text.utf8.count)
         var reader = URITemplateReader(text)
         self.text = text
@@ -37,7 +37,7 @@ public struct URITemplate: Sendable {
     /// specifies.
     ///
     /// - Throws: `invalid_url` if the result exceeds the maximum length of a URL.
-    public func expand(_ value: (_ name: String) -> String?) throws(NightjarError) -> String {
+    package func expand(_ value: (_ name: String) -> String?) throws(NightjarError) -> String {
         var expansion = Expansion()
         for part in parts { try expansion.append(part, value) }
         return String(buffer: expansion.buffer)
@@ -51,7 +51,7 @@ public struct URITemplate: Sendable {
     ///
     /// - Throws: `invalid_request` for a variable without a value, a value without a variable, and a value that makes a
     ///   path segment empty, `.` or `..`. `invalid_url` as in ``expand(_:)``.
-    public func expandStrictly(_ values: [(name: String, value: String)]) throws(NightjarError) -> String {
+    package func expandStrictly(_ values: [(name: String, value: String)]) throws(NightjarError) -> String {
         var table = ExactDictionary<String>()
         for item in values where table[item.name] == nil { table[item.name] = item.value }
         try checkNames(values, table)

@@ -1,8 +1,8 @@
 /// The user name and password of a URL, decoded. Its description does not contain them.
-public final class UserInfo: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
-    public let user: String
+package final class UserInfo: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
+    package let user: String
     /// The password. Nil if the user info contains no colon.
-    public let password: String?
+    package let password: String?
 
     init(parsing text: UnsafeRawBufferPointer) {
         let parts = text.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
@@ -11,16 +11,16 @@ public final class UserInfo: Hashable, Sendable, CustomStringConvertible, Custom
         password = decoded.dropFirst().first
     }
 
-    public static func == (a: UserInfo, b: UserInfo) -> Bool {
+    package static func == (a: UserInfo, b: UserInfo) -> Bool {
         a.user.isExactly(b.user) && (a.password ?? "").isExactly(b.password ?? "")
             && (a.password == nil) == (b.password == nil)
     }
 
-    public func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         hasher.combine(user)
         hasher.combine(password)
     }
 
-    public var description: String { "***" }
-    public var customMirror: Mirror { Mirror(self, children: []) }
+    package var description: String { "***" }
+    package var customMirror: Mirror { Mirror(self, children: []) }
 }

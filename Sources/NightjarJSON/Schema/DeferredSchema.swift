@@ -1,5 +1,5 @@
 /// A schema that is parsed on first use, because most schemas of a large API are never used.
-public final class DeferredSchema: Sendable {
+package final class DeferredSchema: Sendable {
     private let read: @Sendable () throws(NightjarError) -> JSONSchema
     private let cached = LazyReference<Loaded>()
 
@@ -12,19 +12,19 @@ public final class DeferredSchema: Sendable {
 
     /// - Parameter read: called on the thread of the first caller, possibly on several threads at once. Its result is
     ///   cached.
-    public init(_ read: @escaping @Sendable () throws(NightjarError) -> JSONSchema) { self.read = read }
+    package init(_ read: @escaping @Sendable () throws(NightjarError) -> JSONSchema) { self.read = read }
 
-    public convenience init(_ schema: JSONSchema) {
+    package convenience init(_ schema: JSONSchema) {
         self.init { () throws(NightjarError) in schema }
         _ = cached.storeIfNil(Loaded(.success(schema)))
     }
 
     /// - Throws: `invalid_argument` with the reason and location if the schema is invalid.
-    public func get() throws(NightjarError) -> JSONSchema {
+    package func get() throws(NightjarError) -> JSONSchema {
         if let cached = cached.load() { return try cached.result.get() }
         return try cached.storeIfNil(Loaded(Result { () throws(NightjarError) in try read() })).result.get()
     }
 
     /// True if ``get()`` returns without parsing.
-    public var isRead: Bool { cached.load() != nil }
+    package var isRead: Bool { cached.load() != nil }
 }

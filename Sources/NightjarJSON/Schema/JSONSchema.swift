@@ -45,7 +45,7 @@ public struct JSONSchema: Sendable {
     public enum Use: Sendable { case any, request, response }
 
     /// The first mismatch in document order. Nil if the document is valid.
-    public func mismatch(in document: JSONValue, use: Use = .any) -> JSONMismatch? {
+    package func mismatch(in document: JSONValue, use: Use = .any) -> JSONMismatch? {
         var checker = JSONSchemaChecker(arena, use, maximumSteps: JSONSchemaChecker.steps(for: document))
         return checker.mismatch(of: document, root)
     }

@@ -1,5 +1,5 @@
 /// The schemas of documents that refer to each other. Each schema is read on first use and stored once.
-public struct SchemaLibrary: ~Copyable, Sendable {
+package struct SchemaLibrary: ~Copyable, Sendable {
     private let source: any SchemaSource
     private let dialect: JSONSchema.Dialect
     private let maximum: Int
@@ -13,7 +13,7 @@ public struct SchemaLibrary: ~Copyable, Sendable {
     ///   - maximum: the most schemas that are stored. Reading more is an error.
     ///   - work: the budget for reading all schemas: JSON values that may be created and names of 64 bytes that may be
     ///     looked up. It is shared by all schemas, because each `$ref` can lead to a value that aliases multiply.
-    public init(
+    package init(
         _ source: any SchemaSource, dialect: JSONSchema.Dialect, maximum: Int, work: Int = SchemaLibrary.leastWork
     ) {
         self.source = source
@@ -23,13 +23,13 @@ public struct SchemaLibrary: ~Copyable, Sendable {
     }
 
     /// The budget for small documents, see ``init(_:dialect:maximum:work:)``.
-    public static let leastWork = 1_000_000
+    package static let leastWork = 1_000_000
 
     /// Returns the schema at a place. The first call may take long. Meanwhile, other threads may use the schemas they
     /// have.
     ///
     /// - Throws: the errors of ``JSONSchema/init(at:in:dialect:)``, on each call.
-    public mutating func schema(at place: SchemaPlace) throws(NightjarError) -> JSONSchema {
+    package mutating func schema(at place: SchemaPlace) throws(NightjarError) -> JSONSchema {
         if let root = known[place] { return JSONSchema(arena, root) }
         let root = try JSONSchemaReader.read(
             source.schema(at: place, limit: &work), at: place, in: source, dialect, arena, &known, maximum: maximum,

@@ -1,29 +1,29 @@
 /// The place of a schema: a document and a position in it.
-public struct SchemaPlace: Sendable, Hashable, CustomStringConvertible {
+package struct SchemaPlace: Sendable, Hashable, CustomStringConvertible {
     /// The document's name in the ``SchemaSource``. Empty if there is only one document.
-    public var document: String
-    public var pointer: JSONPointer
+    package var document: String
+    package var pointer: JSONPointer
 
-    public init(document: String, pointer: JSONPointer) {
+    package init(document: String, pointer: JSONPointer) {
         self.document = document
         self.pointer = pointer
     }
 
-    public static func == (a: SchemaPlace, b: SchemaPlace) -> Bool {
+    package static func == (a: SchemaPlace, b: SchemaPlace) -> Bool {
         a.document.isExactly(b.document) && a.pointer == b.pointer
     }
 
-    public func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         document.hashExactly(into: &hasher)
         pointer.hash(into: &hasher)
     }
 
     /// For example `api.json#/components/schemas/User`.
-    public var description: String { "\(document)#\(pointer)" }
+    package var description: String { "\(document)#\(pointer)" }
 }
 
 /// Documents that contain schemas and references between them.
-public protocol SchemaSource: Sendable {
+package protocol SchemaSource: Sendable {
     /// Returns the schema at a place.
     ///
     /// - Parameter limit: the number of JSON values that may still be created from the documents. Decremented.

@@ -1,23 +1,23 @@
 /// The first place where a document does not match a ``JSONSchema`` or the type it is decoded to.
-public struct JSONMismatch: Error, Sendable, Equatable, CustomStringConvertible {
-    public let path: JSONPointer
+package struct JSONMismatch: Error, Sendable, Equatable, CustomStringConvertible {
+    package let path: JSONPointer
     /// For example "a string".
-    public let expected: String
+    package let expected: String
     /// For example "an integer". Describes the type, never the value, which may be a secret. Exception: for `enum`, a
     /// short value is shown unless a member name on its path looks like that of a secret.
-    public let found: String
+    package let found: String
 
-    public init(path: JSONPointer, expected: String, found: String) {
+    package init(path: JSONPointer, expected: String, found: String) {
         self.path = path
         self.expected = expected
         self.found = found
     }
 
     /// Member names come from the document, so they are escaped and truncated.
-    public var description: String { JSONMismatch.describe("expected \(expected), found \(found)", at: path) }
+    package var description: String { JSONMismatch.describe("expected \(expected), found \(found)", at: path) }
 
     /// The mismatch as an error with the kind `decoding`.
-    public var error: NightjarError { NightjarError(.decoding, "the JSON is not as expected: \(self)") }
+    package var error: NightjarError { NightjarError(.decoding, "the JSON is not as expected: \(self)") }
 
     static func describe(_ problem: String, at path: JSONPointer) -> String {
         path.tokens.isEmpty ? problem : "at \(quoted(path.description, limit: 300)): \(problem)"

@@ -6,14 +6,14 @@ import NightjarHTTP
 /// A body in a ``DiskCache`` whose checksum was verified when it was opened. Blocking; one thread at a time.
 ///
 /// The body stays readable if its entry is evicted by this or another process.
-public final class BodyReader: @unchecked Sendable {
+package final class BodyReader: @unchecked Sendable {
     private enum Source {
         case memory(ByteBuffer)
         case file(Int32, name: String)
     }
 
     /// The length of the body in bytes.
-    public let count: Int
+    package let count: Int
     private var source: Source
     private var position = 0
 
@@ -33,12 +33,12 @@ public final class BodyReader: @unchecked Sendable {
     }
 
     /// Continues at another position, for range requests. A position after the end counts as the end.
-    public func seek(to position: Int) { self.position = max(0, min(position, count)) }
+    package func seek(to position: Int) { self.position = max(0, min(position, count)) }
 
     /// Reads the next bytes, at most `limit`. Returns nil at the end.
     ///
     /// - Throws: `storage` if the disk fails or the file was truncated after it was opened.
-    public func read(upTo limit: Int) throws(NightjarError) -> ByteBuffer? {
+    package func read(upTo limit: Int) throws(NightjarError) -> ByteBuffer? {
         let wanted = min(limit, count - position)
         guard wanted > 0 else { return nil }
         switch source {

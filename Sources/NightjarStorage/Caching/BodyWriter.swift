@@ -7,7 +7,7 @@ import NightjarHTTP
 /// discarded with this object.
 ///
 /// Failures are not errors: after one, `write` and `commit` return false or nil and do nothing.
-public final class BodyWriter: @unchecked Sendable {
+package final class BodyWriter: @unchecked Sendable {
     private enum State {
         /// In memory, while the body is small.
         case small([UInt8])
@@ -21,7 +21,7 @@ public final class BodyWriter: @unchecked Sendable {
     private let process = getpid()
     private var state = State.small([])
     /// The number of bytes written so far.
-    public private(set) var count = 0
+    package private(set) var count = 0
 
     init(_ cache: DiskCache, limit: Int) {
         self.cache = cache
@@ -32,7 +32,7 @@ public final class BodyWriter: @unchecked Sendable {
 
     /// - Returns: false if the body is too large or could not be written; the writer has then stopped.
     @discardableResult
-    public func write(_ bytes: ByteBuffer) -> Bool {
+    package func write(_ bytes: ByteBuffer) -> Bool {
         bytes.withUnsafeReadableBytes { write($0) }
     }
 
@@ -87,7 +87,7 @@ public final class BodyWriter: @unchecked Sendable {
     ///   - moment: when the request was sent; nil: no change since then concerns the response.
     /// - Returns: nil if the entry could not be stored, or if the key was removed since `moment`.
     @discardableResult
-    public func commit(
+    package func commit(
         _ key: CacheKey, _ response: StoredResponse, displayURL: String, since moment: CacheMoment? = nil
     ) -> DiskEntry? {
         var response = response
@@ -109,7 +109,7 @@ public final class BodyWriter: @unchecked Sendable {
     }
 
     /// Discards the written bytes.
-    public func discard() {
+    package func discard() {
         if case .file(let path, let descriptor) = state {
             close(descriptor)
             // In a forked child, the file belongs to the parent.

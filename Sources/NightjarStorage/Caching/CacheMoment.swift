@@ -2,15 +2,15 @@
 ///
 /// A response belongs to the moment at which its request was sent. A later change may concern the response, no matter
 /// which process made the change and when the response arrives.
-public struct CacheMoment: Sendable, Equatable {
+package struct CacheMoment: Sendable, Equatable {
     /// Identifies the index whose changes `shared` counts; 0: no index has been read.
-    public var index: Int64
+    package var index: Int64
     /// The last change of the shared log that had been read.
-    public var shared: Int64
+    package var shared: Int64
     /// The last change that this process's cache object had made or read.
-    public var local: UInt64
+    package var local: UInt64
 
-    public init(index: Int64 = 0, shared: Int64 = 0, local: UInt64 = 0) {
+    package init(index: Int64 = 0, shared: Int64 = 0, local: UInt64 = 0) {
         self.index = index
         self.shared = shared
         self.local = local
@@ -19,18 +19,18 @@ public struct CacheMoment: Sendable, Equatable {
 
 /// Whether a response may be stored, given the changes since its request was sent. If several changes apply, the
 /// greatest verdict counts.
-public enum StoreVerdict: Int, Sendable, Comparable {
+package enum StoreVerdict: Int, Sendable, Comparable {
     case asIs
     /// Stored, but only for revalidation: the resource was written to since.
     case invalidated
     /// Not stored: entries of its key were removed since, or the changes since are unknown.
     case refused
 
-    public static func < (a: StoreVerdict, b: StoreVerdict) -> Bool { a.rawValue < b.rawValue }
+    package static func < (a: StoreVerdict, b: StoreVerdict) -> Bool { a.rawValue < b.rawValue }
 }
 
 /// The effect of a change on the entries that it concerns.
-public enum ChangeEffect: Int64, Sendable {
+package enum ChangeEffect: Int64, Sendable {
     case invalidates = 0
     case removes = 1
 
@@ -38,16 +38,16 @@ public enum ChangeEffect: Int64, Sendable {
 }
 
 /// A change in the shared log, with the fields that decide about a late store.
-public struct LoggedChange: Sendable, Equatable {
+package struct LoggedChange: Sendable, Equatable {
     /// Increases over all processes, without gaps. Starts at 1.
-    public let number: Int64
+    package let number: Int64
     /// Identifies the cache object that made the change, unique among processes.
-    public let writer: Int64
+    package let writer: Int64
     /// The position of the change among those of its writer: ``CacheMoment/local``.
-    public let ticket: UInt64
-    public let effect: ChangeEffect
+    package let ticket: UInt64
+    package let effect: ChangeEffect
 
-    public init(number: Int64, writer: Int64, ticket: UInt64, effect: ChangeEffect) {
+    package init(number: Int64, writer: Int64, ticket: UInt64, effect: ChangeEffect) {
         self.number = number
         self.writer = writer
         self.ticket = ticket
@@ -56,22 +56,22 @@ public struct LoggedChange: Sendable, Equatable {
 }
 
 /// The extent of the shared log of changes, as seen by one transaction.
-public struct ChangeLog: Sendable, Equatable {
+package struct ChangeLog: Sendable, Equatable {
     /// A random number, chosen when the index is created.
-    public let index: Int64
+    package let index: Int64
     /// The number of the last change; 0: none.
-    public let latest: Int64
+    package let latest: Int64
     /// All changes up to this number have been removed from the log.
-    public let horizon: Int64
+    package let horizon: Int64
 
-    public init(index: Int64, latest: Int64, horizon: Int64) {
+    package init(index: Int64, latest: Int64, horizon: Int64) {
         self.index = index
         self.latest = latest
         self.horizon = horizon
     }
 
     /// Whether all changes since `moment` are still in the log.
-    public func reaches(_ moment: CacheMoment) -> Bool {
+    package func reaches(_ moment: CacheMoment) -> Bool {
         moment.index == index && moment.shared >= horizon && moment.shared <= latest
     }
 
@@ -84,7 +84,7 @@ public struct ChangeLog: Sendable, Equatable {
     ///   - moment: when the request was sent.
     ///   - writer: the cache object that stores the response.
     ///   - changes: all changes after `moment` that concern the key of the response.
-    public func verdict(
+    package func verdict(
         since moment: CacheMoment, by writer: Int64, _ changes: some Sequence<LoggedChange>
     ) -> StoreVerdict {
         guard reaches(moment) else { return .refused }
@@ -97,7 +97,7 @@ public struct ChangeLog: Sendable, Equatable {
     }
 
     /// Returns how much of the log to remove if it is too long; nil: nothing.
-    public func trimmed(keeping count: Int64) -> Int64? {
+    package func trimmed(keeping count: Int64) -> Int64? {
         latest - horizon >= count * 2 ? latest - count : nil
     }
 }
@@ -110,24 +110,24 @@ public struct ChangeLog: Sendable, Equatable {
 ///
 /// In the state due, entries are served and a check runs in the background. In the state outdated, a lookup waits for
 /// the check. A change is therefore visible at most 500 ms after it is in the index, and a busy client never waits.
-public struct MemoryTier: Sendable, Equatable {
+package struct MemoryTier: Sendable, Equatable {
     /// The index that was read last; 0: none.
-    public private(set) var index: Int64 = 0
+    package private(set) var index: Int64 = 0
     /// The last change of the log that was applied.
-    public private(set) var seen: Int64 = 0
+    package private(set) var seen: Int64 = 0
 
-    public init() {}
+    package init() {}
 
-    public enum Age: Sendable { case current, due, outdated }
+    package enum Age: Sendable { case current, due, outdated }
 
     /// - Parameters:
     ///   - nanoseconds: since the start of the last successful check, on a monotonic clock.
-    public static func age(afterNanoseconds nanoseconds: Int64) -> Age {
+    package static func age(afterNanoseconds nanoseconds: Int64) -> Age {
         if nanoseconds < dueAfter { return .current }
         return nanoseconds < outdatedAfter ? .due : .outdated
     }
 
-    public enum Need: Sendable, Equatable {
+    package enum Need: Sendable, Equatable {
         case nothing
         /// The changes of other writers after this one apply.
         case changes(after: Int64)
@@ -136,32 +136,32 @@ public struct MemoryTier: Sendable, Equatable {
     }
 
     /// Returns the changes to apply after a check has read this log.
-    public func need(for log: ChangeLog) -> Need {
+    package func need(for log: ChangeLog) -> Need {
         guard log.reaches(CacheMoment(index: index, shared: seen)) else { return .everything }
         return seen == log.latest ? .nothing : .changes(after: seen)
     }
 
     /// Records that all changes in this log have been applied.
-    public mutating func caughtUp(with log: ChangeLog) { (index, seen) = (log.index, log.latest) }
+    package mutating func caughtUp(with log: ChangeLog) { (index, seen) = (log.index, log.latest) }
 
     /// Records that the index cannot be used by this process: the memory cache is independent.
-    public mutating func lostIndex() { (index, seen) = (0, 0) }
+    package mutating func lostIndex() { (index, seen) = (0, 0) }
 
-    public static let dueAfter: Int64 = 100_000_000
-    public static let outdatedAfter: Int64 = 500_000_000
+    package static let dueAfter: Int64 = 100_000_000
+    package static let outdatedAfter: Int64 = 500_000_000
 }
 
 /// The changes that one cache object has made or read, by name. They decide about responses that are still in flight.
 ///
 /// Bounded: beyond `capacity` names, the oldest are dropped, and responses requested before them are not stored.
-public struct LocalChanges<Name: Hashable & Sendable>: Sendable {
+package struct LocalChanges<Name: Hashable & Sendable>: Sendable {
     private struct Last {
         var invalidated: UInt64 = 0
         var removed: UInt64 = 0
     }
 
     /// The number of changes so far: ``CacheMoment/local``.
-    public private(set) var count: UInt64 = 0
+    package private(set) var count: UInt64 = 0
     private var names: [Name: Last] = [:]
     /// Own changes that the index may not contain yet.
     private var unwritten: Set<UInt64> = []
@@ -169,14 +169,14 @@ public struct LocalChanges<Name: Hashable & Sendable>: Sendable {
     private var horizon: UInt64 = 0
     private let capacity: Int
 
-    public init(capacity: Int = 1024) { self.capacity = capacity }
+    package init(capacity: Int = 1024) { self.capacity = capacity }
 
     /// - Parameters:
     ///   - name: nil: a removal of more than one name.
     ///   - isWritten: the index already contains the change, or there is no index.
     /// - Returns: the ticket of the change.
     @discardableResult
-    public mutating func note(_ effect: ChangeEffect, _ name: Name?, isWritten: Bool = true) -> UInt64 {
+    package mutating func note(_ effect: ChangeEffect, _ name: Name?, isWritten: Bool = true) -> UInt64 {
         count += 1
         if !isWritten { unwritten.insert(count) }
         guard let name, names[name] != nil || names.count < capacity else {
@@ -192,14 +192,14 @@ public struct LocalChanges<Name: Hashable & Sendable>: Sendable {
     }
 
     /// Records that the index contains the change, or that nothing is read from the index before it does.
-    public mutating func wrote(_ ticket: UInt64) { unwritten.remove(ticket) }
+    package mutating func wrote(_ ticket: UInt64) { unwritten.remove(ticket) }
 
     /// The last change for which it and all earlier ones are in the index: the moment of entries read from the index
     /// now.
-    public var countInIndex: UInt64 { unwritten.min().map { $0 - 1 } ?? count }
+    package var countInIndex: UInt64 { unwritten.min().map { $0 - 1 } ?? count }
 
     /// Decides whether a response requested at `moment` may be stored in memory.
-    public func verdict(_ name: Name, since moment: CacheMoment) -> StoreVerdict {
+    package func verdict(_ name: Name, since moment: CacheMoment) -> StoreVerdict {
         guard moment.local < count else { return .asIs }
         guard moment.local >= horizon else { return .refused }
         guard let last = names[name] else { return .asIs }
@@ -210,27 +210,27 @@ public struct LocalChanges<Name: Hashable & Sendable>: Sendable {
 
 /// The changes that are still to be written to an index, in order. While there are any, the index is not searched,
 /// because its entries might be invalid.
-public struct PendingChanges<Change: Sendable>: Sendable {
+package struct PendingChanges<Change: Sendable>: Sendable {
     private var changes: [Change] = []
     private let capacity: Int
     /// Replaces all pending changes by one if there are too many.
     private let combined: @Sendable (_ first: Change, _ last: Change) -> Change
 
-    public init(capacity: Int, combined: @escaping @Sendable (Change, Change) -> Change) {
+    package init(capacity: Int, combined: @escaping @Sendable (Change, Change) -> Change) {
         self.capacity = capacity
         self.combined = combined
     }
 
-    public var isEmpty: Bool { changes.isEmpty }
-    public var count: Int { changes.count }
-    public var first: Change? { changes.first }
+    package var isEmpty: Bool { changes.isEmpty }
+    package var count: Int { changes.count }
+    package var first: Change? { changes.first }
 
-    public mutating func add(_ change: Change) {
+    package mutating func add(_ change: Change) {
         changes.append(change)
         guard changes.count > capacity, let first = changes.first else { return }
         changes = [combined(first, change)]
     }
 
     /// Records that the first change is in the index.
-    public mutating func wroteFirst() { if !changes.isEmpty { changes.removeFirst() } }
+    package mutating func wroteFirst() { if !changes.isEmpty { changes.removeFirst() } }
 }

@@ -12,43 +12,43 @@ extension DiskCache {
 
     /// Marks all variants of a key: they must be revalidated before they are used.
     @discardableResult
-    public func invalidate(_ key: CacheKey, ticket: UInt64 = .max) -> Int? {
+    package func invalidate(_ key: CacheKey, ticket: UInt64 = .max) -> Int? {
         change(.invalidateKey(CacheKeyName(DiskNames(key))), ticket)
     }
 
     /// Marks all responses of a URL, in all partitions.
     @discardableResult
-    public func invalidate(url: String, ticket: UInt64 = .max) -> Int? {
+    package func invalidate(url: String, ticket: UInt64 = .max) -> Int? {
         change(.invalidateURL(DiskNames.url(url)), ticket)
     }
 
     @discardableResult
-    public func remove(_ entry: DiskEntry) -> Int? { change(.removeEntry(entry.row, digest: entry.digest), .max) }
+    package func remove(_ entry: DiskEntry) -> Int? { change(.removeEntry(entry.row, digest: entry.digest), .max) }
 
     @discardableResult
-    public func remove(_ key: CacheKey, ticket: UInt64 = .max) -> Int? {
+    package func remove(_ key: CacheKey, ticket: UInt64 = .max) -> Int? {
         change(.removeKey(CacheKeyName(DiskNames(key))), ticket)
     }
 
     /// In all partitions.
     @discardableResult
-    public func remove(url: String, ticket: UInt64 = .max) -> Int? { change(.removeURL(DiskNames.url(url)), ticket) }
+    package func remove(url: String, ticket: UInt64 = .max) -> Int? { change(.removeURL(DiskNames.url(url)), ticket) }
 
     /// - Parameter prefix: a prefix of the displayed URL.
     @discardableResult
-    public func remove(prefix: String, ticket: UInt64 = .max) -> Int? { change(.removePrefix(prefix), ticket) }
+    package func remove(prefix: String, ticket: UInt64 = .max) -> Int? { change(.removePrefix(prefix), ticket) }
 
     /// - Parameter origin: scheme, host and a non-default port, as in the URLs.
     @discardableResult
-    public func remove(origin: String, ticket: UInt64 = .max) -> Int? { change(.removeOrigin(origin), ticket) }
+    package func remove(origin: String, ticket: UInt64 = .max) -> Int? { change(.removeOrigin(origin), ticket) }
 
     @discardableResult
-    public func remove(_ partition: CachePartition, ticket: UInt64 = .max) -> Int? {
+    package func remove(_ partition: CachePartition, ticket: UInt64 = .max) -> Int? {
         change(.removePartition(DiskNames.bytes(partition)), ticket)
     }
 
     @discardableResult
-    public func removeAll(ticket: UInt64 = .max) -> Int? { change(.removeAll, ticket) }
+    package func removeAll(ticket: UInt64 = .max) -> Int? { change(.removeAll, ticket) }
 
     private func change(_ change: CacheChange, _ ticket: UInt64) -> Int? {
         state.withLock { $0.pending.add(PendingChange(change: change, ticket: ticket)) }
@@ -62,13 +62,13 @@ extension DiskCache {
     }
 
     /// Whether some changes are not yet in the index.
-    public var hasPendingChanges: Bool { state.withLock { !$0.pending.isEmpty } }
+    package var hasPendingChanges: Bool { state.withLock { !$0.pending.isEmpty } }
 
     /// Waits until all changes are in the index. Changes that could not be written stay pending.
     ///
     /// - Parameter seconds: how long to wait for other processes.
     /// - Returns: the number of removed entries, or the reason why changes are not in the index.
-    public func settle(within seconds: Double) -> Result<Int, DatabaseError> {
+    package func settle(within seconds: Double) -> Result<Int, DatabaseError> {
         let end = ContinuousClock.now + .seconds(seconds)
         var count = 0
         while true {
@@ -89,7 +89,7 @@ extension DiskCache {
     // MARK: Changes by others
 
     /// Changes that other cache objects, of this or another process, have made in the folder.
-    public enum ExternalChanges: Sendable {
+    package enum ExternalChanges: Sendable {
         /// The folder cannot be used at all, so no other process shares it with this one.
         case none
         /// The index cannot be read now.
@@ -98,14 +98,14 @@ extension DiskCache {
     }
 
     /// The changes that a memory cache of this index must apply.
-    public enum CacheChanges: Sendable {
+    package enum CacheChanges: Sendable {
         case some([CacheChange])
         /// The changes are unknown: the memory cache must be cleared.
         case everything
     }
 
     /// Reads the log of changes. Does not wait for writers and writes no pending changes.
-    public func changes(for tier: MemoryTier) -> ExternalChanges {
+    package func changes(for tier: MemoryTier) -> ExternalChanges {
         guard getpid() == process else { return .none }
         return state.withLock { state in
             withoutFileSizeSignal {

@@ -17,23 +17,23 @@ import Synchronization
 /// Invalidations and removals are never skipped. While one is pending, because another process holds the index or the
 /// disk is full, lookups find nothing. ``settle(within:)`` waits until all changes are in the index and reports why
 /// some are not.
-public final class DiskCache: Sendable {
-    public struct Statistics: Sendable, Equatable {
+package final class DiskCache: Sendable {
+    package struct Statistics: Sendable, Equatable {
         /// Of all processes.
-        public var entries = 0
+        package var entries = 0
         /// Of all processes, including overhead. Content shared by two entries counts for each.
-        public var bytes = 0
+        package var bytes = 0
         /// By this process: entries evicted for lack of space,
-        public var evictions = 0
+        package var evictions = 0
         /// entries dropped because they were damaged,
-        public var damaged = 0
+        package var damaged = 0
         /// and operations skipped because another process held the index for too long.
-        public var skipped = 0
+        package var skipped = 0
         /// Whether the cache is currently unusable.
-        public var isOff = false
+        package var isOff = false
     }
 
-    public let maximumBytes: Int
+    package let maximumBytes: Int
     let bodies: BodyFolder
     private let lockTimeout: Double
     let process = getpid()
@@ -48,7 +48,7 @@ public final class DiskCache: Sendable {
     ///   - maximumBytes: the limit for everything in the folder. If processes use different limits, the smallest
     ///     applies.
     ///   - lockTimeout: seconds that an operation waits for other processes.
-    public init(folder: String, maximumBytes: Int, lockTimeout: Double = 0.5) {
+    package init(folder: String, maximumBytes: Int, lockTimeout: Double = 0.5) {
         bodies = BodyFolder(path: folder)
         self.maximumBytes = max(0, min(maximumBytes, DiskCache.largest))
         self.lockTimeout = lockTimeout
@@ -56,15 +56,15 @@ public final class DiskCache: Sendable {
 
     deinit { close() }
 
-    public var folder: String { bodies.path }
+    package var folder: String { bodies.path }
 
     /// The largest body in bytes that the cache stores.
-    public var maximumBody: Int { maximumBytes / DiskCache.largestShare }
+    package var maximumBody: Int { maximumBytes / DiskCache.largestShare }
 
     // MARK: Lookup
 
     /// The variants of a key, oldest first.
-    public func find(_ key: CacheKey) -> [DiskEntry] {
+    package func find(_ key: CacheKey) -> [DiskEntry] {
         use([]) { (index, state) throws(DatabaseError) in
             let found = try index.find(key)
             if !found.damaged.isEmpty {
@@ -78,7 +78,7 @@ public final class DiskCache: Sendable {
     /// Opens the body of an entry after verifying its checksum. Counts as a hit.
     ///
     /// - Returns: nil if the body is missing or damaged; the entry is then removed.
-    public func open(_ entry: DiskEntry) -> BodyReader? {
+    package func open(_ entry: DiskEntry) -> BodyReader? {
         let reader = entry.inline.map { openInline($0, entry) } ?? openFile(entry)
         if reader != nil, entry.uses < Int64(EvictionQueue.mostUses) { count(entry.row) }
         return reader
@@ -155,7 +155,7 @@ public final class DiskCache: Sendable {
     ///
     /// - Parameter length: its length, if known.
     /// - Returns: nil if there is no room for it or the cache is off.
-    public func beginBody(expecting length: Int? = nil) -> BodyWriter? {
+    package func beginBody(expecting length: Int? = nil) -> BodyWriter? {
         guard length ?? 0 <= maximumBody else { return nil }
         return use(nil) { (_, _) throws(DatabaseError) in BodyWriter(self, limit: self.maximumBody) }
     }
@@ -164,7 +164,7 @@ public final class DiskCache: Sendable {
     ///
     /// - Parameter moment: when the request was sent; nil: no change since then concerns the response.
     @discardableResult
-    public func store(
+    package func store(
         _ key: CacheKey, _ response: StoredResponse, displayURL: String, body: ByteBuffer,
         since moment: CacheMoment? = nil
     ) -> DiskEntry? {
@@ -191,7 +191,8 @@ public final class DiskCache: Sendable {
     /// - Parameter moment: when the request for the new headers was sent; nil: no change since then concerns the entry.
     /// - Returns: the new entry; nil if the entry no longer exists or has become too large.
     @discardableResult
-    public func update(_ entry: DiskEntry, _ response: StoredResponse, since moment: CacheMoment? = nil) -> DiskEntry? {
+    package func update(_ entry: DiskEntry, _ response: StoredResponse, since moment: CacheMoment? = nil) -> DiskEntry?
+    {
         var response = response
         response.contentLength = entry.response.contentLength
         response.variantFields = entry.response.variantFields
@@ -207,7 +208,7 @@ public final class DiskCache: Sendable {
     ///
     /// - Returns: the number of evicted entries.
     @discardableResult
-    public func evict(now: Timestamp) -> Int {
+    package func evict(now: Timestamp) -> Int {
         var count = 0
         for _ in 0..<DiskCache.mostBatches {
             // One batch per transaction, so that others can access the index in between.
@@ -242,7 +243,7 @@ public final class DiskCache: Sendable {
         use(()) { (index, _) throws(DatabaseError) in try index.repair() }
     }
 
-    public var statistics: Statistics {
+    package var statistics: Statistics {
         let bytes: (Int, Int)? = use(nil) { (index, _) throws(DatabaseError) in
             (
                 Int(clamping: try index.database.number("SELECT count(*) FROM entry")),
@@ -258,7 +259,7 @@ public final class DiskCache: Sendable {
 
     /// Returns events for the log that were not returned before: why the cache is off or was recreated. Each reason is
     /// reported once.
-    public func takeNotes() -> [String] {
+    package func takeNotes() -> [String] {
         state.withLock { state in
             defer { state.notes = [] }
             return state.notes
@@ -266,7 +267,7 @@ public final class DiskCache: Sendable {
     }
 
     /// Writes pending data and closes the index. The next operation opens it again.
-    public func close() {
+    package func close() {
         // In a forked child, the index belongs to the parent and must be neither used nor closed.
         guard getpid() == process else {
             state.withLock { state in

@@ -1,7 +1,7 @@
 import NightjarHTTP
 
 /// An invalidation or removal of entries, made by one process and logged for all of them.
-public enum CacheChange: Sendable, Equatable {
+package enum CacheChange: Sendable, Equatable {
     case invalidateKey(CacheKeyName)
     case invalidateURL([UInt8])
     /// One entry as it was found. Not logged for other processes.
@@ -13,7 +13,7 @@ public enum CacheChange: Sendable, Equatable {
     case removePartition([UInt8])
     case removeAll
 
-    public var effect: ChangeEffect {
+    package var effect: ChangeEffect {
         switch self {
         case .invalidateKey, .invalidateURL: .invalidates
         default: .removes
@@ -21,7 +21,7 @@ public enum CacheChange: Sendable, Equatable {
     }
 
     /// The name of the URL concerned; nil: possibly more than one URL.
-    public var url: [UInt8]? {
+    package var url: [UInt8]? {
         switch self {
         case .invalidateKey(let key), .removeKey(let key): key.url
         case .invalidateURL(let url), .removeURL(let url): url
@@ -30,11 +30,11 @@ public enum CacheChange: Sendable, Equatable {
     }
 
     /// The name of a URL: the first 16 bytes of its SHA-256.
-    public static func name(ofURL url: String) -> [UInt8] { DiskNames.url(url) }
+    package static func name(ofURL url: String) -> [UInt8] { DiskNames.url(url) }
 }
 
 /// The names of a key in an index, for a ``CacheChange``.
-public struct CacheKeyName: Sendable, Equatable {
+package struct CacheKeyName: Sendable, Equatable {
     let key: [UInt8]
     let url: [UInt8]
     let partition: [UInt8]

@@ -3,9 +3,9 @@ import NightjarCrypto
 import NightjarHTTP
 
 /// One variant of a response as found by a ``DiskCache``.
-public struct DiskEntry: Sendable {
-    public let key: CacheKey
-    public let response: StoredResponse
+package struct DiskEntry: Sendable {
+    package let key: CacheKey
+    package let response: StoredResponse
     /// The row and the digest of its content. Another process may have replaced the row since.
     let row: Int64
     let digest: [UInt8]

@@ -4,7 +4,7 @@ extension MemoryCache {
     /// Applies the changes that other processes have made in a shared index.
     ///
     /// - Parameter names: the names of the URLs in this cache, kept between calls.
-    public func apply(_ changes: [CacheChange], _ names: inout URLNames) {
+    package func apply(_ changes: [CacheChange], _ names: inout URLNames) {
         if changes.contains(where: { $0.url != nil }) { names.update(to: urls) }
         for change in changes {
             let url = change.url.flatMap { names[$0] }
@@ -26,11 +26,11 @@ extension MemoryCache {
 
 /// The URLs of a memory cache by their names in an index. Computed only when another process has changed something, so
 /// that a cache used by one process has no cost.
-public struct URLNames: Sendable {
+package struct URLNames: Sendable {
     private var urls: [[UInt8]: String] = [:]
     private var names: [String: [UInt8]] = [:]
 
-    public init() {}
+    package init() {}
 
     subscript(name: [UInt8]) -> String? { urls[name] }
 

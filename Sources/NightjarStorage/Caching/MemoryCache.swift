@@ -6,13 +6,13 @@ import Synchronization
 ///
 /// A hit costs one lock, one lookup and one retain and allocates nothing. ``EvictionQueue`` selects the entries to
 /// evict.
-public final class MemoryCache: Sendable {
+package final class MemoryCache: Sendable {
     /// One variant of a response. Immutable: an update or invalidation replaces it by another entry, and holders of
     /// this one may continue to read it.
-    public final class Entry: Sendable {
-        public let key: CacheKey
-        public let response: StoredResponse
-        public let body: ByteBuffer
+    package final class Entry: Sendable {
+        package let key: CacheKey
+        package let response: StoredResponse
+        package let body: ByteBuffer
         fileprivate let slot: EvictionQueue.Slot
         fileprivate let weight: Int
 
@@ -27,12 +27,12 @@ public final class MemoryCache: Sendable {
         }
     }
 
-    public struct Statistics: Sendable, Equatable {
-        public var entries = 0
+    package struct Statistics: Sendable, Equatable {
+        package var entries = 0
         /// Including overhead.
-        public var bytes = 0
+        package var bytes = 0
         /// Since the start, for lack of space.
-        public var evictions = 0
+        package var evictions = 0
     }
 
     fileprivate struct State {
@@ -46,22 +46,22 @@ public final class MemoryCache: Sendable {
         var evictions = 0
     }
 
-    public let maximumBytes: Int
+    package let maximumBytes: Int
     private let state: Mutex<State>
 
-    public init(maximumBytes: Int) {
+    package init(maximumBytes: Int) {
         self.maximumBytes = max(maximumBytes, 0)
         state = Mutex(State(queue: EvictionQueue(capacity: max(maximumBytes, 0))))
     }
 
     /// The largest body in bytes that is stored in memory.
-    public var maximumBody: Int { min(MemoryCache.largestBody, maximumBytes / MemoryCache.largestShare) }
+    package var maximumBody: Int { min(MemoryCache.largestBody, maximumBytes / MemoryCache.largestShare) }
 
     // MARK: Lookup
 
     /// The variants of a key, oldest first. A single variant counts as used; for several, call ``use(_:)`` with the
     /// selected one.
-    public func find(_ key: CacheKey) -> [Entry] {
+    package func find(_ key: CacheKey) -> [Entry] {
         state.withLock { state in
             guard let entries = state.keys[key] else { return [] }
             if entries.count == 1 { state.queue.touch(entries[0].slot) }
@@ -73,7 +73,7 @@ public final class MemoryCache: Sendable {
     ///
     /// - Returns: false if the entry no longer exists.
     @discardableResult
-    public func use(_ entry: Entry) -> Bool {
+    package func use(_ entry: Entry) -> Bool {
         state.withLock { state in
             guard state.isThere(entry) else { return false }
             state.queue.touch(entry.slot)
@@ -81,7 +81,7 @@ public final class MemoryCache: Sendable {
         }
     }
 
-    public var statistics: Statistics {
+    package var statistics: Statistics {
         state.withLock { Statistics(entries: $0.queue.count, bytes: $0.queue.weight, evictions: $0.evictions) }
     }
 
@@ -94,7 +94,7 @@ public final class MemoryCache: Sendable {
     ///
     /// - Returns: nil if the response is too large; the previous variant is then removed.
     @discardableResult
-    public func store(_ key: CacheKey, _ response: StoredResponse, body: ByteBuffer) -> Entry? {
+    package func store(_ key: CacheKey, _ response: StoredResponse, body: ByteBuffer) -> Entry? {
         let compact = body.readableBytes <= MemoryCache.largestBody ? MemoryCache.compact(body) : nil
         let body = compact ?? ByteBuffer()
         let weight = MemoryCache.weight(key, response, body)
@@ -124,7 +124,7 @@ public final class MemoryCache: Sendable {
     ///
     /// - Returns: the new entry; nil if the entry no longer exists.
     @discardableResult
-    public func update(_ entry: Entry, _ response: StoredResponse) -> Entry? {
+    package func update(_ entry: Entry, _ response: StoredResponse) -> Entry? {
         let weight = MemoryCache.weight(entry.key, response, entry.body)
         let (updated, removed) = state.withLock { state -> (Entry?, [Entry]) in
             guard state.isThere(entry) else { return (nil, []) }
@@ -142,30 +142,30 @@ public final class MemoryCache: Sendable {
     // MARK: Invalidation and removal
 
     /// Marks all variants of a key: they must be revalidated before they are used.
-    public func invalidate(_ key: CacheKey) {
+    package func invalidate(_ key: CacheKey) {
         state.withLock { $0.invalidate(key) }
     }
 
     /// Marks all responses of a URL, in all partitions.
-    public func invalidate(url: String) {
+    package func invalidate(url: String) {
         state.withLock { state in
             for partition in state.partitions[url] ?? [] { state.invalidate(CacheKey(url: url, partition: partition)) }
         }
     }
 
-    public func remove(_ entry: Entry) {
+    package func remove(_ entry: Entry) {
         state.withLock { if $0.isThere(entry) { _ = $0.remove(entry) } }
     }
 
     /// - Returns: the number of removed entries, here and below.
     @discardableResult
-    public func remove(_ key: CacheKey) -> Int {
+    package func remove(_ key: CacheKey) -> Int {
         removeEntries(chosenBy: { $0.keys[key] ?? [] })
     }
 
     /// In all partitions.
     @discardableResult
-    public func remove(url: String) -> Int {
+    package func remove(url: String) -> Int {
         removeEntries(chosenBy: { state in
             (state.partitions[url] ?? []).flatMap { state.keys[CacheKey(url: url, partition: $0)] ?? [] }
         })
@@ -173,17 +173,17 @@ public final class MemoryCache: Sendable {
 
     /// - Parameter prefix: a prefix of the URL, compared as bytes.
     @discardableResult
-    public func remove(prefix: String) -> Int { removeKeys { CacheURL.hasPrefix($0.url, prefix) } }
+    package func remove(prefix: String) -> Int { removeKeys { CacheURL.hasPrefix($0.url, prefix) } }
 
     /// - Parameter origin: scheme, host and a non-default port, as in the URLs.
     @discardableResult
-    public func remove(origin: String) -> Int { removeKeys { CacheURL.isOf(origin: origin, $0.url) } }
+    package func remove(origin: String) -> Int { removeKeys { CacheURL.isOf(origin: origin, $0.url) } }
 
     @discardableResult
-    public func remove(_ partition: CachePartition) -> Int { removeKeys { $0.partition == partition } }
+    package func remove(_ partition: CachePartition) -> Int { removeKeys { $0.partition == partition } }
 
     @discardableResult
-    public func removeAll() -> Int { removeKeys { _ in true } }
+    package func removeAll() -> Int { removeKeys { _ in true } }
 
     private func removeKeys(where isRemoved: (CacheKey) -> Bool) -> Int {
         removeEntries(chosenBy: { state in state.keys.filter { isRemoved($0.key) }.flatMap(\.value) })
@@ -201,7 +201,7 @@ public final class MemoryCache: Sendable {
     // MARK: Sizes
 
     /// A large page of an API, but not a download.
-    public static let largestBody = 1 << 20
+    package static let largestBody = 1 << 20
     /// The largest share of an entry in the limit is one eighth, so that a few entries cannot fill the cache.
     private static let largestShare = 8
     /// Of one key. Servers that vary by a header with many values create a new variant with each request.
@@ -286,7 +286,7 @@ extension MemoryCache.State {
 
 extension StoredResponse {
     /// Whether both apply to the same requests, independent of the order of their fields.
-    public func selectsAs(_ other: StoredResponse) -> Bool {
+    package func selectsAs(_ other: StoredResponse) -> Bool {
         variantFields == other.variantFields
             || variantFields.count == other.variantFields.count && Set(variantFields) == Set(other.variantFields)
     }

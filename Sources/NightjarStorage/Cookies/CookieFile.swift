@@ -8,11 +8,11 @@ import NightjarHTTP
 ///
 /// If the file is damaged during use, or removed, it is recreated with the cookies that this process has. One thread at
 /// a time.
-public final class CookieFile {
+package final class CookieFile {
     /// An event that the owner should know. Not an error, because work continues.
-    public typealias Note = String
+    package typealias Note = String
 
-    public let path: String
+    package let path: String
     private let lockTimeout: Double
     private var connection: Connection?
     private var corruptFile: CorruptFile?
@@ -31,31 +31,31 @@ public final class CookieFile {
     /// Does not access the disk yet.
     ///
     /// - Parameter lockTimeout: seconds to wait for other processes.
-    public init(_ path: String, keepsSession: Bool = false, lockTimeout: Double = 5) {
+    package init(_ path: String, keepsSession: Bool = false, lockTimeout: Double = 5) {
         self.path = path
         decisions = CookieExchange(keepsSession: keepsSession)
         self.lockTimeout = lockTimeout
     }
 
     /// Returns the events since the last call, such as a file that was moved aside.
-    public func takeNotes() -> [Note] {
+    package func takeNotes() -> [Note] {
         defer { notes = [] }
         return notes
     }
 
     /// Closes the file. The next operation opens it again.
-    public func close() { connection = nil }
+    package func close() { connection = nil }
 
     // MARK: Loading
 
     /// Returns the cookies of the file, which is created if it does not exist.
-    public func load(at now: Double) throws(DatabaseError) -> CookieJar.Snapshot {
+    package func load(at now: Double) throws(DatabaseError) -> CookieJar.Snapshot {
         // An exchange without changes; it also removes expired cookies.
         try exchange(CookieJar.Snapshot(), at: now)
     }
 
     /// Returns the cookies of a file that cannot be written, as far as it can be read.
-    public func loadAsItStands() throws(DatabaseError) -> CookieJar.Snapshot {
+    package func loadAsItStands() throws(DatabaseError) -> CookieJar.Snapshot {
         let database = try DatabaseFile.openAsItStands(path, CookieRows.schema)
         return decisions.visible(try CookieRows(database).read())
     }
@@ -64,7 +64,7 @@ public final class CookieFile {
 
     /// Whether an ``exchange(_:at:)`` might return changes of other processes, as far as this can be determined
     /// cheaply.
-    public func mayHaveChanged() throws(DatabaseError) -> Bool {
+    package func mayHaveChanged() throws(DatabaseError) -> Bool {
         guard let connection else { return true }
         if connection.database.isReplaced { return true }
         return try connection.database.version != connection.version
@@ -74,7 +74,7 @@ public final class CookieFile {
     ///
     /// - Parameter changes: the whole content of the jar that merged the earlier results.
     /// - Returns: what is in the file but not in `changes`, for the jar to merge; usually nothing.
-    public func exchange(
+    package func exchange(
         _ changes: CookieJar.Snapshot, at now: Double
     ) throws(DatabaseError) -> CookieJar.Snapshot {
         var attempts = 0

@@ -4,8 +4,8 @@ import Glibc
 /// A connection to an SQLite file. One thread at a time; the owner ensures this.
 ///
 /// The file is not trusted: its triggers and views are disabled, and no value may be larger than ``largestValue``.
-public final class Database {
-    public let path: String
+package final class Database {
+    package let path: String
     /// The identity of the file when it was opened.
     let identity: FileIdentity
     private let handle: OpaquePointer
@@ -76,7 +76,7 @@ public final class Database {
     // MARK: Work
 
     /// Runs SQL statements without results.
-    public func execute(_ sql: String) throws(DatabaseError) {
+    package func execute(_ sql: String) throws(DatabaseError) {
         guard ForkGate.inside({ sqlite3_exec(handle, sql, nil, nil, nil) }) == SQLITE_OK else { throw error("used") }
     }
 
@@ -90,7 +90,7 @@ public final class Database {
     }
 
     /// Compiles one SQL statement.
-    public func prepare(_ sql: String) throws(DatabaseError) -> Statement {
+    package func prepare(_ sql: String) throws(DatabaseError) -> Statement {
         var statement: OpaquePointer?
         let code = ForkGate.inside {
             sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
@@ -101,7 +101,7 @@ public final class Database {
 
     /// Runs `body` in a transaction, which is rolled back on an error. No other process can write meanwhile. Must not
     /// be nested.
-    public func transaction<Result>(
+    package func transaction<Result>(
         _ body: () throws(DatabaseError) -> Result
     ) throws(DatabaseError) -> Result {
         // IMMEDIATE: acquiring the write lock only at the first write could fail without waiting.
@@ -161,12 +161,12 @@ public final class Database {
     // MARK: Changes by others
 
     /// Changes when another connection, of this or another process, has changed the file.
-    public var version: Int64 {
+    package var version: Int64 {
         get throws(DatabaseError) { try number("PRAGMA data_version") }
     }
 
     /// Whether the path now refers to another file than the open one.
-    public var isReplaced: Bool {
+    package var isReplaced: Bool {
         FileIdentity(path) != identity
     }
 

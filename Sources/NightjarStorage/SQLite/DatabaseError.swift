@@ -3,9 +3,9 @@ import Glibc
 import NightjarHTTP
 
 /// An error of a database. ``failure`` is the error for callers of the library.
-public struct DatabaseError: Error, Sendable, CustomStringConvertible {
+package struct DatabaseError: Error, Sendable, CustomStringConvertible {
     /// The cause, as far as owners react to it differently.
-    public enum Cause: Sendable {
+    package enum Cause: Sendable {
         /// The file is not a database, its pages are inconsistent, or SQLite cannot use its tables.
         case damaged
         /// A later version of this library wrote the file.
@@ -22,14 +22,14 @@ public struct DatabaseError: Error, Sendable, CustomStringConvertible {
         case other
     }
 
-    public let cause: Cause
-    public let path: String
+    package let cause: Cause
+    package let path: String
     /// The operation that failed, and the reason. Completes the sentence `the database "name" …`.
-    public let reason: String
+    package let reason: String
     /// SQLite's extended result code, or an errno value if SQLite was not involved; 0 for none.
-    public let code: Int32
+    package let code: Int32
 
-    public init(_ cause: Cause, _ path: String, _ reason: String, code: Int32 = 0) {
+    package init(_ cause: Cause, _ path: String, _ reason: String, code: Int32 = 0) {
         self.cause = cause
         self.path = path
         self.reason = reason
@@ -53,8 +53,8 @@ public struct DatabaseError: Error, Sendable, CustomStringConvertible {
         self.init(cause, path, "cannot be \(what): \(String(cString: strerror(code)))", code: code)
     }
 
-    public var failure: NightjarError { NightjarError(.storage, description, code: code) }
-    public var description: String { "the database \(quoted(path)) \(reason)" }
+    package var failure: NightjarError { NightjarError(.storage, description, code: code) }
+    package var description: String { "the database \(quoted(path)) \(reason)" }
 }
 
 extension DatabaseError.Cause {

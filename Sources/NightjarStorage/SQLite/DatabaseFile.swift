@@ -3,18 +3,18 @@ import CSQLite
 import Glibc
 
 /// The definition of a kind of database.
-public struct DatabaseSchema: Sendable {
+package struct DatabaseSchema: Sendable {
     /// Stored in the header of each file of this kind, so that other files are not mistaken for one.
-    public let applicationID: Int32
+    package let applicationID: Int32
     /// Starts at 1. Files of later versions are not read.
-    public let version: Int32
+    package let version: Int32
     /// The SQL statements that upgrade from each version to the next; the first from an empty file to version 1.
-    public let steps: [String]
+    package let steps: [String]
     /// Free pages can be returned to the file system (`PRAGMA incremental_vacuum`). Applies to new files only.
     let shrinks: Bool
 
     /// - Parameter applicationID: four ASCII characters.
-    public init(_ applicationID: StaticString, steps: [String], shrinks: Bool = false) {
+    package init(_ applicationID: StaticString, steps: [String], shrinks: Bool = false) {
         self.shrinks = shrinks
         var number: UInt32 = 0
         applicationID.withUTF8Buffer { for byte in $0.prefix(4) { number = number << 8 | UInt32(byte) } }
@@ -25,11 +25,11 @@ public struct DatabaseSchema: Sendable {
 }
 
 /// A file that was found damaged after it was opened. Its ``Database`` must be closed before the file is moved.
-public struct CorruptFile {
+package struct CorruptFile {
     let identity: FileIdentity
     let error: DatabaseError
 
-    public init(_ database: Database, _ error: DatabaseError) {
+    package init(_ database: Database, _ error: DatabaseError) {
         identity = database.identity
         self.error = error
     }
@@ -40,11 +40,11 @@ public struct CorruptFile {
 /// A new file is accessible only to its owner. A file that cannot be read, because it is damaged or of a later version,
 /// is moved aside, since it may still be needed, and a new one is created. A database of another program is never
 /// changed.
-public enum DatabaseFile {
-    public struct Opened {
-        public let database: Database
+package enum DatabaseFile {
+    package struct Opened {
+        package let database: Database
         /// The new path of the file that existed before, and the reason for moving it.
-        public let movedAside: (path: String, error: DatabaseError)?
+        package let movedAside: (path: String, error: DatabaseError)?
     }
 
     /// - Parameters:
@@ -54,7 +54,7 @@ public enum DatabaseFile {
     ///   - leavesNewer: throws only for a file of a later version.
     ///   - checksPages: reads the whole file to check it. Not for large files whose rows are checked when they are
     ///     read.
-    public static func open(
+    package static func open(
         _ path: String, _ schema: DatabaseSchema, lockTimeout: Double = 5, corruptFile: CorruptFile? = nil,
         leavesUnreadable: Bool = false, leavesNewer: Bool = false, checksPages: Bool = true
     ) throws(DatabaseError) -> Opened {
@@ -83,7 +83,7 @@ public enum DatabaseFile {
     }
 
     /// Opens a file that may only be read.
-    public static func openAsItStands(_ path: String, _ schema: DatabaseSchema) throws(DatabaseError) -> Database {
+    package static func openAsItStands(_ path: String, _ schema: DatabaseSchema) throws(DatabaseError) -> Database {
         try checkOwner(path, orRoot: true)
         let database = try Database(existing: path, lockTimeout: 0, asItStands: true)
         guard try isCurrent(database, schema) else { throw DatabaseError(.foreign, path, "is empty") }

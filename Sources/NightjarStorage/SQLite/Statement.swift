@@ -1,20 +1,20 @@
 import CSQLite
 
 /// A value in an SQLite database.
-public enum SQLValue: Sendable, Equatable {
+package enum SQLValue: Sendable, Equatable {
     case null
     case integer(Int64)
     case real(Double)
     case text(String)
     case blob([UInt8])
 
-    public static func flag(_ value: Bool) -> SQLValue { .integer(value ? 1 : 0) }
-    public static func real(_ value: Double?) -> SQLValue { value.map { .real($0) } ?? .null }
+    package static func flag(_ value: Bool) -> SQLValue { .integer(value ? 1 : 0) }
+    package static func real(_ value: Double?) -> SQLValue { value.map { .real($0) } ?? .null }
 }
 
 /// A compiled SQL statement that can be run repeatedly with different values. Belongs to the thread of its
 /// ``Database``.
-public final class Statement {
+package final class Statement {
     private let database: Database
     private let handle: OpaquePointer
 
@@ -26,12 +26,12 @@ public final class Statement {
     deinit { _ = ForkGate.inside { sqlite3_finalize(handle) } }
 
     /// Runs the statement to completion.
-    public func run(_ values: [SQLValue] = []) throws(DatabaseError) {
+    package func run(_ values: [SQLValue] = []) throws(DatabaseError) {
         try each(values) { _ in true }
     }
 
     /// Returns the result of `read` for the first row, or nil if there is no row.
-    public func first<Result>(_ values: [SQLValue] = [], read: (Row) -> Result) throws(DatabaseError) -> Result? {
+    package func first<Result>(_ values: [SQLValue] = [], read: (Row) -> Result) throws(DatabaseError) -> Result? {
         var result: Result?
         try each(values) {
             result = read($0)
@@ -41,7 +41,7 @@ public final class Statement {
     }
 
     /// Calls `body` for each row until it returns false. The row is valid until `body` returns.
-    public func each(_ values: [SQLValue] = [], _ body: (Row) -> Bool) throws(DatabaseError) {
+    package func each(_ values: [SQLValue] = [], _ body: (Row) -> Bool) throws(DatabaseError) {
         // Always reset: an unfinished statement would keep its lock on the file.
         defer {
             _ = ForkGate.inside {
@@ -96,25 +96,25 @@ public final class Statement {
 /// A row of a ``Statement``. Columns are numbered from 0. Must not be stored.
 ///
 /// The file is not trusted: a value of another type, or text that is not valid UTF-8, reads as nil.
-public struct Row {
+package struct Row {
     private let handle: OpaquePointer
 
     init(_ handle: OpaquePointer) { self.handle = handle }
 
-    public func integer(_ column: Int32) -> Int64? {
+    package func integer(_ column: Int32) -> Int64? {
         guard sqlite3_column_type(handle, column) == SQLITE_INTEGER else { return nil }
         return sqlite3_column_int64(handle, column)
     }
 
-    public func flag(_ column: Int32) -> Bool? { integer(column).map { $0 != 0 } }
+    package func flag(_ column: Int32) -> Bool? { integer(column).map { $0 != 0 } }
 
-    public func real(_ column: Int32) -> Double? {
+    package func real(_ column: Int32) -> Double? {
         let type = sqlite3_column_type(handle, column)
         guard type == SQLITE_FLOAT || type == SQLITE_INTEGER else { return nil }
         return sqlite3_column_double(handle, column)
     }
 
-    public func text(_ column: Int32) -> String? {
+    package func text(_ column: Int32) -> String? {
         guard sqlite3_column_type(handle, column) == SQLITE_TEXT, let start = sqlite3_column_text(handle, column) else {
             return nil
         }
@@ -122,7 +122,7 @@ public struct Row {
         return String(validating: bytes, as: UTF8.self)
     }
 
-    public func blob(_ column: Int32) -> [UInt8]? {
+    package func blob(_ column: Int32) -> [UInt8]? {
         guard sqlite3_column_type(handle, column) == SQLITE_BLOB else { return nil }
         guard let start = sqlite3_column_blob(handle, column) else { return [] }
         return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column))))

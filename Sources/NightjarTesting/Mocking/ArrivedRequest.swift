@@ -22,12 +22,12 @@ public struct ArrivedRequest: Sendable {
     }
 
     /// - Parameter body: the content that was sent, without content coding.
-    public init(_ request: PreparedRequest, body: ByteBuffer) {
+    package init(_ request: PreparedRequest, body: ByteBuffer) {
         self.init(
             method: request.method, url: request.url, headers: request.fields, body: body, sensitive: request.sensitive)
     }
 
-    public var contentType: MediaType? { headers["Content-Type"].flatMap(MediaType.init) }
+    package var contentType: MediaType? { headers["Content-Type"].flatMap(MediaType.init) }
 
     /// The body parsed as JSON, regardless of its Content-Type. Nil if it is not JSON.
     public var json: JSONValue? {
@@ -45,7 +45,7 @@ public struct ArrivedRequest: Sendable {
 extension FormEncoding {
     /// Decodes the items of a form or a query. Invalid escapes are kept. Bytes that are not UTF-8 become U+FFFD. WHATWG
     /// URL section 5.1.
-    public static func decode(_ text: some Collection<UInt8>) -> [(name: String, value: String)] {
+    package static func decode(_ text: some Collection<UInt8>) -> [(name: String, value: String)] {
         text.split(separator: UInt8(ascii: "&")).map { item in
             let name = item.prefix { $0 != UInt8(ascii: "=") }
             return (plain(name), plain(item[name.endIndex...].dropFirst()))

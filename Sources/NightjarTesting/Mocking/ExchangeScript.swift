@@ -1,29 +1,29 @@
 import NIOCore
 
 /// The events of one exchange and their times. Mock responses and recorded exchanges are converted to this form.
-public struct ExchangeScript: Sendable {
-    public enum Event: Sendable {
+package struct ExchangeScript: Sendable {
+    package enum Event: Sendable {
         case head(ResponseHead)
         case body(ByteBuffer)
         case finish(trailers: Headers)
         case fail(NightjarError)
     }
 
-    public struct Step: Sendable {
+    package struct Step: Sendable {
         /// Time since the previous step. For the first step, time since the request was sent.
-        public var delay: Duration
-        public var event: Event
+        package var delay: Duration
+        package var event: Event
 
-        public init(_ event: Event, after delay: Duration = .zero) {
+        package init(_ event: Event, after delay: Duration = .zero) {
             self.event = event
             self.delay = delay
         }
     }
 
     /// Played in order. The last one is `finish` or `fail`. An exchange without one never ends by itself.
-    public var steps: [Step]
+    package var steps: [Step]
     /// True if the connection could not be established, so that nothing was sent.
-    public var failsBeforeSending = false
+    package var failsBeforeSending = false
 
-    public init(_ steps: [Step]) { self.steps = steps }
+    package init(_ steps: [Step]) { self.steps = steps }
 }

@@ -44,7 +44,7 @@ public struct MockResponse: Sendable {
     }
 
     /// The script of the response to a request.
-    public func script(to request: ArrivedRequest) -> ExchangeScript {
+    package func script(to request: ArrivedRequest) -> ExchangeScript {
         if let fault, fault.after == nil {
             let error = fault.error(to: request.url.origin)
             var script = ExchangeScript(error.map { [.init(.fail($0), after: delay)] } ?? [])

@@ -1,6 +1,6 @@
 /// The routes of a mock and their use counts. The first route whose pattern matches responds to a request.
-public struct MockTable: Sendable {
-    public enum Choice: Sendable {
+package struct MockTable: Sendable {
+    package enum Choice: Sendable {
         case respond(MockResponse)
         /// The program supplies the response. `parameters` are those of the path.
         case callResponder(responder: Int, parameters: [(name: String, value: String)])
@@ -10,21 +10,21 @@ public struct MockTable: Sendable {
     }
 
     /// A received request.
-    public struct Call: Sendable {
-        public let request: ArrivedRequest
+    package struct Call: Sendable {
+        package let request: ArrivedRequest
         /// The position of the route, from 0. Nil if no route matched.
-        public let route: Int?
+        package let route: Int?
     }
 
-    public let routes: [MockRoute]
-    public let passesUnmatched: Bool
+    package let routes: [MockRoute]
+    package let passesUnmatched: Bool
     private var uses: [Int]
-    public private(set) var calls: [Call] = []
+    package private(set) var calls: [Call] = []
     /// The number of the oldest ``calls`` that were dropped.
-    public private(set) var droppedCalls = 0
+    package private(set) var droppedCalls = 0
     private var unmatched = 0
 
-    public init(_ routes: [MockRoute], passesUnmatched: Bool = false) throws(NightjarError) {
+    package init(_ routes: [MockRoute], passesUnmatched: Bool = false) throws(NightjarError) {
         guard routes.count <= MockTable.mostRoutes else {
             throw NightjarError(
                 .invalidArgument, "the mock has \(routes.count) routes; the maximum is \(MockTable.mostRoutes)")
@@ -45,7 +45,7 @@ public struct MockTable: Sendable {
     static let mostCalls = 1000
 
     /// Selects the response to a request and counts the use.
-    public mutating func choose(_ request: ArrivedRequest, base: RequestURL?) -> Choice {
+    package mutating func choose(_ request: ArrivedRequest, base: RequestURL?) -> Choice {
         var nearest: (route: MockRoute, mismatch: MismatchError)?
         for (index, route) in routes.enumerated() {
             switch route.pattern.match(request, base: base) {
@@ -134,7 +134,7 @@ public struct MockTable: Sendable {
     /// The number of uses of a route.
     ///
     /// - Returns: nil if no route has that name or pattern (`GET /articles`).
-    public func uses(of name: String) -> Int? {
+    package func uses(of name: String) -> Int? {
         var sum: Int?
         for (index, route) in routes.enumerated() where route.name == name || route.pattern.summary == name {
             sum = (sum ?? 0) + uses[index]
@@ -143,10 +143,10 @@ public struct MockTable: Sendable {
     }
 
     /// The number of uses of all routes.
-    public var totalUses: Int { uses.reduce(0, &+) }
+    package var totalUses: Int { uses.reduce(0, &+) }
 
     /// Clears the recorded calls and use counts. Each sequence starts again.
-    public mutating func reset() {
+    package mutating func reset() {
         uses = Array(repeating: 0, count: routes.count)
         calls = []
         droppedCalls = 0
@@ -155,7 +155,7 @@ public struct MockTable: Sendable {
 
     /// The result of verification: routes that were never used or less often than their `times`, and calls that matched
     /// no route. Nil if there are none.
-    public var failureMessage: NightjarError? {
+    package var failureMessage: NightjarError? {
         var mismatches: [String] = []
         for (index, route) in routes.enumerated() where !route.isOptional {
             let expected = route.times ?? 1

@@ -1,6 +1,6 @@
 /// The path of a route: a literal path, `/articles/{id}` for any one segment, `/files/*.csv` for a part of a segment,
 /// or `/static/**` for any number of segments. Compared segment by segment after percent-decoding.
-public struct PathPattern: Sendable, Equatable, CustomStringConvertible {
+package struct PathPattern: Sendable, Equatable, CustomStringConvertible {
     private enum Segment: Sendable, Equatable {
         /// Pieces separated by arbitrary text. A single piece must match exactly.
         case text([[UInt8]])
@@ -9,14 +9,14 @@ public struct PathPattern: Sendable, Equatable, CustomStringConvertible {
         case rest
     }
 
-    public let description: String
+    package let description: String
     /// Set for an absolute pattern, which matches only this origin.
     private let origin: Origin?
     private let segments: [Segment]
 
     /// - Parameter text: begins with a slash, or is an absolute URL without a query.
     /// - Throws: `invalid_argument` if it is neither.
-    public init(_ text: String) throws(NightjarError) {
+    package init(_ text: String) throws(NightjarError) {
         description = text
         var path = Substring(text)
         if text.utf8.first == UInt8(ascii: "/") {
@@ -64,7 +64,7 @@ public struct PathPattern: Sendable, Equatable, CustomStringConvertible {
     /// - Parameter base: the client's base URL. The part of the path after that of the base URL is compared too, so
     ///   that a route can be written like a call.
     /// - Returns: the values of the parameters. Nil if the path does not match.
-    public func match(_ url: RequestURL, base: RequestURL?) -> [(name: String, value: String)]? {
+    package func match(_ url: RequestURL, base: RequestURL?) -> [(name: String, value: String)]? {
         if let origin { return origin == url.origin ? match(url.path[...]) : nil }
         if let base, base.origin == url.origin {
             let prefix = base.path.utf8.last == UInt8(ascii: "/") ? base.path.utf8.dropLast() : base.path.utf8[...]

@@ -21,12 +21,23 @@ public struct RequestPattern: Sendable {
     }
 
     public var method: Method?
-    public var path: PathPattern?
+    package var path: PathPattern?
     public var query: [(name: String, expected: ExpectedValue)] = []
     public var headers: [(name: String, expected: ExpectedValue)] = []
     public var body: Body?
 
-    public init(_ method: Method? = nil, _ path: PathPattern? = nil) {
+    /// A pattern for the requests to a path.
+    ///
+    /// - Parameter path: the path as in ``MockRoute``: `/users/{id}`.
+    /// - Throws: `invalid_argument` if the path is invalid.
+    public init(_ method: Method? = nil, path: String) throws(NightjarError) {
+        self.init(method, try PathPattern(path))
+    }
+
+    /// A pattern for requests with this method to any path, or for all requests.
+    public init(_ method: Method? = nil) { self.method = method }
+
+    package init(_ method: Method?, _ path: PathPattern?) {
         self.method = method
         self.path = path
     }

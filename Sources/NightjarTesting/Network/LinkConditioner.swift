@@ -3,19 +3,19 @@
 ///
 /// An exchange takes half the latency in each direction. The first exchange with an origin takes one more latency for
 /// the connection, and another one for TLS. Data in transit occupies the link for as long as its bytes take.
-public struct LinkConditioner: Sendable {
+package struct LinkConditioner: Sendable {
     /// The effect of the link on one exchange.
-    public struct ConnectionPlan: Sendable, Equatable {
+    package struct ConnectionPlan: Sendable, Equatable {
         /// Where the connection breaks. Nil: it does not.
-        public var breaks: Break?
+        package var breaks: Break?
         /// The time to open a new connection before the request is sent. Zero for a known origin.
-        public var opening: Duration
+        package var opening: Duration
         /// The latency in one direction.
-        public var half: Duration
+        package var half: Duration
     }
 
     /// The point at which a connection breaks.
-    public enum Break: Sendable, Equatable {
+    package enum Break: Sendable, Equatable {
         case connecting
         /// After the request was sent and before a response arrives.
         case waiting
@@ -23,20 +23,20 @@ public struct LinkConditioner: Sendable {
         case receiving(after: Int)
     }
 
-    public let profile: NetworkProfile
+    package let profile: NetworkProfile
     private var random: RepeatableRandom
     private var known: Set<Origin> = []
     /// When the link becomes free for more data, in each direction.
     private var freeDown: UInt64 = 0
     private var freeUp: UInt64 = 0
 
-    public init(_ profile: NetworkProfile) {
+    package init(_ profile: NetworkProfile) {
         self.profile = profile
         random = RepeatableRandom(seed: profile.seed)
     }
 
     /// Starts an exchange.
-    public mutating func begin(to origin: Origin) -> ConnectionPlan {
+    package mutating func begin(to origin: Origin) -> ConnectionPlan {
         // Always draws the same number of random values, so that the fate of one exchange does not depend on the
         // others.
         let (chance, place, bytes, shake) = (unit(), unit(), unit(), unit())
@@ -54,12 +54,12 @@ public struct LinkConditioner: Sendable {
     }
 
     /// Returns when the last of these bytes has been sent to the server.
-    public mutating func send(_ bytes: Int, at now: UInt64) -> UInt64 {
+    package mutating func send(_ bytes: Int, at now: UInt64) -> UInt64 {
         LinkConditioner.pass(bytes, at: now, profile.up, &freeUp)
     }
 
     /// Returns when the last of these bytes has arrived, if the server sends them now. Does not include the latency.
-    public mutating func receive(_ bytes: Int, at now: UInt64) -> UInt64 {
+    package mutating func receive(_ bytes: Int, at now: UInt64) -> UInt64 {
         LinkConditioner.pass(bytes, at: now, profile.down, &freeDown)
     }
 

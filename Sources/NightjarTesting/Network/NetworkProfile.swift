@@ -49,12 +49,12 @@ public struct NetworkProfile: Sendable, Equatable {
 }
 
 /// A deterministic generator with one word of state. SplitMix64 (Steele, Lea and Flood 2014).
-public struct RepeatableRandom: RandomNumberGenerator, Sendable {
+package struct RepeatableRandom: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    public init(seed: UInt64) { state = seed }
+    package init(seed: UInt64) { state = seed }
 
-    public mutating func next() -> UInt64 {
+    package mutating func next() -> UInt64 {
         state &+= 0x9e37_79b9_7f4a_7c15
         var word = state
         word = (word ^ word >> 30) &* 0xbf58_476d_1ce4_e5b9

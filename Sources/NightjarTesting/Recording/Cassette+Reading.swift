@@ -2,7 +2,7 @@ import NIOCore
 
 extension Cassette {
     /// - Throws: `decoding` with the place if the text is not a cassette.
-    public init(parsing text: UnsafeRawBufferPointer) throws(NightjarError) {
+    package init(parsing text: UnsafeRawBufferPointer) throws(NightjarError) {
         let file = CassetteNode(try JSONValue(parsing: text), "")
         let members = try file.members(["format", "version", "exchanges"])
         guard let format = members["format"], try format.text() == Cassette.format else {

@@ -6,7 +6,7 @@ extension Cassette {
     ///
     /// - Throws: `invalid_request` if a JSON body contains a number that JSON cannot represent, `too_large` if the file
     ///   would exceed ``largestFile`` bytes and could not be read again.
-    public func encoded() throws(NightjarError) -> ByteBuffer {
+    package func encoded() throws(NightjarError) -> ByteBuffer {
         let file = JSONValue.object([
             .init("format", .string(Cassette.format)), .init("version", .integer(Cassette.version)),
             .init("exchanges", .array(exchanges.map(\.recorded))),

@@ -16,16 +16,16 @@ import NIOCore
 ///
 /// Delays are in seconds. A repeated header has a list of values. `pieces` are the parts in which the body arrived:
 /// seconds since the previous event, and bytes. Members that an exchange does not need are omitted.
-public struct Cassette: Sendable, Equatable {
-    public var exchanges: [RecordedExchange] = []
+package struct Cassette: Sendable, Equatable {
+    package var exchanges: [RecordedExchange] = []
 
-    public init(_ exchanges: [RecordedExchange] = []) { self.exchanges = exchanges }
+    package init(_ exchanges: [RecordedExchange] = []) { self.exchanges = exchanges }
 
     /// The largest file that is read, in bytes.
-    public static let largestFile = 256 << 20
-    public static let mostExchanges = 100_000
+    package static let largestFile = 256 << 20
+    package static let mostExchanges = 100_000
     /// The largest body that is stored, in bytes.
-    public static let largestBody = 16 << 20
+    package static let largestBody = 16 << 20
 
     static let format = "nightjar-cassette"
     static let version: Int64 = 1

@@ -2,8 +2,8 @@ import NIOCore
 
 /// Responds to requests from a cassette. Each exchange is played once. Exchanges with equal requests are played in the
 /// order of recording.
-public struct CassettePlayer: Sendable {
-    public enum Verdict: Sendable {
+package struct CassettePlayer: Sendable {
+    package enum Verdict: Sendable {
         case play(RecordedExchange)
         /// No exchange matches, or all that match have been played.
         case missing(NightjarError)
@@ -24,7 +24,7 @@ public struct CassettePlayer: Sendable {
     /// - Parameters:
     ///   - repeats: true if the last exchange for a request is played repeatedly.
     ///   - file: the file name for messages.
-    public init(
+    package init(
         _ cassette: Cassette, _ comparison: CassetteComparison, _ names: CassetteSecrets, repeats: Bool, file: String
     ) {
         self.comparison = comparison
@@ -45,9 +45,9 @@ public struct CassettePlayer: Sendable {
     }
 
     /// The number of uses of each exchange, in the order of the file.
-    public var useCounts: [Int] { uses }
+    package var useCounts: [Int] { uses }
 
-    public mutating func play(_ request: ArrivedRequest) -> Verdict {
+    package mutating func play(_ request: ArrivedRequest) -> Verdict {
         let recorded = RecordedExchange.Request(request)
         let live = comparison.key(of: scrubber.scrub(RecordedExchange(recorded, nil)).request)
         var key = live
@@ -98,7 +98,7 @@ public struct CassettePlayer: Sendable {
 
 extension RecordedExchange.Request {
     /// The request as it would be recorded, including its secrets.
-    public init(_ request: ArrivedRequest) {
+    package init(_ request: ArrivedRequest) {
         self.init(
             method: request.method, url: request.url.origin.description + request.url.target, headers: request.headers,
             body: request.body.readableBytes > Cassette.largestBody ? .omitted : RecordedBody(request.body))

@@ -1,15 +1,15 @@
 import NIOCore
 
 /// A request and its outcome as stored in a cassette, without secrets and content codings.
-public struct RecordedExchange: Sendable, Equatable {
-    public struct Request: Sendable, Equatable {
-        public var method: Method
+package struct RecordedExchange: Sendable, Equatable {
+    package struct Request: Sendable, Equatable {
+        package var method: Method
         /// Absolute, without user info.
-        public var url: String
-        public var headers: Headers
-        public var body: RecordedBody
+        package var url: String
+        package var headers: Headers
+        package var body: RecordedBody
 
-        public init(method: Method, url: String, headers: Headers = Headers(), body: RecordedBody = .none) {
+        package init(method: Method, url: String, headers: Headers = Headers(), body: RecordedBody = .none) {
             self.method = method
             self.url = url
             self.headers = headers
@@ -17,44 +17,44 @@ public struct RecordedExchange: Sendable, Equatable {
         }
     }
 
-    public struct Response: Sendable, Equatable {
+    package struct Response: Sendable, Equatable {
         /// The status code, 100 to 999.
-        public var status: Int
-        public var reason = ""
-        public var headers = Headers()
-        public var body = RecordedBody.none
-        public var trailers = Headers()
+        package var status: Int
+        package var reason = ""
+        package var headers = Headers()
+        package var body = RecordedBody.none
+        package var trailers = Headers()
         /// Time from the request to the response head.
-        public var delay = Duration.zero
+        package var delay = Duration.zero
         /// The parts in which the body arrived. The last one includes all bytes that the sizes do not cover.
-        public var pieces: [Piece] = []
+        package var pieces: [Piece] = []
         /// True if the client stopped reading before the end of the body.
-        public var isTruncated = false
+        package var isTruncated = false
 
-        public init(status: Int) { self.status = status }
+        package init(status: Int) { self.status = status }
     }
 
-    public struct Piece: Sendable, Equatable {
+    package struct Piece: Sendable, Equatable {
         /// Time since the previous piece. For the first piece, time since the response head.
-        public var delay: Duration
-        public var bytes: Int
+        package var delay: Duration
+        package var bytes: Int
 
-        public init(after delay: Duration, bytes: Int) {
+        package init(after delay: Duration, bytes: Int) {
             self.delay = delay
             self.bytes = bytes
         }
     }
 
     /// The failure of the exchange. It occurred instead of a response or after the recorded part of it.
-    public struct Failure: Sendable, Equatable {
-        public var kind: ErrorKind
-        public var message: String
-        public var phase: ErrorPhase?
-        public var requestMayHaveBeenProcessed: Bool
+    package struct Failure: Sendable, Equatable {
+        package var kind: ErrorKind
+        package var message: String
+        package var phase: ErrorPhase?
+        package var requestMayHaveBeenProcessed: Bool
         /// Time since the request or the last piece.
-        public var delay: Duration
+        package var delay: Duration
 
-        public init(_ error: NightjarError, after delay: Duration) {
+        package init(_ error: NightjarError, after delay: Duration) {
             self.init(
                 kind: error.kind, message: error.message, phase: error.phase,
                 requestMayHaveBeenProcessed: error.requestMayHaveBeenProcessed, delay: delay)
@@ -71,11 +71,11 @@ public struct RecordedExchange: Sendable, Equatable {
         }
     }
 
-    public var request: Request
-    public var response: Response?
-    public var failure: Failure?
+    package var request: Request
+    package var response: Response?
+    package var failure: Failure?
 
-    public init(_ request: Request, _ response: Response?, _ failure: Failure? = nil) {
+    package init(_ request: Request, _ response: Response?, _ failure: Failure? = nil) {
         self.request = request
         self.response = response
         self.failure = failure
@@ -84,7 +84,7 @@ public struct RecordedExchange: Sendable, Equatable {
     /// Returns the script of the exchange.
     ///
     /// - Parameter replaysTiming: true to replay the recorded delays, false for no delays.
-    public func script(replaysTiming: Bool) -> ExchangeScript {
+    package func script(replaysTiming: Bool) -> ExchangeScript {
         func delay(_ duration: Duration) -> Duration { replaysTiming ? duration : .zero }
         var steps: [ExchangeScript.Step] = []
         if let response {
@@ -119,7 +119,7 @@ public struct RecordedExchange: Sendable, Equatable {
 }
 
 /// A body as stored in a cassette: JSON as JSON, text as text, everything else in base64.
-public enum RecordedBody: Sendable, Equatable {
+package enum RecordedBody: Sendable, Equatable {
     case none
     /// Equal to the original except for white space. ``init(_:)`` stores JSON as text if it would not be reproduced
     /// exactly.
@@ -129,7 +129,7 @@ public enum RecordedBody: Sendable, Equatable {
     /// The body was too large to be stored.
     case omitted
 
-    public init(_ bytes: ByteBuffer) {
+    package init(_ bytes: ByteBuffer) {
         guard bytes.readableBytes > 0 else {
             self = .none
             return
@@ -194,7 +194,7 @@ public enum RecordedBody: Sendable, Equatable {
         return .text(String(buffer: text))
     }
 
-    public var bytes: ByteBuffer {
+    package var bytes: ByteBuffer {
         switch self {
         case .none, .omitted: ByteBuffer()
         case .json(let value): (try? value.encoded()) ?? ByteBuffer()

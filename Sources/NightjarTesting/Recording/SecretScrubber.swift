@@ -7,8 +7,8 @@ import NIOCore
 /// For comparisons, secrets and their names become `***`, so that scrubbed and live requests are equal.
 ///
 /// After a secret has been found once, all its other occurrences are replaced.
-public struct SecretScrubber: Sendable {
-    public enum Style: Sendable {
+package struct SecretScrubber: Sendable {
+    package enum Style: Sendable {
         /// Names with numbers from `after` + 1.
         case names(after: Int)
         case masked
@@ -21,9 +21,9 @@ public struct SecretScrubber: Sendable {
     private var inLogin = false
     private var known = ExactDictionary<String>()
     /// The secrets in ``known`` that are replaced everywhere, in the order in which they were found.
-    public private(set) var seen: [(secret: String, name: String)] = []
+    package private(set) var seen: [(secret: String, name: String)] = []
 
-    public init(_ names: CassetteSecrets, _ style: Style) {
+    package init(_ names: CassetteSecrets, _ style: Style) {
         self.names = names
         switch style {
         case .masked: (isMasking, lastNumber) = (true, 0)
@@ -33,16 +33,16 @@ public struct SecretScrubber: Sendable {
     }
 
     /// The prefix of the names of scrubbed secrets.
-    public static let prefix = "scrubbed-"
+    package static let prefix = "scrubbed-"
     /// The shortest secret that is replaced elsewhere, in bytes. A shorter one would match by chance.
-    public static let shortest = 6
+    package static let shortest = 6
     /// The most secrets that are replaced elsewhere. Each one costs a search of each body.
     private static let mostSeen = 500
 
     // MARK: Messages
 
     /// - Parameter inLogin: true if the exchange is a login. Nil detects it.
-    public mutating func scrub(_ exchange: RecordedExchange, inLogin: Bool? = nil) -> RecordedExchange {
+    package mutating func scrub(_ exchange: RecordedExchange, inLogin: Bool? = nil) -> RecordedExchange {
         let inLogin = inLogin ?? isLogin(exchange)
         // Headers first: the secrets found there are replaced in the URLs and bodies.
         var request = exchange.request
@@ -60,7 +60,7 @@ public struct SecretScrubber: Sendable {
     /// Replaces the secrets that were found elsewhere.
     ///
     /// - Parameter first: the index in ``seen`` of the first secret to replace.
-    public func scrubSeen(_ exchange: RecordedExchange, from first: Int = 0) -> RecordedExchange {
+    package func scrubSeen(_ exchange: RecordedExchange, from first: Int = 0) -> RecordedExchange {
         let secrets = seen.dropFirst(first)
         guard !secrets.isEmpty || isMasking else { return exchange }
         func plain(_ text: String) -> String { withoutSeen(text, secrets) }
@@ -225,17 +225,17 @@ public struct SecretScrubber: Sendable {
     // MARK: Secrets
 
     /// Returns the replacement of a secret. From now on every occurrence of the secret is replaced.
-    public mutating func name(of secret: String) -> String { replace(secret) }
+    package mutating func name(of secret: String) -> String { replace(secret) }
 
     /// Each secret and its replacement. Secrets that are replaced everywhere come first.
-    public var replaced: [(secret: String, name: String, isEverywhere: Bool)] {
+    package var replaced: [(secret: String, name: String, isEverywhere: Bool)] {
         let everywhere = ExactSet(seen.lazy.map(\.secret))
         let others = known.all.filter { !everywhere.contains($0.name) }.sorted { $0.name.isExactly(before: $1.name) }
         return seen.map { ($0.secret, $0.name, true) } + others.map { ($0.name, $0.value, false) }
     }
 
     /// True if a binary body contains a secret, which is not replaced there.
-    public func isSecretInBytes(of exchange: RecordedExchange) -> Bool {
+    package func isSecretInBytes(of exchange: RecordedExchange) -> Bool {
         func isSecret(_ body: RecordedBody?) -> Bool {
             guard case .binary(let bytes) = body else { return false }
             return bytes.withUnsafeReadableBytes { bytes in
@@ -246,7 +246,7 @@ public struct SecretScrubber: Sendable {
     }
 
     /// True if the exchange contains one of these words. They may be too short to be replaced everywhere.
-    public static func hasWord(_ words: [String], in exchange: RecordedExchange) -> Bool {
+    package static func hasWord(_ words: [String], in exchange: RecordedExchange) -> Bool {
         func isPart(_ byte: UInt8?) -> Bool {
             byte.map { ASCII.isLetter($0) || ASCII.isDigit($0) || $0 >= 0x80 } ?? false
         }
@@ -293,7 +293,7 @@ public struct SecretScrubber: Sendable {
     }
 
     /// The highest number in the names of secrets in a text. 0 if there is none.
-    public static func highestNumber(in text: String) -> Int {
+    package static func highestNumber(in text: String) -> Int {
         split(text).dropFirst().lazy.compactMap { Int(String(Substring($0.utf8.prefix(while: ASCII.isDigit)))) }.max()
             ?? 0
     }

@@ -4,7 +4,7 @@ import NightjarHTTP
 /// Sends requests to servers. The network is one implementation; tests and programs may provide others.
 ///
 /// Used on the client's loop: every method is called there, and calls its receivers there.
-public protocol HTTPTransport: AnyObject {
+package protocol HTTPTransport: AnyObject {
     /// Begins one exchange. The receiver may be called later, or before this method returns. The caller cancels the
     /// returned exchange if it is no longer needed.
     func begin(_ request: PreparedRequest, connectTimeout: Duration?, receiver: any ExchangeReceiver) -> any Exchange
@@ -14,7 +14,7 @@ public protocol HTTPTransport: AnyObject {
 }
 
 /// One exchange as its initiator sees it.
-public protocol Exchange: AnyObject {
+package protocol Exchange: AnyObject {
     /// Cancels the exchange: the receiver is not called any more. Has no effect after the end.
     func cancel()
     /// Stops reading, so that flow control slows down the peer.
@@ -31,13 +31,13 @@ public protocol Exchange: AnyObject {
 
 extension Exchange {
     /// The defaults for a transport that does not count bytes.
-    public var unsentBytes: Int { 0 }
-    public var sentBytes: Int { 0 }
+    package var unsentBytes: Int { 0 }
+    package var sentBytes: Int { 0 }
 }
 
 /// Receives the events of an exchange, in this order: any number of `informational`, one `head`, any number of `body`,
 /// then `finished`; or `failed` at any point, which is the last event.
-public protocol ExchangeReceiver: AnyObject {
+package protocol ExchangeReceiver: AnyObject {
     /// The request is sent on a new or reused connection. Called again, with the body from its beginning, if a reused
     /// connection was lost before a response.
     func exchangeStarted(on connection: ConnectionRecord?, isReused: Bool)

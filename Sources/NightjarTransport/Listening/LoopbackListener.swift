@@ -3,24 +3,24 @@ import NIOPosix
 import NightjarHTTP
 
 /// Listens on a free port of the loopback interface for the redirect of a browser, on a client's loop.
-public final class LoopbackListener: @unchecked Sendable {
+package final class LoopbackListener: @unchecked Sendable {
     /// The response to the browser. The connection is closed afterwards.
-    public struct Reply: Sendable {
+    package struct Reply: Sendable {
         let bytes: ByteBuffer
         let whenSent: @Sendable () -> Void
 
         /// - Parameter whenSent: Called on the loop when the bytes have been sent or the connection is lost.
-        public init(_ bytes: ByteBuffer, whenSent: @escaping @Sendable () -> Void = {}) {
+        package init(_ bytes: ByteBuffer, whenSent: @escaping @Sendable () -> Void = {}) {
             self.bytes = bytes
             self.whenSent = whenSent
         }
     }
 
     /// Responds to a request line.
-    public typealias Handler = @Sendable (_ method: Method, _ target: String) -> Reply
+    package typealias Handler = @Sendable (_ method: Method, _ target: String) -> Reply
 
     private let channel: any Channel
-    public let port: Int
+    package let port: Int
 
     private init(_ channel: any Channel, port: Int) {
         self.channel = channel
@@ -28,7 +28,7 @@ public final class LoopbackListener: @unchecked Sendable {
     }
 
     /// Opens a listener. Called on the loop, where the handlers run, too.
-    public static func open(
+    package static func open(
         on loop: any EventLoop, _ handler: @escaping Handler,
         then deliver: @escaping @Sendable (Result<LoopbackListener, NightjarError>) -> Void
     ) {
@@ -54,7 +54,7 @@ public final class LoopbackListener: @unchecked Sendable {
     }
 
     /// Accepts no more connections. Open connections still receive the response.
-    public func close() { channel.close(promise: nil) }
+    package func close() { channel.close(promise: nil) }
 }
 
 /// The open connections. Any program of this machine may connect, and a browser needs few connections. If there are too

@@ -4,7 +4,7 @@ import NIOPosix
 import Synchronization
 
 /// Keeps the signal handling of a host that does not know about SwiftNIO.
-public enum HostSignals {
+package enum HostSignals {
     private static let isKept = Mutex(false)
 
     /// Preserves the host's SIGPIPE disposition. SwiftNIO ignores SIGPIPE for the whole process when it creates its
@@ -13,7 +13,7 @@ public enum HostSignals {
     ///
     /// Used by the shared library, which contains its own SwiftNIO. Must not be used in Swift programs, which may share
     /// the same SwiftNIO and rely on its behaviour.
-    public static func keepSIGPIPE() {
+    package static func keepSIGPIPE() {
         isKept.withLock { isKept in
             guard !isKept, let thread = try? LoopThread() else { return }
             defer { thread.stop() }

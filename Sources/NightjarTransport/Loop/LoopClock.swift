@@ -4,18 +4,18 @@ import NIOCore
 /// and each read costs as much as a stage.
 ///
 /// Used on the loop only. The time never goes backwards.
-public final class LoopClock: @unchecked Sendable {
+package final class LoopClock: @unchecked Sendable {
     /// Nil between events.
     private var moment: NIODeadline?
 
-    public init() {}
+    package init() {}
 
-    public var now: NIODeadline { moment ?? .now() }
+    package var now: NIODeadline { moment ?? .now() }
 
     /// Freezes the time until ``release()``.
-    public func hold() {
+    package func hold() {
         if moment == nil { moment = .now() }
     }
 
-    public func release() { moment = nil }
+    package func release() { moment = nil }
 }

@@ -7,14 +7,14 @@ import Synchronization
 ///
 /// Loops are reused: ``stop()`` parks the loop, and the next client takes it. NIO needs a Dispatch thread to end a
 /// loop, and Dispatch waits forever if the system has no thread left.
-public final class LoopThread: Sendable {
-    public let loop: any EventLoop
-    public let clock = LoopClock()
+package final class LoopThread: Sendable {
+    package let loop: any EventLoop
+    package let clock = LoopClock()
     private let isStopping = Atomic<Bool>(false)
     private let hasStopped = OneShotEvent()
 
     /// - Throws: `connect` with the system's error number if no thread or descriptor is left.
-    public init() throws(NightjarError) {
+    package init() throws(NightjarError) {
         if let parked = ParkedLoops.take() {
             loop = parked
         } else {
@@ -26,7 +26,7 @@ public final class LoopThread: Sendable {
     /// it at the same time. On the loop itself, returns at once.
     ///
     /// The caller must have closed the client's channels and cancelled its timers, and must submit nothing afterwards.
-    public func stop() {
+    package func stop() {
         if !isStopping.exchange(true, ordering: .relaxed) {
             loop.execute { [self] in
                 ParkedLoops.put(loop)
@@ -37,7 +37,7 @@ public final class LoopThread: Sendable {
     }
 
     /// Blocks the calling loop's thread for `duration`.
-    public static func sleep(_ duration: Duration) {
+    package static func sleep(_ duration: Duration) {
         var length = timespec(tv_sec: 0, tv_nsec: Int(duration.nanosecondsClamped))
         nanosleep(&length, nil)
     }

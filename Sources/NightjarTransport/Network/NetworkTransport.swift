@@ -6,7 +6,7 @@ import NightjarHTTP
 /// Sends requests over TCP and TLS, with a connection pool per origin.
 ///
 /// `Sendable` only because its timer retains it: everything runs on the loop.
-public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
+package final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     typealias Pool = OriginPool<HTTP1Connection, NetworkExchange, NIODeadline>
 
     typealias Host = TransportHost
@@ -29,7 +29,7 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     private var isShutDown = false
 
     /// - Throws: `tls` or `invalid_argument` if the certificate authorities cannot be read.
-    public convenience init(
+    package convenience init(
         loop: any EventLoop, clock: LoopClock = LoopClock(), configuration: TransportConfiguration
     ) throws(NightjarError) {
         try self.init(loop: loop, clock: clock, configuration: configuration, lookUp: AddressResolver.queryResolver)
@@ -50,7 +50,7 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
         connector = try Connector(loop: loop, configuration: configuration, lookUp: lookUp)
     }
 
-    public func begin(
+    package func begin(
         _ request: PreparedRequest, connectTimeout: Duration?, receiver: any ExchangeReceiver
     ) -> any Exchange {
         do throws(NightjarError) {
@@ -65,7 +65,7 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
         }
     }
 
-    public func shutDown() {
+    package func shutDown() {
         isShutDown = true
         expiry?.cancel()
         expiry = nil

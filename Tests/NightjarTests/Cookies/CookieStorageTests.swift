@@ -16,7 +16,7 @@ import Testing
         path = folder.file("cookies.db")
     }
 
-    private func open(_ policy: CookieJar.Policy = .all, keepsSession: Bool = false) throws -> CookieStorage {
+    private func open(_ policy: CookiePolicy = .all, keepsSession: Bool = false) throws -> CookieStorage {
         try CookieStorage(file: path, policy: policy, keepsSession: keepsSession)
     }
 
