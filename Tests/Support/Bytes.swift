@@ -10,3 +10,8 @@ public struct Bytes: Sendable, Equatable, ExpressibleByStringInterpolation, Expr
 
     public static func + (first: Bytes, second: Bytes) -> Bytes { Bytes(first.array + second.array) }
 }
+
+extension Bytes: CustomStringConvertible {
+    /// A quoted text, or an array of numbers for bytes that are not UTF-8.
+    public var description: String { String(validating: array, as: UTF8.self)?.debugDescription ?? "\(array)" }
+}

@@ -5,7 +5,7 @@ import Testing
 /// A response received at one time and a later request: the decisions of the cache rules for both, as one word.
 ///
 /// Values of fields can contain times: `@0` is the time of the response, `@-60` is one minute before.
-struct CacheConversation {
+struct CacheConversation: Sendable {
     var method = Method.get
     var status = 200
     var response: [(String, String)] = []
@@ -51,6 +51,14 @@ struct CacheConversation {
     func storability(policy: CachePolicy = .protocol) -> Storability {
         CacheConversation.request(first, method, policy: policy).storability(
             of: head, requested: CacheConversation.moment(-delay), received: CacheConversation.start)
+    }
+
+    /// `store`, or the reason why the response is not stored.
+    var storabilityWord: String {
+        switch storability(policy: policy) {
+        case .store: "store"
+        case .refuse(let reason): "\(reason)"
+        }
     }
 
     var stored: StoredResponse? {
@@ -103,43 +111,6 @@ extension CacheHit {
         case .notModified: reason + " 304"
         case .part(let part): reason + " 206 \(part.lowerBound)-\(part.upperBound - 1)"
         case .unsatisfiable: reason + " 416"
-        }
-    }
-}
-
-/// One row of a table: the fields of a response, the seconds until the request, and the expected decision.
-struct Row {
-    let name: String
-    let response: [(String, String)]
-    let after: Int64
-    let request: [(String, String)]
-    let expected: String
-
-    init(
-        _ name: String, _ response: [(String, String)], after: Int64 = 0, _ request: [(String, String)],
-        _ expected: String
-    ) {
-        self.name = name
-        self.response = response
-        self.after = after
-        self.request = request
-        self.expected = expected
-    }
-
-    init(_ name: String, _ response: [(String, String)], after: Int64 = 0, _ expected: String) {
-        self.init(name, response, after: after, [], expected)
-    }
-
-    static func check(
-        _ rows: [Row], policy: CachePolicy = .protocol, at location: SourceLocation = #_sourceLocation
-    ) {
-        for row in rows {
-            var conversation = CacheConversation()
-            conversation.response = row.response
-            conversation.after = row.after
-            conversation.then = row.request
-            conversation.policy = policy
-            #expect(conversation.word == row.expected, "\(row.name)", sourceLocation: location)
         }
     }
 }

@@ -59,58 +59,6 @@ import Testing
         #expect(many?.split(separator: ",").count == 8)
     }
 
-    @Test func section_4_3_2_theCallersOwnConditions() {
-        let tag = [hour, ("ETag", "\"abcdef\"")]
-        Row.check([
-            Row("the same tag", tag, [("If-None-Match", "\"abcdef\"")], "fresh 304"),
-            Row("weakly the same", tag, [("If-None-Match", "W/\"abcdef\"")], "fresh 304"),
-            Row("weak ones", [hour, ("ETag", "W/\"abcdef\"")], [("If-None-Match", "W/\"abcdef\"")], "fresh 304"),
-            Row("weak and strong", [hour, ("ETag", "W/\"abcdef\"")], [("If-None-Match", "\"abcdef\"")], "fresh 304"),
-            Row("the first of several", tag, [("If-None-Match", "\"abcdef\", \"1234\", \"5678\"")], "fresh 304"),
-            Row("the middle", tag, [("If-None-Match", "\"1234\",\"abcdef\",\"5678\"")], "fresh 304"),
-            Row("the last", tag, [("If-None-Match", "\"1234\", \"5678\", \"abcdef\"")], "fresh 304"),
-            Row("in a second field", tag, [("If-None-Match", "\"1\""), ("If-None-Match", "\"abcdef\"")], "fresh 304"),
-            Row("any", tag, [("If-None-Match", "*")], "fresh 304"),
-            Row("any, without a tag", [hour], [("If-None-Match", "*")], "fresh 304"),
-            Row("another", tag, [("If-None-Match", "\"abcdeF\"")], "fresh"),
-            Row("none stored", [hour], [("If-None-Match", "\"abcdef\"")], "fresh"),
-            Row("a comma in a tag", [hour, ("ETag", "\"a,b\"")], [("If-None-Match", "\"x\", \"a,b\"")], "fresh 304"),
-            Row("not a part of it", [hour, ("ETag", "\"a\"")], [("If-None-Match", "\"x,a\"")], "fresh"),
-            Row("obs-text", [hour, ("ETag", "\"abcdefü\"")], [("If-None-Match", "\"abcdefü\"")], "fresh 304"),
-            Row("both without quotes", [hour, ("ETag", "abcdef")], [("If-None-Match", "abcdef")], "fresh 304"),
-            Row("one without", [hour, ("ETag", "abcdef")], [("If-None-Match", "\"abcdef\"")], "fresh"),
-            Row("empty", [hour, ("ETag", "")], [("If-None-Match", "")], "fresh"),
-            Row(
-                "tags before dates", tag + [("Last-Modified", "@-5000")],
-                [("If-None-Match", "\"abcdef\""), ("If-Modified-Since", "@-9999")], "fresh 304"),
-            Row(
-                "tags before dates, turned", tag + [("Last-Modified", "@-5000")],
-                [("If-None-Match", "\"x\""), ("If-Modified-Since", "@-1")], "fresh"),
-            Row("the same date", [hour, ("Last-Modified", "@-3000")], [("If-Modified-Since", "@-3000")], "fresh 304"),
-            Row(
-                "an earlier change", [hour, ("Last-Modified", "@-3000")], [("If-Modified-Since", "@-2000")], "fresh 304"
-            ),
-            Row("a later one", [hour, ("Last-Modified", "@-3000")], [("If-Modified-Since", "@-3001")], "fresh"),
-            Row("Date stands in", [hour, ("Date", "@-60")], [("If-Modified-Since", "@-60")], "fresh 304"),
-            Row("Date stands in, turned", [hour, ("Date", "@-60")], [("If-Modified-Since", "@-61")], "fresh"),
-            Row("no date", [hour, ("Last-Modified", "@-3000")], [("If-Modified-Since", "yesterday")], "fresh"),
-            Row("If-Match is the server's", tag, [("If-Match", "\"abcdef\"")], "fetch:request"),
-            Row("If-Unmodified-Since too", tag, [("If-Unmodified-Since", "@9")], "fetch:request"),
-            Row("staying here", tag, [("If-Match", "\"abcdef\""), ("Cache-Control", "only-if-cached")], "refuse"),
-        ])
-        var conversation = CacheConversation()
-        conversation.response = tag
-        conversation.status = 404
-        conversation.then = [("If-None-Match", "\"abcdef\"")]
-        #expect(conversation.word == "fresh", "only of what is a success")
-        conversation.status = 200
-        conversation.thenMethod = .head
-        #expect(conversation.word == "fresh 304")
-        conversation.thenMethod = .get
-        conversation.then = [("If-Modified-Since", "Tuesday, 14-Nov-23 22:13:20 GMT")]
-        #expect(conversation.word == "fresh 304", "another form of the same date")
-    }
-
     @Test func section_4_3_2_theirsAndOursGoTogether() {
         let response = [once, ("ETag", "\"a\""), ("Last-Modified", "@-100")]
         #expect(sets(response, [("If-None-Match", "\"x\", \"a\"")]) == ["If-None-Match: \"a\", \"x\""])

@@ -27,28 +27,6 @@ import Testing
                 == .array([.number(18446744073709551616), .number(-9223372036854775808), .integer(1)]))
     }
 
-    @Test func aByteOrderMarkIsSkipped() throws {
-        #expect(try JSONValue(parsing: "\u{FEFF}1") == .integer(1))
-    }
-
-    @Test(arguments: [
-        ("", "not JSON: expected a value but the text ends at line 1 column 1"),
-        ("{\n  \"a\": 1\n  \"b\": 2}", "not JSON: expected ',' or '}' at line 3 column 3"),
-        ("[1,]", "not JSON: expected a value at line 1 column 4"),
-        ("{\"a\":1,}", "not JSON: expected a name in quotes at line 1 column 8"),
-        ("[01]", "not JSON: a number must not begin with 0 at line 1 column 3"),
-        ("1e999", "not JSON: number out of the range of a double at line 1 column 1"),
-        (#""\ud800""#, "not JSON: unpaired surrogate in a string at line 1 column 2"),
-        ("[\"a", "not JSON: the text ends inside a string at line 1 column 4"),
-        ("nul", "not JSON: expected a value at line 1 column 1"),
-        ("1 2", "not JSON: unexpected data after the value at line 1 column 3"),
-    ])
-    func whatIsNoneIsToldWithItsPlace(text: String, message: String) {
-        let error = #expect(throws: NightjarError.self) { try JSONValue(parsing: text) }
-        #expect(error?.kind == .decoding)
-        #expect(error?.message == message)
-    }
-
     /// A host may call on a thread with a small stack. 256 KiB is the smallest usual size.
     @Test func depthNeedsLittleStack() throws {
         let arrays = String(repeating: "[", count: 1023) + "1" + String(repeating: "]", count: 1023)

@@ -1,0 +1,64 @@
+import NightjarTestSupport
+import Testing
+
+@testable import NightjarHTTP
+
+/// The decisions of a private cache. Sections of RFC 9111.
+@Suite struct RFC9111Tests {
+    enum Input: Sendable {
+        /// Whether the response is stored.
+        case storability(CacheConversation)
+        /// The decision about the later request.
+        case decision(CacheConversation)
+    }
+
+    /// The expected word of ``CacheConversation``, or `store` or the reason why a response is not stored.
+    typealias Row = RFCRow<Input, String>
+    typealias Fields = [(String, String)]
+
+    static let rows: [Row] = [
+        storable, notStorable, statuses, understood, variants, lifetimes, values, dates, heuristics, ages,
+        requestDirectives, responseDirectives, noCache, staleWhileRevalidate, conditions, methods, ranges,
+    ].joined().flatMap { $0 }
+
+    @Test(arguments: rows)
+    func rowHolds(_ row: Row) {
+        switch row.input {
+        case .storability(let conversation): #expect(conversation.storabilityWord == row.expected)
+        case .decision(let conversation): #expect(conversation.word == row.expected)
+        }
+    }
+
+    // MARK: Rows
+
+    /// A decision: the fields of a response, the seconds until the request, its fields, and the expected word.
+    static func row(
+        _ section: String, _ claim: String, _ response: Fields, after: Int64 = 0, request: Fields = [],
+        _ expected: String, _ change: (inout CacheConversation) -> Void = { _ in }
+    ) -> Row {
+        var conversation = CacheConversation()
+        conversation.response = response
+        conversation.after = after
+        conversation.then = request
+        change(&conversation)
+        return Row(section, claim, .decision(conversation), expected)
+    }
+
+    /// The arguments of ``row(_:_:_:after:request:_:_:)``, as an element of ``table(_:)``.
+    struct Case {
+        let row: Row
+
+        init(
+            _ section: String, _ claim: String, _ response: Fields, after: Int64 = 0, _ request: Fields,
+            _ expected: String
+        ) {
+            row = RFC9111Tests.row(section, claim, response, after: after, request: request, expected)
+        }
+
+        init(_ section: String, _ claim: String, _ response: Fields, after: Int64 = 0, _ expected: String) {
+            self.init(section, claim, response, after: after, [], expected)
+        }
+    }
+
+    static func table(_ cases: [Case]) -> [Row] { cases.map(\.row) }
+}
