@@ -11,7 +11,7 @@ import NIOCore
 import NightjarHTTP
 import NightjarStorage
 
-func say(_ line: String) {
+func writeLine(_ line: String) {
     print(line)
     fflush(nil)
 }
@@ -132,8 +132,8 @@ func limited(_ cache: DiskCache) throws {
         cache.invalidate(key(number))
         cache.evict(now: moment(start))
     }
-    for note in cache.takeNotes() { say(note) }
-    say("done")
+    for note in cache.takeNotes() { writeLine(note) }
+    writeLine("done")
 }
 
 func measure(_ folder: String) throws {
@@ -142,7 +142,7 @@ func measure(_ folder: String) throws {
         let began = clock.now
         for index in 0..<count { try body(index) }
         let nanoseconds = (clock.now - began) / count
-        say("\(name): \(nanoseconds)")
+        writeLine("\(name): \(nanoseconds)")
     }
     let memory = MemoryCache(maximumBytes: 64 << 20)
     let keys = (0..<10_000).map { CacheKey(url: "https://api.example.com/v1/articles/\($0)?page=1&tag=swift") }
@@ -169,11 +169,11 @@ func measure(_ folder: String) throws {
         }
         report("disk find \(size)", count) { _ = disk.find(keys[$0]) }
         try report("disk find, open and read \(size)", count) {
-            guard let entry = disk.find(keys[$0]).first, let reader = disk.open(entry) else { return say("lost") }
+            guard let entry = disk.find(keys[$0]).first, let reader = disk.open(entry) else { return writeLine("lost") }
             while try reader.read(upTo: 65536) != nil {}
         }
         try report("again", count) {
-            guard let entry = disk.find(keys[$0]).first, let reader = disk.open(entry) else { return say("lost") }
+            guard let entry = disk.find(keys[$0]).first, let reader = disk.open(entry) else { return writeLine("lost") }
             while try reader.read(upTo: 65536) != nil {}
         }
     }
@@ -182,7 +182,7 @@ func measure(_ folder: String) throws {
     report("disk update", 1000) { _ in _ = found.map { disk.update($0, reply) } }
     report("disk invalidate", 1000) { disk.invalidate(keys[$0]) }
     report("disk evict, nothing to do", 10_000) { _ in disk.evict(now: moment(start)) }
-    say("\(disk.statistics)")
+    writeLine("\(disk.statistics)")
     report("removing all", 1) { _ in disk.removeAll() }
 }
 
@@ -201,7 +201,7 @@ do {
             cache.evict(now: moment(start))
         }
         let statistics = cache.statistics
-        say("\(statistics.entries) \(statistics.bytes) \(statistics.skipped) \(cache.takeNotes())")
+        writeLine("\(statistics.entries) \(statistics.bytes) \(statistics.skipped) \(cache.takeNotes())")
     case "limited":
         limit(arguments[3])
         try limited(DiskCache(folder: folder, maximumBytes: 4 << 20))
@@ -209,6 +209,6 @@ do {
     default: exit(2)
     }
 } catch {
-    say("\(error)")
+    writeLine("\(error)")
     exit(1)
 }

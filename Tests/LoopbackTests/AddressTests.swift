@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: [["::1", "127.0.0.1"], ["127.0.0.2", "127.0.0.1"], ["::1", "127.0.0.2", "127.0.0.1"]])
-    func anAddressThatRefusesIsFollowedByTheNext(addresses: [String]) throws {
+    func nextAddressIsTriedAfterARefusedConnection(addresses: [String]) throws {
         let peer = try ScriptedPeer([[.expectRequest, .respond(body: "reached")]])
         let client = try client(port: peer.port, addresses)
         #expect(try client.sendBlocking(Request(.get, "/")).text == "reached")
@@ -45,13 +45,13 @@ import Testing
         #expect(peer.failures == [])
     }
 
-    @Test func whenNoneAnswersTheErrorSaysSo() throws {
+    @Test func errorNamesAllAddressesThatFailed() throws {
         let error = try failure(client(port: Ports.refused(), ["::1", "127.0.0.1"]), Request(.get, "/"))
         #expect(error.kind == .connect || error.kind == .offline)
         #expect(!error.requestMayHaveBeenProcessed)
     }
 
-    @Test func aHostWithNoAddressIsADNSError() throws {
+    @Test func hostWithoutAddressIsADNSError() throws {
         let error = try failure(client(port: 80, []), Request(.get, "/"))
         #expect(error.kind == .dns)
     }

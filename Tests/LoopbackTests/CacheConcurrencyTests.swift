@@ -13,7 +13,7 @@ import Testing
     init() throws { demo = try CacheDemo() }
 
     /// A reader that stops reading delays other calls no longer than a server that stops responding.
-    @Test func aSlowReaderHoldsUpNobodyForLong() throws {
+    @Test func slowReaderDoesNotBlockOtherReaders() throws {
         let client = try demo.client()
         let target = "/cache/a?control=max-age=600&length=\(4 << 20)"
         let results = CallResults()
@@ -39,7 +39,7 @@ import Testing
     }
 
     /// The content is from before the write, although it was received completely after it.
-    @Test(arguments: [false, true]) func whatIsReadWhileAWriteIsMadeIsValidated(byAnother: Bool) throws {
+    @Test(arguments: [false, true]) func readDuringAWriteIsRevalidated(byAnother: Bool) throws {
         let client = try demo.client()
         let writer = byAnother ? try demo.client(nil) { $0.cache = client.cache } : client
         let target = "/cache/a?control=max-age=600&etag=strong&length=900000"
@@ -64,7 +64,7 @@ import Testing
 
     /// A HEAD request that was sent before a write, with its response after it, does not make the stored response fresh
     /// again.
-    @Test func aHeadFromBeforeAWriteSaysNothing() throws {
+    @Test func headRequestFromBeforeAWriteIsIgnored() throws {
         let client = try demo.client()
         let target = "/cache/a?control=max-age=600&etag=strong&delay=0.5"
         try client.get(target)
@@ -79,7 +79,7 @@ import Testing
         #expect(demo.requests("/cache/a") == 4)
     }
 
-    @Test func aHundredMissesAreOneRequest() throws {
+    @Test func hundredMissesShareOneRequest() throws {
         let client = try demo.client()
         let results = CallResults()
         for index in 0..<100 {
@@ -92,7 +92,7 @@ import Testing
         #expect(demo.requests("/cache/a") == 1)
     }
 
-    @Test func aHundredValidationsAreOneRequest() throws {
+    @Test func hundredValidationsShareOneRequest() throws {
         let client = try demo.client()
         let target = "/cache/a?control=max-age=3&etag=strong"
         try client.get(target)
@@ -107,7 +107,7 @@ import Testing
     }
 
     /// A thread reads its own writes while other threads read the same entries.
-    @Test func aThreadReadsItsOwnWrites() throws {
+    @Test func threadReadsItsOwnWrites() throws {
         let client = try demo.client()
         let isOver = Atomic<Bool>(false)
         let old = Mutex<[String]>([])
@@ -141,7 +141,7 @@ import Testing
         #expect(try #require(client.cache).statistics.hits > 100)
     }
 
-    @Test func usersDoNotWaitForEachOthersAnswers() throws {
+    @Test func usersDoNotWaitForEachOthersResponses() throws {
         let client = try demo.client()
         let results = CallResults()
         let users = ["YWRhOng=", "Ym9iOng="]

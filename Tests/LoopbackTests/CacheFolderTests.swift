@@ -80,7 +80,7 @@ enum CacheProcess {
     }
 
     /// A 304 for an entry that was replaced meanwhile does not change the new entry, also on disk.
-    @Test func whatAValidationBringsGoesToWhatWasValidated() throws {
+    @Test func validationUpdatesTheValidatedEntry() throws {
         let client = try demo.client(settings)
         let target = "/cache/a?control=no-cache&etag=strong&delay=0.5"
         try client.get(target)
@@ -102,7 +102,7 @@ enum CacheProcess {
     }
 
     /// The update of a 304 is stored on disk, too.
-    @Test func aValidationIsRememberedOnDisk() throws {
+    @Test func validationIsStoredOnDisk() throws {
         let client = try demo.client(settings)
         let target = "/cache/a?control=max-age=3&etag=strong"
         try client.get(target)
@@ -138,7 +138,8 @@ enum CacheProcess {
     }
 
     /// Calls succeed as if there were no folder, and the log has one message.
-    private func expectCallsGoOn(reported: ClosedRange<Int> = 1...1, location: SourceLocation = #_sourceLocation) throws
+    private func expectCallsContinue(reported: ClosedRange<Int> = 1...1, location: SourceLocation = #_sourceLocation)
+        throws
     {
         let lines = Mutex<[String]>([])
         let client = try demo.client(.init(memory: 0, disk: 50 << 20, folder: folder)) {
@@ -153,16 +154,16 @@ enum CacheProcess {
         if reported == 1...1, !FileManager.default.isWritableFile(atPath: folder) {
             #expect(demo.requests("/cache/a") == before + 6, sourceLocation: location)
         }
-        let told2 = lines.withLock { $0 }
-        #expect(reported.contains(told2.count), "\(told2)", sourceLocation: location)
+        let reportedLines = lines.withLock { $0 }
+        #expect(reported.contains(reportedLines.count), "\(reportedLines)", sourceLocation: location)
     }
 
-    @Test func aFolderThatCannotBeMadeIsNoError() throws {
+    @Test func folderThatCannotBeCreatedIsNotAnError() throws {
         try parent.write("cache", "a file is in its place")
-        try expectCallsGoOn()
+        try expectCallsContinue()
     }
 
-    @Test func aFolderThatMayNotBeWrittenIsNoError() throws {
+    @Test func readOnlyFolderIsNotAnError() throws {
         let user = geteuid() == 0 ? "chown -R 65534 '\(folder)' && " : ""
         mkdir(folder, 0o755)
         let shell = "\(user)chmod 555 '\(folder)'"
@@ -188,7 +189,7 @@ enum CacheProcess {
     }
 
     /// A file size limit has the same effect as a full disk.
-    @Test(arguments: [1, 8, 32, 80]) func aFullDiskIsNoError(_ kibibytes: Int) throws {
+    @Test(arguments: [1, 8, 32, 80]) func fullDiskIsNotAnError(_ kibibytes: Int) throws {
         // In blocks of 512 bytes (POSIX); of 1024 in some shells.
         guard !isSanitized else { return }  // ThreadSanitizer's own files are limited too: no program starts.
         let result = try CacheProcess.run(script(times: 12), in: parent, through: "ulimit -f \(kibibytes)")
@@ -198,15 +199,15 @@ enum CacheProcess {
         #expect((1...2).contains(lines.filter { $0.hasPrefix("warning") }.count), "\(result.text)\(result.errors)")
     }
 
-    @Test func garbageInAFolderIsNoError() throws {
+    @Test func garbageInAFolderIsNotAnError() throws {
         _ = try CacheProcess.run(script(), in: parent)
         settle()
         var random = SeededRandom(seed: 11)
         try parent.write("cache/index.db", Bytes(random.bytes(20_000)))
-        try expectCallsGoOn(reported: 1...1)
+        try expectCallsContinue(reported: 1...1)
     }
 
-    @Test func bodiesThatAreGarbageAreNotGiven() throws {
+    @Test func corruptBodiesAreNotReturned() throws {
         let large = "/cache/a?control=max-age=600&etag=strong&length=30000&seed=1"
         _ = try CacheProcess.run(script(), in: parent)
         var random = SeededRandom(seed: 12)
@@ -225,14 +226,14 @@ enum CacheProcess {
         #expect(DemoContent.isIntact(try second.streamed(large).content) && demo.requests("/cache/a") > 1)
     }
 
-    @Test func aFolderOfALaterReleaseIsLeftAlone() throws {
+    @Test func folderOfALaterReleaseIsNotChanged() throws {
         _ = try CacheProcess.run(script(), in: parent)
         settle()
         // The application's version in the header of the SQLite database.
         var bytes = try parent.read("cache/index.db")
         bytes[63] = 99
         try parent.write("cache/index.db", Bytes(bytes))
-        try expectCallsGoOn()
+        try expectCallsContinue()
         #expect(try parent.read("cache/index.db") == bytes)
     }
 }

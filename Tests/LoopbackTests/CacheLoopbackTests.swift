@@ -20,7 +20,7 @@ import Testing
 
     // MARK: Fresh, stale, validated
 
-    @Test func whatIsFreshIsAskedForOnce() throws {
+    @Test func freshResponseIsRequestedOnce() throws {
         for source in [ResponseSource.network, .cache, .cache] {
             let response = try client.get("/cache/a?\(fresh)")
             #expect(response.source == source && response.version == 1)
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: ["etag=strong", "etag=weak", "modified=100"])
-    func whatIsStaleIsValidatedByWhatItHas(_ validator: String) throws {
+    func staleResponseIsValidatedWithItsValidator(_ validator: String) throws {
         let target = "/cache/a?\(stale)&\(validator)"
         let first = try client.get(target)
         let second = try client.get(target)
@@ -38,7 +38,7 @@ import Testing
         #expect(demo.conditional("/cache/a") == 1 && demo.notModified("/cache/a") == 1)
     }
 
-    @Test(arguments: ["strong", "weak"]) func whatHasChangedComesWhole(_ tag: String) throws {
+    @Test(arguments: ["strong", "weak"]) func changedResponseReplacesTheStaleOne(_ tag: String) throws {
         let target = "/cache/a?\(stale)&etag=\(tag)"
         try client.get(target)
         try demo.change("/cache/a")
@@ -47,14 +47,14 @@ import Testing
         #expect(demo.conditional("/cache/a") == 1 && demo.notModified("/cache/a") == 0)
     }
 
-    @Test func whatMayNotBeStoredIsAskedForEachTime() throws {
+    @Test func uncacheableResponseIsRequestedEachTime() throws {
         for _ in 0..<2 { #expect(try client.get("/cache/a?control=no-store&etag=strong").source == .network) }
         #expect(demo.requests("/cache/a") == 2 && demo.conditional("/cache/a") == 0)
     }
 
     // MARK: Variants and codings
 
-    @Test func eachVariantIsForThoseWhoAskedForIt() throws {
+    @Test func variantIsReturnedForMatchingRequests() throws {
         for _ in 0..<2 {
             for language in ["de", "fr"] {
                 let response = try client.get("/cache/a?\(fresh)&vary=Accept-Language", [("Accept-Language", language)])
@@ -64,7 +64,7 @@ import Testing
         #expect(demo.requests("/cache/a") == 2)
     }
 
-    @Test func compressedAnswersAreStoredAsTheyAreRead() throws {
+    @Test func compressedResponsesAreStoredDecoded() throws {
         let target = "/cache/a?\(fresh)&gzip=1&length=20000&etag=strong"
         let first = try client.get(target)
         let second = try client.get(target)
@@ -81,7 +81,7 @@ import Testing
 
     // MARK: HEAD and ranges
 
-    @Test func aHeadIsAnsweredFromAGetAndTellsOfAChange() throws {
+    @Test func headIsServedFromAGetAndInvalidatesAChangedEntry() throws {
         let target = "/cache/a?\(fresh)&etag=strong&length=5000"
         try client.get(target)
         let head = try client.get(target) { $0.method = .head }
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test(arguments: ["bytes=100-199", "bytes=-50", "bytes=9000-"])
-    func rangesAreCutFromTheWhole(_ range: String) throws {
+    func rangesAreServedFromTheCompleteResponse(_ range: String) throws {
         let target = "/cache/a?\(fresh)&etag=strong&length=10000"
         let whole = try client.get(target).bytes
         let part = try client.get(target, [("Range", range)])
@@ -108,7 +108,7 @@ import Testing
         #expect(demo.requests("/cache/a") == 1 && demo.ranged("/cache/a") == 0)
     }
 
-    @Test func aStoredPartIsForItsBytesAlone() throws {
+    @Test func storedPartServesOnlyItsBytes() throws {
         let target = "/cache/a?\(fresh)&etag=strong&length=10000"
         for (range, source) in [("0-9", ResponseSource.network), ("0-9", .cache), ("5-9", .cache), ("5-14", .network)] {
             let part = try client.get(target, [("Range", "bytes=\(range)")])
@@ -123,7 +123,7 @@ import Testing
     // MARK: Writes, redirects, Clear-Site-Data
 
     @Test(arguments: [Nightjar.Method.post, .put, .patch, .delete])
-    func aWriteTakesBackWhatItTouches(_ method: Nightjar.Method) throws {
+    func writeInvalidatesItsResources(_ method: Nightjar.Method) throws {
         let names = ["a", "b", "c", "d"]
         for name in names { try client.get("/cache/\(name)?\(fresh)") }
         // DELETE supports no fields.
@@ -137,13 +137,13 @@ import Testing
         #expect(try client.get("/cache/d?\(fresh)").source == .network)
     }
 
-    @Test func aWriteThatFailsTakesNothingBack() throws {
+    @Test func failedWriteInvalidatesNothing() throws {
         try client.get("/cache/a?\(fresh)&status=200")
         _ = try failure(client, Request(.post, "/cache/a?\(fresh)&status=500"))
         #expect(try client.get("/cache/a?\(fresh)&status=200").source == .cache)
     }
 
-    @Test func aRedirectIsStoredWhereItMayBe() throws {
+    @Test func cacheableRedirectIsStored() throws {
         let to = "to=/cache/b%3Fcontrol%3Dmax-age%3D60"
         for status in ["301", "308"] {
             let name = "/cache/\(status)/redirect"
@@ -156,7 +156,7 @@ import Testing
         #expect(demo.requests("/cache/302/redirect") == 2 && demo.requests("/cache/b") == 1)
     }
 
-    @Test func clearSiteDataClearsItsOriginAlone() throws {
+    @Test func clearSiteDataClearsOnlyItsOrigin() throws {
         let other = try CacheDemo()
         let elsewhere = "http://127.0.0.1:\(other.port)/cache/a?\(fresh)"
         try client.get("/cache/a?\(fresh)")
@@ -172,7 +172,7 @@ import Testing
     // MARK: Stale responses
 
     @Test(arguments: ["503", "500", "502", "504", "drop"])
-    func aFailureIsAnsweredWithTheStaleWhereTheAnswerAllowsIt(_ failing: String) throws {
+    func staleIfErrorServesAStaleResponseOnFailure(_ failing: String) throws {
         let query = "age=61&fail=2&failure=\(failing)"
         let allowed = "/cache/a?control=max-age=60,stale-if-error=600&\(query)"
         let first = try client.get(allowed)
@@ -189,7 +189,7 @@ import Testing
         _ = try failure(client, .cached(strict))
     }
 
-    @Test func aServerThatIsGoneIsAFailureToo() throws {
+    @Test func unreachableServerIsAFailure() throws {
         let target = "/cache/a?control=max-age=60,stale-if-error=600&age=61"
         try client.get(target)
         demo.server.stop()
@@ -197,13 +197,13 @@ import Testing
         #expect(second.source == .stale && second.version == 1)
     }
 
-    @Test func aNotFoundIsNoFailure() throws {
+    @Test func notFoundIsNotAFailure() throws {
         let target = "/cache/a?control=max-age=60,stale-if-error=600&age=61&fail=2&failure=404"
         try client.get(target)
         #expect(try failure(client, .cached(target)).kind == .notFound)
     }
 
-    @Test func theStaleIsGivenAtOnceAndFetchedAnewWithNobodyWaiting() throws {
+    @Test func staleWhileRevalidateRefreshesInTheBackground() throws {
         let target = "/cache/a?control=max-age=60,stale-while-revalidate=600&age=61&etag=strong"
         try client.get(target)
         try demo.change("/cache/a")
@@ -214,7 +214,7 @@ import Testing
         #expect(demo.conditional("/cache/a") == 1)
     }
 
-    @Test func whatWasSeenOnceIsThereWithoutTheServer() throws {
+    @Test func storedResponseIsAvailableOffline() throws {
         let target = "/cache/a?control=no-cache&etag=strong"
         try client.get(target, policy: .offlineFirst)
         demo.server.stop()
@@ -238,7 +238,7 @@ import Testing
 
     // MARK: Users
 
-    @Test func nobodyGetsWhatIsAnothers() throws {
+    @Test func usersDoNotShareEntries() throws {
         let target = "/cache/p?private-to=user&\(fresh)"
         let users = [
             ("ada", ("Authorization", "Basic YWRhOng=")), ("bob", ("Authorization", "Basic Ym9iOng=")),

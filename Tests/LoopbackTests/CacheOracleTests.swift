@@ -52,7 +52,9 @@ import Testing
         let range: ClosedRange<Int>?
     }
 
-    @Test(arguments: seeds, [false, true]) func noAnswerIsAnothersOrTooOld(_ seed: UInt64, _ isOnDisk: Bool) throws {
+    @Test(arguments: seeds, [false, true]) func noResponseIsForAnotherRequestOrTooOld(_ seed: UInt64, _ isOnDisk: Bool)
+        throws
+    {
         var random = SeededRandom(seed: seed)
         let demo = try CacheDemo()
         let folder = try TemporaryDirectory()

@@ -67,7 +67,7 @@ import Testing
         func write(_ target: String) throws { _ = try client.sendBlocking(Request(.post, target)) }
     }
 
-    @Test func theFreshAnswerComesOnceAndBehindTheOldOne() throws {
+    @Test func freshResponseIsDeliveredOnceAfterTheStaleOne() throws {
         let bench = try Bench()
         #expect(try bench.run(Bench.request("/cache/a"), until: 2) == ["finished network 1", "is not refreshing"])
         try bench.write("/cache/a")
@@ -77,7 +77,7 @@ import Testing
         #expect(bench.log.all.count == 5)
     }
 
-    @Test func aServerThatIsGoneIsToldToo() throws {
+    @Test func failedRefreshIsReported() throws {
         let bench = try Bench()
         _ = try bench.run(Bench.request("/cache/a"), until: 2)
         bench.server.stop()
@@ -86,7 +86,7 @@ import Testing
     }
 
     /// The redirect is revalidated as well, but it is not reported to the caller.
-    @Test func whatLedToTheAnswerIsNotHeardOf() throws {
+    @Test func intermediateResponsesOfARefreshAreNotReported() throws {
         let bench = try Bench()
         let target = "/cache/t?control=max-age%3D0%26etag=strong"
         let request = Bench.request("/cache/r/redirect", "status=301&control=max-age%3D0&etag=strong&to=\(target)")
@@ -95,7 +95,7 @@ import Testing
         #expect(lines.filter { $0.hasPrefix("refreshed") } == ["refreshed revalidated 1"])
     }
 
-    @Test func aBlockingCallNamesAQueueToHearOfIt() throws {
+    @Test func blockingCallReportsARefreshOnItsQueue() throws {
         let bench = try Bench()
         let request = Bench.request("/cache/a")
         _ = try bench.client.sendBlocking(request)
@@ -111,7 +111,7 @@ import Testing
         #expect(Set(bench.log.all) == ["finished stale 1", "is refreshing", "refreshed revalidated 1"])
     }
 
-    @Test func aClosedQueueHasNobodyToTellAndTheNextCallFetches() throws {
+    @Test func refreshForAClosedQueueIsNotReported() throws {
         let bench = try Bench()
         let request = Bench.request("/cache/a")
         _ = try bench.client.sendBlocking(request)
@@ -124,7 +124,7 @@ import Testing
         #expect(try bench.run(request, until: 5).last == "refreshed revalidated 1")
     }
 
-    @Test func whoSharesNoExchangeMayHearOfARefresh() throws {
+    @Test func independentCallIsNotifiedOfARefresh() throws {
         let sharing = try Bench { $0.coalesces = true }
         var request = Request(.get, "/")
         #expect(!sharing.client.mayRefresh(request))
@@ -140,7 +140,7 @@ import Testing
 
     // MARK: Manual access
 
-    @Test func aLookUpAsksNoServerWhateverItIsOf() throws {
+    @Test func lookupSendsNoRequest() throws {
         let bench = try Bench()
         for request in [Request(.post, "/cache/a"), Request(.put, "/cache/a", body: "x")] {
             let error = #expect(throws: NightjarError.self) { try bench.client.cached(request) }
@@ -155,14 +155,14 @@ import Testing
         #expect(Self.version(try bench.client.sendBlocking(Request(.get, "/cache/a"))) == 2)
     }
 
-    @Test func aLookUpFindsErrorsToo() throws {
+    @Test func lookupFindsStoredErrors() throws {
         let bench = try Bench()
         let request = Request(.get, "/cache/a/missing")
         #expect(throws: NightjarError.self) { try bench.client.sendBlocking(request) }
         #expect(try bench.client.cached(request)?.status == 404)
     }
 
-    @Test func whatIsPlantedNeverReachesAServer() throws {
+    @Test func insertedEntryIsServedWithoutARequest() throws {
         let bench = try Bench()
         var request = Request(.get, "/cache/a")
         try request.headers.set("Cache-Control", "no-store")
@@ -176,7 +176,7 @@ import Testing
         #expect(try bench.client.sendBlocking(Request(.get, "/cache/a")).headers["Demo-Read"] == "1")
     }
 
-    @Test func whatIsStoredOfAPathGoes() throws {
+    @Test func entriesBelowAPathAreRemoved() throws {
         let bench = try Bench()
         for target in ["/cache/a", "/cache/ab", "/cache/b"] {
             try bench.client.insert(headers: Headers(), body: ByteBuffer(string: target), for: Request(.get, target))

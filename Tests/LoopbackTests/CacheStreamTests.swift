@@ -12,7 +12,7 @@ import Testing
 
     init() throws { demo = try CacheDemo() }
 
-    @Test func sixtyFourMebibytesGoIntoTheDiskAndOutAgain() throws {
+    @Test func sixtyFourMebibytesAreStoredOnDiskAndReadBack() throws {
         let folder = try TemporaryDirectory()
         let client = try demo.client(.init(disk: 1 << 30, folder: folder.file("cache"))) {
             $0.timeouts = Timeouts(connect: .seconds(5), idle: .seconds(30), total: .seconds(120))
@@ -29,7 +29,7 @@ import Testing
     }
 
     /// In a separate process, so that other memory does not count.
-    @Test func theMemoryForItIsBounded() throws {
+    @Test func memoryOfALargeResponseIsBounded() throws {
         let folder = try TemporaryDirectory()
         let script = """
             local nightjar = require "nightjar"
@@ -62,7 +62,7 @@ import Testing
         #expect(demo.requests("/cache/large") == 1)
     }
 
-    @Test func whatIsLargeAndComesInOnePieceIsOnDiskToo() throws {
+    @Test func largeBodyInOnePieceIsStoredOnDisk() throws {
         let folder = try TemporaryDirectory()
         let client = try demo.client(.init(disk: 1 << 30, folder: folder.file("cache")))
         let target = "/cache/large?control=max-age=600&length=\(40 << 20)"
@@ -81,7 +81,7 @@ import Testing
         return (client, target)
     }
 
-    @Test func aConsumerThatStopsHoldsTheDiskBack() throws {
+    @Test func pausedConsumerPausesTheDiskRead() throws {
         let folder = try TemporaryDirectory()
         let (client, target) = try filled(folder)
         let results = CallResults()
@@ -108,7 +108,7 @@ import Testing
         #expect(DemoContent.isIntact(read.withLock { $0 }) && demo.requests("/cache/large") == 1)
     }
 
-    @Test func whoeverLeavesADiskReadLeavesNoFileOpen() throws {
+    @Test func cancelledDiskReadClosesItsFile() throws {
         let folder = try TemporaryDirectory()
         let (client, target) = try filled(folder)
         let results = CallResults()
@@ -136,7 +136,7 @@ import Testing
     // MARK: Truncated responses
 
     @Test(arguments: ["", "&chunked=1"], [1000, 300_000])
-    func whatIsCutIsNotStored(_ framing: String, _ length: Int) throws {
+    func truncatedResponseIsNotStored(_ framing: String, _ length: Int) throws {
         let folder = try TemporaryDirectory()
         let client = try demo.client(.init(disk: 100 << 20, folder: folder.file("cache")))
         let target = "/cache/a?control=max-age=600&length=\(length)&cut=\(length / 2)\(framing)"
@@ -150,7 +150,7 @@ import Testing
         #expect(demo.requests("/cache/a") == 4)
     }
 
-    @Test func whoeverLeavesInTheMiddleStoresNothingAndTheNextFetches() throws {
+    @Test func cancelledDownloadIsNotStored() throws {
         let folder = try TemporaryDirectory()
         let client = try demo.client(.init(disk: 100 << 20, folder: folder.file("cache")))
         let target = "/cache/a?control=max-age=600&length=\(8 << 20)"

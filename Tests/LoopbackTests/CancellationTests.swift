@@ -30,12 +30,12 @@ import Testing
         #expect(outcomes.count == 1)
     }
 
-    @Test func beforeTheAnswer() throws {
+    @Test func callIsCancelledBeforeTheResponse() throws {
         let latch = Latch()
         try cancelled([.expectRequest, .open(latch), .expectClose], whenOpen: latch)
     }
 
-    @Test func inTheMiddleOfTheBody() throws {
+    @Test func callIsCancelledInTheMiddleOfTheBody() throws {
         let latch = Latch()
         try cancelled(
             [
@@ -43,7 +43,7 @@ import Testing
             ], whenOpen: latch)
     }
 
-    @Test func inTheLine() throws {
+    @Test func callIsCancelledInTheQueue() throws {
         let busy = Latch()
         let free = Latch()
         let peer = try ScriptedPeer([
@@ -68,7 +68,7 @@ import Testing
         #expect(peer.connectionCount == 1)
     }
 
-    @Test func whileConnecting() throws {
+    @Test func callIsCancelledWhileConnecting() throws {
         let listener = try SilentListener()
         let client = try client(port: listener.port)
         let queue = CompletionQueue()
@@ -81,7 +81,7 @@ import Testing
         #expect(outcomes.count == 1)
     }
 
-    @Test func atRandomMomentsOfManyCalls() throws {
+    @Test func manyCallsAreCancelledAtRandomMoments() throws {
         let peer = try ScriptedPeer([[.untilClosed([.expectRequest, .respond(body: "x")])]], repeatsLast: true)
         let client = try client(of: peer) { $0.transport.connectionsPerHost = 4 }
         let queue = CompletionQueue()

@@ -36,13 +36,13 @@ import Testing
     }
 
     /// With the examples of the document: reads, then writes, then deletes.
-    @Test func eachOperationAnswersAsItIsDescribed() throws {
+    @Test func eachOperationRespondsAsDescribed() throws {
         defer { server.stop() }
         var failed: Set<String> = []
         var count = 0
         for method in ["post", "get", "put", "patch", "delete"] {
             for operation in operations where operation.method == method {
-                let reply = try ask(operation)
+                let reply = try fetch(operation)
                 count += 1
                 let isExpected = operation.description["responses"]?["\(reply.status)"] != nil
                 if !isExpected { failed.insert(operation.id) }
@@ -53,7 +53,7 @@ import Testing
         #expect(count > 50)
     }
 
-    @Test func examplesFitTheirSchemas() throws {
+    @Test func examplesMatchTheirSchemas() throws {
         defer { server.stop() }
         var count = 0
         for operation in operations {
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    private func ask(_ operation: Operation) throws -> Response {
+    private func fetch(_ operation: Operation) throws -> Response {
         var path = operation.path
         var query: [String] = []
         for parameter in elements(of: operation.description["parameters"]) {
@@ -131,7 +131,7 @@ import Testing
         case "api_key": return ["-H", "X-Api-Key: demo-key"]
         default:
             let login = try #require(operations.first { $0.id == "login" })
-            let grant = try JSONValue(parsing: ask(login).body)
+            let grant = try JSONValue(parsing: fetch(login).body)
             return ["-H", "Authorization: Bearer \(try #require(text(grant["access_token"])))"]
         }
     }

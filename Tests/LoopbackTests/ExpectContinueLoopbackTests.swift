@@ -16,7 +16,7 @@ import Testing
         return request
     }
 
-    @Test func theBodyFollowsTheInvitation() throws {
+    @Test func bodyIsSentAfter100Continue() throws {
         let peer = try ScriptedPeer([
             [
                 .expectHead, .wait(.milliseconds(50)), Self.continueResponse, .expectBytes(8), .respond(body: "thanks"),
@@ -33,7 +33,7 @@ import Testing
         #expect(peer.failures == [])
     }
 
-    @Test func aServerThatSaysNothingGetsTheBodyAfterASecond() throws {
+    @Test func bodyIsSentAfterASecondWithout100Continue() throws {
         let peer = try ScriptedPeer([[.expectRequest, .respond(), .expectRequest, .respond()]])
         let client = try client(of: peer)
         let started = ContinuousClock.now
@@ -44,7 +44,7 @@ import Testing
         #expect(peer.connectionCount == 1)
     }
 
-    @Test func anEarlyAnswerKeepsTheBodyHereAndEndsTheConnection() throws {
+    @Test func earlyResponseSuppressesTheBodyAndClosesTheConnection() throws {
         let peer = try ScriptedPeer([
             [.expectHead, .respond("403 Forbidden", body: "no"), .expectClose], [.expectRequest, .respond()],
         ])
@@ -57,12 +57,12 @@ import Testing
         #expect(peer.failures == [])
     }
 
-    @Test func a417IsRepeatedOnceWithoutTheExpectation() throws {
-        let refusal: ScriptedPeer.Step = .respond("417 Expectation Failed", body: "what?")
+    @Test func expectationFailedIsRetriedOnceWithoutExpect() throws {
+        let rejection: ScriptedPeer.Step = .respond("417 Expectation Failed", body: "what?")
         let peer = try ScriptedPeer([
-            [.expectHead, refusal, .expectClose],
+            [.expectHead, rejection, .expectClose],
             [.expectRequest, .respond(headers: ["Connection: close"], body: "ok")],
-            [.expectHead, refusal, .expectClose], [.expectRequest, refusal],
+            [.expectHead, rejection, .expectClose], [.expectRequest, rejection],
         ])
         let client = try client(of: peer) { $0.transport.connectionsPerHost = 1 }
         #expect(try client.sendBlocking(request()).text == "ok")
@@ -75,7 +75,7 @@ import Testing
     }
 
     /// The body was not started, so even a stream that cannot be replayed can be sent with the second request.
-    @Test func a417LeavesAStreamWhole() throws {
+    @Test func expectationFailedDoesNotConsumeAStream() throws {
         let peer = try ScriptedPeer([
             [.expectHead, .respond("417 Expectation Failed"), .expectClose], [.expectRequest, .respond()],
         ])
@@ -94,7 +94,7 @@ import Testing
         #expect(requested.withLock { $0 } == 2)
     }
 
-    @Test func onlyLargeBodiesAskByThemselves() throws {
+    @Test func onlyLargeBodiesUseExpectByDefault() throws {
         let peer = try ScriptedPeer([
             [
                 .expectRequest, .respond(), .expectHead, Self.continueResponse, .expectBytes(1 << 20), .respond(),
@@ -117,7 +117,7 @@ import Testing
         #expect(peer.failures == [])
     }
 
-    @Test func whatIsSentBackWhileWaitingMayBreakOff() throws {
+    @Test func connectionLossWhileWaitingFailsTheCall() throws {
         let peer = try ScriptedPeer([
             [.expectHead, .close], [.expectHead, .send("garbage\r\n\r\n")], [.expectHead, .reset],
         ])
@@ -127,7 +127,7 @@ import Testing
         #expect(try failure(client, request()).kind == .connectionLost)
     }
 
-    @Test func cancellingWhileWaitingLeavesNoTimer() throws {
+    @Test func cancellationWhileWaitingStopsTheTimer() throws {
         let peer = try ScriptedPeer([[.expectHead, .expectClose], [.expectRequest, .respond()]])
         let client = try client(of: peer)
         let queue = CompletionQueue()

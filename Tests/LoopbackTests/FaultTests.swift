@@ -18,7 +18,7 @@ import Testing
         return error
     }
 
-    @Test func noiseIsAProtocolError() throws {
+    @Test func garbageIsAProtocolError() throws {
         for seed in 0..<20 as Range<UInt64> {
             let error = try error([.expectRequest, .garbage(seed: seed, count: 5000), .expectClose])
             #expect(error.kind == .protocol, "seed \(seed)")
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func anAnswerThatIsCutOffIsNoAnswer() throws {
+    @Test func truncatedResponseFails() throws {
         let whole: Bytes = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n0123456789"
         for count in 0..<whole.array.count {
             let error = try error([.expectRequest, .closeAfter(count, of: whole)])
@@ -34,14 +34,14 @@ import Testing
         }
     }
 
-    @Test func aChunkedAnswerThatIsCutOffIsNoAnswer() throws {
+    @Test func truncatedChunkedResponseFails() throws {
         let whole: Bytes = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"
         for count in 48..<whole.array.count {
             #expect(try error([.expectRequest, .closeAfter(count, of: whole)]).kind == .connectionLost, "\(count)")
         }
     }
 
-    @Test func aResetInTheMiddleIsALostConnection() throws {
+    @Test func resetDuringTheBodyIsALostConnection() throws {
         let error = try error([.expectRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n0"), .reset])
         #expect(error.kind == .connectionLost)
         #expect(error.requestMayHaveBeenProcessed)
@@ -57,7 +57,7 @@ import Testing
         ("POST", "200 OK", "Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n0\r\n\r\n"),
         ("POST", "200 OK", "Content-Length: 1\r\n\r\naHTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n"),
     ])
-    func bytesAfterAResponseDoNotTakeItAway(method: String, status: String, rest: String) throws {
+    func bytesAfterAResponseDoNotFailIt(method: String, status: String, rest: String) throws {
         let wire = Bytes(Array("HTTP/1.1 \(status)\r\n\(rest)".utf8))
         let peer = try ScriptedPeer([
             [.expectRequest, .send(wire), .expectClose], [.expectRequest, .respond(body: "next")],
@@ -72,7 +72,7 @@ import Testing
         #expect(peer.connectionCount == 2 && peer.failures == [])
     }
 
-    @Test func linesThatEndInLFAreAnOption() throws {
+    @Test func bareLFIsAnOption() throws {
         let wire: Bytes = "HTTP/1.1 200 OK\nServer: device\nContent-Length: 2\n\nok"
         #expect(try error([.expectRequest, .send(wire), .expectClose]).kind == .protocol)
         let peer = try ScriptedPeer([[.expectRequest, .send(wire)]])
@@ -80,13 +80,13 @@ import Testing
         #expect(try client.sendBlocking(Request(.get, "/")).text == "ok")
     }
 
-    @Test func aHeadBeyondTheLimitIsTooLarge() throws {
+    @Test func headBeyondTheLimitIsTooLarge() throws {
         let line = "X-Filler: " + String(repeating: "x", count: 1000) + "\r\n"
         let head = Bytes(Array(("HTTP/1.1 200 OK\r\n" + String(repeating: line, count: 300)).utf8))
         #expect(try error([.expectRequest, .send(head), .expectClose]).kind == .tooLarge)
     }
 
-    @Test func headersWithoutEndAreReadUpToTheLimitAlone() throws {
+    @Test func endlessHeadersAreReadOnlyUpToTheLimit() throws {
         let megabyte = Bytes(
             Array(String(repeating: "X-Filler: \(String(repeating: "a", count: 1012))\r\n", count: 1024).utf8))
         let peer = try ScriptedPeer([
@@ -96,12 +96,12 @@ import Testing
         #expect(failure.kind == .tooLarge)
     }
 
-    @Test func aBodyBeyondTheLimitIsTooLarge() throws {
+    @Test func bodyBeyondTheLimitIsTooLarge() throws {
         let error = try error([.expectRequest, .respond(body: "0123456789"), .expectClose]) { $0.maximumBody = 9 }
         #expect(error.kind == .tooLarge)
     }
 
-    @Test func silenceRunsIntoTheIdleLimit() throws {
+    @Test func silentServerCausesAnIdleTimeout() throws {
         let error = try error([.expectRequest, .stall]) { $0.timeouts.idle = .milliseconds(50) }
         #expect(error.kind == .timeout)
         #expect(error.phase == .idle)
@@ -111,7 +111,7 @@ import Testing
                 + "to 0")
     }
 
-    @Test func aByteNowAndThenRunsIntoTheTotalLimit() throws {
+    @Test func slowBytesCauseATotalTimeout() throws {
         let error = try error([
             .expectRequest, .sendSlowly("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", every: .milliseconds(20)),
         ]) {
@@ -121,7 +121,7 @@ import Testing
         #expect(error.phase == .total)
     }
 
-    @Test func aSlowAnswerThatKeepsMovingIsNoTimeout() throws {
+    @Test func slowResponseWithProgressDoesNotTimeOut() throws {
         let peer = try ScriptedPeer([
             [
                 .expectRequest, .sendSlowly("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", every: .milliseconds(25)),
@@ -131,7 +131,7 @@ import Testing
         #expect(try client.sendBlocking(Request(.get, "/")).text == "x")
     }
 
-    @Test func aPortThatNobodyListensOnIsAConnectError() throws {
+    @Test func closedPortIsAConnectError() throws {
         let error = try failure(client(port: Ports.refused()), Request(.post, "/", body: "x"))
         #expect(error.kind == .connect)
         #expect(error.code != 0)
@@ -139,7 +139,7 @@ import Testing
         #expect(error.message.hasSuffix("Connection refused"))
     }
 
-    @Test func aListenerThatNeverAcceptsRunsIntoTheConnectLimit() throws {
+    @Test func listenerThatNeverAcceptsCausesAConnectTimeout() throws {
         let listener = try SilentListener()
         let client = try client(port: listener.port) { $0.timeouts.connect = .milliseconds(100) }
         let error = try failure(client, Request(.get, "/"))
@@ -148,7 +148,7 @@ import Testing
         #expect(!error.requestMayHaveBeenProcessed)
     }
 
-    @Test func aHostWithoutAddressIsADNSError() throws {
+    @Test func hostWithoutAddressIsADNSError() throws {
         let client = try Client(Configuration.loopback)
         let error = try failure(client, Request(.get, "http://no-such-host.invalid/"))
         #expect(error.kind == .dns)
@@ -156,7 +156,7 @@ import Testing
         #expect(error.message.contains("resolving the host \"no-such-host.invalid\" failed"))
     }
 
-    @Test func plainTextWhereTLSIsMeantIsSaidSo() throws {
+    @Test func plainTextOnATLSPortIsReported() throws {
         let peer = try ScriptedPeer([[.expectBytes(1), .send("HTTP/1.1 400 Bad Request\r\n\r\n"), .stall]])
         let client = try Client(Configuration.loopback)
         let error = try failure(client, Request(.get, "https://127.0.0.1:\(peer.port)/"))
@@ -164,7 +164,7 @@ import Testing
         #expect(error.message.contains("does not support TLS"))
     }
 
-    @Test func anInterimAnswerIsNotTheAnswer() throws {
+    @Test func interimResponseIsNotTheFinalResponse() throws {
         let peer = try ScriptedPeer([
             [
                 .expectRequest,
@@ -174,12 +174,12 @@ import Testing
         #expect(try client(of: peer).sendBlocking(Request(.get, "/")).text == "ok")
     }
 
-    @Test func theEndOfTheConnectionMayEndTheBody() throws {
+    @Test func closeDelimitedBodyIsComplete() throws {
         let peer = try ScriptedPeer([[.expectRequest, .send("HTTP/1.1 200 OK\r\n\r\nto the end"), .close]])
         #expect(try client(of: peer).sendBlocking(Request(.get, "/")).text == "to the end")
     }
 
-    @Test func trailersComeWithTheResponse() throws {
+    @Test func trailersAreDeliveredWithTheResponse() throws {
         let peer = try ScriptedPeer([
             [
                 .expectRequest,

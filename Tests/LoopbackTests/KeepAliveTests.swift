@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 @Suite struct KeepAliveTests {
-    @Test func oneConnectionServesOneCallAfterTheOther() throws {
+    @Test func connectionIsReusedForConsecutiveCalls() throws {
         let peer = try ScriptedPeer([[.untilClosed([.expectRequest, .respond(body: "hello")])]])
         let client = try client(of: peer)
         for index in 0..<10 {
@@ -18,7 +18,7 @@ import Testing
         #expect(peer.failures == [])
     }
 
-    @Test func theWireCarriesWhatIsDocumented() throws {
+    @Test func wireFormatIsAsDocumented() throws {
         let peer = try ScriptedPeer([[.expectRequest, .respond()]])
         let client = try client(of: peer)
         _ = try client.sendBlocking(Request(.post, "/a b?x=1", body: "hi"))
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: ["Connection: close", "connection: Close, x"])
-    func aConnectionThatTheServerEndsIsNotUsedAgain(field: String) throws {
+    func connectionClosedByTheServerIsNotReused(field: String) throws {
         let peer = try ScriptedPeer([[.expectRequest, .respond(headers: [field])]], repeatsLast: true)
         let client = try client(of: peer)
         for _ in 0..<3 { _ = try client.sendBlocking(Request(.get, "/")) }
@@ -38,7 +38,7 @@ import Testing
 
     /// The server closes an idle connection. Whether the client notices before or after it sends the next request, the
     /// call succeeds.
-    @Test func aGetOnAStaleConnectionIsAnsweredByAnother() throws {
+    @Test func getOnAStaleConnectionIsRetriedOnAnother() throws {
         let peer = try ScriptedPeer([[.expectRequest, .respond(body: "1"), .expectHead, .reset]], repeatsLast: true)
         let client = try client(of: peer)
         #expect(try client.sendBlocking(Request(.get, "/first")).text == "1")
@@ -48,7 +48,7 @@ import Testing
         #expect(peer.connectionCount == 2)
     }
 
-    @Test func aPostThatMayHaveBeenSeenIsNotSentTwice() throws {
+    @Test func postThatMayHaveBeenProcessedIsNotRepeated() throws {
         let peer = try ScriptedPeer([[.expectRequest, .respond(), .expectRequest, .reset]], repeatsLast: true)
         let client = try client(of: peer)
         _ = try client.sendBlocking(Request(.get, "/first"))
@@ -60,7 +60,7 @@ import Testing
         #expect(peer.connectionCount == 1)
     }
 
-    @Test func aStaleConnectionIsReplacedOnlyOnce() throws {
+    @Test func staleConnectionIsReplacedOnlyOnce() throws {
         let peer = try ScriptedPeer(
             [[.expectRequest, .respond(), .expectHead, .reset], [.expectHead, .reset]], repeatsLast: false)
         let client = try client(of: peer)
@@ -70,14 +70,14 @@ import Testing
         #expect(peer.failures == [])
     }
 
-    @Test func aFreshConnectionThatDiesIsNotReplaced() throws {
+    @Test func failedNewConnectionIsNotReplaced() throws {
         let peer = try ScriptedPeer([[.expectRequest, .reset]])
         let error = try failure(client(of: peer), Request(.get, "/"))
         #expect(error.kind == .connectionLost)
         #expect(peer.failures == [])
     }
 
-    @Test func callsBeyondTheLimitWaitInOrder() throws {
+    @Test func callsBeyondTheLimitAreQueuedInOrder() throws {
         let peer = try ScriptedPeer([[.untilClosed([.expectRequest, .respond()])]], repeatsLast: true)
         let client = try client(of: peer) { $0.transport.connectionsPerHost = 1 }
         let queue = CompletionQueue()
@@ -93,7 +93,7 @@ import Testing
         #expect(peer.requests.map(\.target) == (0..<20).map { "/\($0)" })
     }
 
-    @Test func idleConnectionsAreClosedWhenTheirTimeIsUp() throws {
+    @Test func idleConnectionsExpire() throws {
         let peer = try ScriptedPeer([[.expectRequest, .respond(), .expectClose]], repeatsLast: true)
         let client = try client(of: peer) { $0.transport.idleConnectionLifetime = .milliseconds(30) }
         _ = try client.sendBlocking(Request(.get, "/"))

@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func noMoreAreUnderWayThanTheLimit() async throws {
+    @Test func concurrencyIsLimited() async throws {
         let demo = try Demo()
         let api = try demo.client(#"{"concurrency": 3}"#)
         let results = await all(api, 12, "/slow?ms=20&key=c")
@@ -57,7 +57,7 @@ import Testing
         #expect(waited.first?.description.contains("for the concurrency limit of http://127.0.0.1") == true)
     }
 
-    @Test func theQueueHasAnEnd() async throws {
+    @Test func queueIsBounded() async throws {
         let demo = try Demo()
         let api = try demo.client(#"{"concurrency": 1, "max_queued": 4}"#)
         let results = await all(api, 10, "/slow?ms=20&key=q")
@@ -66,7 +66,7 @@ import Testing
         #expect(errors.allSatisfy { $0.kind == .rateLimited && $0.attempts == 0 && !$0.requestMayHaveBeenProcessed })
     }
 
-    @Test func aRateIsKept() async throws {
+    @Test func rateIsLimited() async throws {
         let demo = try Demo()
         let api = try demo.client(#"{"rate_limit": {"requests": 20, "per": 0.2, "burst": 5}}"#)
         let start = ContinuousClock.now
@@ -77,7 +77,7 @@ import Testing
         #expect(accept >= .milliseconds(190))
     }
 
-    @Test(arguments: ["draft8", "draft7", "x"]) func whatTheServerTellsIsHeededBeforeItRefuses(fields: String)
+    @Test(arguments: ["draft8", "draft7", "x"]) func announcedQuotaIsRespectedBeforeA429(fields: String)
         async throws
     {
         let demo = try Demo()
@@ -87,7 +87,7 @@ import Testing
         #expect(demo.server.statistics.limited == 0)
     }
 
-    @Test(arguments: ["seconds", "date"]) func aPauseThatIsAskedForHoldsForAll(form: String) async throws {
+    @Test(arguments: ["seconds", "date"]) func retryAfterPausesAllCalls(form: String) async throws {
         let demo = try Demo()
         let api = try demo.client(#"{"concurrency": 2, "retry": {"base": 0.01}}"#)
         let results = await all(api, 12, "/limited?limit=5&per=1&group=\(form)&fields=none&retry_after=\(form)")
@@ -98,7 +98,7 @@ import Testing
         #expect(decisions.contains { $0.description.contains("(Retry-After)") || $0.name == "retried" })
     }
 
-    @Test func longerThanIsWaitedFailsAtOnceAlsoForThoseWhoComeLater() throws {
+    @Test func tooLongRetryAfterFailsPendingAndLaterCallsImmediately() throws {
         let demo = try Demo()
         let api = try demo.client(#"{"retry": {"max_wait": 5}}"#)
         for attempt in 0..<2 {
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func aServerThatFailsIsLeftAloneUntilOneCallHasFoundItWell() throws {
+    @Test func circuitStaysOpenUntilAProbeSucceeds() throws {
         let demo = try Demo()
         let api = try demo.client(
             #"{"retry": false, "circuit_breaker": {"failure_rate": 0.5, "minimum_calls": 5, "window": 10, "open_duration": 0.2}}"#
@@ -138,7 +138,7 @@ import Testing
         #expect(api.limitStates().first?.circuit == .closed)
     }
 
-    @Test func aGroupHasLimitsOfItsOwn() async throws {
+    @Test func groupHasItsOwnLimits() async throws {
         let demo = try Demo()
         let api = try demo.client(#"{"limit_groups": {"search": {"concurrency": 1}}}"#)
         var request = Request(.get, "/slow?ms=20&key=g")
@@ -154,7 +154,7 @@ import Testing
         #expect(error?.message == "the client has no limit group \"serch\"; did you mean \"search\"?")
     }
 
-    @Test func whoWaitsCanBeCancelled() throws {
+    @Test func queuedCallCanBeCancelled() throws {
         let demo = try Demo()
         let api = try demo.client(#"{"concurrency": 1}"#)
         let queue = CompletionQueue()

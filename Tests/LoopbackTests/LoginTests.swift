@@ -50,7 +50,7 @@ import Testing
         try api.sendBlocking(Request(.get, target)).status
     }
 
-    @Test func aUsersOwnCallLogsIn() throws {
+    @Test func customLoginRequestObtainsAToken() throws {
         let demo = try Demo()
         let api = try demo.client(login)
         #expect(try status(api, "/me") == 200)
@@ -61,7 +61,7 @@ import Testing
         #expect(demo.auth.logins == 1 && demo.auth.refreshes == 1)
     }
 
-    @Test func aThousandCallsOnAnExpiredTokenMakeOneRefresh() async throws {
+    @Test func thousandCallsWithAnExpiredTokenShareOneRefresh() async throws {
         let demo = try Demo()
         let api = try demo.client(login)
         #expect(try await api.send(Request(.get, "/me")).status == 200)
@@ -73,7 +73,7 @@ import Testing
         #expect(demo.auth.refreshes == 1 && demo.auth.refreshReuses == 0)
     }
 
-    @Test func aLoginWhoseFamilyIsRevokedIsMadeAnew() throws {
+    @Test func revokedTokenFamilyCausesANewLogin() throws {
         let demo = try Demo()
         let api = try demo.client(login)
         #expect(try status(api, "/me") == 200)
@@ -99,7 +99,7 @@ import Testing
         #expect(demo.auth.logins == 0)
     }
 
-    @Test(arguments: ["basic", "post"]) func aClientLogsInForItself(way: String) throws {
+    @Test(arguments: ["basic", "post"]) func clientCredentialsObtainAToken(way: String) throws {
         let demo = try Demo()
         let api = try demo.client(
             #"{"type":"oauth2","token_url":"/oauth/token","grant":"client_credentials","client_id":"demo","client_secret":"demo-secret","client_auth":"\#(way)"}"#
@@ -109,13 +109,13 @@ import Testing
         #expect(try status(api, "/me") == 200)
     }
 
-    @Test func aPersonLetsTheProgramInOnAnotherDevice() throws {
+    @Test func deviceCodeLoginSucceeds() throws {
         let demo = try Demo()
         let api = try demo.client(
             #"{"type":"oauth2","token_url":"/oauth/token","device_url":"/oauth/device?interval=0.05","grant":"device_code","client_id":"demo"}"#
         )
-        let refused = #expect(throws: NightjarError.self) { try status(api, "/me") }
-        #expect(refused?.kind == .unauthorized)
+        let rejected = #expect(throws: NightjarError.self) { try status(api, "/me") }
+        #expect(rejected?.kind == .unauthorized)
         let shown = Mutex<String?>(nil)
         try api.logInBlocking { prompt in
             guard case .device(let code, _, _) = prompt else { return }
@@ -132,7 +132,7 @@ import Testing
         #expect(denied?.message == "the login failed: the user denied access")
     }
 
-    @Test func aPersonLetsTheProgramInWithTheBrowser() throws {
+    @Test func browserLoginSucceeds() throws {
         let demo = try Demo()
         let directory = try TemporaryDirectory()
         let auth =
@@ -180,7 +180,7 @@ import Testing
     }
 
     /// RFC 6749 section 4.1.1, and the token request of section 4.4.2.
-    @Test func theScopesOfADocumentAreAskedFor() throws {
+    @Test func scopesOfTheDescriptionAreRequested() throws {
         let demo = try Demo()
         var catalog = Catalog()
         for flow in [SecurityScheme.Flow.authorizationCode, .clientCredentials] {
@@ -242,7 +242,7 @@ import Testing
         #expect(try await api.send(Request(.get, "http://127.0.0.1:\(demo.port)/echo")).status == 200)
     }
 
-    @Test func aLoginCanBeCancelled() throws {
+    @Test func loginCanBeCancelled() throws {
         let demo = try Demo()
         for grant in ["device_code", "authorization_code"] {
             let api = try demo.client(
@@ -261,7 +261,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ["SHA-256", "MD5", "SHA-256-sess", "both"]) func digestIsAnsweredOnceForAll(algorithm: String)
+    @Test(arguments: ["SHA-256", "MD5", "SHA-256-sess", "both"]) func digestChallengeIsReusedForLaterRequests(
+        algorithm: String
+    )
         throws
     {
         let demo = try Demo()
@@ -282,7 +284,7 @@ import Testing
         for _ in 0..<5 { #expect(try status(stale, "/digest?uses=2") == 200) }
     }
 
-    @Test func basicAndKeysAreSentAtOnce() throws {
+    @Test func basicCredentialsAndKeysAreSentWithoutAChallenge() throws {
         let demo = try Demo()
         let basic = try demo.client(#"{"type":"basic","user":"demo","password":"secret"}"#)
         #expect(try basic.sendBlocking(Request(.get, "/basic")).attempts == 1)
@@ -338,7 +340,7 @@ extension LoginTests.Demo {
 
 extension LoginTests {
     /// A client that was logged out continues when another process has logged in.
-    @Test func aLoginThatAnotherHasMadeIsFound() async throws {
+    @Test func loginOfAnotherClientIsLoadedFromTheStore() async throws {
         let demo = try Demo()
         let directory = try TemporaryDirectory()
         let auth = #"{"type":"oauth2","token_url":"/auth/refresh","store":"file:\#(directory.path)/login"}"#

@@ -54,7 +54,7 @@ import Testing
     ]
 
     @Test(arguments: styles.indices)
-    func eachStyleIsWalkedToItsEnd(index: Int) throws {
+    func eachStyleReachesTheLastPage(index: Int) throws {
         let demo = try Demo()
         let api = try demo.client()
         let (path, options) = PaginatorLoopbackTests.styles[index]
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: ["cursor", "link"])
-    func changesBetweenPagesLoseAndRepeatNothingThatStays(path: String) throws {
+    func changesBetweenPagesDoNotSkipOrRepeatRemainingItems(path: String) throws {
         let demo = try Demo()
         let api = try demo.client()
         let ids = try traversal(api, "/changing/\(path)?count=10000&limit=100&changes=both", Pagination(.guess))
@@ -81,7 +81,7 @@ import Testing
         #expect(Set(survivors).isSubset(of: ids))
     }
 
-    @Test func offsetsWithAKeyGiveNothingTwice() throws {
+    @Test func offsetPagesWithAKeyReturnNoItemTwice() throws {
         let demo = try Demo()
         let api = try demo.client()
         var options = Pagination(.offset)
@@ -97,7 +97,7 @@ import Testing
         ("cursor", Pagination.Style.link), ("cursor", .next), ("link", .cursor), ("link", .next), ("next", .cursor),
         ("page", .cursor), ("token", .cursor), ("token", .link), ("after", .next), ("token", .guess),
     ])
-    func aStyleThatDoesNotFitIsAnError(path: String, style: Pagination.Style) throws {
+    func mismatchedStyleIsAnError(path: String, style: Pagination.Style) throws {
         let demo = try Demo()
         let error = #expect(throws: NightjarError.self) {
             try traversal(demo.client(), "/wrong/\(path)?count=1000", Pagination(style))
@@ -105,7 +105,7 @@ import Testing
         #expect(error?.kind == .decoding, "\(error.map(String.init(describing:)) ?? "")")
     }
 
-    @Test func aServerThatRepeatsItsFirstPageIsAnError() throws {
+    @Test func repeatedFirstPageIsAnError() throws {
         let demo = try Demo()
         for path in ["page", "offset", "cursor", "link", "next"] {
             let error = #expect(throws: NightjarError.self) {
@@ -116,7 +116,7 @@ import Testing
     }
 
     /// A server that keeps the position itself needs style custom: in every other style the position must change.
-    @Test func aRepeatedCursorIsAnError() throws {
+    @Test func repeatedCursorIsAnError() throws {
         let demo = try Demo()
         let error = #expect(throws: NightjarError.self) {
             try traversal(demo.client(), "/odd/cursor?count=100&limit=10&repeat=cursor", Pagination(.guess))
@@ -124,7 +124,7 @@ import Testing
         #expect(error?.kind == .protocol)
     }
 
-    @Test func emptyPagesAndMissingCursorsAreWalked() throws {
+    @Test func emptyPagesAndMissingCursorsAreTraversed() throws {
         let demo = try Demo()
         for query in ["empty=3", "end=empty", "end=absent", "empty=2&end=absent"] {
             let ids = try traversal(
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func pagesThatFailAreLoadedAgainAlone() throws {
+    @Test func onlyFailedPagesAreLoadedAgain() throws {
         let demo = try Demo()
         for fault in ["status=500", "drop=1"] {
             let api = try demo.client()
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func aRateLimitIsWaitedOut() throws {
+    @Test func rateLimitDelaysTheNextPage() throws {
         let demo = try Demo()
         let target = "/limited/cursor?count=50&limit=10&rate=3&retry_after=0"
         let paginator = try Paginator(demo.client(), Request(.get, target), timeout: .seconds(30))
@@ -163,7 +163,7 @@ import Testing
         #expect(count == 50)
     }
 
-    @Test func anotherOriginIsRefusedAndGetsNoCredentials() throws {
+    @Test func otherOriginIsRejectedAndReceivesNoCredentials() throws {
         let demo = try Demo()
         let other = try Demo()
         let target = "/abroad/next?count=20&limit=10&foreign=http://127.0.0.1:\(other.port)"
@@ -180,7 +180,7 @@ import Testing
         #expect(ids == (1...20).map { $0 * 1000 })
     }
 
-    @Test func aListIsResumedFromEveryPage() throws {
+    @Test func listIsResumedFromEveryPage() throws {
         let demo = try Demo()
         let api = try demo.client()
         for path in ["page", "offset", "cursor", "after", "link", "next"] {
@@ -200,7 +200,7 @@ import Testing
     }
 
     /// The budget is 60 %; the rest is a margin for busy machines.
-    @Test func pagesAreLoadedWhileOthersAreConsumed() throws {
+    @Test func pagesArePrefetchedWhileOthersAreConsumed() throws {
         let demo = try Demo()
         let api = try demo.client()
         func time(prefetch: Int) throws -> Duration {

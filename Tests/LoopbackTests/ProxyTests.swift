@@ -8,7 +8,7 @@ import Testing
     private let login = "user:p%40ss@"
     private let credentials = "Basic dXNlcjpwQHNz"
 
-    @Test func anHTTPRequestIsInAbsoluteForm() throws {
+    @Test func httpRequestHasTheAbsoluteForm() throws {
         let proxy = try ScriptedPeer([
             [.expectRequest, .respond(body: "from afar"), .expectRequest, .respond(body: "2")]
         ])
@@ -32,7 +32,7 @@ import Testing
         #expect(proxy.connectionCount == 2)
     }
 
-    @Test func anHTTPSRequestGoesThroughATunnel() throws {
+    @Test func httpsRequestUsesATunnel() throws {
         let origin = try ScriptedPeer(
             [[.expectRequest, .respond(body: "one"), .expectRequest, .respond(body: "two")]], tls: PeerTLS())
         let proxy = try ScriptedPeer([
@@ -52,7 +52,7 @@ import Testing
         #expect(proxy.connectionCount == 1)
     }
 
-    @Test func theProxyItselfMaySpeakTLS() throws {
+    @Test func connectionToTheProxyMayUseTLS() throws {
         let origin = try ScriptedPeer([[.expectRequest, .respond(body: "inside both")]], tls: PeerTLS())
         let proxy = try ScriptedPeer(
             [
@@ -67,7 +67,7 @@ import Testing
     }
 
     /// The proxy is not trusted: its certificate proves nothing about the origin.
-    @Test func theOriginsCertificateIsCheckedAgainstTheOriginsName() throws {
+    @Test func certificateOfTheOriginIsVerifiedAgainstItsName() throws {
         let origin = try ScriptedPeer([[.expectRequest, .respond()]], tls: PeerTLS())
         let proxy = try ScriptedPeer([[.expectHead, .send("HTTP/1.1 200 OK\r\n\r\n"), .relay(to: origin.port)]])
         let error = try failure(
@@ -77,7 +77,7 @@ import Testing
         #expect(origin.requests.isEmpty)
     }
 
-    @Test func aProxyWithoutAGoodCertificateIsAskedNothing() throws {
+    @Test func untrustedProxyReceivesNoRequest() throws {
         let proxy = try ScriptedPeer([[.expectClose]], repeatsLast: true, tls: PeerTLS(.selfSigned))
         for url in ["http://origin.test/", "https://origin.test/"] {
             let error = try failure(client(through: "https://\(login)localhost:\(proxy.port)"), Request(.get, url))
@@ -92,7 +92,7 @@ import Testing
 
     private let granted: Bytes = Bytes([5, 0, 0, 1, 0, 0, 0, 0, 0, 0])
 
-    @Test func socks5hLeavesTheNameToTheProxy() throws {
+    @Test func socks5hSendsTheNameToTheProxy() throws {
         let proxy = try ScriptedPeer([
             [
                 .expectBytes(3), .send(Bytes([5, 0])), .expectBytes(4 + 1 + 11 + 2), .send(granted), .expectRequest,
@@ -107,14 +107,14 @@ import Testing
         #expect(proxy.requests.first?["host"] == "origin.test:81")
     }
 
-    @Test func socks5LooksTheNameUpAndLogsIn() throws {
+    @Test func socks5ResolvesTheNameAndAuthenticates() throws {
         let origin = try ScriptedPeer([[.expectRequest, .respond(body: "near")]], tls: PeerTLS())
         let port = UInt16(origin.port)
-        let refused: [ScriptedPeer.Step] = [
+        let rejected: [ScriptedPeer.Step] = [
             .expectBytes(4), .send(Bytes([5, 2])), .expectBytes(11), .send(Bytes([1, 0])),
         ]
         let proxy = try ScriptedPeer(
-            [refused + [.expectBytes(10), .send(granted), .relay(to: origin.port)]], repeatsLast: true)
+            [rejected + [.expectBytes(10), .send(granted), .relay(to: origin.port)]], repeatsLast: true)
         let client = try client(through: "socks5://\(login)127.0.0.1:\(proxy.port)") {
             $0.baseURL = "https://127.0.0.1:\(origin.port)"
         }
@@ -125,7 +125,7 @@ import Testing
         #expect(Array(proxy.received(0).prefix(sent.count)) == sent)
     }
 
-    @Test func whatTheSOCKSProxySaysIsTold() throws {
+    @Test func socksErrorIsReported() throws {
         let proxy = try ScriptedPeer([
             [.expectBytes(3), .send(Bytes([5, 0])), .expectBytes(18), .send(Bytes([5, 5, 0, 1, 0, 0, 0, 0, 0, 0]))]
         ])
@@ -156,7 +156,7 @@ import Testing
         return (http, https)
     }
 
-    @Test func aProxyThatWantsALoginSaysSo() throws {
+    @Test func missingProxyCredentialsAreReported() throws {
         let requests = ScriptedPeer.Step.respond(
             "407 Proxy Authentication Required", headers: ["Proxy-Authenticate: Basic realm=\"r\""], body: "who?")
         let (http, https) = try errors([.expectRequest, requests])
@@ -176,14 +176,14 @@ import Testing
         }
     }
 
-    @Test func aProxyThatCannotReachTheOriginSaysSo() throws {
+    @Test func originUnreachableFromTheProxyIsReported() throws {
         let (http, https) = try errors([.expectRequest, .respond("502 Bad Gateway", body: "no route")])
         #expect(http.kind == .server && http.status == 502)
         #expect(https.kind == .connect && https.code == 502)
         #expect(https.message.hasSuffix("did not open a tunnel to origin.test:443: it responded 502 \"Bad Gateway\""))
     }
 
-    @Test func aProxyThatClosesIsALostOrFailedConnection() throws {
+    @Test func connectionClosedByTheProxyIsReported() throws {
         let (http, https) = try errors([.expectRequest, .close])
         #expect(http.kind == .connectionLost)
         #expect(https.kind == .connect)
@@ -192,7 +192,7 @@ import Testing
         #expect(try errors([.expectRequest, .reset]).https.kind == .connect)
     }
 
-    @Test func aProxyThatHangsRunsIntoALimit() throws {
+    @Test func hangingProxyCausesATimeout() throws {
         let (http, https) = try errors([.expectRequest, .stall]) {
             $0.timeouts.connect = .milliseconds(300)
             $0.timeouts.idle = .milliseconds(300)
@@ -202,7 +202,7 @@ import Testing
         #expect(https.message.hasPrefix("connecting to origin.test:443 through the proxy http://127.0.0.1:"))
     }
 
-    @Test func nonsenseFromAProxyIsAProtocolError() throws {
+    @Test func garbageFromAProxyIsAProtocolError() throws {
         for seed in 0..<5 as Range<UInt64> {
             let (http, https) = try errors([.expectRequest, .garbage(seed: seed, count: 3000), .expectClose])
             #expect(http.kind == .protocol && https.kind == .protocol)
@@ -211,7 +211,7 @@ import Testing
         #expect(socks.https.kind == .protocol)
     }
 
-    @Test func bytesThatComeTooEarlyAreRefused() throws {
+    @Test func bytesBeforeTheTunnelIsOpenAreRejected() throws {
         let (_, https) = try errors([
             .expectRequest, .send("HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\n\r\n"), .expectClose,
         ])
@@ -228,7 +228,7 @@ import Testing
     }
 
     /// The proxy's part ends when the tunnel is open: a later handshake failure is the origin's.
-    @Test(arguments: ["http", "socks5h"]) func aTLSFailureInAnOpenTunnelIsTheOrigins(kind: String) throws {
+    @Test(arguments: ["http", "socks5h"]) func tlsFailureInATunnelNamesTheOrigin(kind: String) throws {
         let opens: [ScriptedPeer.Step] =
             kind == "http"
             ? [.expectRequest, .send("HTTP/1.1 200 Connection established\r\n\r\n")]
@@ -243,7 +243,7 @@ import Testing
         }
     }
 
-    @Test func aProxyThatIsNotThereIsNamed() throws {
+    @Test func unreachableProxyIsNamed() throws {
         let port = try Ports.refused()
         let error = try failure(
             client(through: "http://\(login)127.0.0.1:\(port)"), Request(.get, "https://origin.test/"))
@@ -270,7 +270,7 @@ import Testing
 
     // MARK: Rules
 
-    @Test func exceptionsGoDirectly() throws {
+    @Test func exceptionsBypassTheProxy() throws {
         let origin = try ScriptedPeer([[.expectRequest, .respond(body: "direct")]])
         let client = try client(through: "http://127.0.0.1:\(Ports.refused())") {
             $0.transport.proxy.exceptions = "10.0.0.0/8,127.0.0.0/8"

@@ -25,7 +25,7 @@ import Testing
         return result.output
     }
 
-    @Test func contentInMemoryIsSentSmaller() throws {
+    @Test func contentInMemoryIsCompressed() throws {
         let peer = try ScriptedPeer([[.expectRequest, .respond()]])
         let client = try client(of: peer)
         _ = try client.sendBlocking(request(.bytes(ByteBuffer(string: text))))
@@ -36,7 +36,7 @@ import Testing
         #expect(try gunzip(received.body) == Array(text.utf8))
     }
 
-    @Test func whatWouldGrowIsSentAsItIs() throws {
+    @Test func incompressibleContentIsSentUncompressed() throws {
         let peer = try ScriptedPeer([[.expectRequest, .respond(), .expectRequest, .respond()]])
         let client = try client(of: peer)
         _ = try client.sendBlocking(request(.bytes(ByteBuffer(string: "short"))))
@@ -45,7 +45,7 @@ import Testing
         #expect(peer.requests.map { $0["content-encoding"] } == [nil, nil])
     }
 
-    @Test func filesAndFormsAreCompressedOnTheirWay() throws {
+    @Test func filesAndFormsAreCompressedWhileSending() throws {
         let peer = try ScriptedPeer([
             [.expectRequest, .respond(), .expectRequest, .respond(), .expectRequest, .respond()]
         ])
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: [0, 5, 640_000])
-    func aStreamIsCompressedOnItsWay(size: Int) throws {
+    func streamIsCompressedWhileSending(size: Int) throws {
         let peer = try ScriptedPeer([[.expectRequest, .respond()]])
         let client = try client(of: peer)
         let bytes = Array(text.utf8.prefix(size))
@@ -89,7 +89,7 @@ import Testing
         #expect(sent.withLock { $0.ends } == 1)
     }
 
-    @Test func aRedirectThatDropsTheBodyDropsItsCoding() throws {
+    @Test func redirectWithoutBodyDropsContentEncoding() throws {
         let peer = try ScriptedPeer([
             [.expectRequest, .respond("303 See Other", headers: ["Location: /"]), .expectRequest, .respond()]
         ])
@@ -101,7 +101,7 @@ import Testing
         #expect(peer.requests[1]["transfer-encoding"] == nil)
     }
 
-    @Test func aBodyThatIsCodedAlreadyIsNotCodedAgain() throws {
+    @Test func encodedBodyIsNotEncodedAgain() throws {
         let client = try client(of: ScriptedPeer([]))
         var request = request(.bytes(ByteBuffer(string: text)))
         try request.headers.set("Content-Encoding", "br")
@@ -113,7 +113,7 @@ import Testing
     // MARK: Bodies of GET and HEAD
 
     @Test(arguments: [Nightjar.Method.get, .head])
-    func aBodyOnGetMustBeAskedFor(method: Nightjar.Method) throws {
+    func bodyOnGetRequiresAnOption(method: Nightjar.Method) throws {
         let peer = try ScriptedPeer([[.expectRequest, .respond(headers: ["Connection: close"])]])
         let client = try client(of: peer)
         var request = Request(method, "/", body: "query")

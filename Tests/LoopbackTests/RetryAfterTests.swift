@@ -18,7 +18,7 @@ import Testing
 
     /// An unavailable resource does not block other resources of its origin.
     @Test(arguments: ["503 Service Unavailable", "429 Too Many Requests"])
-    func aLongPauseBelongsToItsResource(refusal: String) throws {
+    func longPauseAppliesToItsResource(refusal: String) throws {
         let peer = try ScriptedPeer([
             [.expectRequest, waits(refusal, "86400"), .untilClosed([.expectRequest, .respond(body: "ok")])]
         ])
@@ -33,7 +33,7 @@ import Testing
         #expect(peer.requests.map(\.target) == ["/down", "/up", "/down?other=1"])
     }
 
-    @Test func aShort503HoldsBackItsResourceAlone() throws {
+    @Test func short503PausesOnlyItsResource() throws {
         let peer = try ScriptedPeer([
             [.expectRequest, waits("503 Busy", "1"), .untilClosed([.expectRequest, .respond(body: "ok")])]
         ])
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: ["soon", "-1", "99999999999999999999", "1700000000", "Wed, 21 Oct 2099 07:28:30 GMT"])
-    func anAbsurdValueIsIgnored(value: String) throws {
+    func absurdValueIsIgnored(value: String) throws {
         for refusal in ["429 Too Many Requests", "503 Busy"] {
             let peer = try ScriptedPeer([
                 [.expectRequest, waits(refusal, value), .untilClosed([.expectRequest, .respond(body: "ok")])]
@@ -60,7 +60,7 @@ import Testing
 
     /// The option of the client and of a call.
     @Test(arguments: ["429 Too Many Requests", "503 Busy"], ["20", "3600"])
-    func theSwitchIgnoresPauses(refusal: String, value: String) throws {
+    func disabledOptionIgnoresPauses(refusal: String, value: String) throws {
         let script: [ScriptedPeer.Step] = [
             .expectRequest, waits(refusal, value), .untilClosed([.expectRequest, .respond(body: "ok")]),
         ]
@@ -83,7 +83,7 @@ import Testing
         #expect(status(careful, "/a") == "200")
     }
 
-    @Test func theSwitchIsForRetriesToo() throws {
+    @Test func disabledOptionAppliesToRetries() throws {
         let peer = try ScriptedPeer([
             [.expectRequest, waits("503 Busy", "30"), .untilClosed([.expectRequest, .respond(body: "ok")])]
         ])
@@ -104,21 +104,21 @@ import Testing
         } + [.expectRequest, .respond(body: "done")]
     }
 
-    @Test func pollingByRedirectWorks() throws {
+    @Test func redirectToItselfWithRetryAfterPolls() throws {
         let peer = try ScriptedPeer([polls("0", times: 8)])
         let response = try client(of: peer).sendBlocking(Request(.post, "/job", body: "x"))
         #expect(response.text == "done" && response.redirects.count == 8)
         #expect(peer.requests.map(\.method) == ["POST"] + Array(repeating: "GET", count: 8))
     }
 
-    @Test func aRedirectIsFollowedAfterTheWaitItAsksFor() throws {
+    @Test func redirectIsFollowedAfterItsRetryAfter() throws {
         let peer = try ScriptedPeer([polls("1", times: 1)])
         let start = ContinuousClock.now
         let response = try client(of: peer).sendBlocking(Request(.get, "/job"))
         #expect(response.text == "done" && ContinuousClock.now - start >= .milliseconds(950))
     }
 
-    @Test func aRedirectThatAsksForMoreTimeThanThereIsFailsAtOnce() throws {
+    @Test func redirectWithTooLongRetryAfterFailsImmediately() throws {
         let peer = try ScriptedPeer([polls("30", times: 1)], repeatsLast: true)
         let api = try client(of: peer)
         let start = ContinuousClock.now

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 @Suite struct StreamingTests {
-    @Test func aConsumerThatStopsHoldsTheServerBack() throws {
+    @Test func pausedConsumerAppliesBackpressure() throws {
         let part = Bytes([UInt8](repeating: 7, count: 1 << 20))
         let total = 64 << 20
         let peer = try ScriptedPeer(
@@ -54,7 +54,7 @@ import Testing
         #expect(text == "abcdef")
     }
 
-    @Test func leavingAStreamCancelsTheCall() async throws {
+    @Test func endingTheIterationCancelsTheCall() async throws {
         let peer = try ScriptedPeer([
             [
                 .expectRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n0123"), .expectClose,
@@ -68,7 +68,7 @@ import Testing
     }
 
     /// An unread response that is released closes its connection, for which the next call waits.
-    @Test func aDroppedResponseReleasesItsConnection() async throws {
+    @Test func droppedResponseReleasesItsConnection() async throws {
         let peer = try ScriptedPeer([
             [.expectRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n0123"), .expectClose],
             [.expectRequest, .respond(body: "next")],
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: [nil, 300_000] as [Int?])
-    func aBodyIsPulledAsTheServerTakesIt(length: Int?) throws {
+    func bodyIsReadAsFastAsItIsSent(length: Int?) throws {
         let peer = try ScriptedPeer([[.expectRequest, .respond(body: "thanks")]])
         let client = try client(of: peer)
         var request = Request(.put, "/")
@@ -102,7 +102,7 @@ import Testing
         #expect(received["content-length"] == length.map(String.init))
     }
 
-    @Test func aSourceThatFailsNeverLooksLikeAWholeBody() throws {
+    @Test func failedSourceDoesNotCompleteTheBody() throws {
         let peer = try ScriptedPeer([[.expectHead, .expectClose]])
         let client = try client(of: peer)
         var request = Request(.post, "/")
@@ -123,7 +123,7 @@ import Testing
         #expect(!sent.contains("0\r\n\r\n"))
     }
 
-    @Test func anEarlyAnswerEndsTheUpload() throws {
+    @Test func earlyResponseEndsTheUpload() throws {
         let peer = try ScriptedPeer([
             [
                 .expectHead, .respond("413 Content Too Large", headers: ["Connection: close"], body: "no"),
@@ -140,7 +140,7 @@ import Testing
         #expect(error?.status == 413)
     }
 
-    @Test func aLargeBodyInMemoryIsSentWhole() throws {
+    @Test func largeBodyInMemoryIsSentCompletely() throws {
         let peer = try ScriptedPeer([[.expectRequest, .respond()]])
         let client = try client(of: peer)
         var request = Request(.put, "/")

@@ -21,7 +21,7 @@ import Testing
         try ScriptedPeer([script], repeatsLast: true, tls: PeerTLS(kind))
     }
 
-    @Test func aTrustedCertificateIsAccepted() throws {
+    @Test func trustedCertificateIsAccepted() throws {
         let peer = try peer(.trusted)
         let response = try client().sendBlocking(Request(.get, "https://localhost:\(peer.port)/"))
         #expect(response.text == "secret")
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: [TestCertificates.Kind.wrongName, .expired, .selfSigned])
-    func aCertificateThatProvesNothingIsRefused(kind: TestCertificates.Kind) throws {
+    func invalidCertificateIsRejected(kind: TestCertificates.Kind) throws {
         let peer = try peer(kind)
         let error = try failure(client(), Request(.get, "https://localhost:\(peer.port)/"))
         #expect(error.kind == .tls)
@@ -39,7 +39,7 @@ import Testing
         #expect(peer.requests.isEmpty)
     }
 
-    @Test func anAuthorityThatNobodyNamedIsNotTrusted() throws {
+    @Test func unknownAuthorityIsNotTrusted() throws {
         let peer = try peer(.trusted)
         var configuration = Configuration.loopback
         configuration.timeouts.connect = .seconds(10)
@@ -48,14 +48,14 @@ import Testing
         #expect(peer.requests.isEmpty)
     }
 
-    @Test func uncheckedMeansUnchecked() throws {
+    @Test func disabledVerificationAcceptsAnyCertificate() throws {
         let peer = try peer(.selfSigned)
         let client = try client { $0.transport.verifiesCertificates = false }
         #expect(try client.sendBlocking(Request(.get, "https://localhost:\(peer.port)/")).text == "secret")
     }
 
     /// Issue 19, item 16.
-    @Test func uncheckedIsNotSilent() throws {
+    @Test func disabledVerificationIsLogged() throws {
         let peer = try peer(.selfSigned)
         let lines = Mutex<[String]>([])
         let client = try client { configuration in
@@ -73,7 +73,7 @@ import Testing
 
     /// A peer that closes TLS without close_notify may have truncated the body: a body that is ended by the close is
     /// incomplete.
-    @Test func aBodyThatEndsWithoutTLSsGoodbyeIsNotWhole() throws {
+    @Test func bodyWithoutCloseNotifyIsTruncated() throws {
         let peer = try peer(
             .trusted, [.expectRequest, .send("HTTP/1.1 200 OK\r\n\r\nhalf of it"), .closeWithoutNotice])
         let error = try failure(client(), Request(.get, "https://localhost:\(peer.port)/"))

@@ -3,7 +3,7 @@ import NightjarTestSupport
 import Testing
 
 @Suite struct TimingTests {
-    @Test func aConnectionMadeForTheCallTellsHowItCameAbout() throws {
+    @Test func newConnectionReportsItsPhases() throws {
         let peer = try ScriptedPeer([[.untilClosed([.expectRequest, .respond(body: "hello")])]])
         let client = try client(of: peer)
         let first = try client.sendBlocking(Request(.get, "/")).timing
@@ -17,7 +17,7 @@ import Testing
         #expect(second.connection == first.connection)
     }
 
-    @Test func aNameIsLookedUpOnce() throws {
+    @Test func nameIsResolvedOnce() throws {
         let peer = try ScriptedPeer([[.expectRequest, .respond(headers: ["Connection: close"])]], repeatsLast: true)
         let client = try client(of: peer)
         let first = try client.sendBlocking(Request(.get, "http://localhost:\(peer.port)/")).timing
@@ -28,7 +28,7 @@ import Testing
         #expect(second.connect != nil)
     }
 
-    @Test func theHandshakeOfTLSIsTold() throws {
+    @Test func tlsHandshakeIsReported() throws {
         let peer = try ScriptedPeer(
             [[.expectRequest, .respond(), .expectRequest, .respond()]], repeatsLast: true, tls: PeerTLS(.trusted))
         let client = try client(of: peer) {

@@ -20,7 +20,7 @@ import Testing
 
     private var encodedPath: String { path.split(separator: "/").map { "%2F" + $0 }.joined() }
 
-    @Test func aBaseURLCanBeASocket() throws {
+    @Test func baseURLMayBeASocket() throws {
         let peer = try ScriptedPeer(
             [[.untilClosed([.expectRequest, .respond(body: "local")])]], repeatsLast: true, at: path)
         for (base, target) in [
@@ -39,7 +39,7 @@ import Testing
         #expect(peer.connectionCount == 3)
     }
 
-    @Test func aSocketCanStandForEveryHost() throws {
+    @Test func socketMayServeEveryHost() throws {
         let peer = try ScriptedPeer([[.expectRequest, .respond(body: "it")]], repeatsLast: true, at: path)
         let client = try client {
             $0.baseURL = "http://daemon.example/v1"
@@ -50,7 +50,7 @@ import Testing
         #expect(peer.requests.first?.target == "/v1/x")
     }
 
-    @Test func httpsOverASocketIsTLS() throws {
+    @Test func httpsOverASocketUsesTLS() throws {
         let peer = try ScriptedPeer([[.expectRequest, .respond(body: "sealed")]], at: path, tls: PeerTLS())
         let client = try client {
             $0.baseURL = "https://localhost"
@@ -60,7 +60,7 @@ import Testing
         #expect(peer.handshake(0)?.serverName == "localhost")
     }
 
-    @Test func whatListensThereMayRedirectToItself() throws {
+    @Test func serverOnASocketMayRedirectToItself() throws {
         let peer = try ScriptedPeer(
             [
                 [
@@ -81,7 +81,7 @@ import Testing
     }
 
     /// A URL from elsewhere must not lead to a local daemon.
-    @Test func callsCannotNameASocket() throws {
+    @Test func requestsCannotNameASocket() throws {
         let client = try client { $0.baseURL = "http://h" }
         let error = try failure(client, Request(.get, "http+unix://\(encodedPath)/"))
         #expect(error.kind == .invalidURL)
@@ -103,7 +103,7 @@ import Testing
         #expect(peer.requests.count == 1)
     }
 
-    @Test func aSocketThatIsNotThereIsNamed() throws {
+    @Test func missingSocketIsNamed() throws {
         let error = try failure(client { $0.baseURL = "unix:/nonexistent/d.sock" }, Request(.get, "/"))
         #expect(error.kind == .connect)
         #expect(error.message == "connecting to unix:/nonexistent/d.sock failed: No such file or directory")
@@ -124,7 +124,7 @@ import Testing
                 + "as a symbolic link"
         ),
     ])
-    func aPathThatCannotBeUsedIsRefused(base: String, message: String) throws {
+    func invalidSocketPathIsRejected(base: String, message: String) throws {
         #expect(throws: NightjarError.self) { try client { $0.baseURL = base } }
         do throws(NightjarError) {
             var configuration = Configuration()

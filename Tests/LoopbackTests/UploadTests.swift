@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 131_072, 131_073, 3_000_000])
-    func aFileIsSentWhole(size: Int) throws {
+    func completeFileIsSent(size: Int) throws {
         let bytes = content(size)
         let peer = try ScriptedPeer([[.expectRequest, .respond()]])
         let client = try client(of: peer)
@@ -40,7 +40,7 @@ import Testing
         #expect(peer.failures == [])
     }
 
-    @Test func aPieceOfAFileIsSent() throws {
+    @Test func partOfAFileIsSent() throws {
         let bytes = content(300_000)
         let peer = try ScriptedPeer([[.expectRequest, .respond(), .expectRequest, .respond()]])
         let client = try client(of: peer)
@@ -56,7 +56,7 @@ import Testing
                 + "bounds")
     }
 
-    @Test func theCallersContentTypeStays() throws {
+    @Test func contentTypeOfTheCallerIsPreserved() throws {
         let peer = try ScriptedPeer([[.expectRequest, .respond(), .expectRequest, .respond()]])
         let client = try client(of: peer) { try? $0.headers.set("Content-Type", "text/x-default") }
         var request = put(.file(path: try write("a.png", [1])))
@@ -82,7 +82,7 @@ import Testing
 
     // MARK: Other kinds of files
 
-    @Test func whatCannotBeSentIsNamedBeforeAnythingIsSent() throws {
+    @Test func unreadableFileIsReportedBeforeSending() throws {
         let peer = try ScriptedPeer([])
         let client = try client(of: peer)
         let pipe = folder.file("pipe")
@@ -140,7 +140,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func aFileThatShrinksNeverLooksWhole(asForm: Bool) throws {
+    func shrunkFileFailsTheUpload(asForm: Bool) throws {
         let (error, peer, path) = try failureOfAChange(
             of: { path in
                 asForm
@@ -157,7 +157,7 @@ import Testing
         #expect(peer.failures == [])
     }
 
-    @Test func aFileThatVanishesFailsTheCall() throws {
+    @Test func removedFileFailsTheCall() throws {
         let path = try write("gone", content(10))
         let vanished = Latch()
         let peer = try ScriptedPeer([
@@ -179,7 +179,7 @@ import Testing
         #expect(peer.received(0).count == peer.requests.first?.raw.count)
     }
 
-    @Test func ofAFileThatGrowsTheAnnouncedLengthIsSent() throws {
+    @Test func grownFileIsSentWithItsAnnouncedLength() throws {
         let path = try write("growing", content(1000))
         let grown = Latch()
         let peer = try ScriptedPeer([
@@ -202,7 +202,7 @@ import Testing
         #expect(peer.requests.last?.bodyText == "next")
     }
 
-    @Test func closingWhileFilesAreReadIsSafe() throws {
+    @Test func closingWhileReadingFilesIsSafe() throws {
         let path = try write("large", content(1_000_000))
         let peer = try ScriptedPeer([[.expectHead, .expectClose]], repeatsLast: true)
         for round in 0..<20 {
@@ -222,7 +222,7 @@ import Testing
     // MARK: Replays
 
     @Test(arguments: [307, 308])
-    func aRedirectReplaysTheFile(status: Int) throws {
+    func redirectSendsTheFileAgain(status: Int) throws {
         let bytes = content(500_000)
         let peer = try ScriptedPeer([
             [
@@ -242,7 +242,7 @@ import Testing
         #expect(second["content-type"] == form.contentType)
     }
 
-    @Test func aReplacedConnectionReplaysTheFile() throws {
+    @Test func replacedConnectionSendsTheFileAgain() throws {
         let bytes = content(5_000_000)
         let peer = try ScriptedPeer([
             [.expectRequest, .respond(), .expectHead, .expectBytes(100_000), .reset],
@@ -257,7 +257,7 @@ import Testing
     // MARK: The wire
 
     /// The parts of a form sent by Nightjar and by curl, with the boundaries made equal.
-    @Test func theFormIsTheOneThatCurlSends() throws {
+    @Test func formEqualsThatOfCurl() throws {
         let photo = try write("ph\"oto ü.png", content(200_000))
         let empty = try write("empty.txt", [])
         let peer = try ScriptedPeer([[.expectRequest, .respond()], [.expectRequest, .respond()]])
@@ -300,7 +300,7 @@ import Testing
         return result + rest
     }
 
-    @Test func aMultipartTypeOfTheCallersGetsTheBoundary() throws {
+    @Test func multipartTypeOfTheCallerReceivesTheBoundary() throws {
         let peer = try ScriptedPeer([[.expectRequest, .respond()]])
         let client = try client(of: peer) { try? $0.headers.set("Content-Type", "application/json") }
         let form = try MultipartForm([.init("a", "b")])

@@ -10,19 +10,19 @@ import Testing
     // MARK: Whole and split input
 
     @Test(arguments: Form.allCases, [0, 1, 100, 65_536, 300_000])
-    func decodesAWholeBody(form: Form, count: Int) throws {
+    func completeBodyIsDecoded(form: Form, count: Int) throws {
         let bytes = sample(count)
         #expect(try decode([form.encode(bytes)], [form.coding]) == bytes)
     }
 
     @Test(arguments: Form.allCases)
-    func decodesOneByteAtATime(form: Form) throws {
+    func bodyIsDecodedByteByByte(form: Form) throws {
         let bytes = sample(3000)
         #expect(try decode(form.encode(bytes).map { [$0] }, [form.coding]) == bytes)
     }
 
     @Test(arguments: Form.allCases)
-    func decodesCutAtEveryByte(form: Form) throws {
+    func bodySplitAtEveryByteIsDecoded(form: Form) throws {
         let bytes = sample(600)
         let encoded = form.encode(bytes)
         for cut in 0...encoded.count {
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: Form.allCases)
-    func handsOnWhatItCanWhenItCan(form: Form) throws {
+    func decodedBytesAreDeliveredImmediately(form: Form) throws {
         let bytes = sample(500_000)
         let encoded = form.encode(bytes)
         var stack = try CodingStack(codings: [form.coding], limits: limits)
@@ -54,14 +54,14 @@ import Testing
     }
 
     @Test(arguments: ContentCoding.allCases)
-    func aBodyOfNoBytesIsFine(coding: ContentCoding) throws {
+    func emptyBodyIsDecoded(coding: ContentCoding) throws {
         #expect(try decode([], [coding]) == [])
         #expect(try decode([[], []], [coding, coding]) == [])
     }
 
     /// Of a body that expands a thousandfold, only the requested part is decoded.
     @Test(arguments: Form.allCases)
-    func handsOnOnePartAtATime(form: Form) throws {
+    func partsAreDeliveredOneAtATime(form: Form) throws {
         let twice = Form.gzip.encode(form.encode([UInt8](repeating: 0, count: 1 << 20)))
         var stack = try CodingStack(codings: [form.coding, .gzip], limits: limits)
         try stack.add(ByteBuffer(bytes: twice))
@@ -75,7 +75,7 @@ import Testing
         try stack.finish()
     }
 
-    @Test func takesMoreWhileThereArePartsLeft() throws {
+    @Test func inputIsAcceptedWhilePartsArePending() throws {
         let bytes = sample(400_000)
         let encoded = Form.zstd.encode(bytes)
         var stack = try CodingStack(codings: [.zstd], limits: limits)
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: Form.allCases)
-    func whatThePeerFlushedComesOut(form: Form) throws {
+    func flushedBytesAreDelivered(form: Form) throws {
         let encoder = FlushingEncoder(form)
         var stack = try CodingStack(codings: [form.coding], limits: limits)
         for line in ["data: 1\n\n", "data: 2\n\n", String(repeating: "data: long\n\n", count: 1000)] {
@@ -109,7 +109,7 @@ import Testing
     // MARK: Damaged input
 
     @Test(arguments: Form.allCases)
-    func truncatedAtAnyByteIsAnError(form: Form) throws {
+    func bodyTruncatedAtAnyByteIsAnError(form: Form) throws {
         let encoded = form.encode(sample(600))
         for length in 1..<encoded.count {
             let error = failure([Array(encoded[..<length])], [form.coding])
@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test(arguments: Form.allCases)
-    func truncatedUnderAnotherLayerIsAnError(form: Form) throws {
+    func innerTruncationIsAnError(form: Form) throws {
         let inner = form.encode(sample(600))
         for length in stride(from: 1, to: inner.count, by: 7) {
             let outer = Form.gzip.encode(Array(inner[..<length]))
@@ -129,7 +129,7 @@ import Testing
     }
 
     @Test(arguments: Form.allCases)
-    func flippedBytesNeverCrash(form: Form) throws {
+    func flippedBytesDoNotCrash(form: Form) throws {
         let bytes = sample(400)
         let encoded = form.encode(bytes)
         let tight = DecodingLimits(maximumBytes: 1 << 22)
@@ -145,7 +145,7 @@ import Testing
     }
 
     @Test(arguments: [Form.gzip, .zlib, .zstd])
-    func aFlippedByteIsNotTakenForContent(form: Form) throws {
+    func flippedByteIsDetected(form: Form) throws {
         let bytes = sample(400)
         let encoded = form.encode(bytes)
         for index in encoded.indices {
@@ -158,7 +158,7 @@ import Testing
     }
 
     @Test(arguments: Form.allCases)
-    func somethingBehindTheEndIsAnError(form: Form) {
+    func dataAfterTheEndIsAnError(form: Form) {
         let encoded = form.encode(sample(100))
         for tail in [[0], Array("garbage".utf8), [0x1F], [0x28]] as [[UInt8]] {
             #expect(failure([encoded + tail], [form.coding])?.kind == .decoding)
@@ -167,7 +167,7 @@ import Testing
     }
 
     @Test(arguments: [Form.gzip, .zstd])
-    func membersMayFollowEachOther(form: Form) throws {
+    func concatenatedMembersAreDecoded(form: Form) throws {
         let first = sample(1000, seed: 1)
         let second = sample(70_000, seed: 2)
         let encoded = form.encode(first) + form.encode([]) + form.encode(second)
@@ -183,18 +183,18 @@ import Testing
 
     /// Formats of early zstd versions, which are not in RFC 8878.
     @Test(arguments: [0x1E, 0x22, 0x25, 0x26, 0x27] as [UInt8])
-    func oldZstdFormatsAreNoZstd(first: UInt8) {
+    func oldZstdFormatsAreRejected(first: UInt8) {
         #expect(failure([[first, 0xB5, 0x2F, 0xFD, 0, 0, 0, 0]], [.zstd])?.kind == .decoding)
     }
 
     @Test(arguments: ContentCoding.allCases)
-    func plainTextIsNoEncodedBody(coding: ContentCoding) {
+    func plainTextIsRejected(coding: ContentCoding) {
         let text = Array("{\"this\": \"is not encoded at all\"}".utf8)
         #expect(failure([text], [coding])?.kind == .decoding)
         #expect(failure(text.map { [$0] }, [coding])?.kind == .decoding)
     }
 
-    @Test func aFailedStackKeepsItsError() throws {
+    @Test func failedStackReportsTheSameError() throws {
         var stack = try CodingStack(codings: [.gzip], limits: limits)
         var messages: Set<String> = []
         for _ in 0..<2 {
@@ -206,7 +206,7 @@ import Testing
         #expect(messages.count == 1)
     }
 
-    @Test func anErrorOfTheReceiverStopsIt() throws {
+    @Test func receiverErrorStopsTheDecoding() throws {
         var stack = try CodingStack(codings: [.gzip], limits: limits)
         let encoded = ByteBuffer(bytes: Form.gzip.encode(sample(300_000)))
         var calls = 0
@@ -222,7 +222,7 @@ import Testing
         #expect(calls == 1)
     }
 
-    @Test func nothingComesAfterTheEnd() throws {
+    @Test func nothingIsDeliveredAfterTheEnd() throws {
         var stack = try CodingStack(codings: [.gzip], limits: limits)
         try stack.decode(ByteBuffer(bytes: Form.gzip.encode([1]))) { _ in }
         try stack.finish()
@@ -236,7 +236,7 @@ import Testing
 
     // MARK: Stacks
 
-    @Test func takesTheLastCodingOffFirst() throws {
+    @Test func lastCodingIsDecodedFirst() throws {
         let bytes = sample(5000)
         for first in Form.allCases {
             for second in Form.allCases {
@@ -248,14 +248,14 @@ import Testing
         #expect(try decode(four.map { [$0] }, [.deflate, .brotli, .zstd, .gzip]) == bytes)
     }
 
-    @Test func moreThanFourCodingsAreRefused() {
+    @Test func moreThanFourCodingsAreRejected() {
         #expect(failure([], [])?.kind == .decoding)
         #expect(failure([], Array(repeating: .gzip, count: 5))?.kind == .decoding)
     }
 
     // MARK: Field values
 
-    @Test func readsFieldValues() {
+    @Test func contentEncodingIsRead() {
         #expect(ContentCoding.list(from: ["gzip"]) == [.gzip])
         #expect(ContentCoding.list(from: ["X-GZip"]) == [.gzip])
         #expect(ContentCoding.list(from: [" deflate,\tBR ", "zstd"]) == [.deflate, .brotli, .zstd])
@@ -268,14 +268,14 @@ import Testing
     }
 
     @Test(arguments: ["", "identity", "compress", "gzip, foo", "foo, gzip"])
-    func leavesAloneWhatHasNoCodingOrAnUnknownOne(value: String) throws {
+    func unknownCodingIsNotDecoded(value: String) throws {
         switch try CodingStack(contentEncoding: [value], limits: limits) {
         case .none: break
         case .some: Issue.record("it would be decoded")
         }
     }
 
-    @Test func takesOffWhatTheFieldsSay() throws {
+    @Test func namedCodingsAreDecoded() throws {
         let bytes = sample(1000)
         guard var stack = try CodingStack(contentEncoding: ["deflate, identity", "GZIP"], limits: limits) else {
             Issue.record("the body is not decoded")

@@ -16,26 +16,26 @@ import Testing
     }
 
     @Test(arguments: [-1, 1, 6, 9, 100])
-    func gzipReadsWhatItMakes(level: Int) throws {
+    func outputIsReadByGzip(level: Int) throws {
         let bytes = sample(300_000)
         let encoded = try encode([Array(bytes[..<100]), Array(bytes[100...])], level: level)
         #expect(encoded.count < bytes.count * 3 / 4)
         #expect(try run("gzip", ["-dc"], input: Bytes(encoded)).output == bytes)
     }
 
-    @Test func encodesPiecesAndNothing() throws {
+    @Test func piecesAndEmptyContentAreEncoded() throws {
         let bytes = sample(2000)
         #expect(try decode([encode(bytes.map { [$0] })], [.gzip]) == bytes)
         #expect(try decode([encode([])], [.gzip]) == [])
         #expect(try encode([]).count == 20)
     }
 
-    @Test func theSameBytesMakeTheSameBody() throws {
+    @Test func outputIsDeterministic() throws {
         let bytes = sample(50_000)
         #expect(try encode([bytes]) == encode([bytes]))
     }
 
-    @Test func bytesThatDoNotCompressGoInPartsOfBoundedSize() throws {
+    @Test func incompressibleContentHasBoundedParts() throws {
         var random = SeededRandom(seed: 3)
         var encoder = try GzipEncoder()
         var sizes: [Int] = []
@@ -45,7 +45,7 @@ import Testing
         #expect(sizes.reduce(0, +) > 500_000)
     }
 
-    @Test func whatWasFlushedCanBeDecoded() throws {
+    @Test func flushedContentIsDecodable() throws {
         var encoder = try GzipEncoder()
         var stack = try CodingStack(codings: [.gzip], limits: DecodingLimits(maximumBytes: 1 << 20))
         for line in ["first line\n", "second line\n"] {
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func nothingComesAfterTheEnd() throws {
+    @Test func nothingIsWrittenAfterTheEnd() throws {
         var encoder = try GzipEncoder()
         try encoder.finish { _ in }
         do throws(NightjarError) {

@@ -14,7 +14,7 @@ import Testing
             ["-c", "import sys, zlib; sys.stdout.buffer.write(zlib.compress(sys.stdin.buffer.read(), 1))"], .deflate
         ),
     ])
-    func decodesWhatToolsMake(tool: String, arguments: [String], coding: ContentCoding) throws {
+    func outputOfToolsIsDecoded(tool: String, arguments: [String], coding: ContentCoding) throws {
         let bytes = sample(200_000, seed: 9)
         let result = try run(tool, arguments, input: Bytes(bytes))
         try #require(result.status == 0, "\(result.errors)")
@@ -26,7 +26,7 @@ import Testing
     }
 
     /// The output of `zstd --long` exceeds the window that RFC 9659 allows.
-    @Test func aLongWindowOfTheToolIsRefused() throws {
+    @Test func longWindowIsRejected() throws {
         let bytes = [UInt8](repeating: 7, count: 20 << 20)
         let result = try run("zstd", ["-c", "--long=27"], input: Bytes(bytes))
         try #require(result.status == 0, "\(result.errors)")
@@ -34,7 +34,7 @@ import Testing
     }
 
     /// Output of other tools that is unusual in HTTP.
-    @Test func theNameOfAFileInTheHeaderIsSkipped() throws {
+    @Test func fileNameInTheHeaderIsSkipped() throws {
         let folder = try TemporaryDirectory()
         let bytes = sample(1000)
         try folder.write("named.txt", Bytes(bytes))

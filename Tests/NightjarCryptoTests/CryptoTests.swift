@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct CryptoTests {
     /// Examples of FIPS 180-4 (csrc.nist.gov) and RFC 1321 appendix A.5.
-    @Test func digestsAreThoseOfTheirStandards() {
+    @Test func digestsMatchTheirStandards() {
         let two = "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"
         let expected: [(([UInt8]) -> [UInt8], String, String)] = [
             (Digest.sha256, "", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
@@ -34,7 +34,7 @@ import Testing
         (.sha1, "Jefe", "effcdf6ae5eb2fa2d27416d5f184df9c259a7c79"),
         (.sha256, "Jefe", "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"),
     ])
-    func runningHashesAreThoseOfTheirStandards(function: HashFunction, key: String?, hexadecimal: String) throws {
+    func incrementalHashesMatchTheirStandards(function: HashFunction, key: String?, hexadecimal: String) throws {
         let text = Array((key == nil ? "abc" : "what do ya want for nothing?").utf8)
         for size in 1...text.count {
             let hash =
@@ -50,13 +50,13 @@ import Testing
         }
     }
 
-    @Test func anEmptyKeyIsAKey() throws {
+    @Test func emptyHMACKeyIsAllowed() throws {
         let hash = try #require(RunningHash(.sha256, key: UnsafeRawBufferPointer(start: nil, count: 0)))
         #expect(hash.finish() == bytes("b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad"))
     }
 
     /// Test cases 13 to 16 in appendix B of McGrew and Viega, "The Galois/Counter Mode of Operation".
-    @Test func sealsAsTheAuthorsOfTheModeDid() {
+    @Test func sealingMatchesTheTestVectors() {
         let zero = [UInt8](repeating: 0, count: 32)
         let nonce = [UInt8](repeating: 0, count: 12)
         let key = bytes("feffe9928665731c6d6a8f9467308308feffe9928665731c6d6a8f9467308308")
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func opensNothingThatIsNotAsItWas() throws {
+    @Test func changedCiphertextIsRejected() throws {
         let key = SecureRandom.bytes(32)
         let nonce = SecureRandom.bytes(12)
         let sealed = try #require(AEAD.seal(Array("secret".utf8), key: key, nonce: nonce, context: [1, 2]))
@@ -103,7 +103,7 @@ import Testing
         #expect(AEAD.open(sealed, key: key, nonce: nonce) == nil)
     }
 
-    @Test func refusesOtherSizes() {
+    @Test func otherKeySizesAreRejected() {
         let (key, nonce) = (SecureRandom.bytes(32), SecureRandom.bytes(12))
         #expect(AEAD.seal([1], key: Array(key.dropLast()), nonce: nonce) == nil)
         #expect(AEAD.seal([1], key: key, nonce: nonce + [0]) == nil)

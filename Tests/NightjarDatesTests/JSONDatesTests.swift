@@ -22,14 +22,14 @@ import Testing
         #expect(try JSONValue(parsing: text).decode(Event.self, options) == Event(createdAt: moment, endedAt: nil))
     }
 
-    @Test func aFormatOfOnesOwnIsRead() throws {
+    @Test func customFormatIsRead() throws {
         let options = JSONDecodingOptions().dates { decoder in
             Date(timeIntervalSince1970: 86_400 * Double(try decoder.singleValueContainer().decode(Int.self)))
         }
         #expect(try JSONValue(parsing: "[1]").decode([Date].self, options) == [Date(timeIntervalSince1970: 86_400)])
     }
 
-    @Test func whatIsNoDateIsToldWithItsPath() {
+    @Test func invalidDateIsReportedWithItsPath() {
         #expect {
             try JSONValue(parsing: #"[{"createdAt": "soon"}]"#).decode(
                 [Event].self, JSONDecodingOptions().dates(.iso8601))
@@ -50,13 +50,13 @@ import Testing
         #expect(String(buffer: written) == text)
     }
 
-    @Test func aDateBeyondTheCalendarIsRefused() {
+    @Test func dateBeyondTheCalendarIsRejected() {
         #expect(throws: NightjarError.self) {
             try JSONValue(encoding: [Date(timeIntervalSince1970: 1e18)], JSONEncodingOptions().dates(.iso8601))
         }
     }
 
-    @Test func agreesWithFoundation() throws {
+    @Test func datesAgreeWithFoundation() throws {
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<2000 {
             let date = Date(

@@ -49,7 +49,7 @@ final class Demo: Sendable {
     /// Process sometimes reads beyond a buffer, which crashes the tests (swift-corelibs-foundation, pull request 5472).
     ///
     /// - Parameter fields: Header fields, each with its line break.
-    func ask(_ path: String, method: String = "GET", _ fields: String = "") throws -> CurlResponse {
+    func fetch(_ path: String, method: String = "GET", _ fields: String = "") throws -> CurlResponse {
         let client = try connect()
         defer { client.close() }
         let head = "\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nConnection: close\r\n\(fields)\r\n"

@@ -30,7 +30,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
     }
 
-    @Test func aStateOpensOrDoesNot() throws {
+    @Test func stateSurvivesFailedAllocations() throws {
         try Allocations.fail(.allFrom, in: "", isSandboxed: true)
         try Allocations.fail(.one, in: "", isSandboxed: true)
     }
@@ -243,7 +243,7 @@ import Testing
     }
 
     /// The cache, and background revalidation of stale responses.
-    @Test func answersThatAreKeptSurvive() throws {
+    @Test func storedResponsesSurvive() throws {
         let client = try client {
             $0.cache = try CacheStorage()
             $0.cachePolicy = .offlineFirst
@@ -343,7 +343,7 @@ import Testing
     }
 
     /// A sandboxed script with the client of its host.
-    @Test func aSandboxSurvives() throws {
+    @Test func sandboxSurvives() throws {
         let client = try client()
         try Allocations.fail(
             .allFrom,

@@ -159,7 +159,7 @@ private final class Gate: @unchecked Sendable {
     }
 
     @Test(arguments: SandboxEndingTests.hostile, Stop.allCases)
-    func item9EveryScriptEnds(source: String, stop: Stop) throws {
+    func everyScriptEnds(source: String, stop: Stop) throws {
         let script = try Script(sandboxed: true, limits: limits(stop))
         let seconds = run(source, in: script, stop)
         // AddressSanitizer scans the whole stack at each error.
@@ -171,7 +171,7 @@ private final class Gate: @unchecked Sendable {
     }
 
     /// Hooks are off in a coroutine that a limit has ended inside a C function, so its closers must not run.
-    @Test(arguments: Stop.allCases) func item9WhatALimitHasEndedIsNotClosedLater(stop: Stop) throws {
+    @Test(arguments: Stop.allCases) func closersAreNotRunLongAfterALimit(stop: Stop) throws {
         let script = try Script(sandboxed: true, limits: limits(stop))
         let leaves = """
             left, ran = {}, 0
@@ -192,7 +192,7 @@ private final class Gate: @unchecked Sendable {
     }
 
     /// When a limit ends the run, pending closers have a thousand instructions.
-    @Test func item9ClosersHaveAMomentAfterALimit() throws {
+    @Test func closersHaveAGracePeriodAfterALimit() throws {
         let script = try Script(sandboxed: true, limits: limits(.time))
         let source = "closed = 0 local x <close> = closer(function() closed = closed + 1 end) "
         _ = run(source + "loop()", in: script, .time)
@@ -286,7 +286,7 @@ private final class Gate: @unchecked Sendable {
         give(table.concat(results, "\n"))
         """#
 
-    @Test func item9BoundedFunctionsDoWhatLuasDo() throws {
+    @Test func boundedFunctionsMatchThoseOfLua() throws {
         var texts: [[String]] = []
         for sandboxed in [false, true] {
             let script = try Script(sandboxed: sandboxed)

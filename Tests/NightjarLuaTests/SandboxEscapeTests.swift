@@ -88,7 +88,7 @@ import Testing
         "local api = require 'nightjar'.client() assert(not pcall(api.log_out, api))",
         "assert(not pcall(require 'nightjar'.client, { base_url = 'http://127.0.0.1' }))",
     ])
-    func nothingGetsOut(attempt: String) throws {
+    func scriptsCannotEscape(attempt: String) throws {
         let script = try script()
         do throws(NightjarError) {
             try script.run(attempt, name: "attempt")

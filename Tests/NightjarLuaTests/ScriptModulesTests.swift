@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: ["base64", "csv", "hash", "json", "log", "time", "url", "uuid"])
-    func sandboxHas(module: String) throws {
+    func sandboxHasModules(module: String) throws {
         let script = try Script(sandboxed: true)
         try script.run("assert(type(require 'nightjar'.\(module)) == 'table')")
         guard module != "json" else { return }
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: ["env", "args"])
-    func sandboxLacks(module: String) throws {
+    func sandboxLacksModules(module: String) throws {
         let script = try Script(sandboxed: true)
         try script.run("assert(require 'nightjar'.\(module) == nil)")
         #expect(
@@ -44,14 +44,14 @@ import Testing
 
     /// After modules are loaded, changes to the globals do not affect them. Changes before that affect only the script
     /// itself.
-    @Test func modulesKeepWhatTheyWereLoadedWith() throws {
+    @Test func modulesKeepTheirUpvalues() throws {
         let script = try Script(sandboxed: true)
         try script.run("csv = require 'nightjar'.csv")
         try script.run(
             "string.find, table.concat, type, ipairs = nil assert(csv.write {{1, 'a,b'}} == '1,\"a,b\"\\r\\n')")
     }
 
-    @Test func aModuleThatFoundNoMemoryIsLoadedByTheNextToAsk() throws {
+    @Test func moduleIsLoadedAgainAfterAFailedAllocation() throws {
         let script = try Script(limits: limiting { $0.memory = 1 << 20 })
         try script.run(
             """
@@ -67,7 +67,7 @@ import Testing
 
     // MARK: The log
 
-    @Test func linesGoToTheLogOfTheHostsClient() throws {
+    @Test func linesAreWrittenToTheLogOfTheHost() throws {
         let lines = Lines()
         var configuration = Configuration()
         configuration.log = lines.sink(.info)
@@ -110,7 +110,7 @@ import Testing
             ])
     }
 
-    @Test func aFloodOfLinesEndsTheScriptAndNotTheHost() throws {
+    @Test func floodOfLinesEndsOnlyTheScript() throws {
         let flood =
             "the script exceeded its log limit: 10000 lines or 4 MiB at once, 100 lines or 64 KiB per second"
         let lines = Lines()

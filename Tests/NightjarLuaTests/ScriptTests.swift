@@ -23,7 +23,7 @@ import Testing
 
     // MARK: Errors
 
-    @Test func tellsPlaceAndTraceback() throws {
+    @Test func errorHasPositionAndTraceback() throws {
         #expect(
             try failure(of: "local function f() error 'boom' end\nf()")
                 == """
@@ -41,13 +41,13 @@ import Testing
         #expect(try failure(of: "error(setmetatable({}, {__tostring = error}))") != nil)
     }
 
-    @Test func errorsOfTasksThatNobodyJoinedFailTheScript() throws {
+    @Test func errorOfAnUnjoinedTaskFailsTheScript() throws {
         let lost =
             "local nightjar = require 'nightjar' nightjar.spawn(function() nightjar.sleep(0.001) error 'lost' end)"
         #expect(try failure(of: lost)?.hasPrefix("test:1: lost") == true)
     }
 
-    @Test func deadlocksEnd() throws {
+    @Test func deadlockEndsTheScript() throws {
         let script = """
             local nightjar = require "nightjar"
             local a, b
@@ -58,7 +58,7 @@ import Testing
         #expect(try failure(of: script) == "deadlock: all tasks wait for each other")
     }
 
-    @Test func canBeRunAgainAfterAFailure() throws {
+    @Test func interpreterRunsAgainAfterAFailure() throws {
         let script = try Script()
         #expect(throws: NightjarError.self) { try script.run("error 'once'") }
         try script.run("x = 1")
@@ -78,7 +78,7 @@ import Testing
     }
 
     /// Memory that a script released is reused: for each size, growing and shrinking, with and without a limit.
-    @Test(arguments: [nil, 4 << 20]) func memoryThatWasLetGoIsUsedAgain(limit: Int?) throws {
+    @Test(arguments: [nil, 4 << 20]) func freedMemoryIsReused(limit: Int?) throws {
         let source = """
             local kept, sizes = {}, {}
             for _, size in ipairs { 1, 15, 16, 17, 127, 128, 129, 255, 256, 257, 1023, 1024, 1025, 16383, 16384, 16385, 40000 } do
@@ -100,7 +100,7 @@ import Testing
         #expect(try failure(of: source, sandboxed: true, limits: limiting { $0.memory = limit }) == nil)
     }
 
-    @Test func memoryOfTheJSONParserCounts() throws {
+    @Test func memoryOfTheJSONParserIsCounted() throws {
         let limits = limiting { $0.memory = 2 << 20 }
         let decode = "local text = '[' .. (' '):rep(size) .. '1]' return require 'nightjar'.json.decode(text)[1]"
         let script = try Script(limits: limits)
@@ -133,13 +133,13 @@ import Testing
         #expect(message?.hasPrefix("the script exceeded its time limit") == true, "\(message ?? "no error")")
     }
 
-    @Test func coroutinesThatEndSoonCountAsInstructions() throws {
+    @Test func shortCoroutinesCountAsInstructions() throws {
         let source = "local function f(d) if d > 0 then for i = 1, 50 do coroutine.wrap(f)(d - 1) end end end f(30)"
         let message = try failure(of: source, limits: limiting { $0.instructions = 1_000_000 })
         #expect(message?.hasPrefix("the script exceeded its instruction limit") == true)
     }
 
-    @Test func globalsOfTheHostPassByTheMetatableOfGlobals() throws {
+    @Test func hostGlobalsBypassTheMetatableOfGlobals() throws {
         let script = try Script(limits: limiting { $0.time = .seconds(5) })
         try script.run("setmetatable(_G, {__newindex = function() while true do end end})")
         try script.setGlobal("value", .integer(1))
@@ -158,7 +158,7 @@ import Testing
     }
 
     /// The limit applies between two waits. A script that waits now and then is not stopped.
-    @Test func computingWithoutWaitingIsBounded() throws {
+    @Test func computingTimeIsBounded() throws {
         let limits = limiting { $0.burst = 1_000_000 }
         let waits = "local nightjar = require 'nightjar' for i = 1, 20 do for j = 1, 1e5 do end nightjar.sleep(0) end"
         #expect(try failure(of: waits, limits: limits) == nil)
@@ -171,7 +171,7 @@ import Testing
                 "the script exceeded its limit of instructions without a wait") == true)
     }
 
-    @Test func aScriptHasLimitsUnlessTheyAreTakenOff() {
+    @Test func scriptHasDefaultLimits() {
         let limits = ScriptLimits()
         #expect(limits.memory == 256 << 20 && limits.burst == 1_000_000_000)
         #expect(limits.instructions == 100_000_000_000 && limits.time == .seconds(3600))
@@ -185,7 +185,7 @@ import Testing
         "local function f(d) for i = 1, d > 0 and 50 or 0 do pcall(coroutine.wrap(f), d - 1) end end f(30)",
         "('x'):gsub('x', function() require 'nightjar'.sleep(100) end)",
     ])
-    func canBeInterruptedFromAnotherThread(source: String) throws {
+    func scriptIsInterruptedFromAnotherThread(source: String) throws {
         let script = try Script()
         let interrupter = Thread {
             Thread.sleep(forTimeInterval: 0.1)
@@ -202,7 +202,7 @@ import Testing
     @Test(arguments: [
         "io", "os", "debug", "package", "print", "dofile", "loadfile", "warn", "collectgarbage", "string.dump",
     ])
-    func sandboxLacks(name: String) throws {
+    func sandboxLacksGlobals(name: String) throws {
         #expect(try failure(of: "assert(\(name) == nil)", sandboxed: true) == nil)
         #expect(try failure(of: "assert(\(name) ~= nil)") == nil)
     }
@@ -256,7 +256,7 @@ import Testing
         #expect(try failure(of: requests, client: client) == nil)
     }
 
-    @Test func sandboxLoadsTextAlone() throws {
+    @Test func sandboxLoadsOnlyText() throws {
         let bytecode = try Script()
         nonisolated(unsafe) var dumped: [UInt8] = []
         try bytecode.register("keep") { call in dumped = call.string(0).map(Array.init) ?? [] }
@@ -271,7 +271,7 @@ import Testing
         #expect(throws: NightjarError.self) { try script.run("setmetatable({}, {__gc = function() end})") }
     }
 
-    @Test func sandboxHasTheHostsClientAlone() throws {
+    @Test func sandboxHasOnlyTheClientOfTheHost() throws {
         let demo = DemoServer()
         defer { demo.stop() }
         var configuration = Configuration()
@@ -298,7 +298,7 @@ import Testing
 
     /// Requests of a sandboxed script come from the host's machine, so they could reach networks that only this machine
     /// can access.
-    @Test func sandboxAsksTheOriginsThatItsHostAllows() throws {
+    @Test func sandboxSendsRequestsOnlyToAllowedOrigins() throws {
         let (demo, other) = (DemoServer(), DemoServer())
         defer {
             demo.stop()
@@ -309,7 +309,8 @@ import Testing
         configuration.cache = try CacheStorage()
         let elsewhere = "http://127.0.0.1:\(try other.start())"
         let client = try Client(configuration)
-        let refusal = "the script's host does not allow calls to \(elsewhere); it allows \(configuration.baseURL ?? "")"
+        let rejection =
+            "the script's host does not allow calls to \(elsewhere); it allows \(configuration.baseURL ?? "")"
         let requests = [
             "api:get('\(elsewhere)/echo')",
             "api:get('/redirect-to', { query = { url = '\(elsewhere)/echo' } })",
@@ -324,7 +325,7 @@ import Testing
             let source = "local api = require 'nightjar'.client() local res = \(ask)".replacing(
                 "local res = for", with: "for")
             let message = try failure(of: source, sandboxed: true, client: client)
-            #expect(message?.contains(refusal) == true, "\(ask): \(message ?? "no error")")
+            #expect(message?.contains(rejection) == true, "\(ask): \(message ?? "no error")")
         }
         #expect(other.statistics.requestCount == 3)
         let script = try Script(client: client, sandboxed: true, allowedOrigins: [elsewhere + "/"])
@@ -337,7 +338,7 @@ import Testing
 
     // MARK: Functions of the host
 
-    @Test func hostFunctionsTakeAndReturnValues() throws {
+    @Test func hostFunctionsConvertValues() throws {
         let script = try Script()
         try script.register("swap") { call in
             #expect(call.count == 7)
@@ -369,7 +370,7 @@ import Testing
         try script.run("assert(value == 'text')")
     }
 
-    @Test func hostFunctionsCannotRunTheScriptThatCallsThem() throws {
+    @Test func hostFunctionsCannotReenterTheScript() throws {
         let script = try Script()
         nonisolated(unsafe) var kind: ErrorKind?
         try script.register("again") { [unowned script] _ in
@@ -414,7 +415,7 @@ import Testing
     // MARK: Exhausted memory
 
     /// Lua does not finalize objects that a finalizer creates while the state closes.
-    @Test func whatFinalizersMakeEndsWithTheState() throws {
+    @Test func objectsCreatedByFinalizersEndWithTheState() throws {
         nonisolated(unsafe) weak var made: ScriptCall?
         nonisolated(unsafe) var calls = 0
         var script: Script? = try Script()
@@ -430,7 +431,7 @@ import Testing
     }
 
     /// Regardless of where memory ran out. A finalizer that cannot be called would leak what its object holds.
-    @Test func finalizersFindTheMemoryThatTheyNeed() {
+    @Test func finalizersHaveMemory() {
         nonisolated(unsafe) var (made, ended, most) = (0, 0, 0)
         func run(allocations: UInt64) {
             var limits = ScriptLimits()
@@ -451,7 +452,7 @@ import Testing
     }
 
     /// When a state closes, pages are finalized before the script's own finalizers run.
-    @Test func finalizersMaySaveThePlaceInAList() throws {
+    @Test func finalizersMaySaveThePositionInAList() throws {
         let demo = DemoServer()
         defer { demo.stop() }
         var configuration = Configuration()

@@ -3,15 +3,14 @@ import Testing
 
 @testable import NightjarLua
 
-@Suite("How far the calls of a session have come")
-struct TrackedCallsTests {
+@Suite struct TrackedCallsTests {
     private func progress(_ received: Int, of total: Int?) -> TransferProgress {
         var progress = TransferProgress()
         (progress.received, progress.receivedTotal) = (received, total)
         return progress
     }
 
-    @Test func whatHasEndedCountsWhileOthersAreUnderWay() {
+    @Test func endedCallsAreCountedWhileOthersAreInFlight() {
         var followed = TrackedCalls()
         let (one, two) = (Future(), Future())
         #expect(!followed.isChanged)
@@ -33,7 +32,7 @@ struct TrackedCallsTests {
         #expect(followed.take().sum.received == 1)
     }
 
-    @Test func aTotalIsKnownWhereItIsOfAll() {
+    @Test func totalIsKnownIfAllCallsHaveOne() {
         var followed = TrackedCalls()
         let (one, two) = (Future(), Future())
         followed.begin(one)
@@ -44,7 +43,7 @@ struct TrackedCallsTests {
         #expect(followed.take().sum.receivedTotal == .max)
     }
 
-    @Test func whatIsNotFollowedAnyMoreIsNotCounted() {
+    @Test func untrackedCallsAreNotCounted() {
         var followed = TrackedCalls()
         let one = Future()
         followed.begin(one)

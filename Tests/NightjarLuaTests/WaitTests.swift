@@ -6,7 +6,7 @@ import Testing
 
 /// Waits of scripts for other things than calls: descriptors, files, processes and each other.
 @Suite struct WaitTests {
-    @Test func aSandboxHasChannelsAndAClockButNoFilesProcessesOrInput() throws {
+    @Test func sandboxHasChannelsAndAClockButNoFilesProcessesOrInput() throws {
         let script = try Script(sandboxed: true)
         try script.run(
             """
@@ -26,7 +26,7 @@ import Testing
         "nightjar.channel(1):receive()",
         "nightjar.spawn(nightjar.process.run, {'sleep', '100'}) nightjar.sleep(100)",
     ])
-    func aLimitOfTimeEndsEachWait(source: String) throws {
+    func timeLimitEndsEachWait(source: String) throws {
         let began = ContinuousClock.now
         do {
             let script = try Script(limits: limiting { $0.time = .milliseconds(100) })
@@ -37,7 +37,7 @@ import Testing
         #expect(ContinuousClock.now - began < .seconds(20))
     }
 
-    @Test func whoWaitsForNobodyIsTold() throws {
+    @Test func deadlockIsReported() throws {
         let script = try Script()
         func failure(_ source: String) -> String? {
             do throws(NightjarError) {
@@ -52,7 +52,7 @@ import Testing
         #expect(failure("clock:close() nightjar.sleep(0.001)") == nil)
     }
 
-    @Test func aStateIsClosedWhileItsThreadsWait() throws {
+    @Test func stateIsClosedWhileItsThreadsWait() throws {
         for _ in 0..<5 {
             let script = try Script(limits: limiting { $0.time = .milliseconds(20) })
             #expect(throws: NightjarError.self) {
@@ -71,7 +71,7 @@ import Testing
 
     /// In a forked child, the threads that would report events do not exist, and the processes are children of the
     /// parent.
-    @Test func afterAForkNothingIsWaitedFor() throws {
+    @Test func forkedChildDoesNotWait() throws {
         typealias Fork = @convention(c) () -> pid_t
         let symbol = try #require(dlsym(nil, "fork"))
         let fork = unsafeBitCast(symbol, to: Fork.self)

@@ -4,19 +4,19 @@ import NightjarTestSupport
 import Testing
 
 @Suite struct PortsTests {
-    @Test func nobodyListensAtARefusedPort() throws {
+    @Test func refusedPortHasNoListener() throws {
         let port = try Ports.refused()
         #expect(throws: SocketError(call: "connect", code: ECONNREFUSED)) { try Socket(connectingTo: port) }
     }
 
     /// curl distinguishes a connect that times out (28) from one that is refused (7).
-    @Test func aSilentListenerLetsConnectingTimeOut() throws {
+    @Test func silentListenerCausesAConnectTimeout() throws {
         let listener = try SilentListener()
         let curl = try run("curl", ["-s", "--connect-timeout", "0.2", "http://127.0.0.1:\(listener.port)/"])
         #expect(curl.status == 28)
     }
 
-    @Test func chanceIsRepeatable() {
+    @Test func randomNumbersAreRepeatable() {
         var (first, second, other) = (SeededRandom(seed: 3), SeededRandom(seed: 3), SeededRandom(seed: 5))
         let bytes = first.bytes(64)
         #expect(bytes == second.bytes(64))
@@ -37,7 +37,7 @@ import Testing
         #expect(first != second)
     }
 
-    @Test func aTemporaryDirectoryGoesWithItsOwner() throws {
+    @Test func temporaryDirectoryIsRemovedWithItsOwner() throws {
         var directory: TemporaryDirectory? = try TemporaryDirectory()
         let path = try #require(try directory?.write("a", "b"))
         #expect(access(path, F_OK) == 0)
@@ -45,12 +45,12 @@ import Testing
         #expect(access(path, F_OK) != 0)
     }
 
-    @Test func waitingTellsWhatNeverHappened() {
+    @Test func timeoutNamesTheMissingCondition() {
         let error = #expect(throws: NeverHappened.self) { try eventually("pigs flew", within: .zero) { false } }
         #expect(error?.description == "within 0.0 seconds it never happened that pigs flew")
     }
 
-    @Test func waitingNeedNotBlock() async throws {
+    @Test func asyncWaitDoesNotBlock() async throws {
         let latch = Latch()
         // A separate thread, because other tests may block the task pool for long.
         Thread.detachNewThread {

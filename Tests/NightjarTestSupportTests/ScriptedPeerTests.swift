@@ -6,7 +6,7 @@ import Testing
 @Suite struct ScriptedPeerTests {
     private static let request: Bytes = "GET /a?b HTTP/1.1\r\nHost: x\r\n\r\n"
 
-    @Test func answersARequestAndRecordsIt() throws {
+    @Test func requestIsRecordedAndReceivesTheResponse() throws {
         let peer = try ScriptedPeer([[.expectRequest, .respond(headers: ["A: b"], body: "hello")]])
         let client = try Socket(connectingTo: peer.port)
         try client.send(Self.request)
@@ -21,7 +21,7 @@ import Testing
         #expect(peer.failures == [])
     }
 
-    @Test func readsBodiesByLengthAndByChunks() throws {
+    @Test func bodiesAreReadByLengthOrChunks() throws {
         let peer = try ScriptedPeer([[.expectRequest, .expectRequest, .respond(), .expectClose]])
         let client = try Socket(connectingTo: peer.port)
         try client.send("POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc")
@@ -35,14 +35,14 @@ import Testing
         #expect(peer.failures == [])
     }
 
-    @Test func resets() throws {
+    @Test func connectionIsReset() throws {
         let peer = try ScriptedPeer([[.expectRequest, .send("HTTP/1.1 2"), .reset]])
         let client = try Socket(connectingTo: peer.port)
         try client.send(Self.request)
         #expect(throws: SocketError(call: "recv", code: ECONNRESET)) { try client.receiveToEnd() }
     }
 
-    @Test func closesWithoutAReset() throws {
+    @Test func connectionIsClosedWithoutAReset() throws {
         let peer = try ScriptedPeer([[.expectHead, .close]])
         let client = try Socket(connectingTo: peer.port)
         try client.send("POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\nunread")
@@ -50,13 +50,13 @@ import Testing
         #expect(peer.failures == [])
     }
 
-    @Test func closesAfterSoManyBytes() throws {
+    @Test func connectionIsClosedAfterSomeBytes() throws {
         let peer = try ScriptedPeer([[.closeAfter(4, of: "HTTP/1.1 200 OK\r\n")]])
         let client = try Socket(connectingTo: peer.port)
         #expect(Bytes(try client.receiveToEnd()) == "HTTP")
     }
 
-    @Test func halfClosesAndReadsOn() throws {
+    @Test func halfClosedPeerContinuesReading() throws {
         let peer = try ScriptedPeer([[.halfClose, .expectRequest]])
         let client = try Socket(connectingTo: peer.port)
         #expect(try client.receive() == [])
@@ -64,7 +64,7 @@ import Testing
         try eventually("the request came") { peer.requests(0).count == 1 }
     }
 
-    @Test func stallsUntilTheClientGoes() throws {
+    @Test func peerStallsUntilTheClientDisconnects() throws {
         let peer = try ScriptedPeer([[.stall]])
         let client = try Socket(connectingTo: peer.port)
         #expect(throws: Socket.WaitError.timedOut) { try client.receive(within: .milliseconds(50)) }
@@ -84,7 +84,7 @@ import Testing
         for client in clients { #expect(try client.receiveToEnd() == []) }
     }
 
-    @Test func sendsByteByByte() throws {
+    @Test func bytesAreSentIndividually() throws {
         let peer = try ScriptedPeer([[.sendSlowly("abc", every: .milliseconds(20))]])
         let client = try Socket(connectingTo: peer.port)
         let start = ContinuousClock.now
@@ -93,7 +93,7 @@ import Testing
         #expect(ContinuousClock.now - start >= .milliseconds(50))
     }
 
-    @Test func sendsTheSameGarbageForTheSameSeed() throws {
+    @Test func garbageIsDeterministic() throws {
         let peer = try ScriptedPeer([[.garbage(seed: 7, count: 1000)]], repeatsLast: true)
         let first = try Socket(connectingTo: peer.port).receiveToEnd()
         let second = try Socket(connectingTo: peer.port).receiveToEnd()
@@ -102,7 +102,7 @@ import Testing
         #expect(Set(first).count > 200)
     }
 
-    @Test func answersWhileTheClientStaysConnected() throws {
+    @Test func responsesAreSentWhileConnected() throws {
         let peer = try ScriptedPeer([[.untilClosed([.expectRequest, .respond(body: "x")])]])
         let client = try Socket(connectingTo: peer.port)
         for _ in 0..<3 {
@@ -115,7 +115,7 @@ import Testing
         #expect(peer.failures == [])
     }
 
-    @Test func waitsForTheTestAndTellsIt() throws {
+    @Test func peerWaitsForTheTestAndNotifiesIt() throws {
         let (here, go) = (Latch(), Latch())
         let peer = try ScriptedPeer([[.expectRequest, .open(here), .waitFor(go), .respond()]])
         let client = try Socket(connectingTo: peer.port)
@@ -127,7 +127,7 @@ import Testing
         #expect(try !client.receive().isEmpty)
     }
 
-    @Test func aBrokenExpectationIsAFailure() throws {
+    @Test func unmetExpectationIsAFailure() throws {
         let peer = try ScriptedPeer([[.expectBytes(5)]], maximumWait: .milliseconds(100))
         let client = try Socket(connectingTo: peer.port)
         try client.send("abc")
@@ -142,7 +142,7 @@ import Testing
             ])
     }
 
-    @Test func aPeerThatNobodyHoldsEnds() throws {
+    @Test func releasedPeerEnds() throws {
         var peer: ScriptedPeer? = try ScriptedPeer([[.stall]])
         let client = try Socket(connectingTo: peer?.port ?? 0)
         try eventually("it was accepted") { peer?.connectionCount == 1 }

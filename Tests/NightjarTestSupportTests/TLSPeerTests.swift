@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: ["localhost", "127.0.0.1"])
-    func aTrustedCertificateIsTrusted(host: String) throws {
+    func trustedCertificateIsAccepted(host: String) throws {
         let peer = try ScriptedPeer([Self.response], tls: PeerTLS())
         let result = try curl(peer, host: host)
         #expect(result.text == "hello", "\(result.errors)")
@@ -38,7 +38,7 @@ import Testing
             (.wrongName, "no alternative certificate subject name matches"), (.expired, "certificate has expired"),
             (.selfSigned, "self-signed certificate"),
         ] as [(TestCertificates.Kind, String)])
-    func aWrongCertificateIsRefused(kind: TestCertificates.Kind, reason: String) throws {
+    func wrongCertificateIsRejected(kind: TestCertificates.Kind, reason: String) throws {
         let peer = try ScriptedPeer([Self.response], repeatsLast: true, tls: PeerTLS(kind))
         let result = try curl(peer)
         #expect(result.status == 60)
@@ -46,14 +46,14 @@ import Testing
         #expect(try curl(peer, ["-k"]).text == "hello")
     }
 
-    @Test func anUnknownAuthorityIsRefused() throws {
+    @Test func unknownAuthorityIsRejected() throws {
         let peer = try ScriptedPeer([Self.response], tls: PeerTLS())
         #expect(try run("curl", ["-s", "--noproxy", "*", "https://localhost:\(peer.port)/"]).status == 60)
         try eventually("the script ended") { peer.endedCount == 1 }
         #expect(peer.handshake(0)?.failure?.isEmpty == false || peer.requests.isEmpty)
     }
 
-    @Test func agreesOnAProtocolAndAVersion() throws {
+    @Test func protocolAndVersionAreNegotiated() throws {
         let modern = try ScriptedPeer([Self.response], tls: PeerTLS(applicationProtocols: ["http/1.1"]))
         #expect(try curl(modern).text == "hello")
         #expect(modern.handshake(0)?.applicationProtocol == "http/1.1")
@@ -63,7 +63,7 @@ import Testing
     }
 
     /// Without a length, only TLS's close_notify distinguishes a complete response from a truncated one.
-    @Test func endsInGoodOrderOrNot() throws {
+    @Test func connectionEndsWithOrWithoutCloseNotify() throws {
         let start: [ScriptedPeer.Step] = [.expectRequest, .send("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhel")]
         let orderly = try ScriptedPeer([start + [.close]], tls: PeerTLS())
         #expect(try !openSSL(orderly).errors.contains("unexpected eof"))
@@ -73,7 +73,7 @@ import Testing
         #expect(try curl(reset).errors.contains("reset"))
     }
 
-    @Test func carriesMoreThanARecord() throws {
+    @Test func moreThanOneRecordIsSent() throws {
         var random = SeededRandom(seed: 11)
         let body = Bytes(random.bytes(200_000))
         let peer = try ScriptedPeer([[.expectRequest, .respond(body: body), .expectClose]], tls: PeerTLS())

@@ -5,7 +5,7 @@ import Testing
 
 /// The time of a loop, which is read once per event.
 @Suite struct LoopClockTests {
-    @Test func timeStandsStillDuringAnEvent() {
+    @Test func timeIsConstantDuringAnEvent() {
         let clock = LoopClock()
         clock.hold()
         let moment = clock.now
@@ -17,7 +17,7 @@ import Testing
         #expect(clock.now > moment)
     }
 
-    @Test func betweenEventsItGoesOn() {
+    @Test func timeAdvancesBetweenEvents() {
         let clock = LoopClock()
         let moment = clock.now
         while NIODeadline.now() == moment {}
@@ -25,7 +25,7 @@ import Testing
     }
 
     /// A nested event ends the cached time of both events. A later time is never earlier.
-    @Test func itNeverGoesBackwards() {
+    @Test func timeIsMonotonic() {
         let clock = LoopClock()
         var last = clock.now
         for step in 0..<1000 {

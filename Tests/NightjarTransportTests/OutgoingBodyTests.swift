@@ -11,13 +11,13 @@ import Testing
         return (outgoing, String(buffer: head))
     }
 
-    @Test func smallContentTravelsWithTheHead() {
+    @Test func smallContentIsSentWithTheHead() {
         let (outgoing, head) = body(.bytes(ByteBuffer(string: "+body")))
         #expect(outgoing.isComplete)
         #expect(head == "head+body")
     }
 
-    @Test func largeContentIsCutIntoParts() {
+    @Test func largeContentIsSplit() {
         let bytes = ByteBuffer(repeating: 7, count: 300_000)
         var (outgoing, head) = body(.bytes(bytes))
         #expect(head == "head")
@@ -30,7 +30,7 @@ import Testing
         #expect(outgoing.isComplete)
     }
 
-    @Test func aSourceIsAskedOnceForEachPart() throws {
+    @Test func sourceIsReadOncePerPart() throws {
         var (outgoing, _) = body(.stream(length: 5))
         guard case .requestPart(maximum: 5) = outgoing.next(), case .wait = outgoing.next() else {
             Issue.record("asked for the whole length, then waited")
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func aSourceThatGivesMoreThanAnnouncedFails() {
+    @Test func sourceLongerThanAnnouncedFails() {
         var (outgoing, _) = body(.stream(length: 2))
         _ = outgoing.next()
         let error = #expect(throws: NightjarError.self) { try outgoing.receive(ByteBuffer(string: "abc")) }
@@ -56,7 +56,7 @@ import Testing
         #expect(error?.message == "the request body is longer than its declared length")
     }
 
-    @Test func aSourceThatEndsEarlyFails() {
+    @Test func sourceShorterThanAnnouncedFails() {
         var (outgoing, _) = body(.stream(length: 2))
         _ = outgoing.next()
         let error = #expect(throws: NightjarError.self) { try outgoing.end() }
@@ -86,7 +86,7 @@ import Testing
         #expect(String(buffer: last) == "0\r\n\r\n")
     }
 
-    @Test func anEmptyPartIsNotTheLastChunk() throws {
+    @Test func emptyPartIsNotTheLastChunk() throws {
         var (outgoing, _) = body(.stream(length: nil))
         _ = outgoing.next()
         try outgoing.receive(ByteBuffer())

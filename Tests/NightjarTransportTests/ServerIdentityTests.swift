@@ -13,7 +13,7 @@ import Testing
         "example.com", "example.com.", "EXAMPLE.com", "a.example.com", "xn--a.example.com", "127.0.0.1", "::1",
         "xn--bcher-kva.example",
     ])
-    func isForItsNames(host: String) {
+    func certificateMatchesItsNames(host: String) {
         #expect(identity.isFor(host))
     }
 
@@ -23,7 +23,7 @@ import Testing
         // Addresses do not match names, and names do not match addresses.
         "10.0.0.1", "127.0.0.2", "::2", "[::1]",
     ])
-    func isForNobodyElse(host: String) {
+    func certificateMatchesNoOtherNames(host: String) {
         #expect(!identity.isFor(host))
     }
 }

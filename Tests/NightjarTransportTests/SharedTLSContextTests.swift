@@ -21,7 +21,7 @@ import Testing
         #expect(try first.loaded() === second.loaded())
     }
 
-    @Test func otherSettingsHaveAnotherTrustStore() throws {
+    @Test func differentSettingsHaveDifferentTrustStores() throws {
         let authority = try TestCertificates.shared().authority
         let trusting = SharedTLSContext.matching(try configuration(trusting: authority))
         let system = SharedTLSContext.matching(try configuration())
@@ -31,7 +31,7 @@ import Testing
         #expect(try trusting.loaded() !== unverified.loaded())
     }
 
-    @Test func theLastClientReleasesTheTrustStore() throws {
+    @Test func lastClientReleasesTheTrustStore() throws {
         weak var released: NIOSSLContext?
         do {
             // No other test uses this combination.

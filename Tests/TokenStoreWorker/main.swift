@@ -11,7 +11,7 @@ import Glibc
 import NightjarHTTP
 import NightjarStorage
 
-func say(_ line: String) {
+func writeLine(_ line: String) {
     print(line)
     fflush(nil)
 }
@@ -95,16 +95,17 @@ func keyring(_ step: String) throws {
     switch step {
     case "load":
         let stored = try store.load()
-        say(stored.map { login in login.token.map { "\(login.generation) \($0.access)" } ?? "logged out" } ?? "none")
+        writeLine(
+            stored.map { login in login.token.map { "\(login.generation) \($0.access)" } ?? "logged out" } ?? "none")
     case "save":
         let next = try (store.load()?.generation ?? 0) + 1
         try store.put(login(next))
-        say("saved \(next)")
+        writeLine("saved \(next)")
     case "clear":
         if let stored = try store.load() {
             try store.put(StoredLogin(.loggedOut, lineage: stored.lineage, generation: stored.generation + 1))
         }
-        say("cleared")
+        writeLine("cleared")
     case "fork":
         let lock = try store.tryLock()
         let held = try store.load()
@@ -122,14 +123,14 @@ func keyring(_ step: String) throws {
                     return (error as? NightjarError)?.kind.name ?? "other"
                 }
             }
-            say("child \(getpid()) \(kinds.joined(separator: ","))")
+            writeLine("child \(getpid()) \(kinds.joined(separator: ","))")
         }
         withExtendedLifetime(lock) { waitToBeKilled() }
     default:
         let lock = try store.tryLock()
-        say("\(lock != nil) \(try store.tryLock() == nil)")
+        writeLine("\(lock != nil) \(try store.tryLock() == nil)")
         lock?.unlock()
-        say("\(try store.tryLock() != nil)")
+        writeLine("\(try store.tryLock() != nil)")
     }
 }
 
@@ -139,7 +140,7 @@ do {
     case "loop": try loop(store(arguments[2], arguments[3]))
     case "hold":
         let lock = try store(arguments[2], arguments[3]).tryLock()
-        say(lock == nil ? "refused" : "held")
+        writeLine(lock == nil ? "refused" : "held")
         withExtendedLifetime(lock) { waitToBeKilled() }
     case "fork":
         let store = store(arguments[2], arguments[3])
@@ -149,7 +150,7 @@ do {
             lock?.unlock()  // the lock of the parent: no effect
             var kind = "none"
             do { _ = try memory.load() } catch { kind = error.kind.name }
-            say("child \(getpid()) \(try store.tryLock() == nil) \(try store.load()?.generation ?? 0) \(kind)")
+            writeLine("child \(getpid()) \(try store.tryLock() == nil) \(try store.load()?.generation ?? 0) \(kind)")
         }
         withExtendedLifetime(lock) { waitToBeKilled() }
     case "save":
@@ -157,11 +158,11 @@ do {
         limit(arguments[4])
         let next = (try? store.load()?.generation) ?? 0
         try store.put(login(next + 1))
-        say("saved")
+        writeLine("saved")
     case "keyring": for step in arguments[2].split(separator: "+") { try keyring(String(step)) }
     default: exit(2)
     }
 } catch {
-    say("\(error)")
+    writeLine("\(error)")
     exit(1)
 }

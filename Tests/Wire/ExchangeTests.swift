@@ -12,7 +12,7 @@ import Testing
         #expect(Exchange.count > 20)
     }
 
-    @Test(arguments: Exchange.all) func isAsWritten(_ exchange: Exchange) throws {
+    @Test(arguments: Exchange.all) func exchangeMatchesItsFile(_ exchange: Exchange) throws {
         let peer = try ScriptedPeer(exchange.steps)
         let result = Mutex("")
         let script = try Script()
@@ -48,7 +48,7 @@ import Testing
     }
 
     /// curl sends the same request: method, target, fields and content.
-    @Test(arguments: Exchange.all.filter { $0.curl != nil }) func curlSendsTheSame(_ exchange: Exchange) throws {
+    @Test(arguments: Exchange.all.filter { $0.curl != nil }) func curlSendsTheSameBytes(_ exchange: Exchange) throws {
         let peer = try ScriptedPeer(exchange.steps)
         let arguments = (exchange.curl ?? []).map { exchange.filled($0, port: peer.port) }
         _ = try run("curl", ["-s", "-o", "/dev/null", "--noproxy", "*", "--max-time", "10"] + arguments)

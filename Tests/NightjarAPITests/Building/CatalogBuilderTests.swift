@@ -5,7 +5,7 @@ import Testing
 @testable import NightjarAPI
 
 @Suite struct CatalogBuilderTests {
-    @Test func whatTheDocumentSaysOfItself() throws {
+    @Test func titleServersAndTagsAreRead() throws {
         let catalog = try catalog([
             "/api.yaml": """
             openapi: 3.0.3
@@ -48,7 +48,7 @@ import Testing
         #expect(catalog.servers == servers)
     }
 
-    @Test func anOperationHasWhatIsSaidOfIt() throws {
+    @Test func operationHasItsDescription() throws {
         let catalog = try catalog(
             paths: """
                 /pets/{id}:
@@ -107,7 +107,7 @@ import Testing
         #expect(put.content?.choices[0].example == .object([.init("name", .string("Rex"))]))
     }
 
-    @Test func whatIsNotCheckedIsSaid() throws {
+    @Test func uncheckedKeywordsAreNoted() throws {
         let catalog = try catalog(
             paths: "  /a: {get: {parameters: [{name: q, in: query, schema: {type: string, pattern: '('}}]}}")
         guard case .array(let notes) = catalog.operations[0].json["unchecked"], case .string(let note) = notes.first
@@ -118,7 +118,7 @@ import Testing
         #expect(note.contains("pattern"), "\(note)")
     }
 
-    @Test func parametersAreWrittenAsTheySay() throws {
+    @Test func parameterStylesAreRead() throws {
         let catalog = try catalog(
             paths: """
                 /a/{m}/{l}:
@@ -160,7 +160,7 @@ import Testing
     }
 
     /// A thousand URLs of the maximum length take only a few megabytes.
-    @Test func manyServersAreBounded() throws {
+    @Test func serversAreBounded() throws {
         let url = "https://h/" + String(repeating: "a", count: 100)
         let aliases = Array(repeating: "*s", count: 5000).joined(separator: ",")
         let catalog = try catalog([
@@ -170,7 +170,7 @@ import Testing
     }
 
     /// Some descriptions list fields that only the client can set.
-    @Test func fieldsThatTheClientWritesAreNoParameters() throws {
+    @Test func reservedFieldsAreNotParameters() throws {
         let catalog = try catalog(
             paths: """
                 /a:
@@ -191,7 +191,7 @@ import Testing
         #expect(try catalog.operations[0].request().headers.count == 0)
     }
 
-    @Test func encodingsOfFormsAreRead() throws {
+    @Test func formEncodingsAreRead() throws {
         let catalog = try catalog(
             paths: """
                 /a:
@@ -214,7 +214,7 @@ import Testing
             ])
     }
 
-    @Test func waysToLogInAreRead() throws {
+    @Test func securitySchemesAreRead() throws {
         let catalog = try catalog(
             paths: """
                 /a: {get: {operationId: as the document}, put: {operationId: none, security: []}}
@@ -266,7 +266,7 @@ import Testing
             ])
     }
 
-    @Test func scopesAndSchemesThatAreNeededTogetherAreRead() throws {
+    @Test func securityRequirementsAreRead() throws {
         let catalog = try catalog(
             paths: """
                 /a: {get: {operationId: a, security: [{key: [], oauth: [read, write]}, {oauth: [admin, 1, [x]]}]}}
@@ -282,7 +282,7 @@ import Testing
         #expect(catalog.scopes(of: "oauth") == ["read", "write", "admin", "1", "all"])
     }
 
-    @Test func namesAreUnique() throws {
+    @Test func operationNamesAreUnique() throws {
         let catalog = try catalog(
             paths: """
                 /: {get: {}, post: {operationId: ''}}
@@ -300,7 +300,7 @@ import Testing
             ])
     }
 
-    @Test func whatIsNotCalledIsNotedOnce() throws {
+    @Test func callbacksAreNotedOnce() throws {
         let catalog = try catalog(
             paths: """
                 /a:
@@ -314,7 +314,7 @@ import Testing
             ])
     }
 
-    @Test func whatIsBrokenCostsItself() throws {
+    @Test func invalidPartIsNotedAndSkipped() throws {
         let catalog = try catalog(
             paths: """
                 /a/{x}/{y}:
@@ -388,7 +388,7 @@ import Testing
             "/api.yaml line 1 column 10: unsupported OpenAPI version: an array; supported are 3.0 and 3.1"
         ),
     ])
-    func whatIsNoDescriptionIsRefused(text: String, expected: String) {
+    func otherDocumentsAreRejected(text: String, expected: String) {
         #expect(message { _ = try catalog(["/api.yaml": text]) } == expected)
     }
 
@@ -402,7 +402,7 @@ import Testing
             ])
     }
 
-    @Test func operationsThatShareASchemaShareIt() throws {
+    @Test func operationsShareSchemas() throws {
         let catalog = try catalog(
             paths: """
                 /a: {get: {responses: {'200': {content: {a/b: {schema: {$ref: '#/components/schemas/S'}}}}}}}
@@ -412,7 +412,7 @@ import Testing
         #expect(schemas[0] === schemas[1])
     }
 
-    @Test func aliasesCannotRepeatTextsOrExamples() throws {
+    @Test func textsAndExamplesOfAliasesAreShared() throws {
         let long = String(repeating: "x", count: 100_000)
         var text =
             "openapi: 3.1.0\nx: &d \(long)\ny: &e [*d, *d, *d, *d]\nz: &s [{url: 'https://h/'}, {url: ws://h}]\npaths:\n"
@@ -440,14 +440,14 @@ import Testing
         #expect(catalog.notes[1000] == "further notes are omitted")
     }
 
-    @Test func pathsOfAnyLengthAreReadOrRefused() throws {
+    @Test func longPathsAreReadOrRejected() throws {
         let many = (0..<3000).map { "{\($0)}" }.joined()
         let catalog = try catalog(paths: "? /a/\(many)\n: get: {}\n/b/{x}?y={z}:\n  get: {}\n")
         #expect(catalog.operations.map { $0.parameters.map(\.name) } == [["x"]])
         #expect(catalog.notes[0].hasSuffix("is too long; ignored"))
     }
 
-    @Test func aliasesCannotDescribeMoreThanMemoryHolds() {
+    @Test func aliasesAreBoundedByMemory() {
         let parameters = (0..<1000).map { "{name: p\($0), in: query}" }.joined(separator: ", ")
         var text = "openapi: 3.1.0\nx: &x {get: {parameters: [\(parameters)]}}\npaths:\n"
         for number in 0..<250 { text += "  /p\(number): *x\n" }
@@ -456,7 +456,7 @@ import Testing
                 == "/api.yaml describes more than 200000 operations, parameters, contents and responses")
     }
 
-    @Test func everyCutOfADescriptionIsReadOrRefused() throws {
+    @Test func truncatedDescriptionsAreReadOrRejected() throws {
         let text = """
             openapi: 3.1.0
             servers: [{url: 'https://{a}/', variables: {a: {default: h}}}]
@@ -487,8 +487,8 @@ import Testing
         return text
     }
 
-    @Test("References to what aliases multiply share one budget, however many there are")
-    func manyReferencesToLargeSchemas() throws {
+    @Test
+    func referencesToAliasesShareOneBudget() throws {
         // Each target expands to about 200,000 values, and each reference uses a different path to it.
         var text = "openapi: 3.1.0\nx:\n" + bomb(5)
         text += "  list:\n    properties:\n"
@@ -502,8 +502,8 @@ import Testing
         #expect(message { _ = try schema.get() }?.hasSuffix("use fewer aliases (*)") == true)
     }
 
-    @Test("A schema that is reached by aliases is read once")
-    func aliasesOfOneSchema() throws {
+    @Test
+    func aliasedSchemaIsReadOnce() throws {
         var text =
             "openapi: 3.1.0\nx: &x {type: object, properties: {a: {type: integer}, b: {$ref: '#/y5/properties/a'}}}\n"
         for number in 0..<100 { text += "y\(number): *x\n" }
@@ -517,7 +517,7 @@ import Testing
     }
 
     /// A branch is named by the last part of the reference itself, not of the alias target.
-    @Test func aDiscriminatorNamesWhatIsWritten() throws {
+    @Test func discriminatorNamesItsSchemas() throws {
         let text = """
             openapi: 3.1.0
             s: {Cat: &c {properties: {kind: {type: string}, lives: {type: integer}}, required: [lives]}, Dog: *c}
@@ -540,8 +540,8 @@ import Testing
         SchemaPlace(document: "/api.yaml", pointer: try JSONPointer(pointer))
     }
 
-    @Test("Extensions among the responses are counted")
-    func extensionsAreCounted() throws {
+    @Test
+    func extensionsOfResponsesAreCounted() throws {
         let extensions = (0..<20_000).map { "x-\($0): 1" }.joined(separator: ", ")
         var text = "openapi: 3.1.0\nx: &r {\(extensions)}\npaths:\n"
         for number in 0..<2000 { text += "  /p\(number): {get: {responses: *r}}\n" }
@@ -549,8 +549,8 @@ import Testing
         #expect(message { _ = try catalog(["/api.yaml": text]) }?.contains("more than 200000") == true)
     }
 
-    @Test("Long names and references that aliases repeat cost no time for each use")
-    func longNamesAreNotCopied() throws {
+    @Test
+    func longAliasedNamesAreNotCopied() throws {
         let long = String(repeating: "x", count: 200_000)
         var text = """
             openapi: 3.1.0
@@ -576,8 +576,8 @@ import Testing
         #expect(described.notes.allSatisfy { $0.utf8.count < 16_000 })
     }
 
-    @Test("The options of extensions are no more than examples may be, all together")
-    func optionsAreBounded() throws {
+    @Test
+    func optionsOfExtensionsAreBounded() throws {
         let long = String(repeating: "x", count: 10_000)
         var text = "openapi: 3.1.0\nx: &x [\(long)]\npaths:\n"
         for number in 0..<5000 { text += "  /p\(number): {get: {x-nightjar-pagination: {a: *x}}}\n" }
@@ -586,8 +586,8 @@ import Testing
         #expect(catalog.operations.last?.paginationOptions == nil)
     }
 
-    @Test("A long key that aliases repeat counts as its bytes")
-    func longKeysOfExamplesAreCounted() throws {
+    @Test
+    func aliasedKeysOfExamplesAreCounted() throws {
         let long = String(repeating: "k", count: 100_000)
         let uses = Array(repeating: "*o", count: 20_000).joined(separator: ", ")
         let text = """
@@ -601,16 +601,16 @@ import Testing
         #expect(catalog.notes.first?.hasSuffix("use fewer aliases (*)") == true)
     }
 
-    @Test("Merge keys are counted, also those of lists of empty objects")
-    func emptyMergesAreCounted() throws {
+    @Test
+    func emptyMergeKeysAreCounted() throws {
         let empty = Array(repeating: "*e", count: 20_000).joined(separator: ", ")
         var text = "openapi: 3.1.0\ne: &e {}\nl: &l [\(empty)]\nm:\n"
         for _ in 0..<20_000 { text += "  - {<<: *l}\n" }
         #expect(message { _ = try tree(text) }?.contains("merge keys (<<) add more than") == true)
     }
 
-    @Test("Names that are canonically equivalent are different names")
-    func equivalentNamesAreDifferent() throws {
+    @Test
+    func canonicallyEquivalentNamesAreDifferent() throws {
         let (one, other) = ("caf\u{e9}", "cafe\u{301}")
         let catalog = try catalog(
             paths: """

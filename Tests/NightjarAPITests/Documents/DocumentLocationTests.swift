@@ -18,7 +18,7 @@ import Testing
         #expect(try DocumentLocation(base).resolving(reference).text == result)
     }
 
-    @Test func namesShowNoSecrets() throws {
+    @Test func namesContainNoSecrets() throws {
         #expect(
             try DocumentLocation("https://me:pw@h/a.yaml?access_token=s").name == "https://h/a.yaml?access_token=***")
     }
@@ -30,7 +30,7 @@ import Testing
         ),
         ("ftp://h/a", "the scheme \"ftp\" is not http or https"),
     ])
-    func otherPlacesAreRefused(text: String, expected: String) {
+    func otherLocationsAreRejected(text: String, expected: String) {
         #expect(message { _ = try DocumentLocation(text) } == expected)
     }
 }

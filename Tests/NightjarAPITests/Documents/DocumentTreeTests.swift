@@ -9,12 +9,12 @@ import Testing
           "b": {"c": {}, "d": [], "e/f": {"~": [10, [20]]}}, "": 0}
         """
 
-    @Test func jsonComesBackAsItIs() throws {
+    @Test func jsonIsReadUnchanged() throws {
         #expect(try json(Self.text, "api.json") == JSONValue(parsing: Self.text))
         #expect(try json("\u{FEFF}[]", "api.json") == .array([]))
     }
 
-    @Test func yamlReadsJSONAlike() throws {
+    @Test func yamlReaderReadsJSON() throws {
         let yaml = try Array(Self.text.utf8).withUnsafeBytes { bytes in
             Result { () throws(NightjarError) in try DocumentTree.yaml(bytes, name: "x") }
         }.get()
@@ -25,7 +25,7 @@ import Testing
         ("", true), ("/a/0", true), ("/a/8", true), ("/a/9", false), ("/a/01", false), ("/a/-", false),
         ("/b/e~1f/~0/1/0", true), ("/", true), ("/b/c", true), ("/b/x", false), ("/a/0/x", false),
     ])
-    func pointersLeadThereAndBack(text: String, isThere: Bool) throws {
+    func pointersResolveToTheirNodes(text: String, isThere: Bool) throws {
         let pointer = try JSONPointer(text)
         let value = try tree(Self.text).root.value(at: pointer)
         #expect((value != nil) == isThere)
@@ -33,7 +33,7 @@ import Testing
         #expect(try value?.json() == pointer.value(in: JSONValue(parsing: Self.text)))
     }
 
-    @Test func placesInJSONAreFound() throws {
+    @Test func positionsInJSONAreFound() throws {
         let value = try tree(Self.text, "api.json").root
         #expect(value.position == "line 1 column 1")
         #expect(value["a"]?.position == "line 1 column 7")
@@ -42,23 +42,23 @@ import Testing
         #expect(value[""]?.position == "line 2 column 58")
     }
 
-    @Test func repeatedNamesInJSONAreRefused() {
+    @Test func repeatedNamesInJSONAreRejected() {
         #expect(
             message { _ = try tree("{\"a\": 1,\n \"b\": {\"x\": [], \"x\": 2}}", "api.json") }
                 == "api.json line 2 column 17: the key \"x\" is defined twice, first in line 2; remove one")
     }
 
-    @Test func brokenJSONIsToldWithItsPlace() {
+    @Test func invalidJSONIsReportedWithItsPosition() {
         #expect(
             message { _ = try tree("{\"a\": 1,\n \"b\" 2}", "api.json") }
                 == "api.json line 2 column 6: not JSON: expected ':' after the name")
     }
 
-    @Test func flowYAMLThatIsNoJSONIsRead() throws {
+    @Test func flowYAMLIsRead() throws {
         #expect(try json("{a: 1}") == .object([.init("a", .integer(1))]))
     }
 
-    @Test func everyCutOfADocumentIsReadOrRefused() {
+    @Test func truncatedDocumentsAreReadOrRejected() {
         let yaml = """
             a: &x {b: "c\\u00e9", <<: {d: 0x1}}
             e: |
@@ -80,14 +80,14 @@ import Testing
         }
     }
 
-    @Test func whatAMergeKeyHoldsHasAPlace() throws {
+    @Test func mergedMembersHavePositions() throws {
         let value = try tree("a:\n  b: 1\n  <<: {c: {d: 2}}\n").root
         let inner = try #require(value["a"]?["c"])
         #expect(inner.pointer.description == "/a/<</c")
         #expect(try value.value(at: inner.pointer)?.json() == .object([.init("d", .integer(2))]))
     }
 
-    @Test func longArraysAreFoundInto() throws {
+    @Test func elementsOfLongArraysAreFound() throws {
         let text = "[\((0..<500).map { "[\($0)]" }.joined(separator: ","))]"
         let value = try tree(text).root
         #expect(value.value(at: try JSONPointer("/499/0"))?.text == "499")
@@ -96,7 +96,7 @@ import Testing
     }
 
     /// Each value of a document is located, and the cost does not depend on the number of its siblings.
-    @Test func whereAValueIsTakesFewLooks() throws {
+    @Test func positionLookupIsFast() throws {
         let members = (0..<20_000).map { "\"k\($0)\":{\"a\":[\($0),{}]}" }.joined(separator: ",")
         let elements = (0..<20_000).map { "{\"\($0)\":0}" }.joined(separator: ",")
         let tree = try tree("{\"o\":{\(members)},\"l\":[\(elements)]}", "api.json")
@@ -114,7 +114,7 @@ import Testing
         #expect(looks < 40_000 * 50)
     }
 
-    @Test func aLongWayIsFound() throws {
+    @Test func deepNodeIsFound() throws {
         let depth = DocumentTree.maximumDepth - 1
         let text =
             String(repeating: "{\"a\":[],\"b\":[", count: depth / 2) + "1" + String(repeating: "]}", count: depth / 2)
@@ -127,7 +127,7 @@ import Testing
         #expect(looks < 4 * depth)
     }
 
-    @Test func versionsKeepTheirText() throws {
+    @Test func versionNumbersKeepTheirText() throws {
         #expect(try tree("version: 1.10").root["version"]?.text == "1.10")
     }
 }

@@ -31,7 +31,7 @@ import Testing
 
     private let article = JSONValue.object([.init("title", .string("Hello")), .init("tags", .array([.string("a")]))])
 
-    @Test func aValueBecomesJSON() throws {
+    @Test func valueIsEncodedAsJSON() throws {
         let request = try create().request(Arguments(body: .value(article)))
         #expect(request.headers["Content-Type"] == "application/json")
         #expect(text(request) == #"{"title":"Hello","tags":["a"]}"#)
@@ -39,7 +39,7 @@ import Testing
         #expect(vendor.headers["Content-Type"] == "application/vnd.example+json")
     }
 
-    @Test func aValueBecomesAForm() throws {
+    @Test func valueIsEncodedAsAForm() throws {
         var operation = try create(["application/x-www-form-urlencoded"])
         let value = JSONValue.object([
             .init("title", .string("a b&c")), .init("tags", .array([.string("x"), .string("y,z")])),
@@ -58,7 +58,7 @@ import Testing
         #expect(text(request) == "title=a+b%26c&tags=x,y%2Cz&address%5Bcity%5D=Z%C3%BCrich")
     }
 
-    @Test func aValueBecomesPartsOfAForm() throws {
+    @Test func valueIsEncodedAsMultipart() throws {
         var operation = try create(["multipart/form-data"])
         var meta = RequestContent.PartEncoding()
         meta.contentType = "image/*, application/xml"
@@ -95,7 +95,7 @@ import Testing
         #expect(same.boundary == b)
     }
 
-    @Test func whatIsBinaryIsAFileOfTheForm() throws {
+    @Test func binaryPropertyIsAFilePart() throws {
         var operation = try create(["multipart/form-data"])
         operation.content?.choices[0].schema = DeferredSchema(
             try JSONSchema(
@@ -112,7 +112,7 @@ import Testing
         #expect(!parts[1].contains("filename") && !parts[1].contains("Content-Type"))
     }
 
-    @Test func theTypeOfTheRequestChooses() throws {
+    @Test func contentTypeOfTheRequestSelectsTheEncoding() throws {
         let operation = try create(["application/json", "application/x-www-form-urlencoded"])
         var request = Request(.get, "")
         try request.headers.set("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
@@ -128,7 +128,7 @@ import Testing
                 + "application/x-www-form-urlencoded")
     }
 
-    @Test func bytesGoAsTheyAre() throws {
+    @Test func bytesAreSentUnchanged() throws {
         var operation = Operation("avatar", .put, "/avatar")
         operation.content = RequestContent([.init("image/*")], isRequired: true)
         let bytes = RequestBody.bytes(ByteBuffer(bytes: [0, 1, 2]))
@@ -146,7 +146,7 @@ import Testing
         #expect(file.headers["Content-Type"] == nil)
     }
 
-    @Test func textIsABodyToo() throws {
+    @Test func textIsSentAsABody() throws {
         var operation = Operation("note", .post, "/notes")
         operation.content = RequestContent([.init("text/markdown")])
         let request = try operation.request(Arguments(body: .value("# Hi")))
@@ -154,7 +154,7 @@ import Testing
         #expect(text(request) == "# Hi")
     }
 
-    @Test func whatIsWrongIsSaidWithThePath() throws {
+    @Test func invalidBodyIsReportedWithItsPath() throws {
         #expect(
             message(try create(), .value(.object([])))
                 == #"endpoint "create_article": the body at "/title" must be a string, found nothing"#)
@@ -176,7 +176,7 @@ import Testing
                 == #"endpoint "article": it accepts no body"#)
     }
 
-    @Test func aBodyThatTheRequestHasIsLookedAtToo() throws {
+    @Test func bodyOfTheRequestIsValidated() throws {
         var request = Request(.post, "")
         request.body = .bytes(ByteBuffer(string: #"{"title":"x"}"#))
         try create().apply(Arguments(), to: &request)
@@ -186,7 +186,7 @@ import Testing
         #expect(error?.message == #"endpoint "create_article": the body must be an object, found an array"#)
     }
 
-    @Test func aSearchMayHaveABodyWithGet() throws {
+    @Test func getOperationMayHaveABody() throws {
         var operation = try create()
         operation.method = .get
         #expect(try operation.request(Arguments(body: .value(article))).allowsBodyOnGet)

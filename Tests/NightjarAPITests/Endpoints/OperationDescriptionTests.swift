@@ -19,7 +19,7 @@ import Testing
         return operation
     }
 
-    @Test func examplesAreThoseOfTheDescriptionOrMade() throws {
+    @Test func examplesAreDescribedOrGenerated() throws {
         let operation = try create()
         let json = operation.json
         guard case .array(let parameters) = json["parameters"], let example = json["body"]?["example"] else {
@@ -33,7 +33,7 @@ import Testing
         #expect(request.target == "/articles/news?page=1")
     }
 
-    @Test func helpIsALineForEachParameter() throws {
+    @Test func helpHasALineForEachParameter() throws {
         #expect(
             try create().help == """
                 create(kind: string, page?: integer = 1)

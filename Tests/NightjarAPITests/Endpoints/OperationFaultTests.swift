@@ -21,7 +21,7 @@ import Testing
     }
 
     /// A server that decodes the path once gets the given value, between the same two segments.
-    @Test(arguments: values) func aValueIsOneSegment(value: String) throws {
+    @Test(arguments: values) func valueIsOnePathSegment(value: String) throws {
         let operation = Operation("user", .get, "/users/{name}/posts")
         guard value != ".", value != ".." else {
             #expect(throws: NightjarError.self) { try url(operation, ["name": .string(value)]) }
@@ -33,7 +33,7 @@ import Testing
         #expect(String(decoding: PercentEncoding.decoded(segments[3].utf8), as: UTF8.self) == value)
     }
 
-    @Test(arguments: values) func aValueIsOneQueryItem(value: String) throws {
+    @Test(arguments: values) func valueIsOneQueryItem(value: String) throws {
         var operation = Operation("find", .get, "/find")
         operation.parameters = [Parameter("q", in: .query), Parameter("r", in: .query)]
         let query = try #require(try url(operation, ["q": .string(value), "r": "z"]).url.query)
@@ -47,7 +47,7 @@ import Testing
         #expect(reserved.origin.host == "api.example" && reserved.path == "/v1/find")
     }
 
-    @Test(arguments: values) func aValueIsOneFieldOrOneCookie(value: String) throws {
+    @Test(arguments: values) func valueIsOneHeaderFieldOrCookie(value: String) throws {
         var operation = Operation("find", .get, "/find")
         operation.parameters = [Parameter("X-A", in: .header), Parameter("c", in: .cookie)]
         let cookie = try String(buffer: url(operation, ["c": .string(value)]).head)
@@ -71,20 +71,20 @@ import Testing
 
     /// A parameter cannot set fields that determine the framing or the routing of the message.
     @Test(arguments: ["Content-Length", "Transfer-Encoding", "Connection", "Upgrade", "Proxy-Authorization", "TE"])
-    func fieldsOfTheMessageAreRefused(name: String) throws {
+    func framingFieldsAreRejected(name: String) throws {
         var operation = Operation("odd", .get, "/x")
         operation.parameters = [Parameter(name, in: .header)]
         let error = #expect(throws: NightjarError.self) { try url(operation, Arguments([(name, "chunked")])) }
         #expect(error?.kind == .invalidRequest && error?.message.contains("\"\(name)\" cannot be set") == true)
     }
 
-    @Test func aPathThatBeginsWithTwoSlashesIsNoHost() throws {
+    @Test func pathWithTwoLeadingSlashesIsNotAHost() throws {
         #expect(throws: NightjarError.self) { try url(Operation("odd", .get, "//evil.example/{a}"), ["a": "x"]) }
         #expect(throws: NightjarError.self) { try url(Operation("odd", .get, "/{a}/x"), ["a": ""]) }
     }
 
     /// A description may name another server for an operation. The client's credentials are not sent there.
-    @Test func anotherServerGetsNoneOfTheClientsSecrets() throws {
+    @Test func otherServerReceivesNoSecretsOfTheClient() throws {
         var defaults = Headers()
         try defaults.add("Authorization", "Bearer s3cret")
         try defaults.add("appid", "s3cret")

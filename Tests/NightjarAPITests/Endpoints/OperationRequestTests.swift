@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func aMemberOfTheBodyIsNoParameter() throws {
+    @Test func bodyMemberIsNotAParameter() throws {
         var operation = Operation("createChatCompletion", .post, "/chat/completions")
         let schema = try schema(
             #"{"type":"object","properties":{"messages":{"type":"array"},"model":{"type":"string"}}}"#)
@@ -46,7 +46,7 @@ import Testing
 
     // MARK: Requests
 
-    @Test func eachParameterGoesToItsPlace() throws {
+    @Test func parametersAreSentInTheirLocations() throws {
         let request = try article().request([
             "id": 42, "page": 2, "sort": "new", "X-Trace": "abc d", "theme": "dark; x",
         ])
@@ -57,7 +57,7 @@ import Testing
         #expect(request.headers["cookie"] == nil)
     }
 
-    @Test func defaultsAreSentWhereNothingIsGiven() throws {
+    @Test func defaultsAreSentForMissingParameters() throws {
         var operation = try article()
         operation.parameters[1].defaultValue = .integer(1)
         #expect(try operation.request(["id": 1]).target == "/articles/1?page=1")
@@ -69,7 +69,7 @@ import Testing
         #expect(try operation.request(["id": 1]).target == "/articles/1?page=1")
     }
 
-    @Test func textsBecomeWhatTheSchemaAsksFor() throws {
+    @Test func textsAreConvertedToTheSchemaType() throws {
         var operation = try article()
         operation.parameters += [
             Parameter("all", in: .query, schema: try schema(#"{"type":"boolean"}"#)),
@@ -105,13 +105,13 @@ import Testing
         #expect(try report.request(["id": 7, "key": "x y"]).target == "/report(7)/rows('x%20y')")
     }
 
-    @Test func aServerOfItsOwnTakesThePlaceOfTheBase() throws {
+    @Test func serverOfTheOperationReplacesTheBaseURL() throws {
         var operation = try article()
         operation.server = "https://files.example/v2/"
         #expect(try operation.request(["id": 1]).target == "https://files.example/v2/articles/1")
     }
 
-    @Test func aQueryInThePathGoesFirst() throws {
+    @Test func queryOfThePathPrecedesParameters() throws {
         let operation = Operation("a", .get, "/a?action=list#part")
         #expect(try operation.request().target == "/a?action=list")
         var other = Operation("b", .get, "/b?action=list")
@@ -128,7 +128,7 @@ import Testing
         #expect(request.headers["X-Filter"] == "\"b\"")
     }
 
-    @Test func whatTheRequestHasOfItsOwnStays() throws {
+    @Test func fieldsOfTheRequestArePreserved() throws {
         var operation = try article()
         operation.timeouts = Timeouts(idle: .seconds(5), total: .seconds(9))
         operation.cachePolicy = .reload
@@ -164,7 +164,7 @@ import Testing
         #expect(request.target == before)
     }
 
-    @Test func aFieldOfTheRequestServesForAParameter() throws {
+    @Test func requestFieldProvidesAParameter() throws {
         var operation = try article()
         operation.parameters[3].isRequired = true
         var request = Request(.get, "")
@@ -175,7 +175,7 @@ import Testing
         #expect(request.headers["X-Trace"] == "other")
     }
 
-    @Test func acceptSaysWhatIsAnsweredJSONFirst() throws {
+    @Test func acceptListsResponseTypesJSONFirst() throws {
         var operation = Operation("a", .get, "/a")
         var found = ResponseDescription(StatusRange(200, 299))
         found.schemas = [("text/csv", nil), ("application/vnd.api+json", nil)]
@@ -191,7 +191,7 @@ import Testing
 
     // MARK: Errors
 
-    @Test func whatIsWrongIsSaidWithTheNamesOfEndpointAndParameter() throws {
+    @Test func errorsNameTheEndpointAndTheParameter() throws {
         let operation = try article()
         #expect(
             message(operation, [:]) == #"endpoint "article": the parameter "id" in the path is missing"#)
@@ -215,7 +215,7 @@ import Testing
                 == #"endpoint "article": parameter "sort" must be one of "new", "old", found "newest""#)
     }
 
-    @Test func namesThatSeveralShareAreToldApart() throws {
+    @Test func sharedParameterNamesAreQualified() throws {
         var operation = Operation("copy", .post, "/items/{id}")
         operation.parameters = [Parameter("id", in: .path), Parameter("id", in: .query)]
         #expect(
@@ -227,7 +227,7 @@ import Testing
                 == #"endpoint "copy": parameter "path.id" is set twice"#)
     }
 
-    @Test(arguments: ["", ".", ".."]) func noValueMakesAnotherPath(_ value: String) throws {
+    @Test(arguments: ["", ".", ".."]) func valuesCannotChangeThePath(_ value: String) throws {
         let operation = Operation("user", .delete, "/users/{name}")
         let problem =
             value.isEmpty
@@ -238,7 +238,7 @@ import Testing
                 == "endpoint \"user\": the value of parameter \"name\" \(problem)")
     }
 
-    @Test func partsOfASegmentCannotMakeDotsTogether() throws {
+    @Test func valuesCannotFormDotSegments() throws {
         let operation = Operation("file", .get, "/{name}.{ending}")
         #expect(message(operation, ["name": "", "ending": ""]).contains("another path"))
         #expect(message(operation, ["name": ".", "ending": ""]).contains("another path"))

@@ -65,7 +65,7 @@ import Testing
             array: "color=blue&color=black&color=brown", object: "color%5BR%5D=100&color%5BG%5D=200&color%5BB%5D=150"),
     ]
 
-    @Test(arguments: segments) func aPathHasTheStylesOfTheSpecification(_ row: Row) throws {
+    @Test(arguments: segments) func pathStylesFollowTheSpecification(_ row: Row) throws {
         let text = ParameterText("color", row.style, explodes: row.explodes, .component)
         #expect(try text.segment(Self.empty) == row.empty)
         #expect(try text.segment(Self.string) == row.string)
@@ -73,7 +73,7 @@ import Testing
         #expect(try text.segment(Self.object) == row.object)
     }
 
-    @Test(arguments: items) func aQueryHasTheStylesOfTheSpecification(_ row: Row) throws {
+    @Test(arguments: items) func queryStylesFollowTheSpecification(_ row: Row) throws {
         let text = ParameterText("color", row.style, explodes: row.explodes, .component)
         #expect(try text.items(Self.empty).joined(separator: "&") == row.empty)
         #expect(try text.items(Self.string).joined(separator: "&") == row.string)
@@ -92,7 +92,7 @@ import Testing
                 == ";id=a%3Bb%3Dc")
     }
 
-    @Test func emptyListsAndObjectsAreNothing() throws {
+    @Test func emptyListsAndObjectsAreOmitted() throws {
         for style in [ParameterStyle.form, .spaceDelimited, .pipeDelimited, .deepObject] {
             let text = ParameterText("q", style, explodes: false, .component)
             #expect(try text.items(.array([])) == [])
@@ -103,19 +103,19 @@ import Testing
         }
     }
 
-    @Test func nullInsideOfAListOrAnObjectIsLeftOut() throws {
+    @Test func nullMembersAreOmitted() throws {
         let text = ParameterText("q", .form, explodes: false, .component)
         #expect(try text.items(.array([.integer(1), .null, .integer(2)])) == ["q=1,2"])
         #expect(try text.items(.object([.init("a", .null), .init("b", .bool(true))])) == ["q=b,true"])
     }
 
-    @Test func whatIsNestedIsJSON() throws {
+    @Test func nestedValuesAreJSON() throws {
         let text = ParameterText("q", .form, explodes: true, .component)
         let nested = JSONValue.array([.object([.init("a", .integer(1))])])
         #expect(try text.items(nested) == ["q=%7B%22a%22%3A1%7D"])
     }
 
-    @Test func deepObjectsGoAsServersReadThem() throws {
+    @Test func deepObjectsUseBrackets() throws {
         let text = ParameterText("filter", .deepObject, explodes: true, .component)
         let filter = JSONValue.object([
             .init("created", .object([.init("gte", .integer(5)), .init("lt", .null)])),
@@ -127,7 +127,7 @@ import Testing
             ])
     }
 
-    @Test func objectsWithoutEndBecomeJSON() throws {
+    @Test func deeplyNestedObjectsBecomeJSON() throws {
         var value = JSONValue.integer(1)
         for _ in 0..<1000 { value = .object([.init("a", value)]) }
         let items = try ParameterText("q", .deepObject, explodes: true, .component).items(value)
@@ -136,7 +136,7 @@ import Testing
         #expect(items[0].contains("=%7B%22a%22"))
     }
 
-    @Test func numbersWithoutAFractionHaveNone() throws {
+    @Test func integralNumbersHaveNoFraction() throws {
         let text = ParameterText("n", .form, explodes: true, .component)
         #expect(try text.items(.number(42)) == ["n=42"])
         #expect(try text.items(.number(-0.5)) == ["n=-0.5"])
@@ -145,7 +145,7 @@ import Testing
         #expect(throws: NightjarError.self) { try text.items(.number(.infinity)) }
     }
 
-    @Test func reservedCharactersStayWhereTheyMay() throws {
+    @Test func allowReservedPreservesReservedCharacters() throws {
         let text = ParameterText("q", .form, explodes: false, .reserved)
         #expect(try text.items(.string("/a?b:c@d!$'()*,;=e%20f g%")) == ["q=/a?b:c@d!$'()*,;=e%20f%20g%25"])
         #expect(try text.items(.string("a#b&c+d[e]")) == ["q=a%23b%26c%2Bd%5Be%5D"])

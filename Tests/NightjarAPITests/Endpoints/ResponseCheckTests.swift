@@ -18,7 +18,7 @@ import Testing
             ResponseCheck(try response(body), by: nil, and: try JSONSchema(parsing: schema), isEither: true))
     }
 
-    @Test func whatIsSmallIsCheckedAtOnce() throws {
+    @Test func smallResponseIsCheckedImmediately() throws {
         var check = try check(#"{"type":"array"}"#, "[1]")
         var problems = check.short()
         #expect(try #require(problems).wanted == nil)
@@ -28,7 +28,7 @@ import Testing
             try #require(problems).wanted?.message == "the JSON is not as expected: expected an array, found an object")
     }
 
-    @Test func whatIsLargeIsLeftToAThread() throws {
+    @Test func largeResponseIsCheckedOnAThread() throws {
         let text = "\"" + String(repeating: "x", count: ResponseCheck.shortLength - 2) + "\""
         var check = try check(#"{"type":"array"}"#, text)
         #expect(check.short() != nil)
@@ -38,7 +38,7 @@ import Testing
             check.whole { true }.wanted?.message == "the JSON is not as expected: expected an array, found a string")
     }
 
-    @Test func whatNeedsManyStepsIsLeftToAThread() throws {
+    @Test func expensiveCheckRunsOnAThread() throws {
         // Each level doubles the number of schemas that apply to the value. The last number overflows.
         var schema = #"{"type":"string"}"#
         for _ in 0..<12 { schema = #"{"anyOf":[\#(schema),\#(schema)]}"# }
@@ -48,7 +48,7 @@ import Testing
             check.whole { true }.wanted?.message == "the JSON is not as expected: expected a string, found an integer")
     }
 
-    @Test func aSchemaThatIsNotReadIsLeftToAThread() throws {
+    @Test func unreadSchemaIsReadOnAThread() throws {
         let schema = try JSONSchema(parsing: #"{"type":"array"}"#)
         let deferred = DeferredSchema { () throws(NightjarError) in schema }
         var operation = Operation("list", .get, "/list")
@@ -64,7 +64,7 @@ import Testing
         #expect(try #require(problems).described != nil)
     }
 
-    @Test func aCheckThatNobodyWaitsForComesToAnEnd() throws {
+    @Test func abandonedCheckEnds() throws {
         var schema = #"{"type":"string"}"#
         for _ in 0..<14 { schema = #"{"anyOf":[\#(schema),\#(schema)]}"# }
         var check = try check(schema, "1")
@@ -73,7 +73,7 @@ import Testing
         #expect(requested.load(ordering: .relaxed) == 3)
     }
 
-    @Test func aFailureToReadASchemaIsKept() throws {
+    @Test func schemaErrorIsStored() throws {
         let reads = Atomic<Int>(0)
         let deferred = DeferredSchema { () throws(NightjarError) in
             reads.add(1, ordering: .relaxed)

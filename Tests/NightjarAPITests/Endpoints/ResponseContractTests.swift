@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func theMostParticularDescriptionHolds() throws {
+    @Test func mostSpecificDescriptionApplies() throws {
         #expect(try check(200, "application/json; charset=utf-8", "{}") == "fine")
         #expect(
             try check(200, "application/json", "[]") == #"the response of endpoint "article": the JSON is not as "#
@@ -48,13 +48,13 @@ import Testing
         #expect(try check(404, "application/json", "{}").contains("expected a string"))
     }
 
-    @Test func whatIsNotDescribedPasses() throws {
+    @Test func undescribedResponsePasses() throws {
         #expect(try check(200, "text/html", "<p>") == "fine")
         #expect(try check(200, "application/vnd.x+json", "3") == "fine")
         #expect(try check(200, "application/json", " ") == "fine")
     }
 
-    @Test func whatShouldBeJSONAndIsNotIsTold() throws {
+    @Test func invalidJSONIsReported() throws {
         #expect(
             try check(200, "application/json", "{").hasPrefix(
                 #"the response of endpoint "article": the response is not JSON"#))

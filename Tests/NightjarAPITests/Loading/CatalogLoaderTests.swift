@@ -3,7 +3,7 @@ import NightjarHTTP
 import Testing
 
 @Suite struct CatalogLoaderTests {
-    @Test func theDocumentItselfIsWantedFirst() {
+    @Test func mainDocumentIsLoadedFirst() {
         #expect(CatalogLoader("/apis/pets.yaml").wanted == ["/apis/pets.yaml"])
     }
 }

@@ -67,7 +67,7 @@ struct CorpusTests {
     ]
 
     @Test(arguments: descriptions)
-    func everyOperationIsThere(file: String, operations: Int, notes: [String]) throws {
+    func everyOperationIsRead(file: String, operations: Int, notes: [String]) throws {
         let catalog = try CatalogLoader.load("\(corpus)/\(file)", read: contents)
         #expect(catalog.operations.count == operations)
         #expect(Set(catalog.operations.map(\.name)).count == operations)

@@ -5,7 +5,7 @@ import Testing
 @testable import NightjarAPI
 
 @Suite struct ReferenceTraversalTests {
-    @Test func partsAreFetchedWhereTheyAreLookedAt() throws {
+    @Test func onlyUsedReferencesAreFetched() throws {
         var requested: [String] = []
         let files = [
             "/a/api.yaml": """
@@ -61,7 +61,7 @@ import Testing
         #expect(operation.responses[0].schemas.count == 1)
     }
 
-    @Test func theLoaderSaysWhatItWants() throws {
+    @Test func loaderReportsTheMissingDocuments() throws {
         var loader = CatalogLoader("https://h/api.yaml")
         #expect(message { _ = try loader.catalog() } == "1 documents have not been received yet")
         try receive(
@@ -80,7 +80,7 @@ import Testing
             ])
     }
 
-    @Test func aPartThatCannotBeHadForNowFailsTheLoad() throws {
+    @Test func temporaryErrorFailsTheLoad() throws {
         let load = { (kind: ErrorKind) in
             try CatalogLoader.load("/api.yaml") { path throws(NightjarError) in
                 guard path == "/api.yaml" else { throw NightjarError(kind, "\(kind.name) of \(path)") }
@@ -92,7 +92,7 @@ import Testing
         #expect(try load(.notFound).operations.map(\.name) == ["get_b"])
     }
 
-    @Test func whatDiscriminatorsNameIsFetched() throws {
+    @Test func discriminatorMappingsAreFetched() throws {
         var loader = CatalogLoader("/api.yaml")
         try receive(
             """
@@ -104,7 +104,7 @@ import Testing
         #expect(loader.wanted == ["/x.yml"])
     }
 
-    @Test func schemasReachAcrossDocuments() throws {
+    @Test func schemasReferToOtherDocuments() throws {
         let catalog = try catalog([
             "/v/api.yaml": """
             openapi: 3.0.0
@@ -119,7 +119,7 @@ import Testing
         #expect(schema.mismatch(in: .array([.integer(6)]))?.path.description == "/0")
     }
 
-    @Test func aSchemaThatLeadsNowhereSaysSoWhenItIsRead() throws {
+    @Test func danglingSchemaReferenceFailsWhenRead() throws {
         let catalog = try catalog([
             "/api.yaml": """
             openapi: 3.0.0
@@ -131,7 +131,7 @@ import Testing
         #expect(message { _ = try schema.get() }?.contains("the reference \"#/none\" has no target") == true)
     }
 
-    @Test func afterRedirectsReferencesAreRelativeToTheEnd() throws {
+    @Test func referencesAreRelativeToTheRedirectedURL() throws {
         var loader = CatalogLoader("https://h/api.yaml")
         try receive(
             "openapi: 3.1.0\npaths: {/a: {$ref: 'a.yml'}}", "https://h/api.yaml", from: "https://g/v1/api.yaml", &loader
@@ -139,15 +139,15 @@ import Testing
         #expect(loader.wanted == ["https://g/v1/a.yml"])
     }
 
-    @Test func otherOriginsAreRefused() throws {
+    @Test func otherOriginsAreRejected() throws {
         let files: KeyValuePairs = [
             "https://h/api.yaml": "openapi: 3.1.0\npaths: {/a: {$ref: 'https://g/a.yml'}, /b: {$ref: '/b.yml'}}",
             "https://g/a.yml": "get: {}", "https://h/b.yml": "get: {}",
         ]
-        let refused = try catalog(files)
-        #expect(refused.operations.map(\.name) == ["get_b"])
+        let rejected = try catalog(files)
+        #expect(rejected.operations.map(\.name) == ["get_b"])
         #expect(
-            refused.notes == [
+            rejected.notes == [
                 "paths./a: ignored: the reference \"https://g/a.yml\" points to https://g, but a document may refer only to its own origin; load the document and its parts from one place"
             ])
     }
@@ -163,7 +163,7 @@ import Testing
             ])
     }
 
-    @Test func aBrokenPartCostsItself() throws {
+    @Test func invalidDocumentIsNotedAndSkipped() throws {
         let catalog = try catalog([
             "/api.yaml": "openapi: 3.1.0\npaths: {/a: {$ref: 'a.yml'}, /b: {get: {}}}", "/a.yml": "get: [",
         ])
@@ -175,7 +175,7 @@ import Testing
             ))
     }
 
-    @Test func partsMayReferToTheFirst() throws {
+    @Test func documentsMayReferToTheMainDocument() throws {
         let catalog = try catalog([
             "/api.yaml": "openapi: 3.1.0\npaths: {/a: {$ref: 'x/a.yml'}}\nq: {name: q, in: query}",
             "/x/a.yml": "get: {parameters: [{$ref: '../api.yaml#/q'}]}",
@@ -184,7 +184,7 @@ import Testing
         #expect(catalog.operations[0].parameters.map(\.name) == ["q"])
     }
 
-    @Test func documentsHaveABound() throws {
+    @Test func documentsAreBounded() throws {
         var loader = CatalogLoader("/api.yaml")
         let paths = (0..<10_000).map { "/\($0): {$ref: '\($0).yml'}" }.joined(separator: ", ")
         #expect(
@@ -215,8 +215,8 @@ import Testing
         }.get()
     }
 
-    @Test("A reference that is an alias is followed into another file")
-    func aliasedReferencesAreFetched() throws {
+    @Test
+    func aliasedReferenceIsFollowedIntoAnotherFile() throws {
         let catalog = try catalog([
             "/api.yaml": """
             openapi: 3.1.0
@@ -229,8 +229,8 @@ import Testing
         #expect(catalog.operations.map(\.name) == ["found"])
     }
 
-    @Test("A mapping that schemas share is gone through once")
-    func sharedMappings() throws {
+    @Test
+    func sharedMappingIsTraversedOnce() throws {
         let names = (0..<3000).map { "m\($0): '#/s'" }.joined(separator: ", ")
         var text =
             "openapi: 3.1.0\ns: {}\nm: &m {\(names)}\npaths:\n  /a: {get: {responses: {'200': {content: {a/b: {schema: {\n"
@@ -242,8 +242,8 @@ import Testing
         #expect(loaded?.operations.count == 1)
     }
 
-    @Test("A reference that is too long is refused where it is used")
-    func longReferences() throws {
+    @Test
+    func tooLongReferenceIsRejectedWhereItIsUsed() throws {
         let long = String(repeating: "a/", count: 10_000)
         let catalog = try catalog(paths: "/a: {$ref: '#/\(long)'}\n/b: {get: {}}")
         #expect(catalog.operations.map(\.name) == ["get_b"])

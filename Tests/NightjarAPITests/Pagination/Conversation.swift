@@ -17,7 +17,7 @@ final class Conversation {
     var targets: [PageTarget] = []
     /// The items of each returned page.
     var pages: [[String]] = []
-    var given: [LoadedPage] = []
+    var delivered: [LoadedPage] = []
     var error: NightjarError?
     var hasEnded = false
     private var bodies: [Int: String] = [:]
@@ -59,7 +59,7 @@ final class Conversation {
                 bodies[requested.count] = response.body
             case .cancelLoad: break
             case .deliver(let page):
-                given.append(page)
+                delivered.append(page)
                 pages.append(page.items.map { item(at: $0, of: page) })
             case .end: hasEnded = true
             case .fail(let failure): error = failure

@@ -40,9 +40,9 @@ import Testing
         #"["\"","\\","]","},{",":","\u005d"]"#,
         #" { "k\u0065y" : [ -1.5e3 , true,false , null ,"é" ] , "x" : "" } "#, "\t[\r\n1\n,\t2 ]\n",
     ])
-    func agreesWithTheParser(text: String) throws { try compare(text) }
+    func rangesAgreeWithTheParser(text: String) throws { try compare(text) }
 
-    @Test func theFirstOfSeveralMembersCounts() {
+    @Test func firstOfDuplicateMembersCounts() {
         let bytes = Array(#"{"a":1,"\u0061":2}"#.utf8)
         bytes.withUnsafeBytes { buffer in
             let ranges = JSONRanges(buffer)
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func deepTextsNeedNoStack() {
+    @Test func deepTextsUseNoStack() {
         let bytes = Array((String(repeating: "[", count: 200_000) + String(repeating: "]", count: 200_000)).utf8)
         bytes.withUnsafeBytes { buffer in
             let ranges = JSONRanges(buffer)
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func anyBytesStayWithinBounds() {
+    @Test func randomBytesAreReadWithinBounds() {
         var random = SeededRandom(seed: 11)
         let alphabet = Array(#"{}[]:,"\ 0ae"#.utf8)
         for _ in 0..<20_000 {

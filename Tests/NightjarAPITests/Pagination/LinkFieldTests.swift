@@ -14,7 +14,7 @@ import Testing
 
     private func next(_ value: String) throws -> String? { LinkField.next(in: try parse(value))?.target }
 
-    @Test func theExamplesOfTheRFCAreRead() throws {
+    @Test func examplesOfTheRFCAreRead() throws {
         #expect(
             try parse("<http://example.com/TheBook/chapter2>; rel=\"previous\"; title=\"previous chapter\"")
                 == [LinkField(target: "http://example.com/TheBook/chapter2", relations: ["previous"], anchor: nil)])
@@ -34,7 +34,7 @@ import Testing
         #expect(two.map(\.relations) == [["previous"], ["next"]])
     }
 
-    @Test func theNextOneIsFound() throws {
+    @Test func nextLinkIsFound() throws {
         #expect(try next("<a>; rel=prev, <b>; rel=next") == "b")
         #expect(try next("<b>;rel=\"NEXT\"") == "b")
         #expect(try next("<b>; title=\"a, <x>; rel=next\"; rel=\"last next\"") == "b")
@@ -45,7 +45,7 @@ import Testing
         #expect(LinkField.next(in: try parse("<a>; rel=prev", "<b>; rel=next"))?.target == "b")
     }
 
-    @Test func whatIsNotTheNextPageIsNotTaken() throws {
+    @Test func otherRelationsAreIgnored() throws {
         #expect(try next("<b>; rel=next; anchor=\"/other\"") == nil)
         #expect(try next("<b>; rel=prev; rel=next") == nil)
         #expect(try next("<b>; rev=next") == nil)
@@ -54,7 +54,7 @@ import Testing
         #expect(try next("") == nil)
     }
 
-    @Test func whatBreaksTheGrammarIsLeftOut() throws {
+    @Test func invalidLinksAreIgnored() throws {
         #expect(try next("b; rel=next") == nil)
         #expect(try next("<b; rel=next") == nil)
         #expect(try next("<a> x; rel=next, <b>; rel=next") == "b")
@@ -64,12 +64,12 @@ import Testing
         #expect(try next("<b>; ; rel=next") == "b")
     }
 
-    @Test func manyLinksAreBounded() throws {
+    @Test func linksAreBounded() throws {
         let many = Array(repeating: "<a>; rel=x", count: 5000).joined(separator: ",")
         #expect(try parse(many).count == LinkField.maximumCount)
     }
 
-    @Test func anyTextIsRead() throws {
+    @Test func randomTextIsRead() throws {
         var random = SeededRandom(seed: 7)
         let alphabet = Array("<>;,=\"\\ \trelnxtach#/é".unicodeScalars)
         for _ in 0..<5000 {

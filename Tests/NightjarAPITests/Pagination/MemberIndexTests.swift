@@ -12,7 +12,7 @@ import Testing
         }
     }
 
-    @Test func findsWhatTheScannerFinds() {
+    @Test func indexAgreesWithTheScanner() {
         let text = #"{"a":{"b":[1,{"c":2}],"b":3},"\u0061":4,"é":5,"e\u0301":6,"":{"":7},"x/y":[8]}"#
         Array(text.utf8).withUnsafeBytes { bytes in
             let ranges = JSONRanges(bytes)
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func eachObjectIsLookedThroughOnce() {
+    @Test func eachObjectIsScannedOnce() {
         index(#"{"items":[{},{}],"meta":{"total":2},"links":{"next":null}}"#) { index, document in
             for _ in 0..<100 {
                 for name in ["next", "total", "pages"] {
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func whatIsBeyondTheBoundIsFoundByTheCallersPointersAlone() {
+    @Test func membersBeyondTheBoundAreFoundOnlyByPointers() {
         let many = (0..<MemberIndex.limit).map { "\"k\($0)\":\($0)" }.joined(separator: ",")
         index("{\(many),\"next\":true}") { index, document in
             #expect(index.value(at: ["next"], in: document) != nil)
@@ -53,7 +53,7 @@ import Testing
 
     /// Compared with one pass over the same bytes, so that neither a slow machine nor a debug build matters.
     @Test(arguments: ["", #","has_more":false"#])
-    func aLargePageIsGuessedInAFewPasses(flag: String) throws {
+    func largePageIsDetectedInFewPasses(flag: String) throws {
         let item = #"{"id":12345,"name":"\#(String(repeating: "n", count: 180))"}"#
         let body = #"{"data":["# + Array(repeating: item, count: 10_000).joined(separator: ",") + "]\(flag)}"
         #expect(body.utf8.count > 2_000_000)

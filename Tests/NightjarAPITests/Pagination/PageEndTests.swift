@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func moreIsStrongerThanTotalAndTheLastPage() throws {
+    @Test func hasMoreOverridesTotalAndLastPage() throws {
         let last = try Conversation(.plain(.guess))
         last.read([
             #"{"items":[1],"page":1,"total_pages":1,"has_next":true}"#,
@@ -81,7 +81,7 @@ import Testing
 
     // MARK: Cycles
 
-    @Test func pagesThatGoRoundAreAnError() throws {
+    @Test func cyclicPagesAreAnError() throws {
         let talk = try Conversation(.plain(.cursor))
         talk.read { target in
             Reply(
@@ -95,7 +95,7 @@ import Testing
                 == "page 3 has the items of an earlier page, byte for byte: the server returns to an earlier position")
     }
 
-    @Test func pagesThatGoRoundKeyForKeyAreAnError() throws {
+    @Test func pagesWithCyclicKeysAreAnError() throws {
         let talk = try Conversation(
             .plain(.page) {
                 $0.key = try JSONPointer("/id")
@@ -111,7 +111,7 @@ import Testing
             talk.message.hasPrefix("page 4 has the items of an earlier page, key for key: the server ignores"))
     }
 
-    @Test func pagesWithoutItemsMayComeAgain() throws {
+    @Test func emptyPagesMayRepeat() throws {
         let talk = try Conversation(.plain(.cursor))
         talk.read([
             #"{"items":[],"next_cursor":"a"}"#, #"{"items":[1],"next_cursor":"b"}"#, #"{"items":[],"next_cursor":"c"}"#,
@@ -120,7 +120,7 @@ import Testing
         #expect(talk.items == ["1", "2"] && talk.hasEnded && talk.error == nil)
     }
 
-    @Test func aPageThatFailedOrWasRefreshedIsNoRepetition() throws {
+    @Test func failedOrRefreshedPageIsNotARepetition() throws {
         let talk = try Conversation(.plain(.offset) { $0.maximumItems = 3 })
         talk.read(["[1,2]", "[3,4]"])
         #expect(talk.error?.kind == .tooLarge)
@@ -135,7 +135,7 @@ import Testing
 
     // MARK: Lists that are null or missing
 
-    @Test func aListThatIsNullIsAnEmptyPage() throws {
+    @Test func nullListIsAnEmptyPage() throws {
         let talk = try Conversation(.plain(.guess))
         talk.read([
             #"{"results":[1],"next_cursor":"a"}"#, #"{"results":null,"next_cursor":"b"}"#,
@@ -147,7 +147,7 @@ import Testing
         #expect(bare.items == ["1"] && bare.hasEnded)
     }
 
-    @Test func aFirstListThatIsNullIsEmptyWhereTheCallerSaysWhereItIs() throws {
+    @Test func firstNullListIsEmptyIfItsPointerIsSet() throws {
         for style in [Pagination.Style.guess, .cursor] {
             let talk = try Conversation(.plain(style) { $0.items = try JSONPointer("/results") })
             talk.read([#"{"results":null,"next_cursor":"x"}"#, #"{"results":[1],"next_cursor":""}"#])
@@ -158,7 +158,7 @@ import Testing
         #expect(guessed.error?.kind == .decoding)
     }
 
-    @Test func aListThatIsLeftOutIsAnEmptyPageBesideANext() throws {
+    @Test func missingListWithNextIsAnEmptyPage() throws {
         let next = try Conversation(.plain(.guess))
         next.read([
             #"{"items":[1],"nextPageToken":"a"}"#, #"{"nextPageToken":"b"}"#, #"{"items":[2],"nextPageToken":""}"#,
@@ -179,7 +179,7 @@ import Testing
         )
     }
 
-    @Test func whatIsNeitherNullNorAListIsAnError() throws {
+    @Test func otherTypeThanAListIsAnError() throws {
         let talk = try Conversation(.plain(.guess))
         talk.read([#"{"items":[1],"next_cursor":"a"}"#, #"{"items":{},"next_cursor":"b"}"#])
         #expect(

@@ -30,7 +30,7 @@ import Testing
         (" https://api.example/x ", "/x"), ("https://api.example/x#@evil.example", "/x"),
         ("https://api.example?@evil.example", "/?@evil.example"),
     ])
-    func whatIsOfTheOwnOriginIsFollowed(next: String, target: String) throws {
+    func linkOfTheSameOriginIsFollowed(next: String, target: String) throws {
         let talk = try follow(next)
         #expect(talk.error == nil && talk.requested.last == target, "\(next): \(talk.requested.last ?? "")")
         for target in talk.targets { #expect(target.url.origin.description == "https://api.example") }
@@ -49,14 +49,14 @@ import Testing
         "http+unix://%2Frun%2Fdocker.sock/", "https:evil.example", "https:/evil.example", "https://", "https://:443/",
         "//", "///evil.example/",
     ])
-    func whatIsOfNoneOrOfAnotherIsNot(next: String) throws {
+    func linkOfAnotherOriginIsNotFollowed(next: String) throws {
         let talk = try follow(next)
         #expect(talk.requested == ["/v1/list"], "\(next): \(talk.requested)")
         #expect(talk.error?.kind == .protocol || talk.hasEnded, "\(next): \(talk.message)")
     }
 
     /// A different spelling of the same IPv6 address.
-    @Test func addressesAreComparedByWhatTheyAre() throws {
+    @Test func addressesAreComparedInCanonicalForm() throws {
         for next in ["http://[::1]:8080/x", "http://[0:0:0:0:0:0:0:1]:8080/x", "HTTP://[::0001]:8080/x"] {
             #expect(try follow(next, from: "http://[::1]:8080/list").requested.last == "/x")
         }
@@ -66,7 +66,7 @@ import Testing
     }
 
     /// Neither errors, saved states nor explanations show secrets that the server put into its URL.
-    @Test func aServersOwnSecretsAreNotShown() throws {
+    @Test func secretsOfTheServerAreMasked() throws {
         for next in [
             "https://evil.example/x?access_token=s3cret", "https://me:s3cret@api.example/", "ftp://s3cret/",
             "https://evil.example:99999/?sig=s3cret", "/x\u{1}?token=s3cret",
@@ -83,7 +83,7 @@ import Testing
     }
 
     /// An allowed origin may lead back to the first origin. It does not learn the secrets that are sent there.
-    @Test func anAllowedOriginCannotFetchSecretsBack() throws {
+    @Test func allowedOriginCannotObtainSecrets() throws {
         let talk = try Conversation(
             .plain(.next) { $0.allowedOrigins = ["https://cdn.example"] },
             "https://u:pw@api.example/list?api_key=s3cret")
@@ -112,7 +112,7 @@ import Testing
         ("https://u:pw@api.example/list?api_key=1", "a=1&b=11"),
         ("https://u:pw@api.example/list?api_key=", "a=1&b="),
     ])
-    func aSecretInsideOfAnotherValueIsLeftOut(first: String, query: String) throws {
+    func secretInsideAnotherValueIsOmitted(first: String, query: String) throws {
         let talk = try Conversation(.plain(.next) { $0.allowedOrigins = ["https://cdn.example"] }, first)
         talk.read { target in
             target.carriesCredentials
@@ -125,7 +125,7 @@ import Testing
 
     /// `next` always leads back to the first page. With a key no item is returned twice, and the cycle is detected
     /// without one too.
-    @Test func aCircleOfPagesEnds() throws {
+    @Test func cyclicPagesEnd() throws {
         var turn = 0
         func circle(_ target: PageTarget) -> Reply {
             turn += 1
@@ -150,7 +150,7 @@ import Testing
     }
 
     /// 100,000 links: only a bounded number is examined.
-    @Test func aFieldOfLinksIsBounded() throws {
+    @Test func linkFieldIsBounded() throws {
         let others = (0..<25_000).map { "<\($0)>;rel=x" }.joined(separator: ",")
         let talk = try Conversation(.plain(.link))
         talk.read { _ in Reply(body: "[1]", headers: Array(repeating: ("Link", others), count: 4)) }
@@ -164,7 +164,7 @@ import Testing
         #"{"url":"https://evil.example/x","secrets":["api_key"]}"#, #"{"url":"\\\\evil.example","secrets":["other"]}"#,
         #"{"url":"/x\r\ny"}"#, #"{"url":""}"#, #"{"page":9007199254740993}"#,
     ])
-    func aForgedStateAsksNobodyElse(position: String) throws {
+    func forgedStateSendsNoRequestElsewhere(position: String) throws {
         let first = "https://u:pw@api.example/list?api_key=s3cret"
         let talk = try Conversation(.plain(.next), first)
         talk.read(1) { _ in Reply(body: #"{"items":[1],"next":"/n"}"#) }

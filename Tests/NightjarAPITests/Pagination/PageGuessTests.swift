@@ -88,7 +88,7 @@ import Testing
     ]
 
     @Test(arguments: shapes.indices)
-    func shapesOfAPIsAreKnown(index: Int) throws {
+    func commonShapesAreDetected(index: Int) throws {
         let shape = PageGuessTests.shapes[index]
         let talk = try Conversation(.plain(.guess))
         talk.read([shape.first, shape.second])
@@ -98,7 +98,7 @@ import Testing
         #expect(talk.traversal.explanation == shape.explanation)
     }
 
-    @Test func aLinkFieldIsStrongerThanTheBody() throws {
+    @Test func linkFieldOverridesTheBody() throws {
         let talk = try Conversation(.plain(.guess))
         talk.read { target in
             target.url.target == "/list"
@@ -110,7 +110,7 @@ import Testing
             talk.traversal.explanation == #"guessed: the items are at "/items" and a Link field names the next page"#)
     }
 
-    @Test func oneListWithoutAnyHintIsTheWholeAndSaysSo() throws {
+    @Test func listWithoutHintsIsCompleteAndNoted() throws {
         for body in ["[1,2,3]", #"{"items":[1,2,3]}"#, #"{"things":[1,2,3],"total":3}"#, list(1...100)] {
             let talk = try Conversation(.plain(.guess))
             talk.read([body])
@@ -124,13 +124,13 @@ import Testing
     @Test(arguments: [
         (#"{"next":null,"results":[1]}"#, "/next"), (#"{"results":[1],"links":{"next":null}}"#, "/links/next"),
     ])
-    func oneListThatSaysThatItEndsDoes(body: String, place: String) throws {
+    func listMarkedAsCompleteEnds(body: String, place: String) throws {
         let talk = try Conversation(.plain(.guess))
         talk.read([body])
         #expect(talk.hasEnded && talk.items == ["1"] && talk.traversal.explanation.contains("\"\(place)\""))
     }
 
-    @Test func whatCannotBeGuessedSaysWhatToSet() throws {
+    @Test func undetectedStyleNamesTheOption() throws {
         let cases = [
             (
                 #"{"a":1}"#,
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func theIdOfTheLastItemIsTheCursorWhateverTheKeyIs() throws {
+    @Test func lastItemIDIsTheCursorRegardlessOfTheKey() throws {
         let talk = try Conversation(.plain(.guess) { $0.key = try JSONPointer("/number") })
         talk.read([
             #"{"data":[{"id":"a","number":6},{"id":"b","number":7}],"has_more":true}"#,
@@ -169,7 +169,7 @@ import Testing
         #expect(talk.traversal.explanation.hasSuffix(#""starting_after" takes the id of the last item"#))
     }
 
-    @Test func whatTheCallerSaysIsNotGuessed() throws {
+    @Test func optionsOfTheCallerDisableDetection() throws {
         let options = try Pagination.plain(.cursor) {
             $0.items = try JSONPointer("/b")
             $0.next = try JSONPointer("/c")
@@ -179,7 +179,7 @@ import Testing
         #expect(talk.items == ["2"] && talk.traversal.explanation.isEmpty)
     }
 
-    @Test func aNextThatTheCallerNamesIsACursorOrAURL() throws {
+    @Test func namedNextIsACursorOrAURL() throws {
         let cursor = try Conversation(.plain(.guess) { $0.next = try JSONPointer("/n") })
         cursor.read([#"{"items":[1],"n":"abc"}"#, #"{"items":[2]}"#])
         #expect(cursor.requested == ["/list", "/list?cursor=abc"])

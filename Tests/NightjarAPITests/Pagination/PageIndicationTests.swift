@@ -26,7 +26,7 @@ import Testing
         (#"{"items":[1,2],"count":208}"#, #"counts 208 items at "/count" and has 2"#),
         (#"{"items":[1,2],"meta":{"Total":3}}"#, #"counts 3 items at "/meta/Total" and has 2"#),
     ])
-    func aBodyThatIndicatesMoreIsNotTheWholeList(body: String, reason: String) throws {
+    func bodyWithMoreIndicatorIsNotComplete(body: String, reason: String) throws {
         let talk = try read(body)
         #expect(talk.error?.kind == .decoding && !talk.hasEnded && talk.items.isEmpty)
         #expect(
@@ -37,7 +37,7 @@ import Testing
     @Test(arguments: [
         ("X-Total-Count", "208"), ("Total-Objects", "3"), ("X-WP-Total", "7"), ("X-Total-Pages", "2"),
     ])
-    func aFieldThatCountsMoreIsAnError(name: String, value: String) throws {
+    func headerWithGreaterTotalIsAnError(name: String, value: String) throws {
         let talk = try read("[1,2]", [(name, value)])
         #expect(
             talk.error?.kind == .decoding && talk.message.contains("\"\(name)\" counts \(value) "), "\(talk.message)")
@@ -47,7 +47,7 @@ import Testing
         (#"{"items":[1,2],"count":2}"#, [("X-Total-Count", "2")]), (#"{"items":[1,2],"IsTruncated":false}"#, []),
         ("[1,2]", [("X-Total-Count", "")]), (#"{"items":[1,2],"count":1}"#, []),
     ])
-    func whatIndicatesNoMoreIsTheWholeList(body: String, headers: [(String, String)]) throws {
+    func bodyWithoutMoreIndicatorIsComplete(body: String, headers: [(String, String)]) throws {
         let talk = try read(body, headers)
         #expect(talk.hasEnded && talk.items == ["1", "2"], "\(talk.message)")
         #expect(talk.traversal.explanation.contains("so it is the whole list"))
@@ -55,7 +55,7 @@ import Testing
 
     // MARK: A full page
 
-    @Test func aFullPageOfTheRequestedSizeIsAnError() throws {
+    @Test func fullPageOfTheRequestedSizeIsAnError() throws {
         for first in ["?limit=3", "?per_page=3", "?n=3&x=1"] {
             let talk = try read("[1,2,3]", at: "https://api.example/list" + first)
             #expect(
@@ -70,7 +70,7 @@ import Testing
         #expect(sized.error?.kind == .decoding)
     }
 
-    @Test func aFullPageThatIsKnownToBeTheLastIsTheWholeList() throws {
+    @Test func fullLastPageIsTheCompleteList() throws {
         let cases: [(String, [(String, String)])] = [
             ("[1,2,3]", [("X-Total-Count", "3")]), (#"{"items":[1,2,3],"total":3}"#, []),
             (#"{"items":[1,2,3],"has_more":false}"#, []), ("[1,2,3]", [("Link", "</list?page=1>; rel=first")]),
@@ -86,7 +86,7 @@ import Testing
 
     // MARK: The next request is known
 
-    @Test func thePlaceInTheFirstRequestTellsTheNext() throws {
+    @Test func positionOfTheFirstRequestDeterminesTheNext() throws {
         let offset = try Conversation(.plain(.guess), "https://api.example/list?limit=2&offset=4")
         offset.read(["[5,6]", "[7,8]", "[9]", "[]"])
         #expect(
@@ -103,17 +103,17 @@ import Testing
         #expect(page.requested == ["/list?page=2", "/list?page=3", "/list?page=4"] && page.items.count == 3)
     }
 
-    @Test func aPageBehindTheFirstReachesTheTotal() throws {
+    @Test func laterFirstPageReachesTheTotal() throws {
         let talk = try read(#"{"items":[7,8],"total":8}"#, at: "https://api.example/list?offset=6&limit=2")
         #expect(talk.hasEnded && talk.items == ["7", "8"], "\(talk.message)")
     }
 
-    @Test func aTimeInTheQueryIsNoPlace() throws {
+    @Test func timeInTheQueryIsNotAPosition() throws {
         let talk = try read("[1,2]", at: "https://api.example/list?start=1700000000&limit=2")
         #expect(talk.error?.kind == .decoding)
     }
 
-    @Test func aFieldWithTheURLOfTheNextPageIsFollowed() throws {
+    @Test func headerWithTheNextURLIsFollowed() throws {
         let talk = try Conversation(.plain(.guess))
         talk.read { target in
             target.url.target == "/list"
@@ -137,7 +137,7 @@ import Testing
         #expect(resumed.requested == ["/listx", "/listxx", "/listxxx"] && resumed.hasEnded, "\(resumed.message)")
     }
 
-    @Test func aFieldThatTheCallerNamesMayHaveTheURL() throws {
+    @Test func namedHeaderMayContainTheURL() throws {
         let url = try Conversation(.plain(.header) { $0.header = "Next-Page" })
         url.read { target in
             Reply(
@@ -164,7 +164,7 @@ import Testing
         return operation
     }
 
-    @Test func theEndpointsParameterTakesTheCursor() throws {
+    @Test func cursorIsSentInTheParameterOfTheEndpoint() throws {
         let openAI = [
             #"{"object":"list","data":[{"id":"a"},{"id":"b"}],"first_id":"a","last_id":"b","has_more":true}"#,
             #"{"object":"list","data":[{"id":"c"}],"first_id":"c","last_id":"c","has_more":false}"#,
@@ -194,7 +194,7 @@ import Testing
             explicit.traversal.explanation == #"guessed: the items are at "/chunk" and the query item "from" takes it"#)
     }
 
-    @Test func theEndpointsNumberIsUsedWhereItsStartIsKnown() throws {
+    @Test func pageParameterIsUsedIfItsStartIsKnown() throws {
         let body = #"{"data":[1,2],"count":3}"#
         let offset = try Conversation(Pagination.plain(.guess).guessing(by: operation(["offset", "limit"])))
         offset.read([body, #"{"data":[3]}"#, #"{"data":[]}"#])
@@ -211,20 +211,20 @@ import Testing
 
     // MARK: Pages without items
 
-    @Test func aPageWithoutItemsIsGiven() throws {
+    @Test func pageWithoutItemsIsDelivered() throws {
         let talk = try Conversation(.plain(.cursor))
         talk.read([
             #"{"items":[],"next_cursor":"a"}"#, #"{"items":[1],"next_cursor":"b"}"#,
             #"{"items":[],"next_cursor":null}"#,
         ])
-        #expect(talk.pages == [[], ["1"], []] && talk.given.map(\.number) == [1, 2, 3] && talk.hasEnded)
-        #expect(talk.given[0].state(consumed: 0) == talk.given[1].state(consumed: 0))
+        #expect(talk.pages == [[], ["1"], []] && talk.delivered.map(\.number) == [1, 2, 3] && talk.hasEnded)
+        #expect(talk.delivered[0].state(consumed: 0) == talk.delivered[1].state(consumed: 0))
         let first = try Conversation(.plain(.page))
         first.read(["[]"])
         #expect(first.pages == [[]] && first.hasEnded)
     }
 
-    @Test func theEmptyPageThatEndsANumberedListIsNotGiven() throws {
+    @Test func finalEmptyPageOfANumberedListIsNotDelivered() throws {
         for style in [Pagination.Style.page, .offset] {
             let talk = try Conversation(.plain(style))
             talk.read(["[1]", "[2]", "[]"])
@@ -232,7 +232,7 @@ import Testing
         }
     }
 
-    @Test func theResponse304IsAPageWithoutItems() throws {
+    @Test func notModifiedIsAPageWithoutItems() throws {
         for style in [Pagination.Style.guess, .page, .cursor, .link] {
             var traversal = try PageTraversal(.plain(style), first: RequestURL("https://api.example/list"))
             _ = traversal.needsPage()

@@ -14,7 +14,7 @@ import Testing
         return Reply(body: #"{"items":[{"id":"$1","age":\#(count)},{"id":"$2","age":\#(count + 7)}],\#(tail)}"#)
     }
 
-    @Test func aCursorThatTheServerIgnoresIsAnError() throws {
+    @Test func ignoredCursorIsAnError() throws {
         var count = 0
         let talk = try Conversation(.plain(.cursor) { $0.next = try JSONPointer("/end") })
         talk.read { _ in aged(&count, #""start":"s0","end":"t47""#) }
@@ -51,14 +51,14 @@ import Testing
         }
     }
 
-    @Test func aPageNumberThatTheServerDoesNotCountOnIsAnError() throws {
+    @Test func ignoredPageNumberIsAnError() throws {
         var count = 0
         let talk = try Conversation(.plain(.guess) { $0.maximumPages = 50 })
         talk.read { _ in aged(&count, #""page":1,"total_pages":9"#) }
         #expect(talk.requested.count == 2 && talk.error?.kind == .protocol)
     }
 
-    @Test func positionsThatGoRoundAreAnError() throws {
+    @Test func cyclicPositionsAreAnError() throws {
         var count = 0
         let talk = try Conversation(.plain(.cursor) { $0.maximumPages = 50 })
         talk.read { target in
@@ -79,7 +79,7 @@ import Testing
         #expect(talk.items.count == 1 && talk.error?.kind == .protocol)
     }
 
-    @Test func anEmptyPageThatRepeatsItsCursorEndsAFeed() throws {
+    @Test func emptyPageWithTheSameCursorEndsAFeed() throws {
         let feed = try Conversation(.plain(.cursor))
         feed.read([#"{"items":[1],"next_cursor":"a"}"#, #"{"items":[],"next_cursor":"a"}"#])
         #expect(feed.items == ["1"] && feed.hasEnded && feed.requested.count == 2)
@@ -93,7 +93,7 @@ import Testing
         #expect(more.error?.kind == .protocol && !more.hasEnded)
     }
 
-    @Test func aPageThatIsLoadedAgainIsNoRepetition() throws {
+    @Test func reloadedPageIsNotARepetition() throws {
         let talk = try Conversation(.plain(.cursor))
         talk.read(1) { _ in Reply(body: #"{"items":[1],"next_cursor":"a"}"#) }
         // As long as the others, because the test takes items from the bodies by number.
@@ -108,7 +108,7 @@ import Testing
         #expect(talk.error == nil && talk.hasEnded)
     }
 
-    @Test func aResumedListNeedsANewPositionToo() throws {
+    @Test func resumedListNeedsANewPosition() throws {
         let talk = try Conversation(.plain(.cursor))
         talk.read(1) { _ in Reply(body: #"{"items":[1],"next_cursor":"a"}"#) }
         var count = 0

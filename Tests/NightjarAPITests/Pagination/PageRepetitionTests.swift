@@ -12,7 +12,7 @@ import Testing
 
     // MARK: Lists with equal items
 
-    @Test func equalValuesUnderNewNumbersAreAList() throws {
+    @Test func equalValuesWithNewPageNumbersAreDelivered() throws {
         for style in [Pagination.Style.page, .offset] {
             let talk = try Conversation(.plain(style))
             talk.read(["[1,1,1]", "[1,1,1]", "[2,2,2]", "[1,1,1]", "[]"])
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func equalValuesUnderNewCursorsAreAList() throws {
+    @Test func equalValuesWithNewCursorsAreDelivered() throws {
         let talk = try Conversation(.plain(.cursor))
         talk.read([
             #"{"items":[0,0],"next_cursor":"a"}"#, #"{"items":[0,0],"next_cursor":"b"}"#,
@@ -29,13 +29,13 @@ import Testing
         #expect(talk.items == Array(repeating: "0", count: 6) && talk.hasEnded)
     }
 
-    @Test func aSingleValueMayComeAgain() throws {
+    @Test func singleValueMayRepeat() throws {
         let talk = try Conversation(.plain(.page))
         talk.read([#"["on"]"#, #"["on"]"#, #"["off"]"#, #"["on"]"#, "[]"])
         #expect(talk.items.count == 4 && talk.hasEnded)
     }
 
-    @Test func objectsThatAreAlikeOnOnePageMayComeAgain() throws {
+    @Test func equalObjectsOfOnePageMayRepeat() throws {
         let talk = try Conversation(.plain(.page))
         talk.read([#"[{"v":0},{"v":0}]"#, #"[{"v":0},{"v":0}]"#, "[]"])
         #expect(talk.items.count == 4 && talk.hasEnded)
@@ -43,13 +43,13 @@ import Testing
 
     // MARK: Repeated pages
 
-    @Test func objectsThatComeAgainAreARound() throws {
+    @Test func repeatedObjectsAreACycle() throws {
         let talk = try Conversation(.plain(.page))
         talk.read([#"[{"id":1}]"#, #"[{"id":1}]"#])
         #expect(talk.items.count == 1 && talk.error?.kind == .protocol)
     }
 
-    @Test func threeOtherValuesThatComeAgainAreARound() throws {
+    @Test func threeRepeatedValuesAreACycle() throws {
         let talk = try Conversation(.plain(.cursor))
         talk.read([#"{"items":["a","b","c"],"next_cursor":"x"}"#, #"{"items":["a","b","c"],"next_cursor":"y"}"#])
         #expect(talk.items.count == 3)
@@ -59,7 +59,7 @@ import Testing
         )
     }
 
-    @Test func equalValuesWithTheSameCursorAreARound() throws {
+    @Test func equalValuesWithTheSameCursorAreACycle() throws {
         let talk = try Conversation(.plain(.cursor))
         talk.read { _ in Reply(body: #"{"items":[1,1,1],"next_cursor":"a"}"#) }
         #expect(talk.items.count == 3 && talk.requested.count == 2)
@@ -69,7 +69,7 @@ import Testing
         )
     }
 
-    @Test func aNumberThatTheServerDoesNotCountOnIsARound() throws {
+    @Test func ignoredPageNumberIsACycle() throws {
         let talk = try Conversation(.plain(.guess))
         talk.read { _ in Reply(body: #"{"items":[1,1],"page":1,"total_pages":9}"#) }
         #expect(talk.items.count == 2 && talk.error?.kind == .protocol)
@@ -77,7 +77,7 @@ import Testing
 
     // MARK: Servers that ignore the page number
 
-    @Test func equalValuesWithoutEndAreFoundOut() throws {
+    @Test func endlessEqualValuesAreDetected() throws {
         let talk = try Conversation(.plain(.page) { $0.parameter = "p" })
         talk.read { _ in Reply(body: "[1,1,1]") }
         #expect(talk.requested.count == 102)
@@ -88,13 +88,13 @@ import Testing
                 + "query item \"p\", or starts again after its last page; set param, or total or more")
     }
 
-    @Test func roundsOfEqualValuesAreFoundOut() throws {
+    @Test func cyclesOfEqualValuesAreDetected() throws {
         let talk = try Conversation(.plain(.offset))
         talk.read { target in Reply(body: offset(target) % 4 == 0 ? "[1,1]" : "[2,2]") }
         #expect(talk.requested.count == 103 && talk.error?.kind == .protocol)
     }
 
-    @Test func whereTheTotalEndsEqualValuesOnePageMoreIsAskedFor() throws {
+    @Test func totalOfEqualValuesIsVerifiedByOneMorePage() throws {
         func conversation() throws -> Conversation {
             try Conversation(.plain(.offset) { $0.total = try JSONPointer("/total") })
         }
@@ -109,7 +109,7 @@ import Testing
         #expect(ignoring.error?.kind == .protocol)
     }
 
-    @Test func thereIsNoSuchPageIsAnEndBehindTheEnd() throws {
+    @Test func notFoundAfterTheLastPageIsTheEnd() throws {
         let url = try RequestURL("https://api.example/list")
         for (status, ends) in [(404, true), (416, true), (503, false)] {
             var traversal = try PageTraversal(.plain(.offset) { $0.total = try JSONPointer("/total") }, first: url)
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func otherPagesNeedNoProof() throws {
+    @Test func distinctPagesNeedNoVerification() throws {
         let talk = try Conversation(.plain(.offset) { $0.total = try JSONPointer("/total") })
         talk.read([#"{"items":[1,2],"total":6}"#, #"{"items":[0,0],"total":6}"#, #"{"items":[0,0],"total":6}"#])
         #expect(talk.items.count == 6 && talk.hasEnded && talk.requested.count == 3)

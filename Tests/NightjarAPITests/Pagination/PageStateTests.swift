@@ -21,13 +21,13 @@ import Testing
 
     private func state(_ json: String) -> String { Base64.encodeForURL(Array(json.utf8)) }
 
-    @Test func eachPlaceIsResumed() throws {
+    @Test func eachPositionIsResumed() throws {
         let all = ["1", "2", "3", "4", "5", "6"]
         let whole = try Conversation(.plain(.guess))
         whole.read(from: server)
         #expect(whole.items == all)
         var before = 0
-        for page in whole.given {
+        for page in whole.delivered {
             for consumed in 0...page.items.count {
                 let rest = try Conversation(.plain(.guess), resuming: page.state(consumed: consumed))
                 rest.read(from: server)
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func theStateIsBehindThePageGivenLast() throws {
+    @Test func stateFollowsTheLastDeliveredPage() throws {
         let talk = try Conversation(Pagination(.guess))
         #expect(
             try Conversation(Pagination(.guess), resuming: talk.traversal.state).read(from: server).items.count == 6)
@@ -49,14 +49,14 @@ import Testing
             try Conversation(.plain(.guess), resuming: talk.traversal.state).read(from: server).items == [
                 "4", "5", "6",
             ])
-        #expect(talk.traversal.state == talk.given.last?.state(consumed: 3))
+        #expect(talk.traversal.state == talk.delivered.last?.state(consumed: 3))
         talk.read(from: server)
         let end = try Conversation(.plain(.guess), resuming: talk.traversal.state).read(from: server)
         #expect(end.items.isEmpty && end.hasEnded && end.requested.isEmpty)
     }
 
     /// An option of another style, here the header, is no part of the state.
-    @Test func aResumedListHasTheSameState() throws {
+    @Test func resumedListHasTheSameState() throws {
         var options = Pagination(.next)
         options.header = "X-Next"
         options.parameter = "p"
@@ -65,7 +65,7 @@ import Testing
         #expect(try Conversation(options, resuming: talk.traversal.state).traversal.state == talk.traversal.state)
     }
 
-    @Test func itIsCompactJSON() throws {
+    @Test func stateIsCompactJSON() throws {
         let talk = try Conversation(.plain(.guess))
         talk.read(1, from: server)
         let json = text(talk.traversal.state)
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func secretsAreLeftOutAndPutBack() throws {
+    @Test func secretsAreOmittedAndRestored() throws {
         let first = "https://api.example/list?api_key=s3cret&limit=1"
         let talk = try Conversation(.plain(.next), first)
         talk.read(1) { _ in Reply(body: #"{"items":[1],"next":"/list?limit=1&api_key=s3cret&page=2"}"#) }
@@ -118,7 +118,7 @@ import Testing
         #expect(other.requested == ["/list?limit=1&page=2&api_key=other"])
     }
 
-    @Test func aSecretThatNobodyHasIsMissed() throws {
+    @Test func missingSecretIsReported() throws {
         let talk = try Conversation(.plain(.next))
         talk.read(1) { _ in Reply(body: #"{"items":[1],"next":"/list?sig=abc&page=2"}"#) }
         #expect(!text(talk.traversal.state).contains("abc"))
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func theStateOfAnotherListIsRefused() throws {
+    @Test func stateOfAnotherListIsRejected() throws {
         let talk = try Conversation(.plain(.guess))
         talk.read(1, from: server)
         for url in ["https://api.example/other", "https://api.example/list?x=1", "http://api.example/list"] {
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    @Test func aPathWithTwoSlashesIsNoHost() throws {
+    @Test func pathWithTwoSlashesIsNotAHost() throws {
         let talk = try Conversation(.plain(.next))
         talk.read(1) { _ in Reply(body: #"{"items":[1],"next":"https://api.example//evil.example/x"}"#) }
         let rest = try Conversation(.plain(.next), resuming: talk.traversal.state)
@@ -157,7 +157,7 @@ import Testing
         #expect(rest.requested == ["//evil.example/x"] && rest.targets.first?.url.origin.host == "api.example")
     }
 
-    @Test func aStateThatLeadsElsewhereIsRefused() throws {
+    @Test func stateForAnotherOriginIsRejected() throws {
         let talk = try Conversation(.plain(.next))
         talk.read(1) { _ in Reply(body: #"{"items":[1],"next":"/list?page=2"}"#) }
         let forged = text(talk.traversal.state).split(separator: "/list?page=2").joined(
@@ -167,7 +167,7 @@ import Testing
         #expect(rest.error?.kind == .protocol && rest.requested.isEmpty)
     }
 
-    @Test func whatIsDamagedIsRefused() throws {
+    @Test func corruptStateIsRejected() throws {
         let talk = try Conversation(.plain(.guess))
         talk.read(1, from: server)
         let good = text(talk.traversal.state)
@@ -200,7 +200,7 @@ import Testing
         }
     }
 
-    @Test func aDecisionThatIsToComeIsAskedForAgain() throws {
+    @Test func pendingDecisionIsRequestedAgain() throws {
         let talk = try Conversation(.plain(.custom))
         talk.read(1) { _ in Reply(body: "[1,2]") }
         let rest = try Conversation(.plain(.custom), resuming: talk.traversal.state)

@@ -15,7 +15,7 @@ import Testing
         #expect(talk.hasEnded && talk.error == nil)
     }
 
-    @Test func numberOfTheFirstPageAndSizeAreAsSet() throws {
+    @Test func firstPageNumberAndSizeAreConfigurable() throws {
         let options = Pagination.plain(.page) {
             $0.first = 0
             $0.parameter = "p"
@@ -27,20 +27,20 @@ import Testing
         #expect(talk.requested == ["/list?per_page=2&p=0", "/list?per_page=2&p=1"])
     }
 
-    @Test func pagesBeginWhereTheRequestSays() throws {
+    @Test func firstPageIsThatOfTheRequest() throws {
         let talk = try Conversation(.plain(.page), "https://api.example/list?page=7&x=1")
         talk.read(["[1]", "[]"])
         #expect(talk.requested == ["/list?page=7&x=1", "/list?page=8&x=1"])
     }
 
-    @Test func totalEndsPages() throws {
+    @Test func totalEndsTheList() throws {
         let options = try Pagination.plain(.page) { $0.total = try JSONPointer("/total") }
         let talk = try Conversation(options)
         talk.read([#"{"items":[1,2],"total":3}"#, #"{"items":[3],"total":3}"#])
         #expect(talk.items == ["1", "2", "3"] && talk.hasEnded && talk.requested.count == 2)
     }
 
-    @Test func aShortPageIsNotTheEnd() throws {
+    @Test func shortPageIsNotTheEnd() throws {
         let options = Pagination.plain(.page) {
             $0.sizeParameter = "limit"
             $0.size = 3
@@ -50,14 +50,14 @@ import Testing
         #expect(talk.items.count == 7 && talk.hasEnded)
     }
 
-    @Test func offsetsCountWhatCame() throws {
+    @Test func offsetsCountReceivedItems() throws {
         let talk = try Conversation(.plain(.offset), "https://api.example/list?offset=10")
         talk.read(["[1,2,3]", "[4]", "[]"])
         #expect(talk.requested == ["/list?offset=10", "/list?offset=13", "/list?offset=14"])
         #expect(talk.items == ["1", "2", "3", "4"] && talk.hasEnded)
     }
 
-    @Test func moreThatIsFalseEndsEachStyle() throws {
+    @Test func hasMoreFalseEndsEachStyle() throws {
         for style in [Pagination.Style.page, .offset, .cursor, .next, .custom] {
             let options = try Pagination.plain(style) { $0.more = try JSONPointer("/more") }
             let talk = try Conversation(options)
@@ -77,21 +77,21 @@ import Testing
     }
 
     @Test(arguments: ["null", #""""#, "false", "0"])
-    func aCursorThatIsNoneEndsTheList(none: String) throws {
+    func emptyCursorEndsTheList(none: String) throws {
         let talk = try Conversation(.plain(.cursor) { $0.next = try JSONPointer("/n") })
         talk.read([#"{"items":[1,2,3,4,5,6,7,8,9,10,11,12],"n":\#(none)}"#])
         #expect(talk.hasEnded && talk.items.count == 12 && talk.error == nil)
     }
 
     @Test(arguments: [("true", "a boolean"), ("[1]", "an array"), ("{}", "an object")])
-    func whatCannotBeACursorIsAnError(value: String, name: String) throws {
+    func invalidCursorIsAnError(value: String, name: String) throws {
         let talk = try Conversation(.plain(.cursor) { $0.next = try JSONPointer("/n") })
         talk.read([#"{"items":[1],"n":\#(value)}"#])
         #expect(talk.error?.kind == .decoding)
         #expect(talk.message == "page 1 has \(name) at \"/n\", where a cursor was expected")
     }
 
-    @Test func anEmptyPageWithACursorGoesOn() throws {
+    @Test func emptyPageWithACursorContinues() throws {
         let talk = try Conversation(.plain(.cursor))
         talk.read([
             #"{"items":[1],"next_cursor":"a"}"#, #"{"items":[],"next_cursor":"b"}"#, #"{"items":[2],"next_cursor":""}"#,
@@ -121,13 +121,13 @@ import Testing
         #expect(talk.items == ["1", "2", "3", "4"] && talk.hasEnded)
     }
 
-    @Test func aLinkFieldWithoutNextIsTheEnd() throws {
+    @Test func linkFieldWithoutNextIsTheEnd() throws {
         let talk = try Conversation(.plain(.link))
         talk.read { _ in Reply(body: list(0..<30), headers: [("Link", "</list?page=1>; rel=\"first last\"")]) }
         #expect(talk.items.count == 30 && talk.hasEnded)
     }
 
-    @Test func URLsInTheBodyAreFollowed() throws {
+    @Test func urlsInTheBodyAreFollowed() throws {
         let talk = try Conversation(.plain(.next))
         talk.read([
             #"{"results":[1],"next":"https://api.example/list?page=2"}"#, #"{"results":[2],"next":"?page=3"}"#,
@@ -137,7 +137,7 @@ import Testing
         #expect(talk.items == ["1", "2", "3", "4"] && talk.hasEnded)
     }
 
-    @Test func aTokenOfAHeaderGoesBackInAQueryItem() throws {
+    @Test func headerTokenIsSentInAQueryItem() throws {
         let talk = try Conversation(
             .plain(.header) {
                 $0.header = "X-Next"
@@ -149,7 +149,7 @@ import Testing
         #expect(talk.requested == ["/list", "/list?token=t%201"] && talk.items == ["1", "2"] && talk.hasEnded)
     }
 
-    @Test func aTokenOfAHeaderGoesBackInAHeader() throws {
+    @Test func headerTokenIsSentInAHeader() throws {
         let talk = try Conversation(
             .plain(.header) {
                 $0.header = "X-Next"
@@ -163,7 +163,7 @@ import Testing
         #expect(talk.targets.last?.headerName == "X-Continue" && talk.targets.last?.headerValue == "t")
     }
 
-    @Test func theCallerSaysHowItGoesOn() throws {
+    @Test func customHandlerProvidesTheNextPage() throws {
         let talk = try Conversation(.plain(.custom), "https://api.example/list?a=1")
         talk.read(1) { _ in Reply(body: "[1]") }
         talk.perform(talk.traversal.needsPage()) { _ in Reply(body: "[]") }
@@ -186,7 +186,7 @@ import Testing
 
     // MARK: Missing positions
 
-    @Test func aStyleThatDoesNotFitIsAnError() throws {
+    @Test func mismatchedStyleIsAnError() throws {
         let twelve = list(1...12)
         let cases: [(Pagination.Style, String, String)] = [
             (
@@ -229,7 +229,7 @@ import Testing
         }
     }
 
-    @Test func aHeaderThatNeverComesIsAnError() throws {
+    @Test func missingHeaderIsAnError() throws {
         let talk = try Conversation(
             .plain(.header) {
                 $0.header = "X-Next"
@@ -240,7 +240,7 @@ import Testing
             talk.message.hasPrefix("style header does not fit: page 1 lacks a header field \"X-Next\", and nothing"))
     }
 
-    @Test func oneShortPageIsAList() throws {
+    @Test func shortFirstPageIsACompleteList() throws {
         // GitHub omits Link if everything fits on one page.
         for (url, body) in [
             ("https://api.example/list", "[1,2,3]"), ("https://api.example/list", "[]"),
@@ -253,13 +253,13 @@ import Testing
         }
     }
 
-    @Test func aFullPageOfTheSizeAskedForIsNotAll() throws {
+    @Test func fullPageOfTheRequestedSizeIsNotComplete() throws {
         let talk = try Conversation(.plain(.link), "https://api.example/list?per_page=3")
         talk.read(["[1,2,3]"])
         #expect(talk.error?.kind == .decoding)
     }
 
-    @Test func whatAPIsLeaveOutAtTheEndIsTheEnd() throws {
+    @Test func missingNextIsTheEnd() throws {
         for (pointer, body) in [
             ("/nextPageToken", #"{"items":\#(list(1...50))}"#), ("/NextToken", #"{"items":\#(list(1...50))}"#),
             ("/response_metadata/next_cursor", #"{"items":\#(list(1...50)),"ok":true}"#),
@@ -281,7 +281,7 @@ import Testing
         }
     }
 
-    @Test func absentLaterIsTheEnd() throws {
+    @Test func laterMissingNextIsTheEnd() throws {
         let talk = try Conversation(.plain(.cursor) { $0.next = try JSONPointer("/n") })
         talk.read([#"{"items":\#(list(1...20)),"n":"a"}"#, #"{"items":\#(list(21...40))}"#])
         #expect(talk.items.count == 40 && talk.hasEnded)
@@ -289,7 +289,7 @@ import Testing
 
     // MARK: Repetition
 
-    @Test func aServerThatIgnoresTheParameterIsAnError() throws {
+    @Test func ignoredParameterIsAnError() throws {
         let talk = try Conversation(.plain(.page) { $0.parameter = "p" })
         talk.read(["[1,2,3]", "[1,2,3]"])
         #expect(talk.pages == [["1", "2", "3"]])
@@ -300,13 +300,13 @@ import Testing
                 + "starts again after its last page; set param, or total or more")
     }
 
-    @Test func theTailOfAListThatGrowsIsItsEnd() throws {
+    @Test func lastPageOfAGrowingListIsTheEnd() throws {
         let talk = try Conversation(.plain(.offset))
         talk.read(["[1,2,3]", "[3,4]", "[4]", "[4]", "[4]"])
         #expect(talk.items == ["1", "2", "3", "3", "4", "4"] && talk.hasEnded && talk.requested.count == 4)
     }
 
-    @Test func aPageThatRepeatsKeyForKeyIsAnError() throws {
+    @Test func pageWithRepeatedKeysIsAnError() throws {
         let talk = try Conversation(.plain(.cursor) { $0.key = try JSONPointer("/id") })
         talk.read([
             #"{"items":[{"id":1,"n":0},{"id":2}],"next_cursor":"a"}"#,
@@ -320,7 +320,7 @@ import Testing
 
     // MARK: Lists
 
-    @Test func whatIsNoListNamesThePointer() throws {
+    @Test func missingListIsReportedWithThePointer() throws {
         let cases = [
             (
                 #"{"a":{"b":{}}}"#,
@@ -339,13 +339,13 @@ import Testing
         }
     }
 
-    @Test func itemsAreTheBytesOfTheServer() throws {
+    @Test func itemsAreUnchangedBytes() throws {
         let talk = try Conversation(.plain(.page) { $0.items = try JSONPointer("/a~1b/1") })
         talk.read([
             #"{"x":"]}","a\/b":[0,[ 1.50 , {"k" : "\u0041,]" } ,[[]], "" ,12345678901234567890.10]]}"#,
             #"{"a/b":[0,[]]}"#,
         ])
         #expect(talk.items == ["1.50", #"{"k" : "\u0041,]" }"#, "[[]]", "\"\"", "12345678901234567890.10"])
-        #expect(talk.given.first?.indices == [0, 1, 2, 3, 4])
+        #expect(talk.delivered.first?.indices == [0, 1, 2, 3, 4])
     }
 }

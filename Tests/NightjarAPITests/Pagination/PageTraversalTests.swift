@@ -36,7 +36,7 @@ import Testing
 
     // MARK: Loading
 
-    @Test func oneLoadAtATimeHoweverOftenItIsAsked() throws {
+    @Test func onePageIsLoadedAtATime() throws {
         var traversal = try traversal(Pagination(.offset))
         #expect(name(traversal.needsPage()) == ["load /list"])
         #expect(name(traversal.needsPage()) == [])
@@ -47,7 +47,7 @@ import Testing
         #expect(name(traversal.needsPage()) == ["end"])
     }
 
-    @Test func theNextPageIsLoadedWhileOneIsConsumed() throws {
+    @Test func nextPageIsPrefetched() throws {
         var options = Pagination(.offset)
         options.prefetch = 2
         var traversal = try traversal(options)
@@ -59,14 +59,14 @@ import Testing
         #expect(name(traversal.needsPage()) == ["give 3"])
     }
 
-    @Test func withoutPrefetchNothingIsLoadedUnasked() throws {
+    @Test func withoutPrefetchPagesAreLoadedOnRequest() throws {
         var traversal = try traversal(.plain(.offset))
         #expect(name(traversal.needsPage()) == ["load /list"])
         #expect(try respond(&traversal, "[1]") == ["give 1"])
         #expect(name(traversal.needsPage()) == ["load /list?offset=1"])
     }
 
-    @Test func aPageThatFailsIsLoadedAgainAlone() throws {
+    @Test func onlyAFailedPageIsLoadedAgain() throws {
         var traversal = try traversal(.plain(.offset))
         _ = traversal.needsPage()
         _ = try respond(&traversal, "[1]")
@@ -76,7 +76,7 @@ import Testing
         #expect(try respond(&traversal, "[2]") == ["give 2"])
     }
 
-    @Test func whatFailsAheadIsTriedAgainWhenItIsAsked() throws {
+    @Test func failedPrefetchIsRetriedOnRequest() throws {
         var traversal = try traversal(Pagination(.offset))
         _ = traversal.needsPage()
         _ = try respond(&traversal, "[1]")
@@ -85,7 +85,7 @@ import Testing
         #expect(try respond(&traversal, "[2]") == ["give 2", "load /list?offset=2"])
     }
 
-    @Test func aWrongAnswerAheadIsToldWhenItIsAsked() throws {
+    @Test func invalidPrefetchedPageIsReportedOnRequest() throws {
         var traversal = try traversal(Pagination(.offset))
         _ = traversal.needsPage()
         _ = try respond(&traversal, "[1]")
@@ -95,7 +95,7 @@ import Testing
         #expect(try respond(&traversal, "[2]") == ["give 2", "load /list?offset=2"])
     }
 
-    @Test func afterAFailureTheNextAskIsServed() throws {
+    @Test func requestAfterAFailureIsServed() throws {
         var traversal = try traversal(.plain(.offset))
         _ = traversal.needsPage()
         _ = traversal.needsPage()
@@ -103,7 +103,7 @@ import Testing
         #expect(try respond(&traversal, "[1]") == ["give 1"])
     }
 
-    @Test func whatNobodyLoadsIsNotHeard() throws {
+    @Test func unexpectedResponseIsIgnored() throws {
         var traversal = try traversal(.plain(.offset))
         #expect(try respond(&traversal, "[1]") == [])
         #expect(name(traversal.failed(broken)) == [])
@@ -127,7 +127,7 @@ import Testing
             try respond(&traversal, #"{"items":[{"id":1}],"next_cursor":"a"}"#) == ["give 1", "load /list?cursor=a"])
     }
 
-    @Test func whoWaitsDuringARefreshGetsTheFirstPage() throws {
+    @Test func pendingRequestReceivesTheFirstPageAfterARefresh() throws {
         var traversal = try traversal(.plain(.offset))
         _ = traversal.needsPage()
         _ = try respond(&traversal, "[1]")
@@ -138,7 +138,7 @@ import Testing
 
     // MARK: Bounds
 
-    @Test func pagesAreBoundedLoudly() throws {
+    @Test func exceedingThePageLimitIsAnError() throws {
         let talk = try Conversation(.plain(.offset) { $0.maximumPages = 2 })
         talk.read(["[1]", "[2]", "[3]"])
         #expect(talk.items == ["1", "2"] && talk.requested.count == 2)
@@ -148,7 +148,7 @@ import Testing
                 == "the list has more than 2 pages (2 items so far); raise max_pages to continue")
     }
 
-    @Test func itemsAreBoundedLoudly() throws {
+    @Test func exceedingTheItemLimitIsAnError() throws {
         let talk = try Conversation(.plain(.offset) { $0.maximumItems = 3 })
         talk.read(["[1,2]", "[3,4]", "[]"])
         #expect(talk.items == ["1", "2"])
@@ -161,7 +161,7 @@ import Testing
         #expect(talk.error?.kind == .tooLarge && talk.items == ["1", "2"])
     }
 
-    @Test func asManyAsTheBoundIsWell() throws {
+    @Test func exactlyTheLimitIsAllowed() throws {
         let talk = try Conversation(
             .plain(.offset) {
                 $0.maximumItems = 3
@@ -173,7 +173,7 @@ import Testing
 
     // MARK: Keys
 
-    @Test func noItemIsGivenTwice() throws {
+    @Test func noItemIsDeliveredTwice() throws {
         let talk = try Conversation(.plain(.offset) { $0.key = try JSONPointer("/id") })
         talk.read([
             #"[{"id":1},{"id":2},{"id":2}]"#, #"[{"id":2},{"id":"2"},{"id":3,"x":1}]"#, #"[{"id":"\u0032"},{"id":4}]"#,
@@ -181,10 +181,10 @@ import Testing
         ])
         #expect(
             talk.items == [#"{"id":1}"#, #"{"id":2}"#, #"{"id":"2"}"#, #"{"id":3,"x":1}"#, #"{"id":4}"#])
-        #expect(talk.given.map(\.indices) == [[0, 1], [1, 2], [1]])
+        #expect(talk.delivered.map(\.indices) == [[0, 1], [1, 2], [1]])
     }
 
-    @Test func aPageThatFailsItsBoundKeepsItsKeysNew() throws {
+    @Test func pageBeyondTheLimitDoesNotRecordItsKeys() throws {
         let talk = try Conversation(
             .plain(.offset) {
                 $0.key = JSONPointer()
@@ -197,14 +197,14 @@ import Testing
     }
 
     @Test(arguments: [("{}", "nothing"), (#"{"id":null}"#, "null"), (#"{"id":{}}"#, "an object")])
-    func anItemWithoutItsKeyIsAnError(item: String, found: String) throws {
+    func itemWithoutKeyIsAnError(item: String, found: String) throws {
         let talk = try Conversation(.plain(.offset) { $0.key = try JSONPointer("/id") })
         talk.read([#"[{"id":1},\#(item)]"#])
         #expect(talk.error?.kind == .decoding)
         #expect(talk.message == "item 1 of page 1 has \(found) at \"/id\", where its key was expected")
     }
 
-    @Test func manyKeysAreKnownBySixteenBytes() {
+    @Test func keysAreStoredAsSixteenBytes() {
         var set = FingerprintSet()
         let prints = (0..<50_000).map { FingerprintSet.Fingerprint(Array(String($0).utf8)) }
         for print in prints where !set.insert(print) { Issue.record("held for another") }
@@ -228,7 +228,7 @@ import Testing
         return talk
     }
 
-    @Test func anotherOriginIsRefused() throws {
+    @Test func otherOriginIsRejected() throws {
         for url in ["https://evil.example/list", "//evil.example/list", "https://api.example:444/list"] {
             let talk = try next(url)
             #expect(talk.error?.kind == .protocol && talk.requested.count == 1)
@@ -242,7 +242,7 @@ import Testing
         )
     }
 
-    @Test func anAllowedOriginGetsNoCredentials() throws {
+    @Test func allowedOriginReceivesNoCredentials() throws {
         let talk = try next("https://cdn.example/p?api_key=s3cret&a=s3cret&b=1") {
             $0.allowedOrigins = ["https://cdn.example"]
         }
@@ -253,14 +253,14 @@ import Testing
         #expect(talk.targets.first?.carriesCredentials == true)
     }
 
-    @Test func theSameOriginKeepsItsCredentials() throws {
+    @Test func sameOriginReceivesCredentials() throws {
         let talk = try next("https://api.example:443/more?api_key=s3cret&x=2")
         let target = try #require(talk.targets.last)
         #expect(
             target.carriesCredentials && target.url.userInfo != nil && target.url.target == "/more?api_key=s3cret&x=2")
     }
 
-    @Test func aDowngradeIsRefusedThoughAllowed() throws {
+    @Test func downgradeToHTTPIsRejected() throws {
         let talk = try next("http://api.example/list") { $0.allowedOrigins = ["http://api.example"] }
         #expect(talk.error?.kind == .protocol)
         #expect(
@@ -270,7 +270,7 @@ import Testing
     }
 
     @Test(arguments: ["ftp://x/y", "http:x", "https://u:p@api.example/", "https://api.example:99999/"])
-    func aURLThatIsNoneIsAnError(url: String) throws {
+    func invalidURLIsAnError(url: String) throws {
         let talk = try next(url)
         #expect(talk.error?.kind == .protocol && talk.message.hasPrefix("the list cannot be followed: "))
         #expect(!talk.message.contains("Location"))
@@ -278,7 +278,7 @@ import Testing
 
     // MARK: Options
 
-    @Test func optionsThatMakeNoSenseAreRefused() throws {
+    @Test func invalidOptionsAreRejected() throws {
         let cases: [(Pagination.Style, (inout Pagination) -> Void, String)] = [
             (.page, { $0.maximumPages = 0 }, "max_pages must be at least 1, got 0"),
             (.page, { $0.maximumItems = -1 }, "max_items must be at least 1, got -1"),

@@ -30,7 +30,7 @@ import Testing
         ("!!bool \"true\"", .bool(true)), ("!!null \"\"", .null), ("! 12", .string("12")), ("!own 12", .integer(12)),
         ("!own '12'", .string("12")), ("!!timestamp 2026-11-21", .string("2026-11-21")),
     ])
-    func plainScalarsMeanWhatTheCoreSchemaSays(text: String, value: JSONValue) throws {
+    func plainScalarsFollowTheCoreSchema(text: String, value: JSONValue) throws {
         let document = text == "-" ? "a:\n -" : "a: \(text)"
         #expect(try json(document) == .object([.init("a", value)]))
     }
@@ -55,7 +55,7 @@ import Testing
                 ]))
     }
 
-    @Test func aliasesStandForWhatIsThereOnce() throws {
+    @Test func aliasesShareOneNode() throws {
         let text = "base: &b {x: 1}\none: *b\ntwo: [*b, *b]\nname: &n hello\n*n : *n\n"
         let document = try tree(text)
         #expect(document.nodes.count < 25)
@@ -69,12 +69,12 @@ import Testing
         #expect(document.root["one"]?.pointer.description == "/base")
     }
 
-    @Test func anchorsCanBeGivenAgain() throws {
+    @Test func anchorsMayBeRedefined() throws {
         #expect(
             try json("- &a 1\n- *a\n- &a 2\n- *a\n") == .array([.integer(1), .integer(1), .integer(2), .integer(2)]))
     }
 
-    @Test func mergeKeysTakeOverMembers() throws {
+    @Test func mergeKeysAddMembers() throws {
         let text = """
             a: &a {x: 1, y: 2}
             b: &b
@@ -142,12 +142,12 @@ import Testing
             "api.yaml line 1 column 257: values are nested more than 256 levels deep"
         ),
     ])
-    func whatIsWrongIsToldWithItsPlace(text: String, expected: String) {
+    func errorsAreReportedWithTheirPosition(text: String, expected: String) {
         #expect(message { _ = try tree(text) } == expected)
     }
 
     /// libyaml compares each directive with all before it, so 1 MB of them would take minutes.
-    @Test func manyDirectivesAreRefused() throws {
+    @Test func manyDirectivesAreRejected() throws {
         let few = (0..<100).map { "%TAG !a\($0)! b\n" }.joined()
         #expect(try json(few + "---\na: 1") == .object([.init("a", .integer(1))]))
         let many = few + "%TAG !b! c\n---\na: 1"
@@ -155,15 +155,15 @@ import Testing
         #expect(message { _ = try tree(many) } == expected)
         #expect(message { _ = try tree("a: 1\n...\n" + many) } == expected)
         let wide: [UInt8] = [0xFF, 0xFE] + many.utf16.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }
-        let refused = message {
+        let rejected = message {
             _ = try wide.withUnsafeBytes { bytes in
                 Result { () throws(NightjarError) in try DocumentTree.reading(bytes, name: "api.yaml") }
             }.get()
         }
-        #expect(refused == expected)
+        #expect(rejected == expected)
     }
 
-    @Test func aliasesCannotFillTheMemory() throws {
+    @Test func aliasesAreBounded() throws {
         var text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
         for level in 1...9 {
             let alias = "*a\(level - 1)"
@@ -176,7 +176,7 @@ import Testing
                 == "api.yaml line 1 column 1: the value expands to too many values; use fewer aliases (*)")
     }
 
-    @Test func aliasesCannotMakeItDeeper() throws {
+    @Test func depthOfAliasesIsBounded() throws {
         var text = "a0: &a0 [x]\n"
         for level in 1...300 { text += "a\(level): &a\(level) [*a\(level - 1)]\n" }
         #expect(
@@ -184,7 +184,7 @@ import Testing
                 == "api.yaml line 301 column 7: with its aliases (*) expanded, the value has more than 256 levels")
     }
 
-    @Test func mergeKeysCannotFillTheMemory() throws {
+    @Test func mergeKeysAreBounded() throws {
         var text = "a: &a {\((0..<1000).map { "k\($0): 1" }.joined(separator: ", "))}\n"
         for number in 0..<1100 { text += "b\(number): {<<: *a}\n" }
         #expect(message { _ = try tree(text) }?.contains("merge keys (<<) add more than 1000000 members") == true)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct NightjarErrorTests {
     @Test(arguments: ErrorKind.allCases)
-    func everyKindHasASentenceForPeopleSaveTheOneTheyCaused(kind: ErrorKind) {
+    func everyKindExceptCancelledHasAUserMessage(kind: ErrorKind) {
         let message = NightjarError(kind, "what happened").userMessage
         #expect((message == nil) == (kind == .cancelled))
         #expect(message?.hasSuffix(".") ?? true)
@@ -19,7 +19,7 @@ import Testing
         (.rateLimited, true), (.tls, false), (.pinMismatch, false), (.protocol, false), (.tooLarge, false),
         (.decoding, false), (.unauthorized, false), (.cancelled, false), (.closed, false), (.invalidRequest, false),
     ])
-    func whatThePassageOfTimeMayMendIsRetryable(kind: ErrorKind, isRetryable: Bool) {
+    func temporaryErrorsAreRetryable(kind: ErrorKind, isRetryable: Bool) {
         #expect(NightjarError(kind, "x").isRetryable == isRetryable)
     }
 }

@@ -8,7 +8,7 @@ import Testing
     /// More address space than any process has.
     private static let tooMuch = 1 << 60
 
-    @Test func contentIsAppendedWhole() throws {
+    @Test func contentIsAppendedCompletely() throws {
         var buffer = ByteBuffer(string: "0")
         var expected: [UInt8] = Array("0".utf8)
         for size in [1, 100, 65_536, 200_000, 1, 3_000_000] {
@@ -19,7 +19,7 @@ import Testing
         #expect(buffer.readableBytesView.elementsEqual(expected))
     }
 
-    @Test func aFilledBufferHasRoomForAZeroByte() throws {
+    @Test func fullBufferHasRoomForATerminator() throws {
         var buffer = ByteBuffer()
         try buffer.reserve(100_000, for: "a test")
         buffer.writeRepeatingByte(1, count: 100_000)
@@ -35,7 +35,7 @@ import Testing
         #expect(Array(buffer.readableBytesView) == [7])
     }
 
-    @Test func copiesShareNothing() throws {
+    @Test func copiesAreIndependent() throws {
         var buffer = ByteBuffer()
         try buffer.reserve(100_000, for: "a test")
         buffer.writeString("a")
@@ -44,7 +44,7 @@ import Testing
         #expect(String(buffer: copy) == "a" && String(buffer: buffer) == "ab")
     }
 
-    @Test func moreThanTheSystemHasIsAnError() throws {
+    @Test func allocationBeyondMemoryIsAnError() throws {
         var buffer = ByteBuffer(string: "kept")
         // Sanitizers report an allocation of this size as an error of the program.
         let sizes = isSanitized ? [Int(UInt32.max)] : [Int(UInt32.max), CheckedMemoryTests.tooMuch]

@@ -5,7 +5,7 @@ import Testing
 @testable import NightjarBase
 
 @Suite struct Base64Tests {
-    @Test func agreesWithFoundation() {
+    @Test func encodingAgreesWithFoundation() {
         var random = SeededRandom(seed: 5)
         for count in 0...200 {
             let bytes = random.bytes(count)

@@ -4,8 +4,7 @@ import Testing
 @testable import NightjarBase
 
 /// External texts are compared by code points. Swift treats canonically equivalent texts as equal.
-@Suite("Canonically equivalent names are different names")
-struct ExactTextTests {
+@Suite struct ExactTextTests {
     /// Equal for Swift's `String`.
     private static let composed = "caf\u{e9}"
     private static let decomposed = "cafe\u{301}"
@@ -13,7 +12,7 @@ struct ExactTextTests {
     private let one = ExactTextTests.composed
     private let other = ExactTextTests.decomposed
 
-    @Test func swiftTakesThemForEqual() {
+    @Test func equivalentTextsDifferExactly() {
         #expect(one == other)
         #expect("K" == "\u{212A}")
         #expect(!one.isExactly(other))
@@ -25,7 +24,7 @@ struct ExactTextTests {
         #expect("".isExactly(""))
     }
 
-    @Test func tablesTellThemApart() {
+    @Test func dictionariesAndSetsDistinguishEquivalentKeys() {
         var table = ExactDictionary<Int>()
         table[one] = 1
         table[other] = 2

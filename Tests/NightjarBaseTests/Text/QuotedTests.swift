@@ -12,16 +12,16 @@ import Testing
         ("\u{9B}31m", #""\u{9b}31m""#),
         ("abc\u{202E}fdp.exe\u{2028}", #""abc\u{202e}fdp.exe\u{2028}""#),
     ])
-    func nothingActsOnTheTerminal(_ text: String, _ shown: String) {
+    func controlCharactersAreEscaped(_ text: String, _ shown: String) {
         #expect(quoted(text) == shown)
     }
 
-    @Test func itIsCut() {
+    @Test func longTextIsTruncated() {
         #expect(quoted(String(repeating: "x", count: 80)) == "\"" + String(repeating: "x", count: 80) + "\"")
         #expect(quoted(String(repeating: "x", count: 81)) == "\"" + String(repeating: "x", count: 80) + "...\"")
     }
 
-    @Test func bytesThatAreNoTextAreReplaced() {
+    @Test func invalidUTF8IsReplaced() {
         let bytes: [UInt8] = [0x61, 0xFF, 0x62]
         #expect(bytes.withUnsafeBytes { quoted($0) } == "\"a\u{FFFD}b\"")
     }

@@ -3,13 +3,13 @@ import Testing
 @testable import NightjarBase
 
 @Suite struct AlarmTests {
-    @Test func onlyAnEarlierLimitNeedsANewTimer() {
+    @Test func onlyAnEarlierDeadlineNeedsANewTimer() {
         var alarm = Alarm()
         let needsTimer = [100, 100, 200, 50].map { alarm.arm(at: $0) }
         #expect(needsTimer == [true, false, false, true])
     }
 
-    @Test func aTimerThatWasOvertakenDoesNotRing() {
+    @Test func supersededTimerDoesNotFire() {
         var alarm = Alarm()
         _ = alarm.arm(at: 100)
         _ = alarm.arm(at: 50)

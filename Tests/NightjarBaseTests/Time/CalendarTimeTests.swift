@@ -14,11 +14,11 @@ import Testing
             (1e300, "9999-12-31T23:59:59.999Z"), (-.infinity, "0001-01-01T00:00:00.000Z"),
             (.nan, "0001-01-01T00:00:00.000Z"),
         ] as [(Double, String)])
-    func writesISO8601(seconds: Double, expected: String) {
+    func timeIsWrittenAsISO8601(seconds: Double, expected: String) {
         #expect(CalendarTime.iso8601(secondsSince1970: seconds) == expected)
     }
 
-    @Test func agreesWithFoundation() {
+    @Test func textAgreesWithFoundation() {
         var random = SeededRandom(seed: 3)
         let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
         for _ in 0..<5000 {

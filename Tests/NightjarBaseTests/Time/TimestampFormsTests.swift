@@ -13,7 +13,7 @@ import Testing
             (-62_167_219_200, 0, -1, nil, nil), (0, 0, 1440, nil, nil), (0, 0, -1440, nil, nil), (0, 0, 0, 10, nil),
             (0, 0, 0, -1, nil),
         ] as [(Int64, Int32, Int, Int?, String?)])
-    func momentsAreWrittenAtAnOffset(
+    func timestampsAreWrittenWithAnOffset(
         seconds: Int64, nanoseconds: Int32, minutes: Int, digits: Int?, text: String?
     ) throws {
         let moment = try #require(Timestamp(secondsSince1970: seconds, nanoseconds: nanoseconds))

@@ -17,7 +17,7 @@ import Testing
         ("2024-02-29T23:59:59,5Z", 1_709_251_199, 500_000_000, false),
         ("2024-03-01T01:59:59+0200", 1_709_251_199, 0, false), ("2024-03-01T01:59:59+02", 1_709_251_199, 0, false),
     ])
-    func momentsAreRead(text: String, seconds: Int64, nanoseconds: Int32, isStrict: Bool) {
+    func timestampsAreRead(text: String, seconds: Int64, nanoseconds: Int32, isStrict: Bool) {
         let expected = Timestamp(secondsSince1970: seconds, nanoseconds: nanoseconds)
         #expect(expected != nil)
         #expect(Timestamp(iso8601: text) == expected)
@@ -33,12 +33,12 @@ import Testing
         "0000-01-01T00:00:00+00:01", "9999-12-31T23:59:60Z",
         "2024-01-01T00:00:00.1234567890123456789012345678901234567890",
     ])
-    func whatIsNoMomentIsRefused(text: String) {
+    func invalidTimestampsAreRejected(text: String) {
         #expect(Timestamp(iso8601: text) == nil)
         #expect(Timestamp(rfc3339: text) == nil)
     }
 
-    @Test func whatIsWrittenIsReadBack() {
+    @Test func timestampsRoundTrip() {
         for seconds: Int64 in [-62_167_219_200, -1, 0, 951_782_400, 1_709_251_199, 253_402_300_799] {
             for nanoseconds: Int32 in [0, 1, 1000, 1_000_000, 123_000_000, 999_999_999] {
                 guard let moment = Timestamp(secondsSince1970: seconds, nanoseconds: nanoseconds) else {
@@ -52,7 +52,7 @@ import Testing
         #expect(Timestamp(secondsSince1970: 0.00025)?.description == "1970-01-01T00:00:00.000250Z")
     }
 
-    @Test func everyDayOfFourCenturiesIsCountedOnce() {
+    @Test func daysOfFourCenturiesAreConsecutive() {
         var expected: Int64 = -719_528
         for year in 0..<401 {
             for month in 1...12 {

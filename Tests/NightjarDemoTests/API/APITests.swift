@@ -8,7 +8,7 @@ import Testing
 
     // MARK: Lists
 
-    @Test func listsInPages() throws {
+    @Test func articlesAreListedInPages() throws {
         let first = try demo.curl("/v1/articles")
         #expect(first.status == 200)
         #expect(first["Content-Type"] == "application/json")
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: ["page=0", "page=x", "page=99999999999999999999", "per_page=101", "sort=color", "published=maybe"])
-    func refusesAQueryItCannotRead(query: String) throws {
+    func invalidQueryIsRejected(query: String) throws {
         let response = try demo.curl("/v1/articles?\(query)")
         #expect(response.status == 400)
         #expect(response["Content-Type"] == "application/problem+json")
@@ -31,7 +31,7 @@ import Testing
         #expect(errors?.first?["parameter"] as? String == query.prefix { $0 != "=" }.description)
     }
 
-    @Test func filters() throws {
+    @Test func articlesAreFiltered() throws {
         let all = try demo.curl("/v1/articles?per_page=100").results
         let tagged = try demo.curl("/v1/articles?per_page=100&tag=iOS%20%26+Swift").results
         #expect(!tagged.isEmpty)
@@ -46,7 +46,7 @@ import Testing
         #expect(try demo.curl("/v1/users?handle=emi").results.map { $0["bio"] as? String } == ["渡り鳥を数えています。"])
     }
 
-    @Test func sorts() throws {
+    @Test func articlesAreSorted() throws {
         let titles = try demo.curl("/v1/articles?sort=-title&per_page=100").results.compactMap {
             $0["title"] as? String
         }
@@ -54,14 +54,14 @@ import Testing
         #expect(titles.count == 25)
     }
 
-    @Test func theSameSeedServesTheSameData() throws {
+    @Test func sameSeedServesTheSameData() throws {
         let other = try Demo()
         #expect(try demo.curl("/v1/articles?per_page=100").body == other.curl("/v1/articles?per_page=100").body)
     }
 
     // MARK: One resource
 
-    @Test func createsReadsChangesAndDeletes() throws {
+    @Test func articleIsCreatedReadChangedAndDeleted() throws {
         let created = try demo.send(
             "POST", "/v1/articles",
             json: #"{"title":"Grüße \ud83d\ude00","body":"x","author_id":2,"summary":"s","tags":["a","b"]}"#)
@@ -93,7 +93,7 @@ import Testing
         #expect(try demo.curl(location, ["-X", "DELETE"]).status == 404)
     }
 
-    @Test func tellsEachFieldThatIsWrong() throws {
+    @Test func eachInvalidFieldIsReported() throws {
         let response = try demo.send(
             "POST", "/v1/articles", json: #"{"title":" ","author_id":99,"tags":["a",1],"published":1,"a/b":0}"#)
         #expect(response.status == 422)
@@ -104,7 +104,7 @@ import Testing
         #expect(errors[3]["detail"] == "there is no user 99")
     }
 
-    @Test func aRequiredFieldCannotBeCleared() throws {
+    @Test func requiredFieldCannotBeCleared() throws {
         let response = try demo.send("PATCH", "/v1/articles/1", json: #"{"title":null}"#)
         #expect(response.status == 422)
         #expect(response.text.contains(#"{"pointer":"/title","detail":"is required"}"#))
@@ -122,7 +122,7 @@ import Testing
         #expect(try demo.curl(try #require(created["Location"])).status == 404)
     }
 
-    @Test func usersAreUniqueAndNeeded() throws {
+    @Test func usersAreUniqueAndRequired() throws {
         let taken = try demo.send("POST", "/v1/users", json: #"{"handle":"ada","name":"A","email":"a@b"}"#)
         #expect(taken.status == 422)
         #expect(taken.text.contains("is taken"))
@@ -132,7 +132,7 @@ import Testing
         #expect(try demo.curl(try #require(free["Location"]), ["-X", "DELETE"]).status == 204)
     }
 
-    @Test func theDataComesBack() throws {
+    @Test func dataIsResetToTheSeed() throws {
         #expect(try demo.curl("/v1/articles/1", ["-X", "DELETE"]).status == 204)
         #expect(try demo.curl("/__data/reset", ["-X", "POST"]).status == 204)
         #expect(try demo.curl("/v1/articles/1").status == 200)
@@ -147,14 +147,14 @@ import Testing
         ("{\"a\":1e999}", "out of range"), ("{}x", "more text follows"), ("", "at byte 0"),
         (String(repeating: "{\"a\":", count: 100), "nested deeper"),
     ])
-    func refusesWhatIsNotJSON(body: String, reason: String) throws {
+    func invalidJSONIsRejected(body: String, reason: String) throws {
         let response = try demo.send("POST", "/v1/users", json: body)
         #expect(response.status == 400)
         #expect(response["Content-Type"] == "application/problem+json")
         #expect(try (response.json["detail"] as? String)?.contains(reason) == true, "\(response.text)")
     }
 
-    @Test func refusesOtherContentTypes() throws {
+    @Test func otherContentTypesAreRejected() throws {
         let form = try demo.curl("/v1/users", ["-d", "handle=x"])
         #expect(form.status == 415)
         #expect(form["Accept-Post"] == "application/json")
@@ -167,16 +167,16 @@ import Testing
     @Test(arguments: [
         "/v1/articles/0", "/v1/articles/-1", "/v1/articles/abc", "/v1/articles/1/", "/nothing", "/v1//users",
     ])
-    func thereIsNothing(path: String) throws {
+    func unknownPathsAreNotFound(path: String) throws {
         let response = try demo.curl(path)
         #expect(response.status == 404)
         #expect(response["Content-Type"] == "application/problem+json")
     }
 
-    @Test func tellsWhichMethodsAreServed() throws {
-        let refused = try demo.curl("/v1/articles", ["-X", "DELETE"])
-        #expect(refused.status == 405)
-        #expect(refused["Allow"] == "GET, HEAD, OPTIONS, POST")
+    @Test func allowListsTheMethods() throws {
+        let rejected = try demo.curl("/v1/articles", ["-X", "DELETE"])
+        #expect(rejected.status == 405)
+        #expect(rejected["Allow"] == "GET, HEAD, OPTIONS, POST")
         let options = try demo.curl("/v1/articles/1", ["-X", "OPTIONS"])
         #expect(options.status == 204)
         #expect(options["Allow"] == "DELETE, GET, HEAD, OPTIONS, PATCH, PUT")
@@ -190,7 +190,7 @@ import Testing
         #expect(head.body == [])
     }
 
-    @Test func theRootListsWhatThereIs() throws {
+    @Test func rootListsTheResources() throws {
         let contents = try demo.curl("/").json
         let routes = contents["routes"] as? [[String: String]]
         #expect(contents["login"] as? [String: String] == ["email": "ada@example.org", "password": "moonlight"])

@@ -9,10 +9,10 @@ import Testing
 
     init() throws { demo = try Demo() }
 
-    @Test func basic() throws {
-        let refused = try demo.curl("/v1/basic")
-        #expect(refused.status == 401)
-        #expect(refused["WWW-Authenticate"] == #"Basic realm="demo", charset="UTF-8""#)
+    @Test func basicCredentialsAreChecked() throws {
+        let rejected = try demo.curl("/v1/basic")
+        #expect(rejected.status == 401)
+        #expect(rejected["WWW-Authenticate"] == #"Basic realm="demo", charset="UTF-8""#)
         #expect(try demo.curl("/v1/basic", ["-u", "demo:secret"]).json["user"] as? String == "demo")
         #expect(try demo.curl("/v1/basic", ["-u", "demo:secret", "-d", "abc"]).json["body_bytes"] as? Int == 3)
         for wrong in ["Basic ZGVtbzpzZWNyZXRz", "Basic !", "Basic", "Basic ZGVtbw==", "Bearer ZGVtbzpzZWNyZXQ="] {
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func apiKeys() throws {
+    @Test func apiKeysAreChecked() throws {
         #expect(try demo.curl("/v1/api-key?api_key=demo-key").json["in"] as? String == "query")
         #expect(try demo.curl("/v1/api-key", ["-H", "X-Api-Key: demo-key"]).json["in"] as? String == "header")
         #expect(try demo.curl("/v1/api-key").status == 401)
@@ -39,7 +39,7 @@ import Testing
         ("?algorithm=SHA-256-sess", "SHA-256-sess"), ("?algorithm=MD5-sess", "MD5-sess"),
         ("?algorithm=both", "SHA-256"),
     ])
-    func curlKnowsThePassword(query: String, algorithm: String) throws {
+    func curlAuthenticatesWithDigest(query: String, algorithm: String) throws {
         let reply = try digest(query)
         #expect(reply.status == 200, "\(reply.text)")
         #expect(try reply.json["algorithm"] as? String == algorithm)
@@ -48,7 +48,7 @@ import Testing
         #expect(try digest(query, password: "other").status == 401)
     }
 
-    @Test func aPostIsChallengedBeforeItsBodyCounts() throws {
+    @Test func postIsChallengedBeforeItsBodyIsRead() throws {
         let reply = try digest("?next=1", ["-d", "abcd"])
         #expect(try reply.json["body_bytes"] as? Int == 4)
         #expect(reply["Authentication-Info"]?.contains("nextnonce=") == true)
@@ -86,7 +86,7 @@ import Testing
         return try demo.curl("/v1/digest\(query)", ["-H", "Authorization: \(field)"])
     }
 
-    @Test func theServerProvesItselfToo() throws {
+    @Test func serverSendsItsDigestProof() throws {
         let nonce = try nonce(of: demo.curl("/v1/digest"))
         let reply = try send(nonce, count: 1, "")
         let proof = try hash("\(secret()):\(nonce):00000001:cn:auth:\(hash(":/v1/digest"))")
@@ -94,7 +94,7 @@ import Testing
             reply["Authentication-Info"] == #"qop=auth, rspauth="\#(proof)", cnonce="cn", nc=00000001"#)
     }
 
-    @Test func aNonceCountComesOnce() throws {
+    @Test func nonceCountIsAcceptedOnce() throws {
         let nonce = try nonce(of: demo.curl("/v1/digest"))
         #expect(try send(nonce, count: 2, "").status == 200)
         #expect(try send(nonce, count: 1, "").status == 200)
@@ -104,15 +104,15 @@ import Testing
         #expect(try send(nonce, count: 3, "", uri: "/v1/digest?other").status == 401)
     }
 
-    @Test func aNonceGoesStale() throws {
+    @Test func nonceExpires() throws {
         let query = "?uses=2&next=1"
         let first = try nonce(of: demo.curl("/v1/digest\(query)"))
         let reply = try send(first, count: 1, query)
         #expect(try send(first, count: 2, query).status == 200)
-        let refused = try send(first, count: 3, query)
-        #expect(refused.status == 401)
-        #expect(refused["WWW-Authenticate"]?.hasSuffix("stale=true") == true)
-        #expect(try send(nonce(of: refused), count: 1, query).status == 200)
+        let rejected = try send(first, count: 3, query)
+        #expect(rejected.status == 401)
+        #expect(rejected["WWW-Authenticate"]?.hasSuffix("stale=true") == true)
+        #expect(try send(nonce(of: rejected), count: 1, query).status == 200)
         #expect(try send(nonce(of: reply, in: "Authentication-Info"), count: 1, query).status == 200)
         #expect(try send("unknown", count: 1, query)["WWW-Authenticate"]?.hasSuffix("stale=true") == true)
     }

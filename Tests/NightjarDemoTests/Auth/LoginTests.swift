@@ -38,7 +38,7 @@ import Testing
 
     // MARK: Logins
 
-    @Test func logsInAndOut() throws {
+    @Test func userLogsInAndOut() throws {
         let response = try demo.send(
             "POST", "/v1/auth/login", json: #"{"email":"emi@example.org","password":"moonlight"}"#)
         #expect(response["Cache-Control"] == "no-store")
@@ -58,21 +58,21 @@ import Testing
         (#"{"email":"ada@example.org"}"#, 422),
         (#"{"email":"ada@example.org","password":"moonlight","expires_in":-1}"#, 422),
     ])
-    func refusesALogin(body: String, status: Int) throws {
+    func wrongLoginIsRejected(body: String, status: Int) throws {
         let response = try demo.send("POST", "/v1/auth/login", json: body)
         #expect(response.status == status)
         #expect(response["Content-Type"] == "application/problem+json")
         #expect(seen.logins == 0)
     }
 
-    @Test func aBearerTokenOpensWhatIsPrivate() throws {
+    @Test func bearerTokenGrantsAccess() throws {
         let challenge = #"Bearer realm="demo", error="invalid_token""#
         for arguments in [[], ["-H", "Authorization: Bearer nonsense"], ["-u", "demo:secret"]] {
-            let refused = try demo.curl("/v1/private/articles", arguments)
-            #expect(refused.status == 401)
-            #expect(refused["WWW-Authenticate"] == challenge)
+            let rejected = try demo.curl("/v1/private/articles", arguments)
+            #expect(rejected.status == 401)
+            #expect(rejected["WWW-Authenticate"] == challenge)
         }
-        #expect(seen.refused == 1)  // a missing token does not count as refused
+        #expect(seen.refused == 1)  // a missing token does not count as rejected
         let login = try logIn()
         let open = try demo.curl("/v1/private/articles?page=2", ["-H", "Authorization: bearer \(login.access)"])
         #expect(try open.body == demo.curl("/v1/articles?page=2").body)
@@ -104,7 +104,7 @@ import Testing
         #expect((seen.refreshes, seen.refreshReuses, seen.revokedFamilies) == (2, 0, 0))
     }
 
-    @Test func aReuseRevokesTheFamily() throws {
+    @Test func reusedRefreshTokenRevokesTheFamily() throws {
         let unknownName = try logIn()
         let first = try logIn()
         let second = try tokens(of: refresh(first.refresh))
@@ -119,7 +119,7 @@ import Testing
         #expect((seen.refreshes, seen.refreshReuses, seen.revokedFamilies, seen.refused) == (1, 2, 1, 2))
     }
 
-    @Test func theSameKeyGetsTheSameAnswer() throws {
+    @Test func sameIdempotencyKeyReturnsTheSameResponse() throws {
         let login = try logIn()
         let first = try refresh(login.refresh, key: "\"k-1\"")
         #expect(try refresh(login.refresh, key: "\"k-1\"").body == first.body)
@@ -128,7 +128,7 @@ import Testing
         #expect(seen.refreshReuses == 1)
     }
 
-    @Test func rotatesBeforeItAnswers() throws {
+    @Test func tokenIsRotatedBeforeTheResponse() throws {
         let login = try logIn()
         let client = try demo.begin(
             "POST", "/v1/auth/refresh?delay=30", type: "application/json",
@@ -143,7 +143,7 @@ import Testing
         #expect(try refresh(login.refresh).status == 400)
     }
 
-    @Test func refusesARefreshWithoutAToken() throws {
+    @Test func refreshWithoutATokenIsRejected() throws {
         #expect(try demo.form("/v1/auth/refresh", ["a": "b"]).json["error"] as? String == "invalid_request")
         #expect(try refresh("nonsense").json["error"] as? String == "invalid_grant")
         let other = try demo.form("/v1/auth/refresh", ["grant_type": "password"])

@@ -24,7 +24,7 @@ import Testing
 
     // MARK: The client
 
-    @Test func clientCredentialsComeInTheHeaderOrTheBody() throws {
+    @Test func clientCredentialsAreReadFromTheHeaderOrTheBody() throws {
         let grant = ["grant_type": "client_credentials"]
         let basic = try token(grant, ["-u", "demo:demo%2Dsecret"])
         #expect(basic.status == 200)
@@ -36,7 +36,7 @@ import Testing
         #expect(demo.server.statistics.auth.clientCredentials == 2)
     }
 
-    @Test func refusesAClient() throws {
+    @Test func unknownClientIsRejected() throws {
         let grant = ["grant_type": "client_credentials"]
         let wrong = try token(grant, ["-u", "demo:wrong"])
         #expect(wrong.status == 401)
@@ -68,7 +68,7 @@ import Testing
         return (try #require(try response.json["device_code"] as? String), user)
     }
 
-    @Test func aDeviceWaitsForAPerson() throws {
+    @Test func deviceCodeIsPendingUntilApproved() throws {
         let device = try device(["interval": "0"])
         #expect(try poll(device.code) == "authorization_pending")
         let page = try demo.curl("/v1/oauth/device?user_code=\(device.user)")
@@ -82,20 +82,20 @@ import Testing
         #expect(demo.server.statistics.auth.logins == 1)
     }
 
-    @Test func aDeviceMustNotHurry() throws {
+    @Test func fastPollingIsSlowedDown() throws {
         let device = try device(["interval": "30"])
         #expect(try poll(device.code) == "authorization_pending")
         #expect(try poll(device.code) == "slow_down")
     }
 
-    @Test func aPersonMayRefuse() throws {
+    @Test func userMayDenyAccess() throws {
         let device = try device(["interval": "0"])
         #expect(
             try demo.form("/v1/oauth/device/decide", ["user_code": device.user, "allow": "false"]).status == 200)
         #expect(try poll(device.code) == "access_denied")
     }
 
-    @Test func aDeviceCodeExpires() throws {
+    @Test func deviceCodeExpires() throws {
         let device = try device(["expires_in": "0"])
         #expect(try poll(device.code) == "expired_token")
         let late = try demo.form("/v1/oauth/device/decide", ["user_code": device.user, "allow": "true"])
@@ -136,7 +136,7 @@ import Testing
             ].merging(changes) { $1 })
     }
 
-    @Test func aCodeIsRedeemedOnce() throws {
+    @Test func codeIsRedeemedOnce() throws {
         let code = try #require(try authorize()["code"])
         let response = try exchange(code)
         #expect(try me(response).status == 200)
@@ -150,12 +150,12 @@ import Testing
         ["code_verifier": "EBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"], ["redirect_uri": "http://127.0.0.1:49152/"],
         ["code": "nonsense"],
     ])
-    func aCodeIsBoundToItsRequest(changes: [String: String]) throws {
+    func codeIsBoundToItsRequest(changes: [String: String]) throws {
         let code = try #require(try authorize()["code"])
         #expect(try exchange(code, changes).json["error"] as? String == "invalid_grant")
     }
 
-    @Test func theBrowserIsSentBackWithAnError() throws {
+    @Test func browserIsRedirectedWithAnError() throws {
         #expect(try authorize(["deny": "1"])["error"] == "access_denied")
         #expect(try authorize(["response_type": "token"])["error"] == "unsupported_response_type")
         #expect(try authorize(["code_challenge_method": "plain"])["error"] == "invalid_request")
@@ -165,7 +165,7 @@ import Testing
         "http://example.org/", "https://127.0.0.1/", "http://127.0.0.1.example.org/", "http://localhost:99999/",
         "http://127.0.0.1@example.org/", "http://localhost:1/#a", "http://localhost/\r\nX-A: b",
     ])
-    func theBrowserIsNotSentElsewhere(target: String) throws {
+    func unknownRedirectURIIsRejected(target: String) throws {
         let response = try demo.form(
             "/v1/oauth/authorize", ["response_type": "code", "client_id": "demo", "redirect_uri": target], ["-G"])
         #expect(response.status == 400)

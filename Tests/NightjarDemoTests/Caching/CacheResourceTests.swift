@@ -28,7 +28,7 @@ import Testing
         return Bytes(try client.receiveToEnd()).text
     }
 
-    @Test func sendsNothingThatIsNotAskedFor() throws {
+    @Test func onlyRequestedFieldsAreSent() throws {
         let response = try get("a")
         #expect(response.status == 200)
         #expect(response.text == #"{"name":"a","version":1,"seed":0}"#)
@@ -40,13 +40,13 @@ import Testing
 
     // MARK: Fields
 
-    @Test func sendsCacheControlAsItStands() throws {
+    @Test func cacheControlIsSentUnchanged() throws {
         #expect(try get("a?control=max-age%3D60,%20%22x")["Cache-Control"] == "max-age=60, \"x")
         let twice = try get("a?control=public&control=max-age=1")
         #expect(twice.headers.filter { $0.name == "Cache-Control" }.map(\.value) == ["public", "max-age=1"])
     }
 
-    @Test func expiresSoManySecondsAfterTheDateThatItSends() throws {
+    @Test func expiresIsRelativeToDate() throws {
         for target in ["a?expires=90", "a?expires=90&date=-3600"] {
             let response = try get(target)
             #expect(abs(try date(response["Expires"]).timeIntervalSince(date(response["Date"])) - 90) <= 1)
@@ -55,7 +55,7 @@ import Testing
         #expect(try get("a?expires=garbage")["Expires"] == "0")
     }
 
-    @Test func saysAnyDateAgeAndTimeOfChange() throws {
+    @Test func dateAgeAndLastModifiedAreConfigurable() throws {
         #expect(abs(try date(get("a?date=3600")["Date"]).timeIntervalSinceNow - 3600) <= 3)
         #expect(try get("a?date=none")["Date"] == nil)
         #expect(try get("a?age=30")["Age"] == "30")
@@ -65,13 +65,13 @@ import Testing
         #expect(try get("b?modified=100")["Last-Modified"] == first)
     }
 
-    @Test func sendsOtherFieldsAsTheyStand() throws {
+    @Test func otherFieldsAreSentUnchanged() throws {
         let response = try get("a?field=Pragma:no-cache&field=X-One:%20a:b")
         #expect(response["Pragma"] == "no-cache")
         #expect(response["X-One"] == "a:b")
     }
 
-    @Test func aBodySaysTheVariantThatItIs() throws {
+    @Test func bodyNamesItsVariant() throws {
         let german = try get("a?vary=Accept-Language,X-No&etag=strong", "Accept-Language: de")
         #expect(german["Vary"] == "Accept-Language, X-No")
         #expect(german.text.contains(#""varied":{"accept-language":"de","x-no":null}"#))
@@ -84,7 +84,7 @@ import Testing
 
     // MARK: Validators and versions
 
-    @Test func hasTheTagThatIsAskedFor() throws {
+    @Test func entityTagIsConfigurable() throws {
         let strong = try #require(try get("a?etag=strong")["ETag"])
         let weak = try #require(try get("a?etag=weak")["ETag"])
         #expect(weak == "W/" + strong)
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test(arguments: ["POST", "PUT", "PATCH"])
-    func aWriteMakesANewVersion(method: String) throws {
+    func writeCreatesANewVersion(method: String) throws {
         let before = try get("a?etag=strong")
         let target = "/cache/a?location=/cache/b&content-location=/cache/c"
         let written = try demo.curl(target, ["-X", method, "-d", "x"])
@@ -113,13 +113,13 @@ import Testing
         #expect(try get("b").json["version"] as? Int == 1)
     }
 
-    @Test func aWriteThatFailsChangesNothing() throws {
+    @Test func failedWriteChangesNothing() throws {
         #expect(try demo.curl("/cache/a?status=500", ["-d", "x"]).status == 500)
         #expect(try demo.curl("/cache/a?status=403", ["-X", "DELETE"]).status == 403)
         #expect(try get("a").json["version"] as? Int == 1)
     }
 
-    @Test func aDeleteBeginsANew() throws {
+    @Test func deleteRestartsTheVersions() throws {
         _ = try demo.curl("/cache/a", ["-d", "x"])
         #expect(try get("a").json["version"] as? Int == 2)
         let deleted = try demo.curl("/cache/a?location=/cache/b", ["-X", "DELETE"])
@@ -133,13 +133,13 @@ import Testing
     // MARK: Bodies
 
     @Test(arguments: [0, 1, 14, 15, 16, 40, 65_521, 200_000, 3 << 20])
-    func aBodyOfAnyLengthEndsInItsChecksum(length: Int) throws {
+    func bodyEndsWithItsChecksum(length: Int) throws {
         let response = try get("a?length=\(length)")
         #expect(response.body.count == length)
         #expect(DemoContent.isIntact(response.body) == (length >= 15))
     }
 
-    @Test func bodiesThatAreMixedShow() throws {
+    @Test func mixedBodiesAreDetectable() throws {
         let first = try get("a?length=1000").body
         _ = try demo.curl("/cache/a", ["-d", "x"])
         let second = try get("a?length=1000").body
@@ -150,7 +150,7 @@ import Testing
         #expect(try get("a?length=1000&seed=5").body != second)
     }
 
-    @Test func partsOfALongBodyAreThoseOfTheWhole() throws {
+    @Test func partsMatchTheCompleteBody() throws {
         let whole = try get("a?length=2500000&etag=strong")
         let ranges = [0..<10, 30..<100, 65_000..<140_000, 2_400_000..<2_500_000, 2_499_990..<2_500_000]
         for range in ranges {
@@ -163,7 +163,7 @@ import Testing
         #expect(try get("a", "Range: bytes=2-5").text == "name")
     }
 
-    @Test func aSlowReaderOfALongBodyCostsNoMemory() throws {
+    @Test func slowReaderUsesNoMemory() throws {
         let client = try Socket(connectingTo: demo.port, receiveBuffer: 4096)
         try client.send("GET /cache/a?length=67108864 HTTP/1.1\r\nHost: x\r\n\r\n")
         _ = try client.receive(atMost: 100)
@@ -175,7 +175,7 @@ import Testing
         #expect(demo.server.statistics.bytesOut < 16 << 20)
     }
 
-    @Test func encodesForThoseWhoAcceptIt() throws {
+    @Test func bodyIsEncodedAsAccepted() throws {
         let plain = try get("a?gzip=1&etag=strong&length=5000")
         let encoded = try demo.curl("/cache/a?gzip=1&etag=strong&length=5000", ["--compressed"])
         #expect(plain["Content-Encoding"] == nil)
@@ -185,7 +185,7 @@ import Testing
         #expect(plain["ETag"] != encoded["ETag"])
     }
 
-    @Test func chunksAndCutsBodies() throws {
+    @Test func bodiesAreChunkedOrTruncated() throws {
         let chunked = try talk("a?chunked=1")
         #expect(chunked.contains("Transfer-Encoding: chunked\r\n"))
         #expect(chunked.hasSuffix("\r\n0\r\n\r\n"))
@@ -203,7 +203,7 @@ import Testing
 
     // MARK: Status and failures
 
-    @Test func answersWithTheStatusThatIsAskedFor() throws {
+    @Test func statusIsConfigurable() throws {
         for status in [200, 203, 204, 299, 404, 410, 500] {
             let response = try get("a?etag=strong&status=\(status)&control=max-age=60")
             #expect(response.status == status)
@@ -213,13 +213,13 @@ import Testing
         #expect(try get("a?etag=strong&status=404", "If-None-Match: \(tag)").status == 404)
     }
 
-    @Test func delays() throws {
+    @Test func responseIsDelayed() throws {
         let start = ContinuousClock.now
         #expect(try get("a?delay=0.2").status == 200)
         #expect(ContinuousClock.now - start >= .milliseconds(200))
     }
 
-    @Test func failsFromTheRequestOnThatIsNamed() throws {
+    @Test func failuresBeginAtTheNamedRequest() throws {
         #expect(try (1...4).map { _ in try get("a?fail=3").status } == [200, 200, 503, 503])
         #expect(try get("a")["Demo-Read"] == "5")
         #expect(try get("a?fail=1&failure=504").status == 504)
@@ -229,7 +229,7 @@ import Testing
 
     // MARK: Privacy
 
-    @Test func aPrivateBodyNamesWhoAsked() throws {
+    @Test func privateBodyNamesTheUser() throws {
         #expect(try get("a?private-to=user").status == 401)
         let cookie = try get("a?private-to=user&etag=strong", "Cookie: x=1; user=bo")
         #expect(try cookie.json["private_to"] as? String == "bo")
@@ -247,7 +247,7 @@ import Testing
     // MARK: Other responses
 
     @Test(arguments: ["301", "302", "303", "307", "308"])
-    func redirectsThatMayBeStored(status: String) throws {
+    func redirectsAreCacheable(status: String) throws {
         let response = try get("a/redirect?status=\(status)&control=max-age=60&to=/cache/b%3Fx")
         #expect(String(response.status) == status)
         #expect(response["Cache-Control"] == "max-age=60")
@@ -255,13 +255,13 @@ import Testing
         #expect(try get("a%20b/redirect")["Location"] == "/cache/a%20b")
     }
 
-    @Test func clearsWhatAClientHas() throws {
+    @Test func clearSiteDataIsSent() throws {
         #expect(try get("a/clear")["Clear-Site-Data"] == "\"cache\"")
         #expect(try get("a/clear?types=cache,cookies")["Clear-Site-Data"] == "\"cache\", \"cookies\"")
         #expect(try get("a/clear?types=everything").status == 400)
     }
 
-    @Test func errorsThatMayBeStored() throws {
+    @Test func errorsAreCacheable() throws {
         let missing = try get("a/missing")
         #expect((missing.status, missing["Cache-Control"]) == (404, "max-age=60"))
         let gone = try get("a/gone?control=max-age=5")
@@ -278,13 +278,13 @@ import Testing
         "control=a%0Ab", "age=%0D", "field=x", "field=a%20b:c", "field=Content-Length:1", "field=a:%00",
         "control=1&control=2&control=3&control=4&control=5&control=6&control=7&control=8&control=9",
     ])
-    func refusesWhatItCannotDo(query: String) throws {
+    func invalidParametersAreRejected(query: String) throws {
         let response = try get("a?\(query)")
         #expect(response.status == 400)
         #expect(response["Content-Type"] == "application/problem+json")
     }
 
-    @Test func refusesWhatIsTooLong() throws {
+    @Test func tooLongParametersAreRejected() throws {
         #expect(try get("a?control=" + String(repeating: "x", count: 1001)).status == 400)
         #expect(try get(String(repeating: "n", count: 101)).status == 404)
         #expect(try get("a/redirect?status=304").status == 400)
@@ -293,7 +293,7 @@ import Testing
         #expect(try get("a").json["version"] as? Int == 1)
     }
 
-    @Test func theTableOfContentsTellsOfTheParameters() throws {
+    @Test func indexListsTheParameters() throws {
         let cache = try #require(try demo.curl("/").json["cache"] as? [String: [String: String]])
         #expect(cache["GET /cache/{name}"]?["control"] != nil)
     }

@@ -6,7 +6,7 @@ import Testing
 
     init() throws { demo = try Demo() }
 
-    @Test func theListIsUsedForAMinuteAndLongerInNeed() throws {
+    @Test func listIsFreshForAMinuteAndMayBeStale() throws {
         let list = try demo.curl("/news")
         #expect(list["Cache-Control"] == "max-age=60, stale-while-revalidate=600, stale-if-error=86400")
         #expect(try list.results.map { $0["id"] as? Int } == (1...20).reversed())
@@ -25,7 +25,7 @@ import Testing
         #expect(try demo.curl("/news", tag).status == 304)
     }
 
-    @Test func anItemNeverChanges() throws {
+    @Test func itemIsImmutable() throws {
         let item = try demo.curl("/news/1")
         #expect(item["Cache-Control"] == "max-age=31536000, immutable")
         #expect(try item.json["body"] as? String != nil)
@@ -35,7 +35,7 @@ import Testing
         #expect(try demo.curl("/news/99").status == 404)
     }
 
-    @Test func aUserHasNewsThatAreForNobodyElse() throws {
+    @Test func userNewsArePrivate() throws {
         #expect(try demo.curl("/me/news").status == 401)
         var tags: Set<String> = []
         for handle in ["ada", "emi"] {
@@ -50,7 +50,7 @@ import Testing
         #expect(tags.count == 2)
     }
 
-    @Test func anOutageIsOfTheNewsToo() throws {
+    @Test func outageAffectsTheNews() throws {
         #expect(try demo.control(#"{"outage":"503"}"#).status == 200)
         #expect(try demo.curl("/news").status == 503)
         #expect(try demo.curl("/me/news").status == 503)

@@ -12,7 +12,7 @@ import Testing
 
     // MARK: Content
 
-    @Test func everyRouteOfTheAPIIsDescribedAndNoOther() throws {
+    @Test func exactlyTheRoutesAreDescribed() throws {
         let routes = try #require(demo.curl("/").json["routes"] as? [[String: String]])
         let served = try Set(
             routes.map { try "\(#require($0["method"])) \(#require($0["path"]))" }.filter { $0.contains(" /v1/") })
@@ -22,7 +22,7 @@ import Testing
         #expect(described.count == served.count)
     }
 
-    @Test func operationsHaveNamesOfTheirOwn() throws {
+    @Test func operationNamesAreUnique() throws {
         let operations = try operations()
         let names = operations.compactMap { $0.description["operationId"] as? String }
         #expect(names.count == operations.count)
@@ -33,7 +33,7 @@ import Testing
                 == ["put /v1/comments/{id}"])
     }
 
-    @Test func whatIsReferredToIsThere() throws {
+    @Test func referencesResolve() throws {
         let document = try demo.curl("/openapi.json").json
         var references: Set<String> = []
         collect(document, into: &references)
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func listsTellHowTheyGoOn() throws {
+    @Test func listsDescribeTheirPagination() throws {
         let paged = try operations().filter { $0.description["x-nightjar-pagination"] != nil }
         let lists = try operations().filter { operation in
             let id = operation.description["operationId"] as? String ?? ""
@@ -68,7 +68,7 @@ import Testing
         #expect(styles.count == paged.count)
     }
 
-    @Test func aLimitIsTheServersOwn() throws {
+    @Test func limitMatchesTheServer() throws {
         let list = try #require(operations().first { $0.path == "/v1/lists/{set}/cursor" })
         let parameters = try #require(list.description["parameters"] as? [[String: Any]])
         let limit = try #require(parameters.first { $0["name"] as? String == "limit" }?["schema"] as? [String: Any])
@@ -77,13 +77,13 @@ import Testing
         #expect(try demo.curl("/v1/lists/a/cursor?limit=\(most + 1)").status == 400)
     }
 
-    @Test func whatAListCanBeAskedForIsLookedAt() throws {
+    @Test func queryParametersOfListsAreDescribed() throws {
         for operation in try operations() where operation.path.hasPrefix("/v1/lists/{set}/") {
             let parameters = operation.description["parameters"] as? [[String: Any]] ?? []
             let names = parameters.filter { $0["in"] as? String == "query" }.compactMap { $0["name"] as? String }
             // Parameters that all styles have are tested with one style.
             for name in operation.path.hasSuffix("/cursor") ? names : Array(names.prefix(1)) {
-                let response = try demo.ask("\(operation.path.replacing("{set}", with: "a"))?\(name)=~")
+                let response = try demo.fetch("\(operation.path.replacing("{set}", with: "a"))?\(name)=~")
                 let errors = try response.json["errors"] as? [[String: Any]]
                 #expect(errors?.first?["parameter"] as? String == name, "\(operation.path)")
             }
@@ -93,7 +93,7 @@ import Testing
     // MARK: Delivery
 
     @Test(arguments: [("/openapi.json", "application/json"), ("/openapi.yaml", "application/yaml")])
-    func itIsKeptAndAskedForAgain(path: String, type: String) throws {
+    func descriptionIsCachedAndRevalidated(path: String, type: String) throws {
         let first = try demo.curl(path)
         #expect(first["Content-Type"] == type)
         #expect(first["Cache-Control"] == "public, max-age=60")
@@ -106,7 +106,7 @@ import Testing
         #expect(try Demo().curl(path)["ETag"] == tag)
     }
 
-    @Test func theOtherFormBeginsInTheSameWay() throws {
+    @Test func yamlBeginsLikeJSON() throws {
         let lines = try demo.curl("/openapi.yaml").text.split(separator: "\n").prefix(6)
         #expect(
             lines == [

@@ -11,7 +11,7 @@ import Testing
 
     // MARK: Flaky
 
-    @Test func failsTheFirstTimes() throws {
+    @Test func firstRequestsFail() throws {
         let path = "/v1/flaky?key=a&times=2&status=429&retry_after=1.5"
         let first = try demo.curl(path, ["-d", "abc", "-H", "Idempotency-Key: k"])
         #expect(first.status == 429)
@@ -31,7 +31,7 @@ import Testing
         #expect(date["Retry-After"]?.hasSuffix(" GMT") == true)
     }
 
-    @Test func failsWithoutAnAnswer() throws {
+    @Test func failureClosesWithoutAResponse() throws {
         #expect(try demo.curlStatus("/v1/flaky?key=a&times=1&drop=1", ["-d", "abc"]) == 52)
         #expect(try demo.curl("/v1/flaky?key=a&times=1&drop=1").json["attempt"] as? Int == 2)
         // A connection that the server closed itself does not count as abandoned by the client.
@@ -40,7 +40,7 @@ import Testing
 
     // MARK: Control
 
-    @Test func anOutageIsAllOfTheAPI() throws {
+    @Test func outageAffectsTheCompleteAPI() throws {
         #expect(try demo.control(#"{"outage":"503"}"#).json["outage"] as? String == "503")
         #expect(try demo.curl("/v1/articles").status == 503)
         #expect(try demo.curl("/v1/nothing").status == 503)
@@ -54,7 +54,7 @@ import Testing
         #expect(try demo.control(#"{"outages":"none"}"#).status == 422)
     }
 
-    @Test func everythingGoesBackToTheStart() throws {
+    @Test func resetRestoresTheInitialState() throws {
         let login = try demo.send(
             "POST", "/v1/auth/login", json: #"{"email":"ada@example.org","password":"moonlight"}"#)
         let access = try #require(try login.json["access_token"] as? String)
@@ -72,7 +72,7 @@ import Testing
 
     // MARK: Counting
 
-    @Test func countsWhatIsUnderWayAndWhoLeft() throws {
+    @Test func requestsInFlightAndCancelledAreCounted() throws {
         let clients = try (0..<3).map { _ in try demo.connect() }
         for client in clients { try client.send("GET /v1/slow?ms=60000&key=k HTTP/1.1\r\nHost: x\r\n\r\n") }
         try eventually("three came") { demo.server.statistics.inProgress["/v1/slow?key=k"] == 3 }
@@ -88,7 +88,7 @@ import Testing
         #expect(stats["abandoned"] as? [String: Int] == [:])
     }
 
-    @Test func countsTheSeconds() throws {
+    @Test func durationsAreCounted() throws {
         for _ in 0..<3 { _ = try demo.curl("/v1/users/1") }
         _ = try demo.curl("/status/204")
         let perSecond = try #require(try demo.curl("/__stats").json["per_second"] as? [Int])
@@ -96,7 +96,7 @@ import Testing
         #expect((1...DemoStatistics.retentionSeconds).contains(perSecond.count))
     }
 
-    @Test func theCountersAreBounded() throws {
+    @Test func countersAreBounded() throws {
         let client = try demo.connect()
         for index in 0..<1100 {
             try client.send("GET /status/204?key=\(Bytes(String(index).utf8).text) HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -106,7 +106,7 @@ import Testing
         #expect(demo.server.statistics.inProgressMax["/status/{code}?key=1099"] == 1)
     }
 
-    @Test func tellsWhatCameOfCredentials() throws {
+    @Test func credentialResultsAreCounted() throws {
         let stats = try demo.curl("/__stats").json
         let auth = try #require(stats["auth"] as? [String: Int])
         #expect(

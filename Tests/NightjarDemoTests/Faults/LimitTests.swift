@@ -10,14 +10,14 @@ import Testing
 
     private func get(_ query: String) throws -> CurlResponse { try demo.curl("/v1/limited?\(query)") }
 
-    @Test func takesSoManyInAWindow() throws {
+    @Test func windowAcceptsALimitedNumber() throws {
         let statuses = try (0..<3).map { _ in try get("limit=2&per=60&group=a").status }
         #expect(statuses == [200, 200, 429])
         #expect(try get("limit=2&per=60&group=b").status == 200)
         #expect(demo.server.statistics.limited == 1)
     }
 
-    @Test func theWindowEnds() throws {
+    @Test func windowEnds() throws {
         // Both are sent at once, so that on a slow machine the second does not fall into the next window.
         let client = try demo.connect()
         let request = "GET /v1/limited?limit=1&per=0.2 HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -27,7 +27,7 @@ import Testing
         try eventually("the window ended") { try get("limit=1&per=0.2").status == 200 }
     }
 
-    @Test func neverSaysToComeTooEarly() throws {
+    @Test func retryAfterIsNeverTooShort() throws {
         let seconds = try get("limit=0&per=1.5&group=a")
         #expect(seconds["Retry-After"] == "2")
         let date = try get("limit=0&per=30&group=b&retry_after=date")
@@ -40,7 +40,7 @@ import Testing
         #expect(try get("limit=0&retry_after=none&group=c")["Retry-After"] == nil)
     }
 
-    @Test func tellsInTheWantedFields() throws {
+    @Test func limitIsReportedInTheRequestedFields() throws {
         let query = "limit=5&per=60&group=g&fields="
         let eighth = try get(query + "draft8")
         #expect(eighth["RateLimit-Policy"] == #""g";q=5;w=60"#)

@@ -18,7 +18,7 @@ import Testing
         get throws { try demo.curl("/v1/orders/count").json as? [String: Int] }
     }
 
-    @Test func createsAndCounts() throws {
+    @Test func ordersAreCreatedAndCounted() throws {
         let first = try order(#"{"n":1}"#)
         #expect(first.status == 201)
         #expect(first["Location"] == "/v1/orders/1")
@@ -35,7 +35,7 @@ import Testing
         #expect(try counts == ["created": 0, "requests": 0, "keys": 0, "repeated_bodies": 0])
     }
 
-    @Test func aKeyCreatesOnce() throws {
+    @Test func keyCreatesOneOrder() throws {
         let first = try order(#"{"n":1}"#, key: "\"a\"")
         let again = try order(#"{"n":1}"#, key: "\"a\"")
         #expect(again.status == 201)
@@ -47,7 +47,7 @@ import Testing
         #expect((seen.created, seen.replayed, seen.conflicts) == (2, 1, 1))
     }
 
-    @Test func theSecondDoesNotOvertakeTheFirst() throws {
+    @Test func repeatedKeyWaitsForTheFirstRequest() throws {
         let first = try demo.begin(
             "POST", "/v1/orders?delay=60", type: "application/json", body: #"{"n":1}"#, "Idempotency-Key: a\r\n")
         try eventually("the order exists") { demo.server.statistics.orders.created == 1 }
@@ -79,7 +79,7 @@ import Testing
         let response: Response
     }
 
-    @Test func dropsAtEachPoint() throws {
+    @Test func connectionIsDroppedAtEachPoint() throws {
         var points: [Point: Int] = [:]
         for number in 0..<200 {
             let created = demo.server.statistics.orders.created
@@ -102,7 +102,7 @@ import Testing
         #expect(demo.server.statistics.abandoned == [:])
     }
 
-    @Test func dropsLookTheSameToCurl() throws {
+    @Test func dropsAreIndistinguishableForCurl() throws {
         let ends = try (0..<10).map { number in
             let arguments = ["-H", "Content-Type: application/json", "-d", #"{"n":\#(number)}"#]
             return try demo.curlStatus("/v1/orders?drop=1&seed=3", arguments)
@@ -111,13 +111,13 @@ import Testing
         #expect(Set(ends).isSubset(of: [18, 52, 56]), "\(ends)")
     }
 
-    @Test func aShareIsDropped() throws {
+    @Test func shareOfRequestsIsDropped() throws {
         let responses = try (0..<300).map { try post($0, "?drop=0.3&seed=1") }
         #expect((60...120).contains(responses.count { $0 != .whole }))
         #expect(demo.server.statistics.orders.dropped == responses.count { $0 != .whole })
     }
 
-    @Test func theSameSeedDropsTheSame() throws {
+    @Test func sameSeedDropsTheSameRequests() throws {
         func round() throws -> [Response] {
             #expect(try demo.curl("/v1/orders", ["-X", "DELETE"]).status == 204)
             return try (0..<30).map { try post($0, "?drop=0.5&seed=9") }

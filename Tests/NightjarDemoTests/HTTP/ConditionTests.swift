@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(arguments: ["/v1/articles/1", "/v1/users/1", "/v1/comments/1"])
-    func aRowHasValidatorsAndAnswersToThem(path: String) throws {
+    func resourceHasValidatorsAndEvaluatesConditions(path: String) throws {
         let first = try get(path)
         let tag = try #require(first["ETag"])
         let modified = try #require(first["Last-Modified"])
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: ["Fri, 01 Jan 2100 00:00:00 GMT", "Friday, 01-Jan-60 00:00:00 GMT", "Fri Jan  1 00:00:00 2100"])
-    func aDateIsReadInItsThreeForms(date: String) throws {
+    func dateIsReadInThreeFormats(date: String) throws {
         #expect(try get("/v1/articles/1", "If-Modified-Since: \(date)").status == 304)
     }
 
@@ -66,7 +66,7 @@ import Testing
         #expect(try get("/v1/articles/1", "If-None-Match: \(second["ETag"] ?? "")").status == 404)
     }
 
-    @Test func aChangeUnderAConditionThatDoesNotHoldIsRefused() throws {
+    @Test func changeWithAFailedConditionIsRejected() throws {
         let first = try get("/v1/users/1")
         let tag = try #require(first["ETag"])
         let wrong = try demo.curl("/v1/users/1", ["-X", "DELETE", "-H", "If-Match: \"x\""])
@@ -80,14 +80,14 @@ import Testing
         #expect(try demo.curl("/v1/users/1", json + ["-H", "If-Match: \(tag)"]).status == 412)
     }
 
-    @Test func aNewRowComesWithItsValidators() throws {
+    @Test func createdResourceHasValidators() throws {
         let created = try demo.send("POST", "/v1/articles/1/comments", json: #"{"author_id":1,"body":"Hm."}"#)
         let location = try #require(created["Location"])
         #expect(try get(location)["ETag"] == created["ETag"])
         #expect(created["Last-Modified"] != nil)
     }
 
-    @Test func whatIsPrivateSaysSo() throws {
+    @Test func privateResourceHasCacheControlPrivate() throws {
         let login = try demo.form("/v1/auth/login", ["email": "ada@example.org", "password": "moonlight"])
         let bearer = "Authorization: Bearer \(try login.json["access_token"] as? String ?? "")"
         for path in ["/v1/me", "/v1/private/articles"] {
@@ -110,7 +110,7 @@ import Testing
         #expect((200...201).contains(response.status))
     }
 
-    @Test func aPictureIsServedInParts() throws {
+    @Test func pictureIsServedInRanges() throws {
         try upload(Self.picture)
         let path = "/v1/users/1/avatar"
         let whole = try get(path)
@@ -138,7 +138,7 @@ import Testing
         #expect(demo.server.statistics.paths[path]?.partial == 5)
     }
 
-    @Test func aPartOfAnotherPictureIsNotServed() throws {
+    @Test func ifRangeOfAnotherPictureReturnsTheCompleteOne() throws {
         try upload(Self.picture)
         let path = "/v1/users/1/avatar"
         let first = try get(path)
@@ -158,7 +158,7 @@ import Testing
 
     // MARK: Counting
 
-    @Test func theServerTellsWhatItSawOfEachPath() throws {
+    @Test func serverCountsRequestsPerPath() throws {
         let tag = try get("/v1/articles/1?a=1")["ETag"] ?? ""
         _ = try get("/v1/articles/1", "If-None-Match: \(tag)")
         _ = try get("/v1/articles/1", "If-None-Match: \"x\"", "Range: bytes=0-1")
@@ -178,7 +178,7 @@ import Testing
         #expect(demo.server.statistics.paths.isEmpty)
     }
 
-    @Test func theOldestPathsAreForgotten() throws {
+    @Test func oldestPathsAreRemoved() throws {
         let client = try demo.connect()
         for number in 0...DemoStatistics.maximumPaths {
             try client.send(.init("GET /n/\(number) HTTP/1.1\r\nHost: x\r\n\r\n".utf8))

@@ -15,7 +15,7 @@ import Testing
         return Bytes(try client.receiveToEnd()).text
     }
 
-    @Test func keepsAConnectionAndAnswersInOrder() throws {
+    @Test func connectionIsReusedAndResponsesAreInOrder() throws {
         let client = try demo.connect()
         try client.send(
             """
@@ -32,13 +32,13 @@ import Testing
         #expect(demo.server.statistics.connectionsOpened == 1)
     }
 
-    @Test func closesWhenTheClientSaysSo() throws {
+    @Test func connectionCloseIsRespected() throws {
         let client = try demo.connect()
         try client.send("GET /status/204 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
         #expect(Bytes(try client.receiveToEnd()).text.contains("Connection: close\r\n"))
     }
 
-    @Test func speaksHTTP10() throws {
+    @Test func http10IsSupported() throws {
         let client = try demo.connect()
         try client.send("GET /stream/3 HTTP/1.0\r\n\r\n")
         let response = try client.receiveToEnd()
@@ -59,7 +59,7 @@ import Testing
         "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
         "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
     ])
-    func aBadRequestIsAProblem(request: String) throws {
+    func badRequestIsAProblemDocument(request: String) throws {
         let client = try demo.connect()
         try client.send(Bytes(request.utf8))
         let head = Bytes(try client.receive(through: "\r\n\r\n")).text
@@ -68,7 +68,7 @@ import Testing
         #expect(demo.server.statistics.statuses == [400: 1])
     }
 
-    @Test func takesTheAbsoluteFormAndTheAsterisk() throws {
+    @Test func absoluteAndAsteriskFormsAreAccepted() throws {
         let client = try demo.connect()
         try client.send("GET http://x:1/status/204?a HTTP/1.1\r\nHost: x\r\n\r\n")
         #expect(Bytes(try client.receive(through: "\r\n\r\n")).text.hasPrefix("HTTP/1.1 204"))
@@ -78,7 +78,7 @@ import Testing
 
     // MARK: Bodies
 
-    @Test func invitesABodyThatItWants() throws {
+    @Test func expectedBodyReceives100Continue() throws {
         let client = try demo.connect()
         try client.send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n")
         #expect(Bytes(try client.receive(through: "\r\n\r\n")) == "HTTP/1.1 100 Continue\r\n\r\n")
@@ -86,7 +86,7 @@ import Testing
         #expect(Bytes(try client.receive(through: "\r\n\r\n")).text.hasPrefix("HTTP/1.1 200 OK\r\n"))
     }
 
-    @Test func refusesABodyBeforeItComes() throws {
+    @Test func unexpectedBodyIsRejectedBeforeItIsSent() throws {
         let client = try demo.connect()
         try client.send("PUT /nothing HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n")
         let response = Bytes(try client.receiveToEnd()).text
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(arguments: ["Content-Length: 1048577", "Transfer-Encoding: chunked"])
-    func refusesABodyThatIsTooLarge(framing: String) throws {
+    func tooLargeBodyIsRejected(framing: String) throws {
         let client = try demo.connect()
         try client.send("POST /v1/users HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\(framing)\r\n\r\n")
         let body = Bytes([UInt8](repeating: 0x20, count: 1_048_577))
@@ -108,7 +108,7 @@ import Testing
         #expect(response.contains("Connection: close\r\n"))
     }
 
-    @Test func aSmallUnwantedBodyDoesNotCostTheConnection() throws {
+    @Test func smallUnreadBodyKeepsTheConnection() throws {
         let client = try demo.connect()
         for _ in 0..<2 {
             try client.send("POST /nothing HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello")
@@ -120,7 +120,7 @@ import Testing
         #expect(demo.server.statistics.connectionsOpened == 1)
     }
 
-    @Test func aLongUnwantedBodyDoes() throws {
+    @Test func longUnreadBodyClosesTheConnection() throws {
         let client = try demo.connect()
         try client.send("POST /nothing HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
         let chunk = "8000\r\n" + Bytes([UInt8](repeating: 0x20, count: 0x8000)) + "\r\n"
@@ -130,7 +130,7 @@ import Testing
         #expect(response.contains("Connection: close\r\n"))
     }
 
-    @Test func aClientThatLeavesEndsItsExchange() throws {
+    @Test func disconnectedClientEndsItsExchange() throws {
         for target in ["/delay/60", "/drip?bytes=1000", "/stream/1000?chunk=1&delay=60"] {
             let client = try demo.connect()
             try client.send("GET \(Bytes(target.utf8).text) HTTP/1.1\r\nHost: x\r\n\r\n")

@@ -6,7 +6,7 @@ import Testing
 @Suite struct ServerTests {
     // MARK: Statistics
 
-    @Test func countsWhatItHasSeen() throws {
+    @Test func requestsAreCounted() throws {
         let demo = try Demo()
         _ = try demo.curl("/v1/articles/1")
         _ = try demo.curl("/v1/articles/2", ["-X", "PURGE"])
@@ -33,7 +33,7 @@ import Testing
         #expect(fresh.exchanges.isEmpty)
     }
 
-    @Test func countsBytesAndConnections() throws {
+    @Test func bytesAndConnectionsAreCounted() throws {
         let demo = try Demo()
         let client = try demo.connect()
         let request: Bytes = "GET /status/204 HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -47,7 +47,7 @@ import Testing
         #expect(demo.server.statistics.connectionsOpened == 1)
     }
 
-    @Test func theLogIsBounded() throws {
+    @Test func logIsBounded() throws {
         let demo = try Demo()
         let client = try demo.connect()
         for index in 0..<(DemoStatistics.maximumExchanges + 5) {
@@ -66,7 +66,7 @@ import Testing
 
     // MARK: Starting and stopping
 
-    @Test func stopsAndSaysSo() throws {
+    @Test func serverStopsAndReportsIt() throws {
         let server = DemoServer()
         let port = try server.start()
         #expect(throws: DemoServer.StartError.startedBefore) { try server.start() }
@@ -87,7 +87,7 @@ import Testing
         #expect(server.statistics.connectionsOpened == 1)
     }
 
-    @Test func anAnswerUnderWayEndsBeforeTheServerDoes() throws {
+    @Test func responseInFlightCompletesBeforeTheServerStops() throws {
         let demo = try Demo()
         let client = try demo.connect()
         try client.send("GET /drip?bytes=5&delay=0.05 HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -96,7 +96,7 @@ import Testing
         #expect(try client.receiveToEnd() == (0..<5).map(DemoContent.byte(at:)))
     }
 
-    @Test func anEndlessAnswerDoesNotKeepTheServer() throws {
+    @Test func endlessResponseDoesNotDelayTheStop() throws {
         let demo = try Demo()
         let client = try demo.connect()
         try client.send("GET /delay/60 HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -107,7 +107,7 @@ import Testing
         #expect(demo.server.statistics.connectionsOpen == 0)
     }
 
-    @Test func aTakenPortIsAnError() throws {
+    @Test func portInUseIsAnError() throws {
         let demo = try Demo()
         let other = DemoServer()
         #expect(throws: (any Error).self) { try other.start(port: demo.port) }

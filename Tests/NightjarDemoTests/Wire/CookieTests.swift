@@ -7,7 +7,7 @@ import Testing
 
     init() throws { demo = try Demo() }
 
-    @Test func setsACookieWithItsAttributes() throws {
+    @Test func cookieIsSetWithItsAttributes() throws {
         let response = try demo.curl(
             "/cookies/set?name=sid&value=a%20b&path=/cookies&domain=127.0.0.1&max_age=60&same_site=Lax&secure&http_only=true"
         )
@@ -17,19 +17,19 @@ import Testing
         #expect(try demo.curl("/cookies/set?name=a&secure=false")["Set-Cookie"] == "a=")
     }
 
-    @Test func setsLinesAsTheyStand() throws {
+    @Test func setCookieLinesAreSentUnchanged() throws {
         let response = try demo.curl("/cookies/set?raw=a=1;%20Path&raw==;;x&raw=b")
         #expect(response.headers.filter { $0.name == "Set-Cookie" }.map(\.value) == ["a=1; Path", "=;;x", "b"])
     }
 
-    @Test func refusesWhatIsNoCookie() throws {
+    @Test func invalidCookieIsRejected() throws {
         for query in ["", "?value=1", "?name=a&value=%0d%0aX:%201", "?name=a&secure=maybe", "?name=a&then=/%0a"] {
             #expect(try demo.curl("/cookies/set\(query)").status == 400)
         }
         #expect(try demo.curl("/cookies/delete").status == 400)
     }
 
-    @Test func showsWhatCame() throws {
+    @Test func receivedCookiesAreListed() throws {
         let json = try demo.curl("/cookies", ["-H", "Cookie: a=1; b=x=y; c; ="]).json
         #expect(json["cookies"] as? [[String]] == [["a", "1"], ["b", "x=y"], ["c", ""], ["", ""]])
         #expect(json["fields"] as? [String] == ["a=1; b=x=y; c; ="])
@@ -37,7 +37,7 @@ import Testing
     }
 
     /// Uses curl's cookie jar across the redirect that sets the cookie.
-    @Test func curlKeepsAndLosesACookie() throws {
+    @Test func curlStoresAndDeletesACookie() throws {
         let folder = try TemporaryDirectory()
         let jar = folder.file("jar")
         let options = ["-L", "-b", jar, "-c", jar]

@@ -12,7 +12,7 @@ import Testing
 
     /// The command-line tools decode the body.
     @Test(arguments: [("gzip", ["gzip", "-dc"]), ("br", ["brotli", "-dc"]), ("zstd", ["zstd", "-qdc"])])
-    func toolsDecodeIt(coding: String, tool: [String]) throws {
+    func toolsDecodeTheContent(coding: String, tool: [String]) throws {
         for count in [0, 1, 100_000] {
             let response = try demo.curl("/encoded/\(coding)?bytes=\(count)")
             #expect(response["Content-Encoding"] == coding)
@@ -31,7 +31,7 @@ import Testing
         #expect(try run("python3", ["-c", program], input: Bytes(response.body)).output == content(5000))
     }
 
-    @Test func stacksThem() throws {
+    @Test func codingsAreStacked() throws {
         let response = try demo.curl("/encoded/gzip+br?bytes=5000")
         #expect(response["Content-Encoding"] == "gzip, br")
         let inner = try run("brotli", ["-dc"], input: Bytes(response.body)).output
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: ["broken", "truncated"])
-    func toolsRefuseWhatIsHarmed(corrupt: String) throws {
+    func toolsRejectCorruptContent(corrupt: String) throws {
         for (coding, tool) in [("gzip", "gzip"), ("br", "brotli"), ("zstd", "zstd")] {
             let response = try demo.curl("/encoded/\(corrupt)?coding=\(coding)&bytes=20000")
             #expect(response["Content-Encoding"] == coding)
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func sendsWhatIsOddInOtherWays() throws {
+    @Test func oddEncodingsAreSent() throws {
         #expect(try demo.curl("/encoded/trailing?coding=br").text.hasSuffix("something else"))
         let empty = try demo.curl("/encoded/empty?coding=zstd")
         #expect(empty["Content-Encoding"] == "zstd")
@@ -70,7 +70,7 @@ import Testing
         #expect(try demo.curl("/encoded/broken?coding=identity").status == 400)
     }
 
-    @Test func decodesARequestBody() throws {
+    @Test func requestBodyIsDecoded() throws {
         let text = String(repeating: "hello ", count: 20_000)
         let gzip = try run("gzip", ["-c"], input: Bytes(text.utf8)).output
         let encoded = ["-H", "Content-Encoding: gzip", "--data-binary", "@-"]
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 1 << 20, (3 << 20) + 5])
-    func aBombIsGzip(count: Int) throws {
+    func bombIsGzip(count: Int) throws {
         let response = try demo.curl("/encoded/bomb?bytes=\(count)")
         #expect(response["Content-Encoding"] == "gzip")
         let decoded = try run("gzip", ["-dc"], input: Bytes(response.body))
@@ -96,7 +96,7 @@ import Testing
         #expect(decoded.output.allSatisfy { $0 == 0 })
     }
 
-    @Test func aBombOfTenGigabytesIsSmall() throws {
+    @Test func tenGigabyteBombIsSmall() throws {
         let head = try demo.curl("/encoded/bomb", ["-I"])
         let length = try #require(head["Content-Length"].flatMap { Int($0) })
         #expect(length < 12_000_000)

@@ -10,7 +10,7 @@ import Testing
 
     private let expecting = ["-H", "Expect: 100-continue", "--expect100-timeout", "5", "-d", "hello"]
 
-    @Test func invites() throws {
+    @Test func continueIsSent() throws {
         let response = try demo.curl("/expect", expecting)
         #expect(response.interim == [100])
         #expect(try response.json["expected"] as? Bool == true)
@@ -20,13 +20,13 @@ import Testing
         #expect(try plain.json["expected"] as? Bool == false)
     }
 
-    @Test func invitesLate() throws {
+    @Test func continueIsSentLate() throws {
         let start = ContinuousClock.now
         #expect(try demo.curl("/expect?delay=0.2", expecting).interim == [100])
         #expect(ContinuousClock.now - start >= .milliseconds(200))
     }
 
-    @Test func whoDoesNotWaitIsNotInvited() throws {
+    @Test func bodyWithoutWaitingReceivesNoContinue() throws {
         let client = try demo.connect()
         try client.send(
             "POST /expect?delay=0.2 HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi"
@@ -36,7 +36,7 @@ import Testing
         #expect(!response.contains("100 Continue"))
     }
 
-    @Test func ignoresIt() throws {
+    @Test func expectIsIgnored() throws {
         let response = try demo.curl(
             "/expect?response=ignore", ["-H", "Expect: 100-continue", "--expect100-timeout", "0.1", "-d", "hello"])
         #expect(response.interim == [])
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: [200, 401, 413, 417, 500])
-    func answersBeforeTheBody(status: Int) throws {
+    func responseIsSentBeforeTheBody(status: Int) throws {
         let client = try demo.connect()
         try client.send(
             "POST /expect?response=\(Bytes(String(status).utf8).text) HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n"
@@ -60,7 +60,7 @@ import Testing
         #expect(try demo.curl("/expect?response=maybe", expecting).status == 400)
     }
 
-    @Test func whoLeavesIsForgotten() throws {
+    @Test func disconnectedClientIsForgotten() throws {
         let client = try demo.connect()
         try client.send(
             "POST /expect?delay=30 HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n")

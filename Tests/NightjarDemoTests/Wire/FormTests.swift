@@ -10,7 +10,7 @@ import Testing
 
     // MARK: Urlencoded
 
-    @Test func readsAUrlencodedForm() throws {
+    @Test func urlencodedFormIsRead() throws {
         let json = try demo.curl(
             "/form", ["--data-urlencode", "q=iOS & Swift", "--data-urlencode", "q=1+1=2", "-d", "empty=&bare&u=%C3%A9"]
         ).json
@@ -25,7 +25,7 @@ import Testing
 
     // MARK: Multipart
 
-    @Test func readsAMultipartForm() throws {
+    @Test func multipartFormIsRead() throws {
         let folder = try TemporaryDirectory()
         let bytes = (0..<300_000).map(DemoContent.byte(at:))
         try folder.write("blob", Bytes(bytes))
@@ -59,7 +59,7 @@ import Testing
             input: Bytes(body.utf8))
     }
 
-    @Test func readsWhatLooksLikeADelimiter() throws {
+    @Test func similarDelimiterIsContent() throws {
         let content = "\r\n--\r\n--a\r\n-\r\r\n\r\n--"
         let response = try multipart(
             "preamble\r\n--b\r\ncontent-disposition: form-data; name=x\r\n\r\n\(content)\r\n--b--\r\nepilogue")
@@ -68,7 +68,7 @@ import Testing
         #expect(parts[0]["preview"] as? String == content)
     }
 
-    @Test func readsAFormWithoutParts() throws {
+    @Test func formWithoutPartsIsRead() throws {
         #expect(try (multipart("--b--\r\n").json["parts"] as? [Any])?.count == 0)
     }
 
@@ -80,17 +80,17 @@ import Testing
         "--b and more\r\nContent-Disposition: form-data; name=x\r\n\r\n\r\n--b--",
         "--b\r\nX: \(String(repeating: "a", count: 20_000))\r\n\r\n\r\n--b--",
     ])
-    func refusesWhatIsNoForm(body: String) throws {
+    func otherContentIsRejected(body: String) throws {
         #expect(try multipart(body).status == 400)
     }
 
-    @Test func refusesABoundaryThatIsNone() throws {
+    @Test func invalidBoundaryIsRejected() throws {
         #expect(try multipart("--b--", boundary: "").status == 415)
         #expect(try multipart("--b--", boundary: String(repeating: "b", count: 71)).status == 400)
     }
 
     /// The form is the same regardless of how the body is split.
-    @Test func readsAFormByteByByte() throws {
+    @Test func formIsReadByteByByte() throws {
         let body =
             "--b\r\nContent-Disposition: form-data; name=\"x\"\r\n\r\n\r\n--\r\n--b\r\nContent-Disposition: form-data; name=y\r\n\r\n\r\n--b--\r\n"
         let client = try demo.connect()
@@ -110,7 +110,7 @@ import Testing
 
     // MARK: Avatars
 
-    @Test func keepsAnAvatar() throws {
+    @Test func avatarIsStored() throws {
         let folder = try TemporaryDirectory()
         let picture = (0..<5000).map(DemoContent.byte(at:))
         try folder.write("me.png", Bytes(picture))
@@ -130,7 +130,7 @@ import Testing
         #expect(try demo.curl("/v1/users/999/avatar", upload).status == 404)
     }
 
-    @Test func refusesWhatIsNoAvatar() throws {
+    @Test func invalidAvatarIsRejected() throws {
         let folder = try TemporaryDirectory()
         try folder.write("large", Bytes([UInt8](repeating: 0, count: (1 << 20) + 1)))
         try folder.write("empty", "")

@@ -8,7 +8,7 @@ import Testing
     init() throws { demo = try Demo() }
 
     @Test(arguments: [301, 302, 303, 307, 308])
-    func redirectsAsOftenAsAsked(status: Int) throws {
+    func redirectsAreRepeatedAsRequested(status: Int) throws {
         let first = try demo.curl("/redirect/2?status=\(status)")
         #expect(first.status == status)
         #expect(first["Location"] == "/redirect/1?status=\(status)")
@@ -19,12 +19,12 @@ import Testing
         #expect(demo.server.statistics.requests["GET /redirect/{n}"] == 8)
     }
 
-    @Test func redirectsToAnAbsoluteURL() throws {
+    @Test func redirectMayBeAbsolute() throws {
         let response = try demo.curl("/redirect/1?absolute=true")
         #expect(response["Location"] == "http://127.0.0.1:\(demo.port)/echo?absolute=true")
     }
 
-    @Test func redirectsToWhatIsGiven() throws {
+    @Test func redirectTargetIsConfigurable() throws {
         for url in [
             "/echo?a=1", "http://127.0.0.2:1/x#f", "../up", "file:///etc/passwd", "//other.example/", "http://[",
         ] {
@@ -38,7 +38,7 @@ import Testing
         #expect(try demo.curl("/redirect-to?url=/%0d%0aX-Injected:%201").status == 400)
     }
 
-    @Test func curlChangesTheMethodAsTheStatusSays() throws {
+    @Test func curlChangesTheMethodByStatus() throws {
         for (status, method) in [(301, "GET"), (302, "GET"), (303, "GET"), (307, "POST"), (308, "POST")] {
             let response = try demo.last("/redirect-to?url=/echo&status=\(status)", ["-L", "-d", "body"])
             #expect(try response.json["method"] as? String == method)
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func loopsForEver() throws {
+    @Test func redirectLoopIsEndless() throws {
         let loop = try demo.curl("/redirect-loop?a=b")
         #expect(loop["Location"] == "/redirect-loop?a=b")
         var path = "/redirect-loop/0?size=3"

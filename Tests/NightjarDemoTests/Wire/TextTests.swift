@@ -16,14 +16,14 @@ import Testing
         ("utf-16be-bom", "utf-16", "Naïve façade 🐦 Ελλάδα."), ("utf-16le", "utf-16le", "Naïve façade 🐦 Ελλάδα."),
         ("utf-16be", "utf-16be", "Naïve façade 🐦 Ελλάδα."),
     ])
-    func iconvReadsIt(name: String, label: String, text: String) throws {
+    func charsetsAreReadByIconv(name: String, label: String, text: String) throws {
         let response = try demo.curl("/text/\(name)")
         #expect(response["Content-Type"] == "text/plain; charset=\(label)")
         let converted = try run("iconv", ["-f", label, "-t", "utf-8"], input: Bytes(response.body))
         #expect(converted.text == text)
     }
 
-    @Test func sendsTextThatIsOdd() throws {
+    @Test func oddTextIsSent() throws {
         #expect(try demo.curl("/text/latin1?quoted=true")["Content-Type"] == "text/plain; charset=\"ISO-8859-1\"")
         #expect(try demo.curl("/text/unlabelled")["Content-Type"] == "text/plain")
         #expect(try demo.curl("/text/utf-8-bom").body.starts(with: [0xEF, 0xBB, 0xBF]))
@@ -37,7 +37,7 @@ import Testing
         ("oauth", "error_description"), ("json-api", "errors"), ("graphql", "errors"), ("mislabelled", "error"),
         ("unlabelled", "error"),
     ])
-    func answersWithErrorsOfManyShapes(shape: String, member: String) throws {
+    func errorShapesAreSent(shape: String, member: String) throws {
         for (method, status) in [("GET", 422), ("POST", 503)] {
             let response = try demo.curl("/errors/\(shape)?status=\(status)", ["-X", method])
             #expect(response.status == status)

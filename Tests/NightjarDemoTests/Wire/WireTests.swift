@@ -11,7 +11,7 @@ import Testing
 
     private func content(_ count: Int) -> [UInt8] { (0..<count).map(DemoContent.byte(at:)) }
 
-    @Test func echoesWhatWasSent() throws {
+    @Test func requestIsEchoed() throws {
         let response = try demo.curl(
             "/echo?a=1&b=%26+x&a", ["-X", "PATCH", "-H", "X-One: 1", "-H", "x-one: 2", "-d", "hé"])
         let json = try response.json
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: [[0xFF], [0xFF, 0], [0xFF, 0, 0x3E], [0xFF, 0, 0x3E, 0x3F]] as [[UInt8]])
-    func echoesBytesInBase64(bytes: [UInt8]) throws {
+    func bytesAreEchoedInBase64(bytes: [UInt8]) throws {
         let json = try demo.curl("/echo", ["--data-binary", "@-"], input: Bytes(bytes)).json
         #expect(json["body_encoding"] as? String == "base64")
         #expect(json["body"] as? String == Data(bytes).base64EncodedString())
@@ -33,20 +33,20 @@ import Testing
     }
 
     @Test(arguments: [200, 204, 304, 404, 418, 500, 599])
-    func answersWithAnyStatus(code: Int) throws {
+    func anyStatusIsSent(code: Int) throws {
         for method in ["GET", "POST", "PURGE"] {
             #expect(try demo.curl("/status/\(code)", ["-X", method]).status == code)
         }
     }
 
-    @Test func answersThatMustHaveAFieldHaveIt() throws {
+    @Test func requiredFieldsOfAStatusAreSent() throws {
         #expect(try demo.curl("/status/401")["WWW-Authenticate"] != nil)
         #expect(try demo.curl("/status/405")["Allow"] != nil)
         #expect(try demo.curl("/status/199").status == 404)
         #expect(try demo.curl("/status/600").status == 404)
     }
 
-    @Test func delays() throws {
+    @Test func responseIsDelayed() throws {
         let start = ContinuousClock.now
         #expect(try demo.curl("/delay/0.2").status == 200)
         #expect(ContinuousClock.now - start >= .milliseconds(200))
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 65_520, 65_521, 65_522, 200_000])
-    func sendsBytesThatAreKnown(count: Int) throws {
+    func bytesAreDeterministic(count: Int) throws {
         let expected = content(count)
         let sized = try demo.curl("/bytes/\(count)")
         #expect(sized["Content-Length"] == String(count))
@@ -66,7 +66,7 @@ import Testing
         #expect(chunked.body == expected)
     }
 
-    @Test func streamsAndDripsInPaces() throws {
+    @Test func bodyIsStreamedInIntervals() throws {
         let start = ContinuousClock.now
         #expect(try demo.curl("/stream/40?chunk=10&delay=0.03").body == content(40))
         #expect(ContinuousClock.now - start >= .milliseconds(90))
@@ -76,27 +76,27 @@ import Testing
         #expect(drip.body == content(4))
     }
 
-    @Test func sendsTrailers() throws {
+    @Test func trailersAreSent() throws {
         let client = try demo.connect()
         try client.send("GET /trailers?bytes=3 HTTP/1.1\r\nHost: x\r\n\r\n")
         let response = try client.receive(through: "0\r\nX-Length: 3\r\nX-CRC32: \(crc(content(3)))\r\n\r\n")
         #expect(Bytes(response).text.contains("Trailer: X-Length, X-CRC32\r\n"))
     }
 
-    @Test func sendsInterimAnswersBeforeTheFinalOne() throws {
+    @Test func interimResponsesPrecedeTheFinalOne() throws {
         #expect(try demo.curl("/informational?count=3").interim == [103, 103, 103])
         let old = try demo.curl("/informational", ["--http1.0"])
         #expect(old.interim == [])
         #expect(old.status == 200)
     }
 
-    @Test func sendsLargeHeaders() throws {
+    @Test func largeHeadersAreSent() throws {
         let response = try demo.curl("/headers/large?bytes=20001&fields=2")
         #expect(response["X-Large-1"]?.count == 10_001)
         #expect(response["X-Large-2"]?.count == 10_000)
     }
 
-    @Test func checksUploads() throws {
+    @Test func uploadsAreChecksummed() throws {
         let bytes = content(300_000)
         for arguments in [[], ["-H", "Transfer-Encoding: chunked"], ["-X", "PUT"]] {
             let json = try demo.curl("/upload", ["--data-binary", "@-"] + arguments, input: Bytes(bytes)).json
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func readsAnUploadNoFasterThanTold() throws {
+    @Test func uploadIsReadAtTheRequestedRate() throws {
         let start = ContinuousClock.now
         let response = try demo.curl(
             "/upload?rate=1000000", ["-H", "Expect:", "--data-binary", "@-"], input: Bytes(content(300_000)))
@@ -115,7 +115,7 @@ import Testing
 
     /// Sends 1 GiB to a client that does not read. The buffered amount is bounded by the socket buffers and the
     /// server's buffers.
-    @Test func aSlowReaderCostsNoMemory() throws {
+    @Test func slowReaderUsesNoMemory() throws {
         let client = try Socket(connectingTo: demo.port, receiveBuffer: 4096)
         try client.send("GET /bytes/1073741824 HTTP/1.1\r\nHost: x\r\n\r\n")
         _ = try client.receive(atMost: 100)

@@ -11,7 +11,7 @@ import Testing
             RequestTemplate(base: nil, defaults: Headers(), userAgent: nil, sensitive: sensitive))
     }
 
-    @Test func aKeyGoesIntoAField() throws {
+    @Test func keyIsSentInAHeaderField() throws {
         let key = try APIKey("k3y", in: .header("X-Custom"), prefix: "Token ")
         let request = try key.attached(to: try prepared())
         #expect(request.fields["x-custom"] == "Token k3y")
@@ -20,7 +20,7 @@ import Testing
         #expect(!CurlCommand(RequestRecord(request)).text.contains("k3y"))
     }
 
-    @Test func aKeyGoesIntoTheQuery() throws {
+    @Test func keyIsSentInTheQuery() throws {
         let key = try APIKey("k3y&=\u{e4}", in: .query("my id"))
         let request = try key.attached(to: try prepared())
         #expect(request.url.target == "/x?b=c&my%20id=k3y%26%3D%C3%A4")
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: [APIKey.Place.query("subscription"), .query("my[Id]"), .header("X-Custom")])
-    func itIsMaskedWhereverTheRequestIsShown(place: APIKey.Place) throws {
+    func keyIsMaskedInAllTexts(place: APIKey.Place) throws {
         let key = try APIKey("k3y", in: place)
         let request = try key.attached(to: try prepared())
         let record = RequestRecord(request)
@@ -46,7 +46,7 @@ import Testing
         #expect(CurlCommand(record, showsSecrets: true).text.contains("k3y"))
     }
 
-    @Test func aServerThatSendsItBackDoesNotUncoverIt() throws {
+    @Test func keyRepeatedByTheServerIsMasked() throws {
         let request = try APIKey("k3y", in: .query("subscription")).attached(to: try prepared())
         var fields = Headers()
         try fields.add("Location", "/y?subscription=k3y")
@@ -66,7 +66,7 @@ import Testing
         return String(buffer: archive)
     }
 
-    @Test func whoWritesItDownMayNameFurtherOnes() throws {
+    @Test func keysOfOtherNamesAreMasked() throws {
         let record = RequestRecord(try prepared("http://a.test/?subscription=k3y"))
         #expect(CurlCommand(record).text.contains("k3y"))
         #expect(!CurlCommand(record, sensitive: ["subscription"]).text.contains("k3y"))
@@ -75,7 +75,7 @@ import Testing
     }
 
     /// Regardless of what set the name.
-    @Test func aNameThatIsSensitiveIsMaskedFromTheStart() throws {
+    @Test func sensitiveNameIsMaskedFromTheStart() throws {
         let key = try APIKey("k3y", in: .query("subscription"))
         let request = try prepared("http://a.test/?Subscription=own", sensitive: [key.sensitiveName])
         #expect(request.url.redacted == "http://a.test/?Subscription=***")
@@ -83,7 +83,7 @@ import Testing
         #expect(request.url == (try RequestURL("http://a.test/?Subscription=own")))
     }
 
-    @Test func whatItsPlaceCannotHoldIsRefusedWithoutBeingShown() throws {
+    @Test func invalidKeyIsRejectedAndNotShown() throws {
         let places: [(String, APIKey.Place, String)] = [
             ("", .query("k"), ""), ("s3cret\n", .header("X-Key"), ""), ("s3cret ", .header("X-Key"), ""),
             ("s3cret", .header("X Key"), ""), ("s3cret", .header("Content-Length"), ""), ("s3cret", .query(""), ""),

@@ -16,7 +16,7 @@ import Testing
 
     private func text(_ response: AuthorizationCode.BrowserResult) -> String { String(buffer: response.reply.bytes) }
 
-    @Test func theUserIsSentToAPageThatKnowsTheWayBack() throws {
+    @Test func authorizationURLContainsTheRedirectURI() throws {
         let page = try login().page(at: "https://a.test/authorize?tenant=1")
         #expect(page.hasPrefix("https://a.test/authorize?tenant=1&response_type=code&client_id=me&"))
         #expect(page.contains("&redirect_uri=http%3A%2F%2F127.0.0.1%3A4711%2Fcallback&"))
@@ -25,7 +25,7 @@ import Testing
         #expect(throws: NightjarError.self) { try login().page(at: "authorize") }
     }
 
-    @Test func theCodeIsTakenOnce() throws {
+    @Test func codeIsAcceptedOnce() throws {
         var login = try login()
         let target = "/callback?code=a%2Bb+c&state=\(Self.state)"
         let response = login.requested(.get, target)
@@ -44,7 +44,7 @@ import Testing
         ("/callback?error=access_denied&state=", 400), ("/callback?code=x&state=\(state)&state=\(state)", 400),
         ("/callback?state=\(state)", 400), ("/callback?code=x&code=y&state=\(state)", 400),
     ])
-    func whatIsNotTheServersAnswerIsAnsweredAndWaitedOn(target: String, status: Int) throws {
+    func unrelatedRequestIsIgnored(target: String, status: Int) throws {
         var login = try login()
         let response = login.requested(.get, target)
         #expect(response.outcome == nil && response.reply.status == status)
@@ -52,7 +52,7 @@ import Testing
         #expect(login.requested(.get, "/callback?state=\(Self.state)&code=x").outcome == .code("x"))
     }
 
-    @Test func aRefusalEndsItAndIsQuoted() throws {
+    @Test func errorEndsTheFlowAndIsReported() throws {
         var login = try login()
         let response = login.requested(
             .get, "/callback?error=access_denied&error_description=%3Cscript%3E%1B&state=\(Self.state)")
@@ -63,7 +63,7 @@ import Testing
         #expect(error.kind == .unauthorized && !error.message.contains("\u{1b}"))
     }
 
-    @Test func anAnswerOfAnotherServerIsNotUsed() throws {
+    @Test func responseWithAnotherIssuerIsIgnored() throws {
         for (issuer, isTaken) in [
             ("&iss=https%3A%2F%2Fa.test", true), ("&iss=https%3A%2F%2Fb.test", false), ("", false),
         ] {
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func theReplyIsWholeAndEscaped() {
+    @Test func browserReplyIsCompleteAndEscaped() {
         let reply = BrowserReply(200, "<a href=\"x\">'&")
         #expect(reply.page.contains("<p>&lt;a href=&quot;x&quot;&gt;&#39;&amp;</p>"))
         let bytes = String(buffer: reply.bytes)
@@ -81,7 +81,7 @@ import Testing
             bytes.contains("Content-Length: \(reply.page.utf8.count)\r\n") && bytes.hasSuffix("\r\n\r\n" + reply.page))
     }
 
-    @Test func codeAndStateAreShownToNobody() throws {
+    @Test func codeAndStateAreMasked() throws {
         var login = try login()
         let response = login.requested(.get, "/callback?code=secret&state=\(Self.state)")
         var text = ""

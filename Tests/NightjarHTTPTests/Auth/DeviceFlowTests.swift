@@ -26,7 +26,7 @@ import Testing
         .success(.refused(TokenResponse.Refusal(code: code)))
     }
 
-    @Test func asksUntilTheUserHasDecided() throws {
+    @Test func pollingContinuesUntilTheUserDecides() throws {
         var flow = try waitingFlow()
         #expect(flow.received(refusal("authorization_pending"), now: 3 * Self.second) == [.startTimer(.seconds(3))])
         #expect(flow.timerFired(now: 6 * Self.second) == [.poll(deviceCode: "dc")])
@@ -37,7 +37,7 @@ import Testing
         #expect(flow.received(.success(.token(token)), now: 9 * Self.second) == [])
     }
 
-    @Test func slowDownHoldsFromThenOn() throws {
+    @Test func slowDownIncreasesTheIntervalPermanently() throws {
         var flow = try waitingFlow()
         #expect(flow.received(refusal("slow_down"), now: 3 * Self.second) == [.startTimer(.seconds(8))])
         #expect(flow.timerFired(now: 11 * Self.second) == [.poll(deviceCode: "dc")])
@@ -46,7 +46,7 @@ import Testing
         #expect(flow.received(refusal("authorization_pending"), now: 24 * Self.second) == [.startTimer(.seconds(13))])
     }
 
-    @Test func withoutAnAnswerItAsksLessAndLess() throws {
+    @Test func failedPollsIncreaseTheInterval() throws {
         var flow = try waitingFlow()
         var now = 3 * Self.second
         let late = NightjarError(.timeout, "late", phase: .connect)
@@ -66,20 +66,20 @@ import Testing
         ("access_denied", DeviceFlow.Reason.denied), ("expired_token", .expired),
         ("invalid_client", .refused(TokenResponse.Refusal(code: "invalid_client"))),
     ])
-    func aRefusalEndsIt(code: String, reason: DeviceFlow.Reason) throws {
+    func denialEndsTheFlow(code: String, reason: DeviceFlow.Reason) throws {
         var flow = try waitingFlow()
         #expect(flow.received(refusal(code), now: 3 * Self.second) == [.fail(reason)])
         #expect(flow.timerFired(now: 6 * Self.second) == [])
         #expect(reason.error.kind == .unauthorized)
     }
 
-    @Test func whatTimeDoesNotMendEndsIt() throws {
+    @Test func permanentErrorEndsTheFlow() throws {
         var flow = try waitingFlow()
         let actions = flow.received(.failure(NightjarError(.tls, "no")), now: 3 * Self.second)
         #expect(actions == [.fail(.failed(.tls, "no"))])
     }
 
-    @Test func theCodeRunsOut() throws {
+    @Test func codeExpires() throws {
         var flow = try waitingFlow()
         #expect(flow.received(refusal("authorization_pending"), now: 59 * Self.second) == [.startTimer(.seconds(1))])
         #expect(flow.timerFired(now: 60 * Self.second) == [.fail(.expired)])
@@ -87,7 +87,7 @@ import Testing
 
     // MARK: The authorization
 
-    @Test func whatIsLeftOutHasDefaults() throws {
+    @Test func missingMembersHaveDefaults() throws {
         let authorization = try authorization(
             #"{"device_code":"dc","user_code":"u","verification_url":"https://a.test/d"}"#)
         #expect(authorization.interval == .seconds(5) && authorization.lifetime == .seconds(900))
@@ -100,12 +100,12 @@ import Testing
         (#"{"device_code":"dc","user_code":"\u001b[2J","verification_uri":"https://a.test"}"#, 200, .decoding),
         (#"{"device_code":"dc","user_code":"u","verification_uri":"file:///etc/passwd"}"#, 200, .decoding),
     ])
-    func whatIsNoAnswerIsRefused(text: String, status: Int, kind: ErrorKind) throws {
+    func invalidResponseIsRejected(text: String, status: Int, kind: ErrorKind) throws {
         let error = #expect(throws: NightjarError.self) { try authorization(text, status: status) }
         #expect(error?.kind == kind)
     }
 
-    @Test func theDeviceCodeIsShownToNobody() throws {
+    @Test func deviceCodeIsMasked() throws {
         let authorization = try authorization(Self.response.replacing("\"dc\"", with: "\"secret\""))
         var text = ""
         dump(authorization, to: &text)

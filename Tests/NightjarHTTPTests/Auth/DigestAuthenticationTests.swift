@@ -39,7 +39,7 @@ import Testing
 
     // MARK: Vectors
 
-    @Test func theHashesOfTheseTestsAreRight() {
+    @Test func testHashesMatchKnownValues() {
         func hexadecimal(_ bytes: [UInt8]) -> String {
             bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         }
@@ -57,7 +57,7 @@ import Testing
         ("SHA-256", "753927fa0e85d155564e2e272a28d1802ca10daf4496794697cf8db5856cb6c1"),
         ("MD5", "8ca523f5e9506fed4657c9700eebdbec"),
     ])
-    func theFirstExampleOfTheRFC(algorithm: String, response: String) throws {
+    func firstExampleOfTheRFCMatches(algorithm: String, response: String) throws {
         var login = login()
         let challenge =
             "Digest realm=\"http-auth@example.org\", qop=\"auth, auth-int\", algorithm=\(algorithm), "
@@ -76,7 +76,7 @@ import Testing
 
     /// Section 3.9.2 as corrected by erratum 4897: the digests in the RFC are not SHA-512/256.
     @Test(arguments: [true, false])
-    func theSecondExampleOfTheRFC(hashesUser: Bool) throws {
+    func secondExampleOfTheRFCMatches(hashesUser: Bool) throws {
         var login = login("J\u{e4}s\u{f8}n Doe", "Secret, or not?")
         let challenge =
             "Digest realm=\"api@example.org\", qop=\"auth\", algorithm=SHA-512-256, "
@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test(arguments: ["MD5", "MD5-sess", "SHA-256", "sha-256-sess", "SHA-512-256", "SHA-512-256-sess", ""])
-    func aServerThatKnowsThePasswordAgrees(algorithm: String) throws {
+    func serverComputesTheSameResponse(algorithm: String) throws {
         var login = login()
         let name = algorithm.isEmpty ? "" : ", algorithm=\(algorithm)"
         #expect(try challenged(&login, "Digest realm=\"a\\\"b\", nonce=n, qop=\"auth\"" + name) == .respond)
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func beforeQopThereWasNoCounter() throws {
+    @Test func withoutQopThereIsNoNonceCount() throws {
         var login = login()
         #expect(try challenged(&login, "Digest realm=r, nonce=n") == .respond)
         let response = try respond(&login)
@@ -139,7 +139,7 @@ import Testing
         #expect(try challenged(&login, "Digest realm=r, nonce=n, algorithm=SHA-256") == .stop(.notSupported))
     }
 
-    @Test func theBodyIsPartOfTheProofWhereTheServerWantsNothingElse() throws {
+    @Test func authIntHashesTheBody() throws {
         var login = login()
         let body = RequestBody.bytes(ByteBuffer(string: "content"))
         let field = "Digest realm=r, nonce=n, qop=\"auth-int\""
@@ -162,7 +162,7 @@ import Testing
 
     // MARK: Choice of the challenge
 
-    @Test func theStrongestIsAnswered() throws {
+    @Test func strongestAlgorithmIsUsed() throws {
         var login = login()
         #expect(
             try challenged(
@@ -172,7 +172,7 @@ import Testing
         #expect(try respond(&login)["nonce"] == "b")
     }
 
-    @Test func whatCannotBeAnsweredIsSaid() throws {
+    @Test func unsupportedChallengeIsReported() throws {
         var login = login()
         #expect(try challenged(&login, "Basic realm=r") == .stop(.notOffered))
         for field in ["Digest nonce=n, qop=\"auth\"", "Digest realm=r, nonce=n, qop=\"x\"", "Digest realm=r"] {
@@ -185,7 +185,7 @@ import Testing
 
     // MARK: Repeated challenges
 
-    @Test func theSecondRefusalIsFinalUnlessTheNonceWasStale() throws {
+    @Test func second401IsFinalUnlessTheNonceIsStale() throws {
         var login = login()
         let field = "Digest realm=r, nonce=n, qop=\"auth\""
         #expect(try challenged(&login, field) == .respond)
@@ -197,7 +197,7 @@ import Testing
         #expect(try challenged(&login, field, rounds: 1) == .stop(.refused))
     }
 
-    @Test func aNonceServesLaterRequestsOfItsSpace() throws {
+    @Test func nonceIsReusedInItsProtectionSpace() throws {
         var login = login()
         #expect(
             try challenged(
@@ -213,7 +213,7 @@ import Testing
         #expect(login.preemptive(.get, try url("/anything"), body: .none, random: Self.random) != nil)
     }
 
-    @Test func theServerNamesTheNextNonce() throws {
+    @Test func nextNonceIsUsed() throws {
         var login = login()
         #expect(try challenged(&login, "Digest realm=r, nonce=n, qop=\"auth\"") == .respond)
         let sent = try #require(login.authorization(.get, try url("/"), body: .none, random: Self.random))
@@ -249,7 +249,7 @@ import Testing
     }
 
     @Test(arguments: ["MD5", "MD5-sess", "SHA-256", "SHA-256-sess"])
-    func aServerProvesThatItKnowsThePassword(algorithm: String) throws {
+    func serverProofIsVerified(algorithm: String) throws {
         var login = login()
         #expect(try challenged(&login, "Digest realm=r, nonce=n, qop=\"auth\", algorithm=\(algorithm)") == .respond)
         let origin = try url("/").origin
@@ -274,7 +274,7 @@ import Testing
         }
     }
 
-    @Test func theLoginIsShownToNobody() throws {
+    @Test func credentialsAreMasked() throws {
         var login = login("the user", "the password")
         #expect(try challenged(&login, "Digest realm=r, nonce=n, algorithm=MD5-sess, qop=\"auth\"") == .respond)
         _ = try respond(&login)

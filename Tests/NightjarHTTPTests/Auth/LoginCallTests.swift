@@ -22,7 +22,7 @@ import Testing
 
     // MARK: The response
 
-    @Test func theUsualPlacesAreTheDefault() throws {
+    @Test func tokenPointersHaveDefaults() throws {
         let response = try read(
             #"{"access_token":"a","refresh_token":"r","token_type":"bearer","expires_in":60,"scope":"s"}"#)
         let expiry = Timestamp(secondsSince1970: 1_000_000_060)
@@ -39,7 +39,7 @@ import Testing
             ("1000000060000", 1_000_000_060),
             (#""1000000060""#, 1_000_000_060), ("1000000060.0", 1_000_000_060), ("true", nil), ("1e300", nil),
         ] as [(String, Int64?)])
-    func tokensAreFoundWhereTheUserSays(moment: String, seconds: Int64?) throws {
+    func tokensAreReadAtConfiguredPointers(moment: String, seconds: Int64?) throws {
         var places = TokenPointers()
         places.access = try JSONPointer("/data/0/jwt")
         places.refresh = try JSONPointer("/data/0/again")
@@ -56,7 +56,7 @@ import Testing
             (400, #"{"error":"invalid_grant"}"#, "invalid_grant", nil), (422, "{}", "invalid_request", nil),
             (200, #"{"error":"locked"}"#, "locked", nil),
         ] as [(Int, String, String, String?)])
-    func aRefusalIsTold(status: Int, body: String, code: String, description: String?) throws {
+    func errorResponseIsReported(status: Int, body: String, code: String, description: String?) throws {
         let refusal = TokenResponse.Refusal(code: code, description: description)
         #expect(try read(body, status: status) == .refused(refusal))
         #expect(refusal.error.kind == .unauthorized && refusal.error.message.contains(code))
@@ -67,7 +67,7 @@ import Testing
         (302, "{}", .protocol, false), (200, "secret", .decoding, false),
         (200, #"{"token":"secret"}"#, .decoding, false), (200, #"{"access_token":17}"#, .decoding, false),
     ])
-    func whatIsNeitherTokenNorRefusalIsAnError(status: Int, body: String, kind: ErrorKind, isRetryable: Bool) throws {
+    func responseWithoutTokenIsAnError(status: Int, body: String, kind: ErrorKind, isRetryable: Bool) throws {
         let error = #expect(throws: NightjarError.self) { try read(body, status: status) }
         #expect(error?.kind == kind && error?.isRetryable == isRetryable)
         #expect(error?.message.contains("secret") == false)
@@ -75,7 +75,7 @@ import Testing
 
     // MARK: The request
 
-    @Test func theLoginIsSentAsTheUserDescribesIt() throws {
+    @Test func loginRequestFollowsTheTemplate() throws {
         var call = LoginCall("/login", .json(.object([.init("user", .string("u")), .init("password", .string("p"))])))
         let request = try call.request()
         #expect(request.method == .post && request.target == "/login")
@@ -93,21 +93,21 @@ import Testing
         (#"[{"t":""},{}]"#, "/0/t", #"[{"t":"r"},{}]"#), ("{}", "", #""r""#),
         (#"{"a":null}"#, "/a/b", #"{"a":{"b":"r"}}"#),
     ])
-    func theRefreshTokenIsPutIntoTheTemplate(template: String, place: String, body: String) throws {
+    func refreshTokenIsInsertedIntoTheTemplate(template: String, place: String, body: String) throws {
         var call = RefreshCall("/refresh", .json(try JSONValue(parsing: template)))
         call.tokenPlace = try JSONPointer(place)
         #expect(try text(try call.request(refreshToken: "r")) == body)
     }
 
     @Test(arguments: [(#"{"a":1}"#, "/a/b"), ("[]", "/0"), ("[{}]", "/-"), (#""text""#, "/a")])
-    func aPlaceThatIsNotThereIsSaid(template: String, place: String) throws {
+    func missingPointerIsReported(template: String, place: String) throws {
         var call = RefreshCall("/refresh", .json(try JSONValue(parsing: template)))
         call.tokenPlace = try JSONPointer(place)
         let error = #expect(throws: NightjarError.self) { try call.request(refreshToken: "s3cret") }
         #expect(error?.kind == .invalidArgument && error?.message.contains("s3cret") == false)
     }
 
-    @Test func aFormHasTheTokenInItsPlace() throws {
+    @Test func tokenIsInsertedIntoAForm() throws {
         var call = RefreshCall("/refresh", .form([("a", "1"), ("refresh_token", ""), ("b", "2")]))
         #expect(try text(try call.request(refreshToken: "r")) == "a=1&refresh_token=r&b=2")
         call.body = .form([("a", "1")])
@@ -116,7 +116,7 @@ import Testing
         #expect(throws: NightjarError.self) { try call.request(refreshToken: "r") }
     }
 
-    @Test func secretsAreShownToNobody() throws {
+    @Test func secretsAreMasked() throws {
         let login = LoginCall("/login", .form([("password", "s3cret")]))
         let refresh = RefreshCall("/refresh", .json(.string("s3cret")))
         var text = "\(login) \(refresh) \(login.body) \(String(reflecting: refresh))"

@@ -51,7 +51,7 @@ import Testing
     // MARK: Old and new logins
 
     /// After the store and its save counter are deleted, the versions of a login and of its tombstone still differ.
-    @Test func aTombstoneOfTheSameGenerationIsNotTheLogin() {
+    @Test func tombstoneOfTheSameGenerationIsNotALogin() {
         let tombstone = StoredLogin(.loggedOut, lineage: 1, generation: 1)
         let login = stored(alice, 1)
         #expect(tombstone.version != login.version)
@@ -59,7 +59,7 @@ import Testing
     }
 
     /// A configured token that could not be saved keeps its identity, so that another client does not redeem it again.
-    @Test func anUnsavedConfiguredTokenKeepsItsIdentity() throws {
+    @Test func unsavedConfiguredTokenKeepsItsIdentity() throws {
         var random = SeededRandom(seed: 9)
         var first = update(held: nil, configured: alice)
         #expect(first.begin(unsaved: nil) == .load)
@@ -81,7 +81,7 @@ import Testing
     }
 
     /// A logout that did not reach the store ends both the login that the store held and the one that the client had.
-    @Test func aFailedLogoutAlsoEndsTheClientsOwnLogin() throws {
+    @Test func failedLogoutEndsTheLoginOfTheClient() throws {
         var random = SeededRandom(seed: 10)
         var session = TokenSession(configured: nil, Self.oauth)
         _ = session.setToken(Token(access: "b0", refresh: "rb0"), using: &random)
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func anOldLoginIsNotSavedOverANewOne() throws {
+    @Test func olderLoginDoesNotReplaceANewerOne() throws {
         var random = SeededRandom(seed: 2)
         let unsaved = try unsavedRefresh()
         var next = update(held: unsaved.token)
@@ -112,7 +112,7 @@ import Testing
         #expect(next.loaded(stored(bob, 8), at: now, using: &random) == .end(.adopted(bob)))
     }
 
-    @Test func anOldLoginDoesNotComeBackAfterALogout() throws {
+    @Test func olderLoginIsNotRestoredAfterALogout() throws {
         var random = SeededRandom(seed: 2)
         let unsaved = try unsavedRefresh()
         for ending in [StoredLogin.Ending.loggedOut, .refused] {
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func aTokenThatCouldNotBeSavedIsTheNextToBeSpent() throws {
+    @Test func unsavedTokenIsUsedForTheNextRefresh() throws {
         var random = SeededRandom(seed: 2)
         let unsaved = try unsavedRefresh()
         // Another process has taken over the intent, and failed as well.
@@ -145,7 +145,7 @@ import Testing
     }
 
     /// A login whose store could not be read has no generation higher than that of others.
-    @Test func aLoginThatDidNotReachTheStoreReplacesNoneThatItHasNotSeen() throws {
+    @Test func unsavedLoginDoesNotReplaceAnUnseenOne() throws {
         var random = SeededRandom(seed: 3)
         var keeping = update(.keep(bob), held: bob)
         #expect(keeping.begin(unsaved: nil) == .load)
@@ -175,7 +175,7 @@ import Testing
                 == .save(stored(bob, 1), replacing: nil, isCritical: true))
     }
 
-    @Test func whoLogsInDuringAnExchangeIsNotReplacedByIt() throws {
+    @Test func loginDuringAnExchangeIsPreserved() throws {
         var random = SeededRandom(seed: 4)
         var first = update(held: alice)
         _ = first.begin(unsaved: nil)
@@ -190,7 +190,7 @@ import Testing
 
     // MARK: Logging out
 
-    @Test func aStoreThatWasLoggedOutIsNotAnUnusedOne() {
+    @Test func loggedOutStoreIsNotAnEmptyStore() {
         var random = SeededRandom(seed: 5)
         let tombstone = StoredLogin(.loggedOut, lineage: 1, generation: 7)
         for capabilities in [LoginUpdateTests.oauth, LoginUpdateTests.itself] {
@@ -226,7 +226,7 @@ import Testing
         #expect(!logout.mustFinish)
     }
 
-    @Test func aLogoutThatDidNotReachTheStoreIsSavedByTheNextCall() throws {
+    @Test func unsavedLogoutIsSavedByTheNextCall() throws {
         var random = SeededRandom(seed: 7)
         var session = TokenSession(configured: nil, LoginUpdateTests.oauth)
         session.hold(alice)
@@ -253,7 +253,7 @@ import Testing
     }
 
     /// The configured tokens were rotated before. Their refresh token is not sent again.
-    @Test func configuredTokensAreUsedUpOnce() {
+    @Test func configuredTokenIsUsedOnce() {
         var random = SeededRandom(seed: 8)
         var refused = StoredLogin(.refused, lineage: 1, generation: 7, configured: 7)
         for _ in 0..<2 {
@@ -277,7 +277,7 @@ import Testing
 
     /// Two simultaneous renewals of one client would redeem one refresh token twice. The second starts after the first
     /// ends.
-    @Test func renewalsOfOneClientFollowEachOther() {
+    @Test func refreshesOfOneClientAreSequential() {
         var queue = LoginUpdateQueue()
         let first = queue.append(changesLogin: false)
         #expect(queue.next() == first)

@@ -25,19 +25,19 @@ import Testing
             })
     }
 
-    @Test func theProofKeyIsThatOfTheRFC() throws {
+    @Test func proofKeyMatchesTheRFC() throws {
         #expect(try Self.proof().challenge == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM")
         #expect(ProofKey(random: [1, 2, 3]) { _ in Self.digest } == nil)
         #expect(ProofKey(random: Self.random) { _ in [] } == nil)
     }
 
-    @Test func refreshOfAnAppNamesItsClientInTheForm() {
+    @Test func publicClientIsNamedInTheForm() {
         let request = OAuthRequest.refresh("r+1", scope: "a b", client: .none(id: "app"))
         #expect(Self.form(request) == "grant_type=refresh_token&refresh_token=r%2B1&scope=a+b&client_id=app")
         #expect(request.authorization == nil)
     }
 
-    @Test func clientCredentialsGoInTheFieldOrTheForm() {
+    @Test func clientCredentialsAreSentInTheHeaderOrTheForm() {
         let basic = OAuthRequest.clientCredentials(client: .basic(id: "a:b", secret: "c d"))
         #expect(Self.form(basic) == "grant_type=client_credentials")
         #expect(basic.authorization == "Basic " + Base64.encode("a%3Ab:c+d".utf8))
@@ -46,7 +46,7 @@ import Testing
         #expect(post.authorization == nil)
     }
 
-    @Test func theDeviceAsksAndThenPolls() {
+    @Test func deviceRequestIsFollowedByPolls() {
         let client = OAuthRequest.ClientAuthentication.none(id: "tv")
         #expect(Self.form(.deviceAuthorization(scope: "s", client: client)) == "scope=s&client_id=tv")
         #expect(
@@ -54,7 +54,7 @@ import Testing
                 == "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Adevice_code&device_code=d&client_id=tv")
     }
 
-    @Test func theCodeIsRedeemedWithItsProof() throws {
+    @Test func codeIsRedeemedWithItsVerifier() throws {
         let proof = try Self.proof()
         let redirect = "http://127.0.0.1:1/cb"
         #expect(
@@ -67,7 +67,7 @@ import Testing
                 + "&code_verifier=\(proof.verifier)&client_id=app")
     }
 
-    @Test func secretsAreNotShown() throws {
+    @Test func secretsAreMasked() throws {
         let client = OAuthRequest.ClientAuthentication.post(id: "a", secret: "geheim")
         let proof = try Self.proof()
         var dumped = "\(client) \(OAuthRequest.refresh("geheim", client: client)) \(proof)"

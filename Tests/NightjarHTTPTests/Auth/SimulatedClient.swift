@@ -45,7 +45,7 @@ struct SimulatedClient {
     /// The step of the last logout, until the next login in this process.
     private var loggedOut: Int?
     /// Refresh tokens whose successor this process has received.
-    private var spent: Set<String> = []
+    private var usedTokens: Set<String> = []
 
     init(_ index: Int, configured: Token?, _ capabilities: LoginUpdate.Capabilities) {
         self.index = index
@@ -264,13 +264,13 @@ struct SimulatedClient {
     ) -> LoginUpdate.Result? {
         if let response = update.response {
             if system.fails(&random) { return .unknown(.network) }
-            if key != nil, case .token = response, let refresh = token?.refresh { spent.insert(refresh) }
+            if key != nil, case .token = response, let refresh = token?.refresh { usedTokens.insert(refresh) }
             return response
         }
         if system.fails(&random) { return Bool.random(using: &random) ? .notSent : .refused }
         if key != nil, let refresh = token?.refresh {
             update.response = system.server.redeem(
-                refresh, key: key, hasSuccessor: spent.contains(refresh),
+                refresh, key: key, hasSuccessor: usedTokens.contains(refresh),
                 isForgotten: update.invoked < system.removed)
         } else {
             update.response = .token(system.server.issue(family: nil))

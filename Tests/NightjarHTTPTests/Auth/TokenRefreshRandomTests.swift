@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
-    func nobodyWaitsForNothingAndNoRuleBreaks(seed: UInt64) throws {
+    func randomEventsPreserveTheInvariants(seed: UInt64) throws {
         var world = World(random: SeededRandom(seed: seed))
         for _ in 0..<2000 { try world.step() }
     }

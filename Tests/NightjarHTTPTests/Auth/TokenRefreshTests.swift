@@ -27,7 +27,7 @@ import Testing
         return try #require(refreshes.first)
     }
 
-    @Test func aThousandRefusedCallsShareOneRefreshAndAreReplayedInTheirOrder() throws {
+    @Test func thousandRejectedCallsShareOneRefreshAndAreReplayedInOrder() throws {
         var machine = try Self.signedIn()
         let now = try Self.at(1)
         for call in 1...1000 as ClosedRange<UInt64> {
@@ -42,7 +42,7 @@ import Testing
         #expect(machine.waiterCount == 0 && !machine.isRefreshing)
     }
 
-    @Test func aTokenNearItsEndIsRefreshedBeforeSending() throws {
+    @Test func expiringTokenIsRefreshedBeforeSending() throws {
         var machine = try Self.signedIn(expiry: 600)
         #expect(machine.requestToken(1, at: try Self.at(569)) == [.attach(1, 1)])
         let actions = machine.requestToken(2, at: try Self.at(570))
@@ -55,7 +55,7 @@ import Testing
                 == [.attach(2, 2), .attach(3, 2)])
     }
 
-    @Test func aTimeoutOfZeroIsNoLimit() throws {
+    @Test func zeroTimeoutIsUnlimited() throws {
         var settings = TokenRefresh.Settings()
         settings.timeout = .zero
         var machine = TokenRefresh(settings)
@@ -65,13 +65,13 @@ import Testing
         #expect(machine.isRefreshing)
     }
 
-    @Test func aTokenThatLivesShorterThanTheSkewIsUsed() throws {
+    @Test func tokenWithALifetimeBelowTheSkewIsUsed() throws {
         var machine = try Self.signedIn(expiry: 20)
         #expect(machine.requestToken(1, at: try Self.at(14)) == [.attach(1, 1)])
         _ = try Self.started(machine.requestToken(2, at: try Self.at(15)))
     }
 
-    @Test func aCallSentWithAnOlderTokenIsReplayedWithoutARefresh() throws {
+    @Test func callWithAnOlderTokenIsReplayedWithoutARefresh() throws {
         var machine = try Self.signedIn()
         let now = try Self.at(1)
         let refresh = try Self.started(machine.refused(1, sentWith: 1, at: now))
@@ -79,7 +79,7 @@ import Testing
         #expect(machine.refused(2, sentWith: 1, at: now) == [.replay(2, 2)])
     }
 
-    @Test func aCallIsReplayedOnce() throws {
+    @Test func callIsReplayedOnce() throws {
         var machine = try Self.signedIn()
         let now = try Self.at(1)
         let refresh = try Self.started(machine.refused(1, sentWith: 1, at: now))
@@ -90,7 +90,7 @@ import Testing
         _ = try Self.started(machine.refused(1, sentWith: 2, at: now))
     }
 
-    @Test func invalidGrantClearsTheLoginAndAsksForANewOneOnce() throws {
+    @Test func invalidGrantClearsTheLoginAndRequestsOneNewLogin() throws {
         var machine = try Self.signedIn()
         let now = try Self.at(1)
         let refresh = try Self.started(machine.refused(1, sentWith: 1, at: now))
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test(arguments: [TokenRefresh.Failure.network, .refused, .timedOut])
-    func anyOtherFailureKeepsTheLoginButNotTheToken(failure: TokenRefresh.Failure) throws {
+    func otherFailureKeepsTheLoginButDiscardsTheToken(failure: TokenRefresh.Failure) throws {
         var machine = try Self.signedIn()
         let now = try Self.at(1)
         let refresh = try Self.started(machine.refused(1, sentWith: 1, at: now))
@@ -120,7 +120,7 @@ import Testing
         #expect(machine.succeeded(second, expiry: nil, canRefresh: true, at: now) == [.attach(3, 2)])
     }
 
-    @Test func aCancelledWaiterLeavesTheRefreshRunning() throws {
+    @Test func cancelledWaiterDoesNotCancelTheRefresh() throws {
         var machine = try Self.signedIn()
         let now = try Self.at(1)
         let refresh = try Self.started(machine.refused(1, sentWith: 1, at: now))
@@ -133,7 +133,7 @@ import Testing
         #expect(machine.version == 2)
     }
 
-    @Test func aRefreshHasItsOwnLimitOfTimeAndMayStillEndWellAfterIt() throws {
+    @Test func refreshHasItsOwnTimeoutAndMayCompleteLater() throws {
         var machine = try Self.signedIn()
         let refresh = try Self.started(machine.refused(1, sentWith: 1, at: try Self.at(1)))
         #expect(machine.deadline == 31_000_000_000)
@@ -148,7 +148,7 @@ import Testing
         #expect(machine.requestToken(3, at: try Self.at(35)) == [.attach(3, 2)])
     }
 
-    @Test func moreThanFiveRefreshesInThirtySecondsEndWithAnErrorThatSaysSo() throws {
+    @Test func moreThanFiveRefreshesInThirtySecondsAreAnError() throws {
         var machine = try Self.signedIn()
         for call in 0..<5 as Range<UInt64> {
             let now = try Self.at(Int64(call))
@@ -163,7 +163,7 @@ import Testing
         _ = try Self.started(machine.requestToken(11, at: try Self.at(30)))
     }
 
-    @Test func aLoginDuringARefreshVoidsItsOutcome() throws {
+    @Test func loginDuringARefreshDiscardsItsResult() throws {
         var machine = try Self.signedIn()
         let now = try Self.at(1)
         let refresh = try Self.started(machine.refused(1, sentWith: 1, at: now))
@@ -173,7 +173,7 @@ import Testing
         #expect(machine.version == 2)
     }
 
-    @Test func signingOutDuringARefreshFailsTheWaitersAndForgetsItsToken() throws {
+    @Test func logoutDuringARefreshFailsTheWaitersAndDiscardsTheToken() throws {
         var machine = try Self.signedIn()
         let now = try Self.at(1)
         let refresh = try Self.started(machine.refused(1, sentWith: 1, at: now))
@@ -182,7 +182,7 @@ import Testing
         #expect(machine.version == nil)
     }
 
-    @Test func aTokenThatCannotBeRefreshedIsSentUntilItIsRefused() throws {
+    @Test func tokenWithoutRefreshIsUsedUntilItIsRejected() throws {
         var machine = try Self.signedIn(expiry: 10, canRefresh: false)
         #expect(machine.requestToken(1, at: try Self.at(20)) == [.attach(1, 1)])
         #expect(
@@ -190,7 +190,7 @@ import Testing
                 == [.wait(1), .clear, .fail(1, .loginRequired), .callLoginRequired])
     }
 
-    @Test func aRefusedTokenThatCannotBeRefreshedIsLookedForWhereOthersKeepTheirs() throws {
+    @Test func rejectedTokenWithoutRefreshIsLookedUpInTheStore() throws {
         var machine = TokenRefresh(isShared: true)
         _ = machine.signedIn(expiry: try Self.expiry(10), canRefresh: false, at: try Self.at(0))
         #expect(machine.requestToken(1, at: try Self.at(20)) == [.attach(1, 1)])
@@ -204,7 +204,7 @@ import Testing
                 == [.clear, .fail(2, .loginRequired), .callLoginRequired])
     }
 
-    @Test func whatAsksNoServerIsNoRefreshToCount() throws {
+    @Test func storeLookupIsNotCountedAsARefresh() throws {
         var machine = TokenRefresh(isShared: true)
         for call in 0..<20 as Range<UInt64> {
             _ = machine.signedIn(expiry: try Self.expiry(0), canRefresh: true, at: try Self.at(1))
@@ -213,7 +213,7 @@ import Testing
         }
     }
 
-    @Test func aServerOfShortLivedTokensIsNotAskedTooOften() throws {
+    @Test func shortLivedTokensDoNotExceedTheRefreshLimit() throws {
         var machine = try Self.signedIn(expiry: 4)
         for call in 0..<5 as Range<UInt64> {
             let now = try Self.at(4 * Int64(call + 1))
@@ -229,7 +229,7 @@ import Testing
     }
 
     /// A completion from inside the loop over the actions must find the machine in a consistent state.
-    @Test func aRefreshMayCompleteAtOnce() throws {
+    @Test func refreshMayCompleteImmediately() throws {
         var machine = try Self.signedIn()
         let now = try Self.at(1)
         var done: [Action] = []
@@ -245,7 +245,7 @@ import Testing
         #expect(done.first == .wait(1) && done.last == .replay(1, 2))
     }
 
-    @Test func waitersThatComeAndGoTakeNoRoom() throws {
+    @Test func cancelledWaitersAreRemoved() throws {
         var machine = try Self.signedIn()
         let now = try Self.at(1)
         let refresh = try Self.started(machine.refused(0, sentWith: 1, at: now))

@@ -4,7 +4,7 @@ import Testing
 /// Processes that share one login: no login is replaced by an older one, no refresh token is redeemed twice unless a
 /// response or a save was lost, and a logout remains in effect until a new login.
 @Suite struct TokenStoreSimulationTests {
-    @Test func processesThatShareALoginKeepItsRules() throws {
+    @Test func processesSharingALoginPreserveTheInvariants() throws {
         try simulate(TokenStoreSystem.self, schedules: 20_000, steps: 60)
     }
 }

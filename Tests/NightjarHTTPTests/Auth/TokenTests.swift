@@ -14,7 +14,7 @@ import Testing
         if case .token(let token) = try read(body, replacing: old) { token } else { nil }
     }
 
-    @Test func aTokenShowsItselfToNobody() {
+    @Test func tokenIsMaskedInAllTexts() {
         let token = Token(access: "geheim", refresh: "sehr-geheim", scope: "a")
         var dumped = ""
         dump(token, to: &dumped)
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func authorizationIsOneFieldValueOrNothing() {
+    @Test func authorizationIsAValidFieldValue() {
         #expect(Token(access: "abc", type: "bearer").authorization == "Bearer abc")
         #expect(Token(access: "abc", type: "DPoP").authorization == "DPoP abc")
         for access in ["", "a b", "a\r\nb", "ä"] { #expect(Token(access: access).authorization == nil) }
@@ -32,11 +32,11 @@ import Testing
     }
 
     @Test(arguments: ["3600", "\"3600\"", "3600.0", "3600.9"])
-    func expiresInIsANumberOrItsDigits(number: String) throws {
+    func expiresInIsANumberOrDigits(number: String) throws {
         #expect(try Self.token(#"{"access_token":"a","expires_in":\#(number)}"#)?.expiry?.seconds == 4600)
     }
 
-    @Test func aLifeBelowZeroIsOverAndOneBeyondTheCalendarHasNoEnd() throws {
+    @Test func negativeLifetimeIsExpiredAndAHugeOneIsUnlimited() throws {
         #expect(try Self.token(#"{"access_token":"a","expires_in":-5}"#)?.expiry?.seconds == 1000)
         for life in ["9223372036854775807", "18446744073709551615", "1e300", "null", "\"soon\"", "[]"] {
             let token = try #require(try Self.token(#"{"access_token":"a","expires_in":\#(life)}"#))
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func whatTheAnswerLeavesOutStaysAsItWas() throws {
+    @Test func missingMembersKeepTheirValues() throws {
         let old = Token(access: "a", refresh: "r", type: "DPoP", expiry: nil, scope: "s")
         #expect(
             try Self.token(#"{"access_token":"b"}"#, replacing: old)
@@ -55,7 +55,7 @@ import Testing
 
     /// RFC 6749 section 7.1: a token of an unknown type is not used, in particular not as a bearer token.
     @Test(arguments: [#""mac""#, #""DPoP""#, #""N_A""#, "7", "true", "{}", #"["bearer"]"#])
-    func aTokenOfAnUnknownTypeIsRefused(type: String) throws {
+    func unknownTokenTypeIsRejected(type: String) throws {
         let body = #"{"access_token":"geheim","token_type":\#(type)}"#
         let failure = #expect(throws: NightjarError.self) { try Self.read(body) }
         #expect(failure?.kind == .decoding)
@@ -63,13 +63,13 @@ import Testing
     }
 
     @Test(arguments: [#""bearer""#, #""BEARER""#, #""""#, "null"])
-    func aBearerTokenAndOneWithoutATypeAreUsed(type: String) throws {
+    func bearerTokenOrNoTypeIsAccepted(type: String) throws {
         let token = try Self.token(#"{"access_token":"a","token_type":\#(type)}"#)
         #expect(token?.authorization == "Bearer a")
     }
 
     @Test(arguments: [200, 400, 401])
-    func anErrorIsReadWhateverTheStatus(status: Int) throws {
+    func errorIsReadForAnyStatus(status: Int) throws {
         let response = try Self.read(#"{"error":"invalid_grant","error_description":"expired"}"#, status: status)
         #expect(response == .refused(.init(code: "invalid_grant", description: "expired")))
     }
@@ -78,7 +78,7 @@ import Testing
         ("", 200), ("<html>geheim", 502), ("[]", 200), ("{}", 200), (#"{"access_token":""}"#, 200),
         (#"{"access_token":7}"#, 200), (#"{"access_token":"geheim"}"#, 500), (#"{"error":""}"#, 400),
     ])
-    func whatIsNeitherFailsWithoutAWordOfTheBody(body: String, status: Int) {
+    func invalidResponseFailsWithoutQuotingTheBody(body: String, status: Int) {
         let failure = #expect(throws: NightjarError.self) { try Self.read(body, status: status) }
         #expect(failure?.kind == .decoding)
         #expect(failure?.description.contains("geheim") == false)

@@ -23,7 +23,7 @@ import Testing
         Conversation(try BatchSchedule(count: count, concurrency: concurrency, stopsAtFailure: stopsAtFailure))
     }
 
-    @Test func soManyAreUnderWayAndNoMore() throws {
+    @Test func concurrencyIsLimited() throws {
         let batch = try schedule(4, 2)
         #expect(batch.next() == .start(0))
         #expect(batch.next() == .start(1))
@@ -42,7 +42,7 @@ import Testing
         #expect(batch.decisive == nil)
     }
 
-    @Test func theFirstFailureCancelsTheRestOnce() throws {
+    @Test func firstFailureCancelsTheRestOnce() throws {
         let batch = try schedule(10, 3)
         for index in 0..<3 { #expect(batch.next() == .start(index)) }
         #expect(batch.ended(1, failed: true))
@@ -57,7 +57,7 @@ import Testing
         #expect(batch.unstarted == 3..<10)
     }
 
-    @Test func collectedFailuresEndNothing() throws {
+    @Test func collectedFailuresDoNotCancelOtherRequests() throws {
         let batch = try schedule(2, 1, stopsAtFailure: false)
         #expect(batch.next() == .start(0))
         #expect(!batch.ended(0, failed: true))
@@ -67,7 +67,7 @@ import Testing
         #expect(batch.decisive == nil)
     }
 
-    @Test func aCancelStartsNothingMoreAndWaitsForWhatIsUnderWay() throws {
+    @Test func cancellationStartsNothingAndWaitsForRequestsInFlight() throws {
         let batch = try schedule(3, 1, stopsAtFailure: false)
         #expect(batch.next() == .start(0))
         #expect(batch.cancel())
@@ -79,14 +79,14 @@ import Testing
         #expect(batch.unstarted == 1..<3)
     }
 
-    @Test func aCancelBeforeTheBeginningLeavesNothingToStart() throws {
+    @Test func cancellationBeforeTheStartStartsNothing() throws {
         let batch = try schedule(3, 1)
         #expect(batch.cancel())
         #expect(batch.next() == .finish)
         #expect(batch.unstarted == 0..<3)
     }
 
-    @Test func aCancelBehindTheEndIsNothing() throws {
+    @Test func cancellationAfterTheEndIsIgnored() throws {
         let batch = try schedule(1, 1)
         #expect(batch.next() == .start(0))
         #expect(!batch.ended(0, failed: false))
@@ -95,19 +95,19 @@ import Testing
         #expect(!batch.wasCancelled)
     }
 
-    @Test func anEmptyBatchIsOverAtOnce() throws {
+    @Test func emptyBatchEndsImmediately() throws {
         let batch = try schedule(0, 6)
         #expect(batch.next() == .finish)
         #expect(batch.next() == .wait)
     }
 
-    @Test func anEndThatWasNeverBegunIsIgnored() throws {
+    @Test func endOfAnUnstartedRequestIsIgnored() throws {
         let batch = try schedule(1, 1)
         #expect(!batch.ended(0, failed: true))
         #expect(batch.next() == .start(0))
     }
 
-    @Test(arguments: [0, -1]) func aConcurrencyBelowOneIsRefused(concurrency: Int) {
+    @Test(arguments: [0, -1]) func concurrencyBelowOneIsRejected(concurrency: Int) {
         let error = #expect(throws: NightjarError.self) { _ = try self.schedule(1, concurrency) }
         #expect(error?.kind == .invalidArgument)
         #expect(error?.message == "the concurrency of a batch must be 1 or more, got \(concurrency)")

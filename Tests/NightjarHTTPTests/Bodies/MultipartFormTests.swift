@@ -7,7 +7,7 @@ import Testing
 @Suite struct MultipartFormTests {
     // MARK: Bytes
 
-    @Test func aFormIsTheseBytes() throws {
+    @Test func formHasTheExpectedBytes() throws {
         var random = SeededRandom(seed: 7578)
         var json = MultipartForm.Part("meta", "{}")
         json.contentType = "application/json"
@@ -46,7 +46,7 @@ import Testing
         #expect(form.contentType == "multipart/form-data; boundary=" + form.boundary)
     }
 
-    @Test func aFormWithoutPartsEndsAtOnce() throws {
+    @Test func formWithoutPartsIsOnlyADelimiter() throws {
         var random = SeededRandom(seed: 1)
         let form = try MultipartForm([], using: &random)
         #expect(try text(form) == "--\(form.boundary)--\r\n")
@@ -78,11 +78,11 @@ import Testing
         ("a.unheard-of", "application/octet-stream"), ("a.geojson", "application/geo+json"),
         ("a.geojsonx", "application/octet-stream"), ("caf\u{E9}.\u{E9}", "application/octet-stream"),
     ])
-    func theEndingTellsTheType(_ name: String, _ type: String) {
+    func fileExtensionDeterminesTheType(_ name: String, _ type: String) {
         #expect(FileType.contentType(of: name) == type)
     }
 
-    @Test func aFileIsCalledByTheLastPartOfItsPath() {
+    @Test func fileNameIsTheLastPathComponent() {
         #expect(MultipartForm.Part("f", .file(path: "/etc/ssl/key.pem", length: nil)).filename == "key.pem")
         #expect(MultipartForm.Part("f", .file(path: "cat.png", length: nil)).filename == "cat.png")
         #expect(MultipartForm.Part("f", .bytes(ByteBuffer())).filename == nil)
@@ -96,7 +96,7 @@ import Testing
         return part
     }
 
-    @Test func whatNoServerCouldReadIsRefused() throws {
+    @Test func invalidNamesAreRejected() throws {
         let cases: [(MultipartForm.Part, String)] = [
             (.init("", "x"), "part 2 of the form, \"\": it has no name; set one"),
             (
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test func lengthsThatOverflowAreRefused() throws {
+    @Test func overflowingLengthsAreRejected() throws {
         var random = SeededRandom(seed: 4)
         let half = MultipartForm.Part("f", .file(path: "/x", length: Int.max / 2))
         let error = #expect(throws: NightjarError.self) {
@@ -160,7 +160,7 @@ import Testing
         mutating func next() -> UInt64 { values.count > 1 ? values.removeFirst() : values[0] }
     }
 
-    @Test func aBoundaryThatIsInsideOfAPartIsNotUsed() throws {
+    @Test func boundaryInsideAPartIsNotUsed() throws {
         var first = SeededRandom(seed: 5)
         let boundary = try MultipartForm([], using: &first).boundary
         #expect(boundary.utf8.count == 32)
@@ -178,7 +178,7 @@ import Testing
         }
     }
 
-    @Test func brokenChanceIsAnErrorAndNoLoop() {
+    @Test func constantRandomSourceIsAnError() {
         var stuck = StuckRandom(values: [0])
         let error = #expect(throws: NightjarError.self) {
             try MultipartForm([.init("a", String(repeating: "0", count: 40))], using: &stuck)
@@ -191,7 +191,7 @@ import Testing
 
     // MARK: Bodies in pieces
 
-    @Test func everyMaximumGivesTheSameBytes() throws {
+    @Test func eachPieceSizeProducesTheSameBytes() throws {
         var random = SeededRandom(seed: 6)
         let form = try MultipartForm(
             [
@@ -208,7 +208,7 @@ import Testing
         #expect(try bytes(form, maximum: -1) == whole)
     }
 
-    @Test func theEndStays() throws {
+    @Test func endOfTheFormIsStable() throws {
         var random = SeededRandom(seed: 7)
         var body = try MultipartForm([], using: &random).makeBody()
         _ = try body.next(maximum: .max)
@@ -216,7 +216,7 @@ import Testing
         #expect(try body.next(maximum: 1) == .end)
     }
 
-    @Test func aFileOfUnknownLengthEndsWhereItSaysSo() throws {
+    @Test func fileOfUnknownLengthEndsAtItsEnd() throws {
         var random = SeededRandom(seed: 8)
         let form = try MultipartForm([.init("f", .file(path: "/f", length: nil))], using: &random)
         #expect(form.length == nil)
@@ -232,7 +232,7 @@ import Testing
         #expect(try body.next(maximum: .max) == .end)
     }
 
-    @Test func aFileThatWasCutIsAnErrorForGood() throws {
+    @Test func truncatedFileIsAPermanentError() throws {
         var random = SeededRandom(seed: 9)
         var body = try MultipartForm([.init("f", .file(path: "/f", length: 20))], using: &random).makeBody()
         _ = try body.next(maximum: .max)
@@ -243,7 +243,7 @@ import Testing
         #expect(throws: NightjarError.self) { try body.next(maximum: 10) }
     }
 
-    @Test func aFileThatGrewIsSentAsLongAsItWas() throws {
+    @Test func grownFileIsSentWithItsInitialLength() throws {
         var random = SeededRandom(seed: 10)
         var body = try MultipartForm([.init("f", .file(path: "/f", length: 5))], using: &random).makeBody()
         _ = try body.next(maximum: .max)
@@ -256,7 +256,7 @@ import Testing
         #expect(try body.next(maximum: .max) == .end)
     }
 
-    @Test func whatIsWrittenIsReadBackAsItWas() throws {
+    @Test func formRoundTrips() throws {
         var random = SeededRandom(seed: 11)
         for _ in 0..<200 {
             let contents = (0..<Int.random(in: 0...5, using: &random)).map { _ in

@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func promisesHoldForWhateverComes() {
+    @Test func randomResponsesPreserveTheInvariants() {
         let seed = UInt64.random(in: 0...UInt64.max)
         var random = SeededRandom(seed: seed)
         for round in 0..<5000 {
@@ -48,8 +48,8 @@ import Testing
             let comment: Comment = "seed \(seed), round \(round): \(conversation)"
             let stored = conversation.stored
             if let stored {
-                let said = CacheFields(conversation.head.headers).directives
-                #expect(!said.noStore || said.flags.contains(.mustUnderstand), comment)
+                let directives = CacheFields(conversation.head.headers).directives
+                #expect(!directives.noStore || directives.flags.contains(.mustUnderstand), comment)
                 #expect(200..<600 ~= stored.status && stored.status != 206 && stored.status != 304, comment)
                 let vary = conversation.head.headers.values("vary").flatMap { $0.split(separator: ",") }
                 #expect(!vary.contains { ASCII.trimmed($0.utf8).elementsEqual("*".utf8) }, comment)
@@ -119,7 +119,7 @@ import Testing
     }
 
     /// A truncated line must not allow what the complete line forbids.
-    @Test func everyCutOfALineIsReadWithoutHarm() {
+    @Test func truncatedFieldsAreRead() {
         let line =
             "no-cache=\"a, b\", max-age=\"3600\", x=\"\\\"no-store\", stale-while-revalidate=60, private, immutable"
         let bytes = Array(line.utf8)
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test func lineOfAHostileServerIsReadInItsLength() {
+    @Test func hostileFieldIsReadInLinearTime() {
         for piece in ["\"", "\\\"", "x=\"", ",\"", "=", "W/\"", "a=\"\\"] {
             let line = Array(String(repeating: piece, count: 100_000).utf8)
             var directives = ResponseDirectives()

@@ -8,7 +8,7 @@ import Testing
     /// Adds a validator, so that a stale response leads to a validation.
     private func tagged(_ fields: (String, String)...) -> [(String, String)] { fields + [("ETag", "\"a\"")] }
 
-    @Test func yearsOfTwoDigitsAreAtMostFiftyYearsAhead() {
+    @Test func twoDigitYearIsAtMostFiftyYearsAhead() {
         func year(_ digits: String) -> String? {
             var text = "Sunday, 06-Nov-\(digits) 08:49:37 GMT"
             return text.withUTF8 { HTTPDate.parse(UnsafeRawBufferPointer($0), received: 1_700_000_000) }
@@ -21,7 +21,7 @@ import Testing
         #expect(year("00") == "2000")
     }
 
-    @Test func datesAreWrittenAsTheyAreRead() {
+    @Test func datesRoundTrip() {
         for seconds in [Int64(0), 784_111_777, 1_700_000_000, 951_782_400, -1, 253_402_300_799] {
             guard let moment = Timestamp(secondsSince1970: seconds) else { continue }
             var text = HTTPDate.text(moment)
@@ -30,7 +30,7 @@ import Testing
         #expect(Timestamp(secondsSince1970: Int64(784_111_777)).map(HTTPDate.text) == "Sun, 06 Nov 1994 08:49:37 GMT")
     }
 
-    @Test func aClockThatJumpsBackMakesNothingFresher() {
+    @Test func clockSetBackMakesNoResponseFresher() {
         var conversation = CacheConversation()
         conversation.response = tagged(("Cache-Control", "max-age=3600, stale-while-revalidate=9999999"), ("Age", "5"))
         for after in [-2, -3600, -86_400 * 365, -1_700_000_000] as [Int64] {
@@ -52,7 +52,7 @@ import Testing
         #expect(conversation.word == "max-stale")
     }
 
-    @Test func ageNeverFallsAndNeverOverflows() {
+    @Test func ageIsMonotonicAndBounded() {
         var conversation = CacheConversation()
         conversation.response = [("Cache-Control", "max-age=99999999999"), ("Age", "2147483000")]
         let freshness = conversation.stored?.freshness
@@ -65,7 +65,7 @@ import Testing
         #expect(last == 1 << 31)
     }
 
-    @Test func theMomentAtWhichItIsStaleIsTold() {
+    @Test func endOfFreshnessIsReported() {
         var conversation = CacheConversation()
         conversation.response = [("Cache-Control", "max-age=60"), ("Age", "10")]
         #expect(conversation.stored?.freshness.freshUntil == CacheConversation.moment(50))

@@ -13,7 +13,8 @@ import Testing
         return Invalidation.urls(method, try RequestURL(url), head).map { $0.origin.description + $0.target }
     }
 
-    @Test func section_4_4_unsafeMethodsThatDidNotFail() throws {
+    /// RFC 9111 section 4.4.
+    @Test func successfulUnsafeMethodInvalidatesItsURL() throws {
         let own = ["http://example.com/dir/a?b=c"]
         for method in ["POST", "PUT", "DELETE", "PATCH", "M-SEARCH", "get"] {
             for status in [200, 201, 204, 301, 303, 399] {
@@ -26,7 +27,8 @@ import Testing
         for method in ["GET", "HEAD", "OPTIONS", "TRACE"] { #expect(try urls(method) == [], "\(method)") }
     }
 
-    @Test func section_4_4_locationsOfTheSameOrigin() throws {
+    /// RFC 9111 section 4.4.
+    @Test func locationsOfTheSameOriginAreInvalidated() throws {
         func named(_ fields: (String, String)...) throws -> [String] { Array(try urls("POST", fields).dropFirst()) }
         #expect(try named(("Location", "b")) == ["http://example.com/dir/b"])
         #expect(try named(("Content-Location", "/b#f")) == ["http://example.com/b"])
@@ -46,7 +48,7 @@ import Testing
         #expect(try urls("POST", (0..<99).map { ("Location", "/\($0)") }).count == 8)
     }
 
-    @Test func clearSiteData() {
+    @Test func clearSiteDataClearsTheOrigin() {
         for (value, clears) in [
             ("\"cache\"", true), ("\"*\"", true), ("\"cookies\", \"cache\"", true), ("cache", false), ("*", false),
             ("\"cookies\"", false), ("\"CACHE\"", false), ("", false), ("\"cache", false), ("\"cookies,cache\"", false),
@@ -59,7 +61,8 @@ import Testing
         #expect(!Invalidation.clearsOrigin(ResponseHead(status: 200)))
     }
 
-    @Test func rfc_9211_whatTheCacheDid() {
+    /// RFC 9211.
+    @Test func cacheStatusDescribesTheDecision() {
         func response(_ reason: CacheHit.Reason, ttl: Int64 = 30) -> CacheStatus {
             CacheStatus(CacheHit(index: 0, age: 1, timeToLive: ttl, because: reason, form: .whole))
         }

@@ -10,7 +10,7 @@ import Testing
         return String(decoding: found, as: UTF8.self).replacing("\0", with: "|")
     }
 
-    @Test func cookiesAreChosenByTheirNames() {
+    @Test func loginCookiesAreSelectedByName() {
         for (field, cookies, expected) in [
             ("a=1; b=2", LoginCookies.automatic, "cookie|a=1;b=2;|"), ("b=2;a=1", .automatic, "cookie|a=1;b=2;|"),
             ("AWSALB=x; __cf_bm=y", .automatic, ""), ("AWSALB=x; a=1", .automatic, "cookie|a=1;|"),
@@ -24,7 +24,7 @@ import Testing
         #expect(LoginCookies(names: ["a", "*"]) == .all && LoginCookies(names: ["a"]) == .named(["a"]))
     }
 
-    @Test func aResponseReplacesAddsOrDeletesCookies() {
+    @Test func responseReplacesAddsOrDeletesCookies() {
         func succession(_ field: String?, _ cookies: String...) -> CookieChange {
             CookieChange(
                 of: field, by: CacheConversation.fields(cookies.map { ("Set-Cookie", $0) }),

@@ -15,12 +15,13 @@ import Testing
         return conversation.word
     }
 
-    @Test func onlyOfWhatIsASuccess() {
+    @Test func rangesApplyOnlyToStatus200() {
         #expect(word("bytes=0-1", status: 404) == "fresh")
         #expect(word("bytes=0-1", status: 203) == "fresh")
     }
 
-    @Test func section_13_1_5_weakValidatorsDoNotMatchIfRange() {
+    /// RFC 9110 section 13.1.5.
+    @Test func weakValidatorsDoNotMatchIfRange() {
         var conversation = CacheConversation()
         conversation.response = hour + [("ETag", "W/\"a\""), ("Last-Modified", "@0"), ("Date", "@0")]
         conversation.then = [("Range", "bytes=0-1"), ("If-Range", "@0")]
@@ -31,7 +32,8 @@ import Testing
         #expect(conversation.word == "fresh")
     }
 
-    @Test func section_14_4_theHeadsOfParts() throws {
+    /// RFC 9110 section 14.4.
+    @Test func headOfAPartDescribesThePart() throws {
         var conversation = CacheConversation()
         conversation.response =
             hour + [
@@ -65,7 +67,8 @@ import Testing
         #expect(unchanged.headers["date"] != nil && unchanged.headers["cache-control"] == "max-age=3600")
     }
 
-    @Test func rfc_9110_section_14_4_contentRange() {
+    /// RFC 9110 section 14.4.
+    @Test func contentRangeIsRead() {
         func read(_ value: String) -> String {
             guard let part = Array(value.utf8).withUnsafeBytes({ ContentRange($0) }) else { return "invalid" }
             return
@@ -93,7 +96,8 @@ import Testing
         return try #require(conversation.stored)
     }
 
-    @Test func section_3_3_aStoredPartIsForWhatItContains() throws {
+    /// RFC 9111 section 3.3.
+    @Test func storedPartServesOnlyContainedRanges() throws {
         let part = try stored(
             [("Content-Range", "bytes 4-8/10"), ("ETag", "\"a\"")], status: 206, requesting: [("Range", "bytes=4-8")],
             length: 5)
@@ -114,7 +118,7 @@ import Testing
             CacheConversation.request([]).decide(among: [part], at: CacheConversation.start).forwardedFetch?.sets == [])
     }
 
-    @Test func whatIsNoSinglePartIsNotStored() {
+    @Test func onlySinglePartsAreStored() {
         func word(_ fields: [(String, String)], _ range: String?, isDecoded: Bool = false) -> String {
             var conversation = CacheConversation()
             conversation.status = 206
@@ -135,7 +139,7 @@ import Testing
     }
 
     /// RFC 9111 section 3.4 permits combining parts. This cache keeps the more useful response instead.
-    @Test func aPartDoesNotTakeThePlaceOfTheWhole() throws {
+    @Test func partDoesNotReplaceTheCompleteResponse() throws {
         func replaces(_ whole: StoredResponse, _ fields: [(String, String)]) -> Bool {
             CacheConversation.request([("Range", "bytes=0-4")]).mayReplace(
                 [whole],
@@ -157,7 +161,7 @@ import Testing
     }
 
     /// RFC 9111 section 4.3.3: a response that does not describe the resource does not replace the stored response.
-    @Test func aFailureOrRedirectTakesThePlaceOfNothing() throws {
+    @Test func failureOrRedirectDoesNotReplaceAStoredResponse() throws {
         let whole = try stored([("ETag", "\"a\"")])
         func replaces(_ status: Int, _ fields: [(String, String)]) -> Bool {
             CacheConversation.request([]).mayReplace(

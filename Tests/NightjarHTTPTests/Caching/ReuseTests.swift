@@ -5,10 +5,11 @@ import Testing
 /// RFC 9111 sections 4, 4.2.4 and 5.2, RFC 5861, RFC 8246, and the policies.
 @Suite struct ReuseTests {
     private let hour = [("Cache-Control", "max-age=3600"), ("ETag", "\"a\"")]
-    private func said(_ cacheControl: String) -> [(String, String)] { [("Cache-Control", cacheControl)] }
-    private func tagged(_ cacheControl: String) -> [(String, String)] { said(cacheControl) + [("ETag", "\"a\"")] }
+    private func control(_ cacheControl: String) -> [(String, String)] { [("Cache-Control", cacheControl)] }
+    private func tagged(_ cacheControl: String) -> [(String, String)] { control(cacheControl) + [("ETag", "\"a\"")] }
 
-    @Test func rfc_5861_section_4_staleIfError() throws {
+    /// RFC 5861 section 4.
+    @Test func staleIfErrorBoundsTheFallback() throws {
         func until(
             _ response: [(String, String)], _ request: [(String, String)] = [], policy: CachePolicy = .protocol,
             after: Int64 = 3
@@ -22,23 +23,23 @@ import Testing
         }
         let moment = { CacheConversation.moment($0) }
         #expect(until(tagged("max-age=2, stale-if-error=60")) == moment(62))
-        #expect(until(said("max-age=2, stale-if-error=60")) == moment(62), "also where nothing can be validated")
+        #expect(until(control("max-age=2, stale-if-error=60")) == moment(62), "also where nothing can be validated")
         #expect(until(tagged("max-age=2")) == nil)
-        #expect(until(tagged("max-age=2"), said("stale-if-error=10")) == moment(12))
-        #expect(until(tagged("max-age=2, stale-if-error=60"), said("stale-if-error=10")) == moment(62))
+        #expect(until(tagged("max-age=2"), control("stale-if-error=10")) == moment(12))
+        #expect(until(tagged("max-age=2, stale-if-error=60"), control("stale-if-error=10")) == moment(62))
         #expect(until(tagged("max-age=0, stale-if-error=1")) == moment(1), "that was before now")
         #expect(until(tagged("max-age=2, stale-if-error=60, must-revalidate")) == nil)
         #expect(until(tagged("max-age=2, stale-if-error=60, no-cache")) == nil)
-        #expect(until(tagged("max-age=2, stale-if-error=60"), said("no-cache")) == nil)
-        #expect(until(tagged("max-age=2, stale-if-error=60"), said("max-age=0")) == nil)
+        #expect(until(tagged("max-age=2, stale-if-error=60"), control("no-cache")) == nil)
+        #expect(until(tagged("max-age=2, stale-if-error=60"), control("max-age=0")) == nil)
         #expect(until(tagged("max-age=2, stale-if-error=60"), policy: .revalidate) == nil)
-        #expect(until(tagged("max-age=2, stale-if-error=60"), said("max-age=1")) == moment(62))
+        #expect(until(tagged("max-age=2, stale-if-error=60"), control("max-age=1")) == moment(62))
         #expect(until(tagged("max-age=2, stale-if-error=60"), after: -99) == nil, "the clock went back")
         for status in [500, 502, 503, 504] { #expect(CacheFetch.isFailure(status: status)) }
         for status in [200, 304, 404, 501, 505, 599] { #expect(!CacheFetch.isFailure(status: status)) }
     }
 
-    @Test func policiesDoAsTheirNamesSay() {
+    @Test func eachPolicyDecidesByFreshness() {
         let table: [(CachePolicy, fresh: String, stale: String, strict: String, nothing: String)] = [
             (.protocol, "fresh", "validate:stale", "validate:stale", "fetch:uri-miss"),
             (.reload, "fetch:request", "fetch:request", "fetch:request", "fetch:request"),
@@ -66,15 +67,15 @@ import Testing
             #expect(word(policy, []) == nothing, "\(policy)")
         }
         #expect(word(.revalidate, tagged("max-age=60, immutable")) == "fresh")
-        #expect(word(.offlineFirst, hour, after: 9999, said("only-if-cached")) == "any-age")
-        #expect(word(.cacheOnly, hour, said("no-store")) == "fresh")
+        #expect(word(.offlineFirst, hour, after: 9999, control("only-if-cached")) == "any-age")
+        #expect(word(.cacheOnly, hour, control("no-store")) == "fresh")
         #expect(
             CachePolicy.allCases.map(\.rawValue) == [
                 "protocol", "reload", "revalidate", "cache_else_load", "cache_only", "offline_first",
             ])
     }
 
-    @Test func anErrorIsAnsweredNoLongerThanTheServerSaid() {
+    @Test func storedErrorIsNotServedStale() {
         var conversation = CacheConversation()
         conversation.status = 404
         conversation.response = hour
@@ -92,13 +93,13 @@ import Testing
         }
     }
 
-    @Test func policiesTellTheCachesOnTheWay() {
+    @Test func policiesSendCacheControlUpstream() {
         var conversation = CacheConversation()
         conversation.response = hour
         conversation.policy = .reload
         #expect(
             conversation.decision.forwardedFetch?.sets == [CacheFetch.Field(name: "Cache-Control", value: "no-cache")])
-        conversation.then = said("max-age=5")
+        conversation.then = control("max-age=5")
         #expect(conversation.decision.forwardedFetch?.sets == [])
         conversation.then = []
         conversation.policy = .revalidate
@@ -107,7 +108,7 @@ import Testing
                 == CacheFetch.Field(name: "Cache-Control", value: "max-age=0"))
     }
 
-    @Test func whatACallOfOurOwnHasChangedIsShownByNoPolicy() throws {
+    @Test func invalidatedEntryIsServedByNoPolicy() throws {
         var conversation = CacheConversation()
         conversation.response = hour
         var stored = try #require(conversation.stored)
@@ -121,7 +122,8 @@ import Testing
         }
     }
 
-    @Test func section_4_theMostRecentIsUsed() throws {
+    /// RFC 9111 section 4.
+    @Test func mostRecentResponseIsUsed() throws {
         func stored(_ tag: String, date: Int64, received: Int64) throws -> StoredResponse {
             var conversation = CacheConversation()
             conversation.response = [("Cache-Control", "max-age=3600"), ("Date", "@\(date)"), ("ETag", tag)]
@@ -144,7 +146,7 @@ import Testing
         #expect(hit.timeToLive == 3594)
     }
 
-    @Test func decodedContentIsForWhoWouldHaveItSo() throws {
+    @Test func decodedContentRequiresARequestThatAcceptsIt() throws {
         var conversation = CacheConversation()
         conversation.response = hour + [("Content-Encoding", "gzip")]
         var stored = try #require(conversation.stored)

@@ -4,7 +4,7 @@ import Testing
 @Suite struct SharedFetchesTests {
     private var fetches = SharedFetches()
 
-    @Test mutating func thoseWhoComeLaterWaitForTheFirst() {
+    @Test mutating func laterRequestsWaitForTheLeader() {
         #expect(fetches.join("a", 1) == .leads)
         #expect(fetches.join("a", 2) == .waits)
         #expect(fetches.join("b", 3) == .leads)
@@ -13,7 +13,7 @@ import Testing
         #expect(fetches.join("a", 5) == .leads)
     }
 
-    @Test mutating func anAnswerThatIsNotStoredIsWaitedForOnce() {
+    @Test mutating func uncacheableResponseIsAwaitedOnce() {
         #expect(fetches.join("a", 1) == .leads)
         #expect(fetches.join("a", 2) == .waits)
         #expect(fetches.notStorable("a", by: 1) == [2])
@@ -22,7 +22,7 @@ import Testing
         #expect(fetches.count == 0)
     }
 
-    @Test mutating func oneThatTurnsOutToBeStorableIsSharedAgain() {
+    @Test mutating func storableResponseIsSharedAgain() {
         #expect(fetches.join("a", 1) == .leads)
         #expect(fetches.notStorable("a", by: 1) == [])
         #expect(fetches.join("a", 2) == .isIndependent)
@@ -30,7 +30,7 @@ import Testing
         #expect(fetches.join("a", 3) == .leads)
     }
 
-    @Test mutating func whereTheLeaderLeavesTheNextLeads() {
+    @Test mutating func cancelledLeaderIsReplacedByAFollower() {
         #expect(fetches.join("a", 1) == .leads)
         for member: UInt64 in 2...4 { #expect(fetches.join("a", member) == .waits) }
         #expect(fetches.left("a", 2) == nil)
@@ -43,7 +43,7 @@ import Testing
         #expect(fetches.count == 0)
     }
 
-    @Test mutating func whenAllHaveLeftNothingIsLeft() {
+    @Test mutating func cancelledFetchLeavesNoState() {
         for member: UInt64 in 1...3 { _ = fetches.join("a", member) }
         #expect(fetches.left("a", 3) == nil)
         #expect(fetches.left("a", 2) == nil)
@@ -52,7 +52,7 @@ import Testing
         #expect(fetches.left("a", 1) == nil)
     }
 
-    @Test mutating func aFailureIsNobodyElses() {
+    @Test mutating func failureIsNotShared() {
         _ = fetches.join("a", 1)
         _ = fetches.join("a", 2)
         #expect(fetches.failed("a", by: 1) == [2])
@@ -60,7 +60,7 @@ import Testing
         #expect(fetches.join("a", 2) == .leads)
     }
 
-    @Test mutating func theMemoryOfKeysIsBounded() {
+    @Test mutating func keysAreBounded() {
         for number in 0..<5000 {
             _ = fetches.join(CacheKey(url: "\(number)"), UInt64(number))
             _ = fetches.notStorable(CacheKey(url: "\(number)"), by: UInt64(number))

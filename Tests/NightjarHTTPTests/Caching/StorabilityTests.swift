@@ -20,7 +20,7 @@ import Testing
     }
 
     /// RFC 9110 section 9.3.3.
-    @Test func section_9_3_3_responsesToPOST() throws {
+    @Test func responseToPostIsStoredForItsContentLocation() throws {
         let url = try RequestURL("http://user@example.com/dir/a?b=c#d")
         func word(_ fields: [(String, String)], status: Int = 200, method: Method = .post) -> String {
             let head = ResponseHead(status: status, headers: CacheConversation.fields(fields))
@@ -57,7 +57,7 @@ import Testing
     }
 
     /// Section 3.3.
-    @Test func section_3_3_aPartThatEndsEarlyIsAShorterPart() throws {
+    @Test func truncatedPartIsAShorterPart() throws {
         func part(_ range: String, _ length: Int) -> String? {
             var conversation = CacheConversation()
             conversation.status = 206
@@ -73,14 +73,15 @@ import Testing
         #expect(part("bytes 4-9/10", 7) == nil)
     }
 
-    @Test func policiesThatTakeAnyAgeStoreWhatIsNeverFresh() {
+    @Test func policiesThatIgnoreAgeStoreStaleResponses() {
         for policy in CachePolicy.allCases {
             #expect((word([], policy: policy) == "store") == policy.ignoresAge, "\(policy)")
             #expect(word([("Cache-Control", "no-store")], policy: policy) == "noStore")
         }
     }
 
-    @Test func section_3_1_fieldsOfTheConnectionAndOfProxiesStayOut() {
+    /// RFC 9111 section 3.1.
+    @Test func connectionAndProxyFieldsAreNotStored() {
         var conversation = CacheConversation()
         conversation.response = [
             ("Connection", "a, B"), ("A", "1"), ("b", "2"), ("C", "3"), ("Keep-Alive", "timeout=5"), ("TE", "x"),
@@ -94,7 +95,7 @@ import Testing
             ])
     }
 
-    @Test func connectionCannotTakeAwayWhatRulesTheCache() {
+    @Test func connectionCannotRemoveCacheFields() {
         var conversation = CacheConversation()
         conversation.response = [
             ("Connection", "cache-control, Vary, age, etag, expires, date"), ("Cache-Control", "max-age=60"),
@@ -103,7 +104,8 @@ import Testing
         #expect(conversation.stored?.headers.count == 6)
     }
 
-    @Test func section_5_2_2_4_noCacheWithNames() {
+    /// RFC 9111 section 5.2.2.4.
+    @Test func noCacheWithNamesOmitsTheFields() {
         var conversation = CacheConversation()
         conversation.response = [
             ("Cache-Control", "no-cache=\"a, B\""), ("A", "1"), ("b", "2"), ("C", "3"),
@@ -116,7 +118,8 @@ import Testing
         #expect(conversation.word == "fresh", "the rest is used without validation")
     }
 
-    @Test func section_6_6_1_dateIsAddedWhereThereWasNone() {
+    /// RFC 9110 section 6.6.1.
+    @Test func missingDateIsAdded() {
         var conversation = CacheConversation()
         conversation.response = [("Cache-Control", "max-age=60")]
         #expect(conversation.stored?.headers["date"] == HTTPDate.text(CacheConversation.start))
@@ -124,7 +127,8 @@ import Testing
         #expect(conversation.stored?.headers.values("date") == [HTTPDate.text(CacheConversation.moment(-30))])
     }
 
-    @Test func section_3_3_incompleteAnswersAreNotStored() {
+    /// RFC 9111 section 3.3.
+    @Test func incompleteResponseIsNotStored() {
         var conversation = CacheConversation()
         conversation.response = [("Cache-Control", "max-age=60"), ("Content-Length", "10")]
         #expect(conversation.stored?.contentLength == 10)
@@ -146,7 +150,8 @@ import Testing
         #expect(decoded.completed(contentLength: 77) == nil)
     }
 
-    @Test func section_5_2_1_5_whoIsConcerned() {
+    /// RFC 9111 section 5.2.1.5.
+    @Test func onlyCacheableRequestsConcernTheCache() {
         #expect(CacheConversation.request([]).concernsCache)
         #expect(CacheConversation.request([], .head).concernsCache)
         #expect(!CacheConversation.request([("Cache-Control", "no-store")]).concernsCache)

@@ -17,7 +17,8 @@ import Testing
             received: CacheConversation.moment(100))
     }
 
-    @Test func section_3_2_fieldsAreReplaced() throws {
+    /// RFC 9111 section 3.2.
+    @Test func validationReplacesFields() throws {
         for name in [
             "Test-Header", "X-Test-Header", "Content-Foo", "X-Content-Foo", "Content-Location", "Content-MD5",
             "Content-Security-Policy", "Content-Type", "Clear-Site-Data", "ETag", "Expires", "Public-Key-Pins",
@@ -29,7 +30,8 @@ import Testing
         }
     }
 
-    @Test func section_3_2_whatTheContentHangsOnIsNot() throws {
+    /// RFC 9111 section 3.2.
+    @Test func validationKeepsContentFields() throws {
         for name in ["Content-Length", "Content-Encoding", "Content-Range"] {
             let value = name == "Content-Length" ? "10" : "old"
             #expect(try updated([(name, value)], by: [(name, "5")]).response.headers.values(name) == [value], "\(name)")
@@ -44,7 +46,7 @@ import Testing
         #expect(private_.response.headers["a"] == nil)
     }
 
-    @Test func whatIsOmittedStays() throws {
+    @Test func omittedFieldsAreKept() throws {
         let update = try updated([("Test-Header", "1"), ("Cache-Control", "max-age=5")], by: [("X", "2")])
         #expect(update.response.headers["test-header"] == "1")
         #expect(update.response.headers["cache-control"] == "max-age=5")
@@ -52,7 +54,7 @@ import Testing
         #expect(update.isKept)
     }
 
-    @Test func itIsAsYoungAsThe304() throws {
+    @Test func validationResetsTheAge() throws {
         let first = [("Cache-Control", "max-age=60"), ("Age", "1000"), ("Date", "@-1000")]
         let response = try updated(first, by: []).response
         #expect(response.headers["age"] == nil)
@@ -64,7 +66,7 @@ import Testing
         #expect(aged.freshness.age(at: CacheConversation.moment(100)) == 40)
     }
 
-    @Test func whatWasInvalidatedIsGoodAgain() throws {
+    @Test func validationRestoresAnInvalidatedResponse() throws {
         var stored = StoredResponse(status: 200, requested: .epoch, received: .epoch, isInvalidated: true)
         stored.headers = CacheConversation.fields([("Cache-Control", "max-age=60")])
         let update = CacheConversation.request([]).updated(
@@ -75,7 +77,7 @@ import Testing
             CacheConversation.request([]).decide(among: [update.response], at: CacheConversation.start).word == "fresh")
     }
 
-    @Test func whatTheServerNowForbidsIsNotKept() throws {
+    @Test func validationWithNoStoreRemovesTheResponse() throws {
         let first = [("Cache-Control", "max-age=5")]
         #expect(try !updated(first, by: [("Cache-Control", "no-store")]).isKept)
         #expect(try !updated(first, by: [("Vary", "*")]).isKept)
@@ -86,7 +88,7 @@ import Testing
     }
 
     /// Each 304 can add names, and old names are never removed.
-    @Test func theFieldsOfAStoredResponseDoNotGrowBeyondTheLimits() throws {
+    @Test func storedFieldsAreBounded() throws {
         for (fields, value) in [(300, "1"), (10, String(repeating: "x", count: 10_000))] {
             var conversation = CacheConversation()
             conversation.response = [("Cache-Control", "max-age=60"), ("ETag", "\"a\"")]
@@ -106,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func aWeakTagDoesNotBecomeStrong() throws {
+    @Test func weakTagDoesNotBecomeStrong() throws {
         var conversation = CacheConversation()
         conversation.response = [("Cache-Control", "max-age=5"), ("ETag", "W/\"a\"")]
         let stored = try #require(conversation.stored)
@@ -132,7 +134,8 @@ import Testing
         return update.response.freshness.isFresh(at: CacheConversation.moment(10)) ? "fresh" : "updated"
     }
 
-    @Test func section_4_3_5_answersToHEAD() throws {
+    /// RFC 9111 section 4.3.5.
+    @Test func headResponseUpdatesOrInvalidates() throws {
         let newer = [("Cache-Control", "max-age=1000"), ("Template-A", "2")]
         #expect(try head([], newer) == "fresh")
         #expect(try head([], []) == "updated")

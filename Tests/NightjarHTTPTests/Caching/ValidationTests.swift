@@ -24,7 +24,8 @@ import Testing
         forwardedFetch(response, request, method: method)?.sets.map { $0.name + ": " + $0.value }
     }
 
-    @Test func section_4_3_1_whatTheServerIsAsked() {
+    /// RFC 9111 section 4.3.1.
+    @Test func validatorsAreSent() {
         let date = HTTPDate.text(CacheConversation.moment(-100))
         #expect(sets([once, ("ETag", "\"a\"")]) == ["If-None-Match: \"a\""])
         #expect(sets([once, ("ETag", "W/\"a\"")]) == ["If-None-Match: W/\"a\""])
@@ -41,7 +42,8 @@ import Testing
         #expect(sets([once, ("ETag", huge), ("Last-Modified", "@-100")]) == ["If-Modified-Since: " + date])
     }
 
-    @Test func section_4_3_1_tagsOfAllCandidatesThatWouldDo() throws {
+    /// RFC 9111 section 4.3.1.
+    @Test func tagsOfAllMatchingVariantsAreSent() throws {
         func stored(_ tag: String, _ value: String, date: Int64) throws -> StoredResponse {
             var conversation = CacheConversation()
             conversation.response = [once, ("ETag", tag), ("Vary", "Foo"), ("Date", "@\(date)")]
@@ -59,7 +61,8 @@ import Testing
         #expect(many?.split(separator: ",").count == 8)
     }
 
-    @Test func section_4_3_2_theirsAndOursGoTogether() {
+    /// RFC 9111 section 4.3.2.
+    @Test func conditionsOfTheCallerAndTheCacheAreCombined() {
         let response = [once, ("ETag", "\"a\""), ("Last-Modified", "@-100")]
         #expect(sets(response, [("If-None-Match", "\"x\", \"a\"")]) == ["If-None-Match: \"a\", \"x\""])
         #expect(sets(response, [("If-None-Match", "*")]) == [], "any version: a 304 would not tell which")
@@ -72,7 +75,7 @@ import Testing
         #expect(forwardedFetch([("Cache-Control", "max-age=1")], [("If-Modified-Since", "@-5")])?.validating == nil)
     }
 
-    @Test func aRefreshIsTheCachesOwnRequest() {
+    @Test func refreshDropsConditionsOfTheCaller() {
         let response = [("Cache-Control", "max-age=1, stale-while-revalidate=99"), ("ETag", "\"a\"")]
         let fetch = forwardedFetch(
             response, [("If-None-Match", "\"x\""), ("Range", "bytes=0-1"), ("If-Range", "\"a\"")])
@@ -96,7 +99,8 @@ import Testing
             validating: validating)
     }
 
-    @Test func section_4_3_4_whichOneA304IsFor() throws {
+    /// RFC 9111 section 4.3.4.
+    @Test func notModifiedSelectsTheStoredResponse() throws {
         let a = [("ETag", "\"a\"")]
         let b = [("ETag", "\"b\"")]
         let weak = [("ETag", "W/\"a\"")]
@@ -122,7 +126,7 @@ import Testing
         #expect(try meaning([], old, validating: -1) == .none)
     }
 
-    @Test func whatWasValidatedIsGivenInTheFormThatTheCallerAskedFor() throws {
+    @Test func validatedResponseHasTheRequestedForm() throws {
         var conversation = CacheConversation()
         conversation.response = [once, ("ETag", "\"a\""), ("Last-Modified", "@-3000")]
         let stored = try #require(conversation.stored)

@@ -15,7 +15,8 @@ import Testing
         return conversation.word
     }
 
-    @Test func section_4_1_allNamedFieldsMatch() {
+    /// RFC 9111 section 4.1.
+    @Test func allNamedFieldsMustMatch() {
         let three = [("Foo", "1"), ("Bar", "abc"), ("Baz", "789")]
         for vary in [["Foo, Bar, Baz"], ["Foo", "Bar", "Baz"], ["Foo,,Bar", " Baz ,"]] {
             var conversation = CacheConversation()
@@ -36,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func codingsInWhateverOrderAreTheSame() {
+    @Test func codingsMatchInAnyOrder() {
         let first = [("Accept-Encoding", "gzip, br;q=0.9, zstd, *;q=0")]
         for order in [
             "zstd,gzip,br;q=0.9,*;q=0", "*;q=0, br; q=0.9, zstd, gzip", "BR;Q=0.9,,ZSTD , *;q=0, gzip,",
@@ -54,7 +55,7 @@ import Testing
         #expect(word("Accept-Encoding", first: forth, then: forth) == "fresh", "more than is sorted")
     }
 
-    @Test func credentialsAreKeptAsFingerprintsAlone() throws {
+    @Test func credentialsAreStoredAsFingerprints() throws {
         var conversation = CacheConversation()
         conversation.response = [("Cache-Control", "max-age=60"), ("Vary", "Cookie, Authorization, X-Api-Key, Foo")]
         conversation.first = [("Cookie", "id=s3cret"), ("Authorization", "Bearer s3cret"), ("Foo", "1")]
@@ -79,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func variantsOfOneURLLiveSideBySide() throws {
+    @Test func variantsOfOneURLCoexist() throws {
         let candidates = try ["en", "de"].map { language in
             var conversation = CacheConversation()
             conversation.response = [("Cache-Control", "max-age=60"), ("Vary", "Accept-Language")]

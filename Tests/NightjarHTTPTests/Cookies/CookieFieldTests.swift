@@ -2,7 +2,7 @@ import NightjarHTTP
 import Testing
 
 @Suite struct CookieFieldTests {
-    @Test func thereIsOneFieldAndTheCallsOwnCookiesWin() {
+    @Test func cookiesOfTheCallOverrideStoredOnes() {
         #expect(CookieField.text(kept: nil, own: []) == nil)
         #expect(CookieField.text(kept: "a=1; b=2", own: []) == "a=1; b=2")
         #expect(CookieField.text(kept: nil, own: ["a=1", "a=2"]) == "a=1; a=2")
@@ -10,8 +10,8 @@ import Testing
         #expect(CookieField.text(kept: "ab=1; nameless; =x", own: ["a=b=c"]) == "ab=1; nameless; =x; a=b=c")
     }
 
-    @Test func aKeyInACookieIsOneThatACookieHolds() throws {
-        func refusal(_ key: String, _ name: String = "sid", prefix: String = "") -> String? {
+    @Test func apiKeyInACookieIsAValidCookieValue() throws {
+        func rejection(_ key: String, _ name: String = "sid", prefix: String = "") -> String? {
             do {
                 _ = try APIKey(key, in: .cookie(name), prefix: prefix)
                 return nil
@@ -19,12 +19,12 @@ import Testing
                 return error.message
             }
         }
-        #expect(refusal("aB3+/=") == nil)
-        #expect(refusal("k", "a=b") == #"the API key's cookie name "a=b" is not a token"#)
-        #expect(refusal("k", prefix: "p") == "an API key in a cookie cannot have a prefix")
+        #expect(rejection("aB3+/=") == nil)
+        #expect(rejection("k", "a=b") == #"the API key's cookie name "a=b" is not a token"#)
+        #expect(rejection("k", prefix: "p") == "an API key in a cookie cannot have a prefix")
         for key in ["a;b", "a b", "a,b", "k\r\n", "ä"] {
             #expect(
-                refusal(key)
+                rejection(key)
                     == "the API key contains white space, a comma, a semicolon or a non-ASCII character, which a cookie cannot have "
                     + "(RFC 6265 section 4.1.1)")
         }

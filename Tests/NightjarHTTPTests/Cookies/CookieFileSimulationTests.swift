@@ -4,7 +4,7 @@ import Testing
 /// Processes that share a cookie file, with any order of steps and crashes: no deleted cookie reappears, no cookie is
 /// replaced by an older one, and no cookie is lost when another process saves.
 @Suite struct CookieFileSimulationTests {
-    @Test func changesAreNeverLostOrUndone() throws {
+    @Test func changesAreNeitherLostNorUndone() throws {
         try simulate(CookieFileSystem.self, schedules: 10_000, steps: 60)
     }
 }

@@ -26,7 +26,7 @@ import Testing
 
     // MARK: Scope
 
-    @Test mutating func aPublicSuffixMayHaveCookiesForItselfAlone() throws {
+    @Test mutating func publicSuffixMaySetOnlyHostOnlyCookies() throws {
         #expect(try store("a=b; Domain=github.io", "https://github.io/") == .stored)
         #expect(try sent("https://github.io/") == "a=b")
         #expect(try sent("https://x.github.io/") == nil)
@@ -34,13 +34,13 @@ import Testing
     }
 
     @Test(arguments: [("127.0.0.1", "127.0.0.1"), ("[::1]", "::1"), ("[::1]", "[::1]")])
-    mutating func anAddressHasCookiesForItselfAlone(_ host: String, _ domain: String) throws {
+    mutating func addressMaySetOnlyHostOnlyCookies(_ host: String, _ domain: String) throws {
         #expect(try store("a=b; Domain=\(domain); Path=/", "http://\(host):8080/") == .stored)
         #expect(try sent("http://\(host)/") == "a=b")
         #expect(jar.list(at: now).allSatisfy { $0.isHostOnly })
     }
 
-    @Test mutating func withoutAListEveryTopLevelNameIsASuffix() throws {
+    @Test mutating func withoutAListTopLevelDomainsArePublicSuffixes() throws {
         jar = CookieJar()
         #expect(try store("a=b; Domain=com", "https://example.com/") == .refused(.publicSuffix))
         #expect(try store("a=b; Domain=com.", "https://example.com./") == .refused(.publicSuffix))
@@ -48,7 +48,7 @@ import Testing
         #expect(try store("a=b; Domain=localhost", "http://localhost/") == .stored)
     }
 
-    @Test mutating func aDefaultPathIsBounded() throws {
+    @Test mutating func defaultPathIsBounded() throws {
         let long = "https://www.example.com/" + String(repeating: "x", count: 2000) + "/"
         #expect(try store("a=b", long) == .refused(.pathTooLong))
         #expect(try store("a=b; Path=/", long) == .stored)
@@ -56,12 +56,12 @@ import Testing
 
     // MARK: Secure cookies are not overwritten
 
-    @Test mutating func aSecureCookieOfALowerPathMayBePassed() throws {
+    @Test mutating func secureCookieOfALowerPathMayBeOverlaid() throws {
         try store("sid=s; Secure; Path=/deep")
         #expect(try store("sid=x; Path=/", "http://www.example.com/") == .stored)
     }
 
-    @Test mutating func aSecureCookieThatIsGoneGuardsNothing() throws {
+    @Test mutating func expiredSecureCookieDoesNotPreventOverlays() throws {
         try store("sid=s; Secure; Path=/; Max-Age=10")
         now += 11
         #expect(try store("sid=x; Path=/", "http://www.example.com/") == .stored)
@@ -79,7 +79,7 @@ import Testing
             ("Expires=1 Jan 9999 00:00:00", 34_560_000), ("Max-Age=99999999999999999999", 34_560_000), ("Path=/", nil),
             ("Expires=Sun, 15 Jun 2025 15:06:50 GMT", 10), ("Max-Age=x; Expires=Sun, 15 Jun 2025 15:06:50 GMT", 10),
         ] as [(String, Double?)])
-    mutating func maxAgeComesBeforeExpiresAndNeitherBeyond400Days(_ attributes: String, _ age: Double?) throws {
+    mutating func maxAgeOverridesExpiresAndBothAreAtMost400Days(_ attributes: String, _ age: Double?) throws {
         #expect(try store("a=b; " + attributes) == .stored)
         #expect(jar.list(at: now).first?.expires == age.map { now + $0 })
         guard let age else { return }
@@ -93,7 +93,7 @@ import Testing
     @Test(arguments: [
         "Max-Age=0", "Max-Age=-5", "Expires=Thu, 01 Jan 1970 00:00:00 GMT", "Expires=1 Jan 1601 00:00:00",
     ])
-    mutating func aCookieInThePastDeletes(_ attributes: String) throws {
+    mutating func expiredCookieDeletesTheStoredOne(_ attributes: String) throws {
         try store("a=b")
         try store("c=d")
         #expect(try store("a=; " + attributes) == .deleted)
@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test(arguments: [Double.nan, .infinity, -.infinity, -1e300, 1e300, .greatestFiniteMagnitude])
-    mutating func noTimeEndsTheProcess(_ time: Double) throws {
+    mutating func anyTimeIsAccepted(_ time: Double) throws {
         now = time
         for text in ["a=b", "a=b; Max-Age=99999999999", "a=b; Expires=31 Dec 9999 23:59:59", "a=b; Max-Age=0", "c=d"] {
             try store(text)
@@ -111,7 +111,7 @@ import Testing
         #expect(CookiesText.format(jar.list(at: now)).omitted.isEmpty)
     }
 
-    @Test mutating func theLaterTakesThePlaceOfTheEarlierAndItsAge() throws {
+    @Test mutating func laterCookieKeepsTheCreationTime() throws {
         try store("a=1")
         try store("b=2")
         try store("a=3")
@@ -124,7 +124,7 @@ import Testing
         #expect(try sent() == "a=3; b=2; a=4; a=6; a=5")
     }
 
-    @Test mutating func aCookieThatHadExpiredLeavesNoAge() throws {
+    @Test mutating func expiredCookieDoesNotPassOnItsCreationTime() throws {
         try store("a=1; Max-Age=5")
         try store("b=2")
         now += 10
@@ -132,7 +132,7 @@ import Testing
         #expect(try sent() == "b=2; a=3")
     }
 
-    @Test mutating func namesAreComparedByTheirBytes() throws {
+    @Test mutating func namesAreComparedByBytes() throws {
         try store("e\u{301}=two; Path=/")
         try store("\u{E9}=one; Path=/")
         try store("\u{212A}=kelvin; Path=/")
@@ -142,7 +142,7 @@ import Testing
 
     // MARK: Order and form
 
-    @Test mutating func longerPathsComeFirstThenOlderCookies() throws {
+    @Test mutating func longerPathsThenOlderCookiesAreFirst() throws {
         for (name, path) in [("a", "/"), ("b", "/x/y"), ("c", "/x"), ("d", "/x/y"), ("e", "/")] {
             try store("\(name)=1; Path=\(path)", "https://www.example.com/")
         }
@@ -153,7 +153,7 @@ import Testing
         #expect(try sent("https://www.example.com/") == "a=1; e=1; f=1")
     }
 
-    @Test mutating func namelessAndEmptyCookiesAreSentAsTheyCame() throws {
+    @Test mutating func namelessAndEmptyCookiesAreSentUnchanged() throws {
         try store("only")
         try store("a=")
         try store("q=\"x y\"")
@@ -161,7 +161,7 @@ import Testing
         #expect(try sent() == "only; a=; q=\"x y\"; u=é")
     }
 
-    @Test mutating func headersAreTakenWhole() throws {
+    @Test mutating func allSetCookieFieldsAreStored() throws {
         var headers = Headers()
         try headers.add("Set-Cookie", "a=1; Path=/")
         try headers.add("Content-Type", "text/plain")
@@ -181,26 +181,26 @@ import Testing
         ("Secure", true, true), ("Secure", false, false), ("SameSite=None; Secure", true, true),
         ("SameSite=None; Secure", false, true),
     ])
-    mutating func sameSiteHoldsAcrossRedirects(_ attributes: String, _ isSafe: Bool, _ isSent: Bool) throws {
+    mutating func sameSiteAppliesAcrossRedirects(_ attributes: String, _ isSafe: Bool, _ isSent: Bool) throws {
         try store("a=b; " + attributes)
         #expect(try sent(safe: isSafe, firstParty: "https://other.com/") == (isSent ? "a=b" : nil))
         #expect(try sent(safe: isSafe) == "a=b")
         #expect(try sent(safe: isSafe, firstParty: "https://api.example.com:8443/") == "a=b")
     }
 
-    @Test mutating func aSiteHasOneScheme() throws {
+    @Test mutating func siteIncludesTheScheme() throws {
         try store("a=b; SameSite=Strict")
         #expect(try sent(firstParty: "http://www.example.com/") == nil)
         #expect(try sent("http://www.example.com/a", firstParty: "http://www.example.com/") == "a=b")
     }
 
-    @Test mutating func aNeighbourUnderAPublicSuffixIsAnotherSite() throws {
+    @Test mutating func siblingUnderAPublicSuffixIsAnotherSite() throws {
         try store("a=b; SameSite=Strict; Path=/", "https://me.github.io/")
         #expect(try sent("https://me.github.io/", firstParty: "https://you.github.io/") == nil)
         #expect(try sent("https://me.github.io/", firstParty: "https://www.me.github.io/") == "a=b")
     }
 
-    @Test mutating func theFirstPartyPolicyIgnoresOthers() throws {
+    @Test mutating func firstPartyPolicyRejectsThirdPartyCookies() throws {
         jar.policy = .firstParty
         #expect(try store("a=b", firstParty: "https://other.com/") == .refused(.thirdParty))
         #expect(try store("a=b; SameSite=None; Secure", firstParty: "https://example.com/") == .stored)
@@ -209,7 +209,7 @@ import Testing
         #expect(try sent() == "a=b")
     }
 
-    @Test mutating func thePolicyNoneTakesAndGivesNothing() throws {
+    @Test mutating func policyNoneStoresAndSendsNothing() throws {
         try store("a=b")
         jar.policy = .none
         #expect(try store("c=d") == .refused(.disabled))
@@ -243,8 +243,8 @@ import Testing
         #expect(jar.list(at: now).isEmpty)
     }
 
-    @Test func aProgramsCookieIsCheckedToo() {
-        func refusal(
+    @Test func cookieOfTheProgramIsValidated() {
+        func rejection(
             _ name: String, _ value: String = "v", domain: String = "example.com", path: String = "/",
             isHostOnly: Bool = true, isSecure: Bool = false
         ) -> CookieRefusal? {
@@ -256,31 +256,31 @@ import Testing
                 return error
             }
         }
-        #expect(refusal("a") == nil)
-        #expect(refusal("") == nil)
-        #expect(refusal("", "") == .empty)
-        #expect(refusal("a\r\n") == .controlCharacter)
-        #expect(refusal("a", "b\u{0}") == .controlCharacter)
-        #expect(refusal("a", path: "/\n") == .controlCharacter)
-        #expect(refusal("a=b") == .separator)
-        #expect(refusal("a", "b;c") == .separator)
-        #expect(refusal("a", String(repeating: "x", count: 4096)) == .tooLarge)
-        #expect(refusal("a", path: "x") == .invalidPath)
-        #expect(refusal("a", path: "/" + String(repeating: "x", count: 1024)) == .pathTooLong)
-        #expect(refusal("a", domain: "") == .domainMismatch)
-        #expect(refusal("a", domain: "exa mple") == .domainMismatch)
-        #expect(refusal("__Host-a") == .prefix)
-        #expect(refusal("__Host-a", isSecure: true) == nil)
-        #expect(refusal("__Host-a", isHostOnly: false, isSecure: true) == .prefix)
-        #expect(refusal("", "__Secure-a=b", isSecure: true) == .prefix)
+        #expect(rejection("a") == nil)
+        #expect(rejection("") == nil)
+        #expect(rejection("", "") == .empty)
+        #expect(rejection("a\r\n") == .controlCharacter)
+        #expect(rejection("a", "b\u{0}") == .controlCharacter)
+        #expect(rejection("a", path: "/\n") == .controlCharacter)
+        #expect(rejection("a=b") == .separator)
+        #expect(rejection("a", "b;c") == .separator)
+        #expect(rejection("a", String(repeating: "x", count: 4096)) == .tooLarge)
+        #expect(rejection("a", path: "x") == .invalidPath)
+        #expect(rejection("a", path: "/" + String(repeating: "x", count: 1024)) == .pathTooLong)
+        #expect(rejection("a", domain: "") == .domainMismatch)
+        #expect(rejection("a", domain: "exa mple") == .domainMismatch)
+        #expect(rejection("__Host-a") == .prefix)
+        #expect(rejection("__Host-a", isSecure: true) == nil)
+        #expect(rejection("__Host-a", isHostOnly: false, isSecure: true) == .prefix)
+        #expect(rejection("", "__Secure-a=b", isSecure: true) == .prefix)
     }
 
-    @Test mutating func nobodyAddsACookieForAllOfASuffix() throws {
+    @Test mutating func programCannotAddACookieForAPublicSuffix() throws {
         let cookie = try Cookie(name: "a", value: "b", domain: "co.uk", isHostOnly: false)
         #expect(throws: CookieRefusal.publicSuffix) { try jar.add(cookie, at: now) }
     }
 
-    @Test func aCookieNeverShowsItsValue() throws {
+    @Test func descriptionOmitsTheValue() throws {
         let cookie = try Cookie(
             name: "n", value: "hunter2", domain: "example.com", isSecure: true, isHTTPOnly: true, sameSite: .lax)
         var dumped = ""
@@ -291,7 +291,7 @@ import Testing
         #expect(cookie.description == "\"n\" of example.com/, secure, httponly, samesite=lax")
     }
 
-    @Test func everyRefusalHasItsReason() {
+    @Test func everyRejectionHasADistinctReason() {
         #expect(Set(CookieRefusal.allCases.map(\.description)).count == CookieRefusal.allCases.count)
     }
 }

@@ -18,7 +18,7 @@ import Testing
 
     // MARK: A domain
 
-    @Test mutating func aDomainKeepsFiftyAndThrowsOutTheLongestUnused() throws {
+    @Test mutating func domainKeepsFiftyAndEvictsTheLeastRecentlyUsed() throws {
         for index in 0..<50 { try store("n\(index)=v; Path=/\(index)") }
         now += 1
         _ = jar.retrieve(for: try RequestURL("https://example.com/0"), at: now, isSafeMethod: true)
@@ -28,7 +28,7 @@ import Testing
         #expect(names.contains("n0") && !names.contains("n1") && names.contains("new"))
     }
 
-    @Test mutating func theExpiredGoFirstThenTheInsecure() throws {
+    @Test mutating func expiredThenInsecureCookiesAreEvictedFirst() throws {
         try store("insecure=v")
         try store("brief=v; Max-Age=5; Secure")
         for index in 0..<48 { try store("n\(index)=v; Secure") }
@@ -41,13 +41,13 @@ import Testing
         #expect(names.count == 50 && !names.contains("n0") && names.contains("n1"))
     }
 
-    @Test mutating func whatIsNotSecureHasNoRoomAmongWhatIs() throws {
+    @Test mutating func insecureCookieDoesNotEvictSecureOnes() throws {
         for index in 0..<50 { try store("n\(index)=v; Secure") }
         #expect(try store("late=v", "http://example.com/") == .refused(.noRoom))
         #expect(names.count == 50 && !names.contains("late"))
     }
 
-    @Test mutating func otherDomainsDoNotCount() throws {
+    @Test mutating func domainsHaveSeparateLimits() throws {
         for index in 0..<50 { try store("n\(index)=v") }
         for index in 0..<50 { try store("n\(index)=v", "https://www.example.com/") }
         #expect(jar.list(at: now).count == 100)
@@ -55,7 +55,7 @@ import Testing
 
     // MARK: All domains
 
-    @Test mutating func thereAreNeverMoreThanThreeThousand() throws {
+    @Test mutating func jarHoldsAtMostThreeThousandCookies() throws {
         for host in 0..<100 {
             for index in 0..<50 {
                 try store("n\(index)=v", "https://h\(host).example.com/")
@@ -68,7 +68,7 @@ import Testing
         #expect(jar.table.cookies(of: "h0.example.com").isEmpty)
     }
 
-    @Test mutating func whatIsUsedOutlivesWhatIsNot() throws {
+    @Test mutating func usedCookiesOutliveUnusedOnes() throws {
         try store("session=v", "https://used.example.com/")
         for host in 0..<10_000 {
             now += 1
@@ -81,7 +81,7 @@ import Testing
         #expect(jar.table.cookies(of: "used.example.com").count == 1)
     }
 
-    @Test mutating func whatHasExpiredMakesRoomFirst() throws {
+    @Test mutating func expiredCookiesAreEvictedFirst() throws {
         for host in 0..<1500 { try store("old=v", "https://old\(host).example.com/") }
         for host in 0..<1500 { try store("brief=v; Max-Age=5", "https://h\(host).example.com/") }
         now += 10
@@ -98,7 +98,7 @@ import Testing
 
     /// A scan of the jar for each cookie would visit 30 million cookies.
     @Test(arguments: Flood.allCases)
-    mutating func tenThousandCookiesCostTenThousandTimesABoundedWork(_ flood: Flood) throws {
+    mutating func costPerStoredCookieIsBounded(_ flood: Flood) throws {
         let deep = String(repeating: "a.", count: 100)
         for index in 0..<10_000 {
             switch flood {
@@ -117,7 +117,7 @@ import Testing
         #expect(jar.table.visited <= 10_000 * 250, "\(jar.table.visited) looked at")
     }
 
-    @Test mutating func sendingLooksAtTheDomainsAboveTheHostAlone() throws {
+    @Test mutating func retrievalVisitsOnlyParentDomains() throws {
         for host in 0..<2900 { try store("n=v", "https://h\(host).example.com/") }
         for index in 0..<50 { try store("n\(index)=v; Domain=example.com; Path=/p\(index)") }
         let before = jar.table.visited
@@ -129,7 +129,7 @@ import Testing
     }
 
     /// The most expensive lookup: is there a secure cookie of this name on any parent domain or subdomain?
-    @Test mutating func whatComesInTheClearIsComparedWithItsRelativesAlone() throws {
+    @Test mutating func insecureCookieIsComparedOnlyWithRelatedDomains() throws {
         for host in 0..<2000 { try store("sid=v; Secure; Path=/", "https://h\(host).example.com/") }
         let before = jar.table.visited
         for index in 0..<900 { try store("sid=v", "http://plain\(index).example.com/") }

@@ -20,7 +20,7 @@ import Testing
 
     // MARK: Conversations
 
-    @Test mutating func whatIsNewerWinsInBothDirections() throws {
+    @Test mutating func newerChangeWinsInBothDirections() throws {
         try store("sid=1", in: &a)
         let old = a.snapshot()
         b.merge(old, at: now)
@@ -35,7 +35,7 @@ import Testing
         #expect(try sent(a) == "sid=2")
     }
 
-    @Test mutating func eachCookieIsMergedForItself() throws {
+    @Test mutating func cookiesAreMergedIndividually() throws {
         try store("x=1", in: &a)
         try store("y=1", in: &a)
         b.merge(a.snapshot(), at: now)
@@ -50,7 +50,7 @@ import Testing
         #expect(try sent(b) == "x=2; y=2; z=2")
     }
 
-    @Test mutating func aDeletionIsNotUndoneByAnOlderSnapshot() throws {
+    @Test mutating func deletionIsNotUndoneByAnOlderSnapshot() throws {
         try store("sid=1", in: &a)
         let old = a.snapshot()
         b.merge(old, at: now)
@@ -69,7 +69,7 @@ import Testing
         #expect(try sent(b) == "sid=3")
     }
 
-    @Test mutating func aDeletionOfWhatOneDoesNotHaveReachesWhoHasIt() throws {
+    @Test mutating func deletionOfAnUnknownCookieIsPropagated() throws {
         try store("sid=1", in: &a)
         now += 1
         try store("sid=; Max-Age=0", in: &b)
@@ -77,7 +77,7 @@ import Testing
         #expect(try sent(a) == nil)
     }
 
-    @Test mutating func deletingByHandAndClearingAreDeletions() throws {
+    @Test mutating func programmaticDeletionsArePropagated() throws {
         try store("x=1", in: &a)
         try store("y=1", in: &a)
         let old = a.snapshot()
@@ -97,7 +97,7 @@ import Testing
         #expect(try sent(b)?.contains("y=1") == false)
     }
 
-    @Test mutating func theLaterOfTwoChangesInOneSecondWins() throws {
+    @Test mutating func laterOfTwoChangesInOneSecondWins() throws {
         try store("sid=1", in: &a)
         try store("sid=2", in: &a)
         let second = a.snapshot()
@@ -115,7 +115,7 @@ import Testing
         #expect(try sent(b) == nil)
     }
 
-    @Test mutating func whatExpiredDoesNotReturnAsItWasBefore() throws {
+    @Test mutating func expiredCookieIsNotRestored() throws {
         try store("sid=long; Max-Age=1000000", in: &a)
         let old = a.snapshot()
         now += 1
@@ -132,7 +132,7 @@ import Testing
         #expect(try sent(b) == nil)
     }
 
-    @Test mutating func whatWasEvictedDoesNotReturn() throws {
+    @Test mutating func evictedCookieIsNotRestored() throws {
         try store("first=v", in: &a)
         let old = a.snapshot()
         for index in 0..<50 { try store("n\(index)=v", in: &a) }
@@ -144,7 +144,7 @@ import Testing
         #expect(a.list(at: now).contains { $0.name == "first" })
     }
 
-    @Test mutating func aMergeKeepsToTheLimits() throws {
+    @Test mutating func mergeRespectsTheLimits() throws {
         for host in 0..<2500 { try store("n=v", in: &a, from: "https://a\(host).com/") }
         for host in 0..<2500 { try store("n=v", in: &b, from: "https://b\(host).com/") }
         for index in 0..<50 { try store("a\(index)=v", in: &a) }
@@ -154,7 +154,7 @@ import Testing
         #expect(a.table.cookies(of: "example.com").count <= CookieTable.maximumPerDomain)
     }
 
-    @Test mutating func usesAreMergedAndAreNoChange() throws {
+    @Test mutating func accessTimesAreMergedButAreNotChanges() throws {
         try store("sid=1", in: &a)
         b.merge(a.snapshot(), at: now)
         now += 100
@@ -170,7 +170,7 @@ import Testing
     }
 
     @Test(arguments: [Double.nan, .infinity, 1e300, -1e300])
-    mutating func aSnapshotOfNonsenseEndsNothing(_ stamp: Double) throws {
+    mutating func invalidSnapshotIsMerged(_ stamp: Double) throws {
         let cookie = try Cookie(
             name: "n", value: "v", domain: "example.com", expires: stamp, created: stamp, lastAccess: stamp,
             modified: stamp)
@@ -194,7 +194,7 @@ import Testing
 
     /// Three jars make random changes and exchange snapshots, some of them old. At the end all jars are equal.
     @Test(arguments: 1...200 as ClosedRange<UInt64>)
-    func jarsThatMergeEachOtherAgree(_ seed: UInt64) throws {
+    func mergedJarsConverge(_ seed: UInt64) throws {
         var state = seed &* 0x9E37_79B9_7F4A_7C15
         func chance(_ bound: Int) -> Int {
             state ^= state << 13

@@ -20,7 +20,7 @@ import Testing
 
         """
 
-    @Test mutating func readsWhatCurlWrites() throws {
+    @Test mutating func fileOfCurlIsRead() throws {
         let text = CookiesTextTests.curls.replacing("; x", with: " x")
         let report = CookiesText.read(text, into: &jar, at: now)
         #expect(report == CookiesText.Report(stored: 3))
@@ -63,7 +63,7 @@ import Testing
                 "it is longer than 5632 bytes"
             ),
         ] as [(String, Int, String?)])
-    mutating func badLinesAreSkippedAndReported(_ line: String, _ stored: Int, _ reason: String?) throws {
+    mutating func invalidLinesAreSkippedAndReported(_ line: String, _ stored: Int, _ reason: String?) throws {
         let report = CookiesText.read("# Netscape HTTP Cookie File\n\n" + line + "\n", into: &jar, at: now)
         #expect(report.stored == stored)
         #expect(report.problems.map(\.description) == (reason.map { ["line 3: \($0)"] } ?? []))
@@ -71,7 +71,7 @@ import Testing
         #expect(jar.list(at: now).count == stored)
     }
 
-    @Test mutating func goodLinesAroundABadOneAreKept() {
+    @Test mutating func validLinesAroundAnInvalidOneAreRead() {
         let text = "a.com\tFALSE\t/\tFALSE\t0\tn\t1\nnonsense\na.com\tFALSE\t/\tFALSE\t0\tn\t2"
         let report = CookiesText.read(text, into: &jar, at: now)
         #expect(report.stored == 2)
@@ -79,7 +79,7 @@ import Testing
         #expect(jar.list(at: now).map(\.value) == ["2"])
     }
 
-    @Test mutating func garbageIsReportedInBoundedForm() {
+    @Test mutating func reportOfGarbageIsBounded() {
         let report = CookiesText.read(String(repeating: "secret\n", count: 10_000), into: &jar, at: now)
         #expect(report.skipped == 10_000)
         #expect(report.problems.count == CookiesText.maximumProblems)
@@ -89,7 +89,7 @@ import Testing
         #expect(binary.stored == 0)
     }
 
-    @Test mutating func aJarIsReadBackAsItWasWritten() throws {
+    @Test mutating func jarRoundTrips() throws {
         let url = try RequestURL("https://www.example.com/a/b")
         for text in [
             "plain=1", "http=2; HttpOnly", "secure=3; Secure; Path=/", "all=4; Domain=example.com; Max-Age=1000",
@@ -107,7 +107,7 @@ import Testing
         #expect(CookiesText.format(other.list(at: now)).text == text)
     }
 
-    @Test mutating func whatTheFormatCannotHoldIsHandedBack() throws {
+    @Test mutating func unrepresentableCookiesAreReturned() throws {
         let url = try RequestURL("https://www.example.com/")
         for text in ["nameless", "tab=a\tb", "fine=1"] { jar.store(setCookie: text, from: url, at: now) }
         let (text, omitted) = CookiesText.format(jar.list(at: now))

@@ -31,7 +31,7 @@ struct CurlCookiesTests {
         "secure=12; Secure", "__Host-x=13; Path=/", "__Secure-x=14", "twice=15", "twice=16", " trimmed = 17 ; Path=/ ",
     ]
 
-    @Test func curlKeepsTheSameCookies() throws {
+    @Test func curlStoresTheSameCookies() throws {
         let headers = CurlCookiesTests.fields.map { "Set-Cookie: " + $0 }
         let peer = try ScriptedPeer([[.expectRequest, .respond(headers: headers)]])
         let url = try RequestURL("http://www.example.com:\(peer.port)/a/b")

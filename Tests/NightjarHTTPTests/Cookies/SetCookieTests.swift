@@ -4,7 +4,7 @@ import Testing
 
 /// RFC 6265bis section 5.6.
 @Suite struct SetCookieTests {
-    @Test func tenThousandAttributesAreReadInOneGo() throws {
+    @Test func tenThousandAttributesAreRead() throws {
         let cookie = try parse("a=b" + String(repeating: "; x=y", count: 10_000) + "; Secure")
         #expect(cookie.isSecure)
     }

@@ -67,7 +67,7 @@ import Testing
         ),
     ]
 
-    @Test(arguments: conversations.indices) func follows(_ index: Int) {
+    @Test(arguments: conversations.indices) func conversationFollowsTheRules(_ index: Int) {
         let (name, replayable, steps) = Self.conversations[index]
         var machine = ExpectContinue(bodyIsReplayable: replayable)
         for (step, (event, expected)) in steps.enumerated() {
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func bodyPassesOnlyWhenItWasLetThrough() {
+    @Test func bodyIsSentOnlyAfterPermission() {
         var machine = ExpectContinue(continueTimeout: .milliseconds(5), bodyIsReplayable: true)
         #expect(!machine.letsBodyPass)
         #expect(machine.headSent() == .startTimer(.milliseconds(5)))
@@ -92,7 +92,7 @@ import Testing
         #expect(!machine.letsBodyPass)
     }
 
-    @Test func onlyLargeContentIsWorthTheWait() {
+    @Test func onlyLargeContentUsesExpect() {
         #expect(!ExpectContinue.isWorthwhile(for: .none))
         #expect(!ExpectContinue.isWorthwhile(for: .bytes(ByteBuffer(string: "x"))))
         #expect(ExpectContinue.isWorthwhile(for: .bytes(ByteBuffer(repeating: 0, count: 1 << 20))))

@@ -14,7 +14,7 @@ import Testing
         #expect(String(buffer: wire) == "5\r\nhello\r\ne\r\n a longer part\r\n0\r\n\r\n")
     }
 
-    @Test func aPromisedLengthIsKept() throws {
+    @Test func announcedLengthIsSent() throws {
         var encoder = HTTP1BodyEncoder(.length(5))
         var wire = ByteBuffer()
         try encoder.encode(ByteBuffer(string: "hel")) { wire.writeImmutableBuffer($0) }
@@ -23,7 +23,7 @@ import Testing
         #expect(String(buffer: wire) == "hello")
     }
 
-    @Test func tooMuchIsRefusedBeforeItIsSent() throws {
+    @Test func excessContentIsRejectedBeforeSending() throws {
         var encoder = HTTP1BodyEncoder(.length(5))
         let error = #expect(throws: NightjarError.self) {
             try encoder.encode(ByteBuffer(string: "hello!")) { _ in Issue.record("sent") }
@@ -32,14 +32,14 @@ import Testing
         #expect(throws: NightjarError.self) { try encoder.encode(ByteBuffer(string: "x")) { _ in } }
     }
 
-    @Test func tooLittleIsRefusedAtTheEnd() throws {
+    @Test func missingContentIsRejectedAtTheEnd() throws {
         var encoder = HTTP1BodyEncoder(.length(5))
         try encoder.encode(ByteBuffer(string: "hell")) { _ in }
         let error = #expect(throws: NightjarError.self) { try encoder.finish { _ in Issue.record("sent") } }
         #expect(error?.message.contains("1 bytes before") == true)
     }
 
-    @Test func whatWeSendIsWhatWeRead() throws {
+    @Test func encodedBodyIsDecodedUnchanged() throws {
         var encoder = HTTP1BodyEncoder(.chunked)
         var wire = ByteBuffer(string: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
         try encoder.encode(ByteBuffer(repeating: UInt8(ascii: "x"), count: 5000)) { wire.writeImmutableBuffer($0) }

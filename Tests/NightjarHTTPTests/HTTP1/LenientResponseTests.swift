@@ -25,7 +25,7 @@ import Testing
     ]
 
     @Test(arguments: wires.indices, ["\r\n", "\n", "mixed"])
-    func bareLFEndsALineWhereThatIsAllowed(index: Int, ending: String) {
+    func bareLFEndsALineIfAllowed(index: Int, ending: String) {
         let (text, expected) = LenientResponseTests.wires[index]
         var wire: [UInt8] = []
         var lines = 0
@@ -49,7 +49,7 @@ import Testing
         "HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n1\nxy\n0\n\n",
         "HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n1 \nx\n0\n\n",
     ])
-    func allElseStaysStrict(text: String) {
+    func otherRulesStayStrict(text: String) {
         let wire = Array(text.utf8)
         for cuts in [[], Array(wire.indices.dropFirst())] + wire.indices.map({ [$0] }) {
             let transcript = Transcript.of(wire, cutAt: cuts, limits: LenientResponseTests.lenient)
@@ -86,7 +86,7 @@ import Testing
         return result ?? []
     }
 
-    @Test func aFoldBecomesOneSpace() throws {
+    @Test func obsoleteFoldBecomesOneSpace() throws {
         #expect(try fields("A: 1\r\n 2\r\nB: 3\r\n") == ["A|1 2", "B|3"])
         #expect(try fields("A: 1 \t\r\n \t 2 \r\n\t3\r\n") == ["A|1 2 3"])
         #expect(try fields("A:\r\n 2\r\n") == ["A|2"])
@@ -96,7 +96,7 @@ import Testing
         #expect(try fields("A: " + words.joined(separator: "\r\n ") + "\r\n") == ["A|" + words.joined(separator: " ")])
     }
 
-    @Test func foldsCountForTheLimitOfTheHead() throws {
+    @Test func foldsCountTowardsTheHeadLimit() throws {
         var decoder = HTTP1ResponseDecoder()
         decoder.expectResponse(to: .get)
         var start = ByteBuffer(string: "HTTP/1.1 200 OK\r\nA: 1\r\n")
@@ -115,7 +115,7 @@ import Testing
     // MARK: Limits
 
     /// For too many interim responses, the error names the limit and not the remaining bytes.
-    @Test func interimResponsesBeyondTheLimitNameTheLimit() {
+    @Test func tooManyInterimResponsesNameTheLimit() {
         var limits = HTTP1ResponseDecoder.Limits()
         limits.maximumHead = 100
         // Three heads of 28 bytes leave 16 bytes. The fourth head has a status line of 26 bytes, or 28 bytes in total.

@@ -8,7 +8,7 @@ import Testing
 /// Compares our decoder with NIOHTTP1's (llhttp) on the same bytes. They agree, or the case states the reason.
 @Suite struct NIODifferenceTests {
     @Test(arguments: ResponseCase.all)
-    func agreesWithNIOOrSaysWhyNot(_ response: ResponseCase) {
+    func decoderAgreesWithNIOOrHasAReason(_ response: ResponseCase) {
         let wire = response.wire
         let everyByte = Array(wire.indices.dropFirst())
         let differing = ([[]] + everyByte.map { [$0] } + [everyByte]).filter { cuts in

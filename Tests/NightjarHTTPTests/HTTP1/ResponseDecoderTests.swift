@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct ResponseDecoderTests {
     @Test(arguments: ResponseCase.all)
-    func meansTheSameHoweverItIsCut(_ response: ResponseCase) {
+    func splitsDoNotChangeTheResult(_ response: ResponseCase) {
         let wire = response.wire
         let whole = Transcript.of(wire, to: response.methods, closes: response.closes)
         #expect(whole.matches(response.expected), "\(whole.description)")
@@ -21,7 +21,7 @@ import Testing
     // MARK: Fields
 
     @Test(arguments: [0, 30, 60, 61, 62, 63, 90])
-    func fieldsComeOutInOrderAndAsTheyWereSent(_ cut: Int) throws {
+    func fieldsKeepTheirOrderAndSpelling(_ cut: Int) throws {
         let wire = Array(
             ("HTTP/1.1 200 OK\r\nServer: nginx\r\nSet-Cookie:a=1\r\nX-Empty:\r\nset-cookie: \t b = 2 \t\r\n"
                 + "Content-Length: 0\r\n\r\n").utf8)
@@ -49,7 +49,7 @@ import Testing
         #expect(head.minorVersion == 1)
     }
 
-    @Test func fieldsThatWereDecodedCanBeChanged() throws {
+    @Test func decodedFieldsCanBeChanged() throws {
         var decoder = HTTP1ResponseDecoder()
         decoder.expectResponse(to: .get)
         var buffer = ByteBuffer(string: "HTTP/1.1 204 No Content\r\nA: 1\r\nB: 2\r\n\r\n")
@@ -67,7 +67,7 @@ import Testing
     // MARK: Memory
 
     /// A head of a few bytes must not retain the read buffer of 64 KiB or the bytes after the head.
-    @Test func theHeadIsCopiedAndTheContentIsNot() throws {
+    @Test func headIsCopiedAndContentIsNot() throws {
         var decoder = HTTP1ResponseDecoder()
         decoder.expectResponse(to: .get)
         let head = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
@@ -84,7 +84,7 @@ import Testing
         #expect(inContent == input + UInt(head.utf8.count))
     }
 
-    @Test func whatIsLeftOfAReadIsKeptAndNotTheRead() throws {
+    @Test func remainderOfAReadIsCopied() throws {
         var decoder = HTTP1ResponseDecoder()
         decoder.expectResponse(to: .get)
         var buffer = ByteBuffer(string: "HTTP/1.1 200 OK\r\nContent-Le")
@@ -109,7 +109,7 @@ import Testing
         return whole.error?.kind
     }
 
-    @Test func aHeadHasALimit() {
+    @Test func headIsBounded() {
         let head = "HTTP/1.1 200 OK\r\nA: 12345678\r\n\r\n"
         #expect(kind(head) { $0.maximumHead = head.utf8.count } == nil)
         for limit in 7..<head.utf8.count {
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func anEndlessLineIsNotGathered() throws {
+    @Test func endlessLineIsNotBuffered() throws {
         for beginning in ["HTTP/1.1 200 ", "HTTP/1.1 200 OK\r\nA: "] {
             var decoder = HTTP1ResponseDecoder()
             decoder.expectResponse(to: .get)
@@ -136,20 +136,20 @@ import Testing
         }
     }
 
-    @Test func fieldsHaveALimitInNumber() {
+    @Test func numberOfFieldsIsBounded() {
         let head = "HTTP/1.1 204 OK\r\nA: 1\r\nB: 2\r\n\r\n"
         #expect(kind(head) { $0.maximumFields = 2 } == nil)
         #expect(kind(head) { $0.maximumFields = 1 } == .tooLarge)
     }
 
-    @Test func interimResponsesShareTheLimitOfTheHead() {
+    @Test func interimResponsesShareTheHeadLimit() {
         let interim = String(repeating: "HTTP/1.1 103 Early Hints\r\n\r\n", count: 10)
         #expect(kind(interim) { $0.maximumHead = 100 } == .tooLarge)
         #expect(kind(interim) { $0.maximumHead = 280 } == nil)
     }
 
     /// Found by the fuzzer: a status line with an error after the limit fails with too_large, regardless of the split.
-    @Test func aLimitIsLookedAtBeforeWhatIsBehindIt() {
+    @Test func limitIsCheckedBeforeLaterBytes() {
         let interim = "HTTP/1.1 103 Early Hints\r\n\r\n"
         for limit in 28...36 {
             let expected: ErrorKind = limit < 33 ? .tooLarge : .protocol
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func chunkLinesAndTrailersHaveLimits() {
+    @Test func chunkLinesAndTrailersAreBounded() {
         let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
         #expect(kind(head + "1;abc\r\nx\r\n0\r\n\r\n") { $0.maximumChunkLine = 7 } == nil)
         #expect(kind(head + "1;abc\r\nx\r\n0\r\n\r\n") { $0.maximumChunkLine = 6 } == .tooLarge)
@@ -169,7 +169,7 @@ import Testing
 
     // MARK: Lifetime of a connection
 
-    @Test func anErrorIsForGood() throws {
+    @Test func errorIsPermanent() throws {
         var decoder = HTTP1ResponseDecoder()
         decoder.expectResponse(to: .get)
         var garbage = ByteBuffer(string: "garbage\r\n")
@@ -182,7 +182,7 @@ import Testing
         #expect(!decoder.isIdle && !decoder.connectionIsReusable)
     }
 
-    @Test func idleIsBetweenResponses() throws {
+    @Test func decoderIsIdleBetweenResponses() throws {
         var decoder = HTTP1ResponseDecoder()
         var nothing = ByteBuffer()
         #expect(decoder.isIdle)
@@ -214,12 +214,12 @@ import Testing
         #expect(message.unicodeScalars.allSatisfy { $0.value >= 0x20 })
     }
 
-    @Test func aDecoderIsSmall() {
+    @Test func decoderIsSmall() {
         // There is one decoder for each connection.
         #expect(MemoryLayout<HTTP1ResponseDecoder>.size <= 768)
     }
 
-    @Test func messagesTellNoValue() {
+    @Test func messagesContainNoFieldValues() {
         let wire = Array("HTTP/1.1 200 OK\r\nSet-Cookie: session=s3cret\0\r\n\r\n".utf8)
         let message = Transcript.of(wire).error?.message ?? ""
         #expect(message.contains("Set-Cookie") && !message.contains("s3cret"))

@@ -20,7 +20,7 @@ import Testing
         return breaker
     }
 
-    @Test func fewFailuresProveNothing() {
+    @Test func fewFailuresDoNotOpenTheCircuit() {
         var breaker = CircuitBreaker()
         for _ in 0..<19 { call(&breaker, .failed, at: 0) }
         #expect(breaker.visible == .closed)
@@ -28,7 +28,7 @@ import Testing
         #expect(breaker.visible == .open)
     }
 
-    @Test func theShareOfFailuresDecides() {
+    @Test func failureRatioOpensTheCircuit() {
         var breaker = CircuitBreaker()
         for _ in 0..<100 { call(&breaker, .succeeded, at: 0) }
         for _ in 0..<99 { call(&breaker, .failed, at: 0) }
@@ -37,25 +37,25 @@ import Testing
         #expect(breaker.visible == .open)
     }
 
-    @Test func oldFailuresAreForgotten() {
+    @Test func oldFailuresExpire() {
         var breaker = CircuitBreaker()
         for _ in 0..<19 { call(&breaker, .failed, at: 0) }
         call(&breaker, .failed, at: 10 * CircuitBreakerTests.second)
         #expect(breaker.visible == .closed)
     }
 
-    @Test func cancelledCallsDoNotCount() {
+    @Test func cancelledCallsAreNotCounted() {
         var breaker = CircuitBreaker()
         for _ in 0..<100 { call(&breaker, .inconclusive, at: 0) }
         #expect(breaker.visible == .closed)
     }
 
-    @Test func whileOpenItSaysHowLong() {
+    @Test func openCircuitReportsItsRemainingTime() {
         var breaker = opened()
         #expect(breaker.admit(now: 2 * CircuitBreakerTests.second) == .refuse(retryAfter: .seconds(3)))
     }
 
-    @Test func oneProbeIsOutAtATimeAndClosesIt() {
+    @Test func singleProbeClosesTheCircuit() {
         var breaker = opened()
         let then = 5 * CircuitBreakerTests.second
         guard case .permit(let probe) = breaker.admit(now: then) else {
@@ -72,14 +72,14 @@ import Testing
         #expect(breaker.visible == .closed)
     }
 
-    @Test func aProbeThatFailsOpensItAgain() {
+    @Test func failedProbeReopensTheCircuit() {
         var breaker = opened()
         call(&breaker, .failed, at: 5 * CircuitBreakerTests.second)
         #expect(breaker.visible == .open)
         #expect(breaker.admit(now: 6 * CircuitBreakerTests.second) == .refuse(retryAfter: .seconds(4)))
     }
 
-    @Test func aProbeThatIsCancelledHandsOver() {
+    @Test func cancelledProbeAllowsAnotherProbe() {
         var breaker = opened()
         call(&breaker, .inconclusive, at: 5 * CircuitBreakerTests.second)
         #expect(breaker.visible == .halfOpen)
@@ -87,7 +87,7 @@ import Testing
         #expect(breaker.visible == .closed)
     }
 
-    @Test func lateResultsSayNothingOfNow() {
+    @Test func lateResultsAreIgnored() {
         var breaker = CircuitBreaker()
         guard case .permit(let old) = breaker.admit(now: 0) else {
             Issue.record("it is closed")

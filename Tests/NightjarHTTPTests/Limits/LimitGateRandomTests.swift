@@ -119,7 +119,7 @@ import Testing
     }
 
     @Test(arguments: 1...200 as ClosedRange<UInt64>)
-    func nothingIsStrandedNorOvertakesNorIsTooMuch(seed: UInt64) throws {
+    func randomEventsPreserveOrderAndLimits(seed: UInt64) throws {
         var world = try World(seed: seed)
         for _ in 0..<200 {
             try world.step()

@@ -5,8 +5,8 @@ import Testing
 extension LimitGate {
     /// The response of an exchange that was not admitted by the gate.
     fileprivate mutating func received(status: Int, _ headers: Headers, now: UInt64, wallClock: Double) -> [Release] {
-        var nobody: Permit?
-        return received(&nobody, status: status, headers, now: now, wallClock: wallClock)
+        var noPermit: Permit?
+        return received(&noPermit, status: status, headers, now: now, wallClock: wallClock)
     }
 }
 
@@ -60,7 +60,7 @@ extension LimitGate {
 
     // MARK: No limits
 
-    @Test func withoutLimitsEveryoneEnters() throws {
+    @Test func withoutLimitsAllCallsStart() throws {
         var gate = gate { _ in }
         let passes = try (0..<1000).map { try enter(&gate, $0) }
         #expect(gate.inFlight == 1000 && gate.deadline == nil && gate.holds == nil)
@@ -70,7 +70,7 @@ extension LimitGate {
 
     // MARK: Concurrency
 
-    @Test func whoComesFirstEntersFirst() throws {
+    @Test func queueIsFirstInFirstOut() throws {
         var gate = gate { $0.concurrency = 2 }
         let first = try enter(&gate)
         let second = try enter(&gate)
@@ -82,7 +82,7 @@ extension LimitGate {
         #expect(gate.inFlight == 2 && !gate.isIdle(now: 0))
     }
 
-    @Test func theQueueHasAnEnd() throws {
+    @Test func queueIsBounded() throws {
         var gate = gate {
             $0.concurrency = 1
             $0.maximumQueued = 1
@@ -96,7 +96,7 @@ extension LimitGate {
 
     // MARK: Rate
 
-    @Test func theRateReleasesByTheTimer() throws {
+    @Test func rateLimitReleasesCallsByTimer() throws {
         var gate = try gate { $0.rate = try #require(RateLimiter.Rate(count: 2, per: .seconds(2), burst: 1)) }
         _ = try enter(&gate)
         for id in 1...2 as ClosedRange<UInt64> { #expect(gate.arrive(id, deadline: nil, now: 0) == .wait) }
@@ -108,7 +108,7 @@ extension LimitGate {
         #expect(gate.deadline == nil)
     }
 
-    @Test func whoCannotBeginBeforeItsDeadlineFailsAtOnce() throws {
+    @Test func callThatWouldMissItsDeadlineFailsImmediately() throws {
         var gate = try gate { $0.rate = try #require(RateLimiter.Rate(count: 1, per: .seconds(1))) }
         _ = try enter(&gate)
         #expect(gate.arrive(1, deadline: 3 * Self.second, now: 0) == .wait)
@@ -120,7 +120,7 @@ extension LimitGate {
 
     // MARK: Pauses requested by the server
 
-    @Test func aPauseHoldsForWhoComesAndForWhoWaits() throws {
+    @Test func pauseAppliesToNewAndQueuedCalls() throws {
         var gate = gate { $0.concurrency = 1 }
         let permit = try enter(&gate)
         #expect(gate.arrive(1, deadline: 2 * Self.second, now: 0) == .wait)
@@ -137,7 +137,7 @@ extension LimitGate {
         #expect(gate.pausedUntil(now: 3 * Self.second) == nil)
     }
 
-    @Test func whoIgnoresThePauseEntersAndASuccessOfItsEndsThePause() throws {
+    @Test func successOfACallIgnoringThePauseEndsIt() throws {
         var gate = gate { _ in }
         let pause = try headers([("Retry-After", "30")])
         #expect(gate.received(status: 429, pause, now: 5, wallClock: 0) == [])
@@ -154,13 +154,13 @@ extension LimitGate {
     }
 
     /// A call that ignores pauses still waits for the other limits.
-    @Test func whoIgnoresThePauseKeepsTheOtherLimits() throws {
+    @Test func callIgnoringThePauseRespectsOtherLimits() throws {
         var gate = gate { $0.concurrency = 1 }
         _ = try enter(&gate)
         #expect(gate.arrive(1, deadline: nil, ignoresPause: true, now: 0) == .wait)
     }
 
-    @Test func aLongPauseIsToldAtOnce() throws {
+    @Test func longPauseFailsImmediately() throws {
         var gate = gate { $0.concurrency = 1 }
         let permit = try enter(&gate)
         #expect(gate.arrive(1, deadline: nil, now: 0) == .wait)
@@ -175,7 +175,7 @@ extension LimitGate {
         #expect(gate.timerFired(now: 61 * Self.second).count == 1)
     }
 
-    @Test func anExhaustedQuotaIsSeenBeforeThe429() throws {
+    @Test func exhaustedQuotaPausesBeforeA429() throws {
         var gate = gate { _ in }
         var permit: LimitGate.Permit? = try enter(&gate)
         let fields = try headers([("X-RateLimit-Remaining", "1"), ("X-RateLimit-Reset", "30")])
@@ -187,7 +187,7 @@ extension LimitGate {
     }
 
     /// An exchange counts for the server from its head on, however long its body takes.
-    @Test func whoIsAnsweredIsTakenOffOnce() throws {
+    @Test func slotIsReleasedOnce() throws {
         var gate = gate { _ in }
         var stream: LimitGate.Permit? = try enter(&gate)
         let other = try enter(&gate)
@@ -205,7 +205,7 @@ extension LimitGate {
 
     // MARK: The breaker
 
-    @Test func anOpenCircuitRefusesAtOnceAndSendsAwayWhoWaits() throws {
+    @Test func openCircuitFailsNewAndQueuedCalls() throws {
         var gate = gate {
             $0.breaker = CircuitBreaker.Settings()
             $0.concurrency = 20
@@ -230,7 +230,7 @@ extension LimitGate {
         #expect(reported(gate.left(last, .failed, now: 0)) == ["1 no", "2 no"])
     }
 
-    @Test func oneProbeGoesAndClosesTheCircuit() throws {
+    @Test func probeClosesTheCircuit() throws {
         var gate = try opened()
         let probe = try enter(&gate, at: 5)
         #expect(probe.isProbe)
@@ -243,7 +243,7 @@ extension LimitGate {
 
     /// The calls already wait for a pause when the first of them becomes the probe.
     @Test(arguments: [CircuitBreaker.Ending.succeeded, .failed, .inconclusive])
-    func whoWaitsBehindAProbeHearsOfItsEnd(ending: CircuitBreaker.Ending) throws {
+    func callsQueuedDuringAProbeFollowItsResult(ending: CircuitBreaker.Ending) throws {
         var gate = try opened()
         let pause = try headers([("Retry-After", "10")])
         #expect(gate.received(status: 429, pause, now: 0, wallClock: 0) == [])
@@ -267,7 +267,7 @@ extension LimitGate {
 
     // MARK: Errors
 
-    @Test func aRefusalSaysWhoseLimitHowLongAndWhatToDo() {
+    @Test func rejectionNamesTheLimitTheTimeAndTheOption() {
         let refusals: [(LimitGate.Refusal, ErrorKind, Duration?, String)] = [
             (.queueIsFull(maximum: 7), .rateLimited, nil, "7 calls"),
             (.circuitIsOpen(retryAfter: .seconds(3)), .server, .seconds(3), "in 3.0 s"),

@@ -32,21 +32,21 @@ import Testing
             [("X-RateLimit-Remaining", "7"), ("X-RateLimit-Reset", "30")], quota: nil, remaining: 7, reset: 30)
     }
 
-    @Test func theTightestOfSeveralCounts() throws {
+    @Test func strictestLimitApplies() throws {
         try expect(
             [("RateLimit", #""day";r=900;t=60000, "burst";r=1;t=3, "hour";r=2;t=9"#)], quota: nil, remaining: 1,
             reset: 3)
     }
 
     @Test(arguments: ["1445412510", "1445412510000"])
-    func aMomentIsMeasuredByTheServersClock(reset: String) throws {
+    func resetTimeUsesTheClockOfTheServer(reset: String) throws {
         let fields = [("X-RateLimit-Remaining", "7"), ("X-RateLimit-Reset", reset)]
         try expect(fields, quota: nil, remaining: 7, reset: 10, now: 1_445_412_500.9)
         try expect(fields + [("Date", "Wed, 21 Oct 2015 07:28:00 GMT")], quota: nil, remaining: 7, reset: 30)
     }
 
     /// A client that took a window of a week for a day would use up its quota in a day.
-    @Test func aWindowMayBeAWeekOrAMonth() throws {
+    @Test func windowMayBeAWeekOrAMonth() throws {
         for days in [1, 7, 31] {
             try expect(
                 [("X-RateLimit-Remaining", "7"), ("X-RateLimit-Reset", "\(days * 86_400)")], quota: nil, remaining: 7,
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func nonsenseIsNothingAndHugeNumbersAreCut() throws {
+    @Test func invalidValuesAreIgnoredAndHugeOnesClamped() throws {
         for value in ["", ";", "r=1", #""a";r=;t="#, #""a";r=-1;t=5"#, ",,,;;==", "remaining=1"] {
             let found = try read([("RateLimit", value)])
             #expect(found == nil, "\(value)")

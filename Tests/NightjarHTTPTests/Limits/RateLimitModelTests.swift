@@ -7,7 +7,7 @@ import Testing
 @Suite struct RateLimitModelTests {
     private struct World {
         enum Event {
-            case wantsToGo(caller: UInt64)
+            case arrives(caller: UInt64)
             case reachesServer(caller: UInt64, LimitGate.Permit)
             case hasResponse(caller: UInt64, LimitGate.Permit, remaining: Int, reset: UInt64)
             case timer
@@ -25,7 +25,7 @@ import Testing
         var windowStart: UInt64?
         var count = 0
         var admitted = 0
-        var refused = 0
+        var rejected = 0
 
         init(seed: UInt64) {
             random = SeededRandom(seed: seed)
@@ -51,7 +51,7 @@ import Testing
                 return false
             }
             switch event {
-            case .wantsToGo(let caller):
+            case .arrives(let caller):
                 if case .enter(let permit) = gate.arrive(caller, deadline: nil, now: now) { go(caller, permit) }
             case .reachesServer(let caller, let permit): receive(caller, permit)
             case .hasResponse(let caller, let permit, let remaining, let reset):
@@ -61,7 +61,7 @@ import Testing
                 var responsePass: LimitGate.Permit? = permit
                 perform(gate.received(&responsePass, status: 200, headers, now: now, wallClock: 0))
                 perform(gate.left(responsePass ?? permit, .succeeded, now: now))
-                add(.wantsToGo(caller: caller), after: latency() / 10)
+                add(.arrives(caller: caller), after: latency() / 10)
             case .timer: perform(gate.timerFired(now: now))
             }
             return true
@@ -78,7 +78,7 @@ import Testing
         mutating func receive(_ caller: UInt64, _ permit: LimitGate.Permit) {
             if windowStart.map({ now >= $0 + length }) ?? true { (windowStart, count) = (now, 0) }
             count += 1
-            if count > limit { refused += 1 } else { admitted += 1 }
+            if count > limit { rejected += 1 } else { admitted += 1 }
             let left = (windowStart ?? now) + length - now
             let reset = (left + World.second - 1) / World.second
             add(.hasResponse(caller: caller, permit, remaining: max(limit - count, 0), reset: reset), after: latency())
@@ -86,12 +86,12 @@ import Testing
     }
 
     @Test(arguments: 1...300 as ClosedRange<UInt64>)
-    func onceLearnedALimitIsNotOverstepped(seed: UInt64) throws {
+    func learnedLimitIsNotExceeded(seed: UInt64) throws {
         var world = World(seed: seed)
         // The other requests depend on the first response.
-        world.add(.wantsToGo(caller: 0), after: 0)
+        world.add(.arrives(caller: 0), after: 0)
         let callers = UInt64.random(in: 1...100, using: &world.random)
-        for caller in 1...callers { world.add(.wantsToGo(caller: caller), after: 2 * world.slowest + caller) }
+        for caller in 1...callers { world.add(.arrives(caller: caller), after: 2 * world.slowest + caller) }
         let end = 20 * world.length
         while world.now < end, try world.step() {}
         #expect(world.rejected == 0, "seed \(seed): \(world.rejected) of \(world.admitted)")

@@ -27,7 +27,7 @@ import Testing
 
     // MARK: The configured rate
 
-    @Test func aBurstGoesAtOnceAndTheRestSteadily() throws {
+    @Test func burstIsImmediateAndTheRestIsSpread() throws {
         let rate = try #require(RateLimiter.Rate(count: 10, per: .seconds(1), burst: 3))
         var limiter = RateLimiter(rate)
         let start = 5 * RateLimiterTests.second
@@ -36,7 +36,7 @@ import Testing
         #expect(departures(&limiter, 4, from: 60 * RateLimiterTests.second) == [0, 0, 0, 100])
     }
 
-    @Test func whoWaitsTakesNothing() throws {
+    @Test func waitingCallConsumesNoTokens() throws {
         let rate = try #require(RateLimiter.Rate(count: 1, per: .seconds(1)))
         var limiter = RateLimiter(rate)
         #expect(limiter.take(now: 0) == .zero)
@@ -60,7 +60,7 @@ import Testing
 
     // MARK: Limits from the server
 
-    @Test func aPauseHoldsForEveryone() throws {
+    @Test func pauseAppliesToAllCalls() throws {
         var limiter = RateLimiter()
         limiter.received(status: 429, try headers([("Retry-After", "3")]), now: 0, wallClock: 0)
         limiter.received(status: 429, try headers([("Retry-After", "1")]), now: 0, wallClock: 0)
@@ -79,14 +79,14 @@ import Testing
         #expect(limiter.take(now: 0) == .zero)
     }
 
-    @Test func aRetryAfterThatIsNotRespectedIsNoPause() throws {
+    @Test func ignoredRetryAfterDoesNotPause() throws {
         var limiter = RateLimiter()
         limiter.received(
             status: 429, try headers([("Retry-After", "3")]), respectsRetryAfter: false, now: 0, wallClock: 0)
         #expect(limiter.take(now: 0) == .zero)
     }
 
-    @Test func aSuccessOfALaterRequestEndsThePause() throws {
+    @Test func successOfALaterRequestEndsThePause() throws {
         var limiter = RateLimiter()
         limiter.received(status: 429, try headers([("Retry-After", "30")]), now: 5, wallClock: 0)
         // The success of a request that was in flight together with the refused one does not end the pause.
@@ -96,7 +96,7 @@ import Testing
         #expect(limiter.take(now: 10) == .zero)
     }
 
-    @Test func whoIgnoresThePauseKeepsTheRate() throws {
+    @Test func callIgnoringThePauseRespectsTheRate() throws {
         let rate = try #require(RateLimiter.Rate(count: 1, per: .seconds(1)))
         var limiter = RateLimiter(rate)
         limiter.received(status: 429, try headers([("Retry-After", "30")]), now: 0, wallClock: 0)
@@ -105,21 +105,21 @@ import Testing
         #expect(limiter.take(now: 0, ignoresPause: true) == .seconds(1))
     }
 
-    @Test func theLastRequestsAreSpreadOverTheWindow() throws {
+    @Test func lastRequestsAreSpreadOverTheWindow() throws {
         var limiter = RateLimiter()
         let fields = [("X-RateLimit-Limit", "100"), ("X-RateLimit-Remaining", "4"), ("X-RateLimit-Reset", "8")]
         limiter.received(status: 200, try headers(fields), now: 0, wallClock: 0)
         #expect(departures(&limiter, 5, from: 0) == [0, 2000, 4000, 6000, 8000])
     }
 
-    @Test func aLongWindowIsNotSpreadIntoSilence() throws {
+    @Test func longWindowDoesNotCauseLongDelays() throws {
         var limiter = RateLimiter()
         let fields = [("X-RateLimit-Limit", "100"), ("X-RateLimit-Remaining", "3"), ("X-RateLimit-Reset", "3600")]
         limiter.received(status: 200, try headers(fields), now: 0, wallClock: 0)
         #expect(departures(&limiter, 4, from: 0) == [0, 5000, 10_000, 3_600_000])
     }
 
-    @Test func whatIsEstimatedForAPlaceComesTrue() throws {
+    @Test func estimatedDelayIsAccurate() throws {
         let rate = try #require(RateLimiter.Rate(count: 4, per: .seconds(1), burst: 2))
         for pause in 0...2 {
             var limiter = RateLimiter(rate)
@@ -130,28 +130,28 @@ import Testing
         }
     }
 
-    @Test func withEnoughLeftNobodyWaits() throws {
+    @Test func sufficientQuotaCausesNoDelay() throws {
         var limiter = RateLimiter()
         let fields = [("X-RateLimit-Limit", "100"), ("X-RateLimit-Remaining", "60"), ("X-RateLimit-Reset", "8")]
         limiter.received(status: 200, try headers(fields), now: 0, wallClock: 0)
         #expect(departures(&limiter, 49, from: 0).allSatisfy { $0 == 0 })
     }
 
-    @Test func nothingLeftIsWaitedOut() throws {
+    @Test func exhaustedQuotaDelaysUntilTheReset() throws {
         var limiter = RateLimiter()
         limiter.received(status: 200, try headers([("RateLimit", #""a";r=0;t=5"#)]), now: 0, wallClock: 0)
         #expect(limiter.take(now: RateLimiterTests.second) == .seconds(4))
         #expect(limiter.take(now: 5 * RateLimiterTests.second) == .zero)
     }
 
-    @Test func anAnswerThatWasOvertakenGivesNothingBack() throws {
+    @Test func outdatedResponseRestoresNoQuota() throws {
         var limiter = RateLimiter()
         limiter.received(status: 200, try headers([("RateLimit", #""a";r=0;t=5"#)]), now: 0, wallClock: 0)
         limiter.received(status: 200, try headers([("RateLimit", #""a";r=9;t=5"#)]), now: 1, wallClock: 0)
         #expect(limiter.take(now: RateLimiterTests.second) == .seconds(4))
     }
 
-    @Test func whatIsUnderWayIsTakenOffWhatIsLeft() throws {
+    @Test func requestsInFlightReduceTheQuota() throws {
         var limiter = RateLimiter()
         let fields = try headers([("RateLimit-Policy", #""a";q=20;w=5"#), ("RateLimit", #""a";r=4;t=5"#)])
         for _ in 0..<5 { #expect(limiter.take(now: 0) == .zero) }
@@ -169,7 +169,7 @@ import Testing
     }
 
     /// Otherwise all waiting requests would be sent at once.
-    @Test func theNextWindowIsTakenToBeLikeTheLast() throws {
+    @Test func nextWindowIsAssumedEqual() throws {
         var limiter = RateLimiter()
         let fields = [("X-RateLimit-Limit", "3"), ("X-RateLimit-Remaining", "0"), ("X-RateLimit-Reset", "8")]
         limiter.received(status: 200, try headers(fields), now: 0, wallClock: 0)
@@ -184,7 +184,7 @@ import Testing
         for _ in 0..<100 { #expect(limiter.take(now: 2 * next) == .zero) }
     }
 
-    @Test func aNewWindowCountsAnew() throws {
+    @Test func newWindowResetsTheCount() throws {
         var limiter = RateLimiter()
         limiter.received(status: 200, try headers([("RateLimit", #""a";r=0;t=5"#)]), now: 0, wallClock: 0)
         let later = 4 * RateLimiterTests.second

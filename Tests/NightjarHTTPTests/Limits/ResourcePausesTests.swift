@@ -10,11 +10,11 @@ import Testing
         (429, 60, PauseScope.origin), (429, 61, .resource), (503, 1, .resource), (503, 3600, .resource), (500, 1, nil),
         (301, 1, nil), (200, 1, nil),
     ])
-    func aPauseIsTheOriginsOrTheResources(status: Int, seconds: Int, scope: PauseScope?) {
+    func pauseAppliesToTheOriginOrTheResource(status: Int, seconds: Int, scope: PauseScope?) {
         #expect(PauseScope(status: status, wait: .seconds(seconds), longestWait: .seconds(60)) == scope)
     }
 
-    @Test func aPauseIsForOneURLUntilItIsOver() throws {
+    @Test func pauseAppliesToOneURL() throws {
         var pauses = ResourcePauses()
         let url = try RequestURL("http://a/x?page=1")
         let same = ResourcePauses.Resource(try RequestURL("http://a/x?page=1"))
@@ -34,7 +34,7 @@ import Testing
         #expect(pauses.isEmpty)
     }
 
-    @Test func aSuccessEndsIt() throws {
+    @Test func successEndsThePause() throws {
         var pauses = ResourcePauses()
         let url = try RequestURL("http://a/x")
         pauses.pause(url, for: .seconds(86_400), now: 0)
@@ -43,7 +43,7 @@ import Testing
         #expect(pauses.wait(for: .init(url), now: 0) == nil)
     }
 
-    @Test func thereIsABoundOnThem() throws {
+    @Test func pausesAreBounded() throws {
         var pauses = ResourcePauses()
         let first = try RequestURL("http://a/0")
         for index in 0..<3 * ResourcePauses.maximumCount {

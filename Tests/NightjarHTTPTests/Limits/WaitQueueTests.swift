@@ -20,11 +20,11 @@ import Testing
         return ids
     }
 
-    @Test func whoComesFirstGoesFirst() {
+    @Test func queueIsFirstInFirstOut() {
         #expect(drained(line(1...3)) == [1, 2, 3])
     }
 
-    @Test func whoGaveUpIsPassedOver() {
+    @Test func cancelledCallIsSkipped() {
         var line = line(1...4)
         #expect(line.remove(1) == true && line.remove(3) == true)
         #expect(line.remove(3) == false)
@@ -32,7 +32,7 @@ import Testing
         #expect(drained(line) == [2, 4])
     }
 
-    @Test func whoComesBackIsLast() {
+    @Test func returningCallIsLast() {
         var line = line(1...3)
         #expect(line.remove(1) == true)
         line.append(1, deadline: nil)
@@ -41,7 +41,7 @@ import Testing
         #expect(drained(line) == [3, 1, 2])
     }
 
-    @Test func placesAreCountedAmongThoseWhoStay() {
+    @Test func positionsCountOnlyRemainingCalls() {
         var line = line(1...6)
         #expect(line.remove(2) == true)
         var places: [Int] = []
@@ -54,7 +54,7 @@ import Testing
         #expect(drained(line) == [4, 6])
     }
 
-    @Test func thousandsWhoGiveUpDoNotHoldUpTheLast() {
+    @Test func thousandsOfCancelledCallsAreSkippedQuickly() {
         var line = line(1...10_000)
         for id in (1..<10_000 as Range<UInt64>).reversed() { #expect(line.remove(id) == true) }
         #expect(line.count == 1)

@@ -11,7 +11,7 @@ import Testing
         }
     }
 
-    @Test func theExampleOfTheRFC() {
+    @Test func exampleOfTheRFCIsRead() {
         #expect(
             Self.summary(#"Basic realm="simple", Newauth realm="apps", type=1, title="Login to \"apps\"""#)
                 == ["basic realm=simple", #"newauth realm=apps;type=1;title=Login to "apps""#])
@@ -36,15 +36,15 @@ import Testing
         ("Negotiate, (Basic)", ["negotiate"]), ("Basic realm=a b, Bearer", []), ("Negotiate,Basic=x", ["negotiate"]),
         ("Basic realm=", ["basic realm="]),
     ])
-    func whatCannotBeReadEndsTheField(field: String, challenges: [String]) {
+    func invalidChallengeEndsTheField(field: String, challenges: [String]) {
         #expect(Self.summary(field) == challenges)
     }
 
-    @Test func severalFieldsAreOneList() {
+    @Test func severalFieldsAreCombined() {
         #expect(Self.summary("Basic realm=\"", "Digest nonce=x", "Bearer") == ["digest nonce=x", "bearer"])
     }
 
-    @Test func aHostileFieldTakesNoRoom() {
+    @Test func hostileFieldIsBounded() {
         #expect(Challenge.parse([String(repeating: "a,", count: 100_000)]).count == Challenge.largestCount)
         let many = Challenge.parse(["a " + String(repeating: "b=c,", count: 100_000)])
         #expect(many.map(\.parameters.count) == [Challenge.largestParameterCount])

@@ -6,7 +6,7 @@ import Testing
 /// RFC 6265bis section 5.1.1.
 @Suite struct CookieDateTests {
     /// Days of eight centuries in steps of about two weeks, compared with Foundation's calendar.
-    @Test func daysAreWhatFoundationSays() throws {
+    @Test func daysAgreeWithFoundation() throws {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = try #require(TimeZone(identifier: "UTC"))
         let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]

@@ -4,7 +4,7 @@ import Testing
 @testable import NightjarHTTP
 
 @Suite struct FieldSyntaxTests {
-    @Test func theTokenBytesAreThoseOfRFC9110() {
+    @Test func tokenBytesMatchRFC9110() {
         let token = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ".utf8
         for byte in UInt8.min...UInt8.max {
             #expect(FieldSyntax.isTokenByte(byte) == token.contains(byte), "\(byte)")
@@ -12,7 +12,7 @@ import Testing
     }
 
     /// Each byte at each position of a word of eight bytes, among harmless bytes and after each other kind of byte.
-    @Test func theEndOfAValueIsFoundAtEachPlaceOfAWord() {
+    @Test func endOfAValueIsFoundAtEachPosition() {
         for byte in UInt8.min...UInt8.max {
             for position in 0..<20 {
                 for filler: UInt8 in [0x20, 0x7E, 0x80, 0xFF, 0x09] {

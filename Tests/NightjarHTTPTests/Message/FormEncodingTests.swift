@@ -20,11 +20,11 @@ import Testing
         ([("lines", "a\r\nb\nc\0")], "lines=a%0D%0Ab%0Ac%00"),
         ([("array[]", "1")], "array%5B%5D=1"),
     ])
-    func encodes(_ pairs: [(String, String)], _ body: String) {
+    func textIsEncoded(_ pairs: [(String, String)], _ body: String) {
         #expect(String(buffer: FormEncoding.encode(pairs.map { (name: $0.0, value: $0.1) })) == body)
     }
 
-    @Test func exactlyTheFormBytesStay() {
+    @Test func onlyUnreservedBytesAreUnencoded() {
         let stays = Set("*-._0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ".unicodeScalars)
         for value in UInt8(0)...127 {
             let scalar = Unicode.Scalar(value)
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func whatIsEncodedIsReadBackAsItWas() {
+    @Test func encodingRoundTrips() {
         var random = SeededRandom(seed: 1866)
         for _ in 0..<500 {
             let pairs = (0..<Int.random(in: 0...4, using: &random)).map { _ in

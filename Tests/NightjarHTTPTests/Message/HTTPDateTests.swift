@@ -2,7 +2,7 @@ import NightjarHTTP
 import Testing
 
 @Suite struct HTTPDateTests {
-    @Test func datesOfHTTPAreReadAndWritten() throws {
+    @Test func httpDatesAreReadAndWritten() throws {
         let now = try #require(Timestamp(secondsSince1970: 1_700_000_000 as Int64))
         for text in ["Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"] {
             let moment = Array(text.utf8).withUnsafeBytes { Timestamp(httpDate: $0, now: now) }

@@ -4,7 +4,7 @@ import Testing
 @testable import NightjarHTTP
 
 @Suite struct HeadersTests {
-    @Test func keepsOrderCaseAndRepetition() throws {
+    @Test func orderCaseAndRepetitionArePreserved() throws {
         var headers = Headers()
         try headers.add("Set-Cookie", "a=1")
         try headers.add("X-Empty", "")
@@ -16,7 +16,7 @@ import Testing
         #expect(headers.byteCount == "Set-Cookiea=1X-Emptyset-cookieb=2".utf8.count)
     }
 
-    @Test func setPutsOneInThePlaceOfAll() throws {
+    @Test func setReplacesAllFields() throws {
         var headers = Headers()
         try headers.add("A", "1")
         try headers.add("B", "2")
@@ -28,7 +28,7 @@ import Testing
         #expect(headers.count == 1)
     }
 
-    @Test func aCopyIsItsOwn() throws {
+    @Test func copiesAreIndependent() throws {
         var original = Headers()
         try original.add("A", "1")
         var copy = original
@@ -38,7 +38,7 @@ import Testing
         #expect(original.map(\.name) == ["A", "C"])
     }
 
-    @Test func equalityIgnoresTheCaseOfNamesAlone() throws {
+    @Test func equalityIgnoresOnlyTheCaseOfNames() throws {
         func headers(_ name: String, _ value: String) throws -> Headers {
             var headers = Headers()
             try headers.add(name, value)
@@ -54,14 +54,14 @@ import Testing
         ("", "x"), ("a b", "x"), ("a:", "x"), ("ä", "x"), ("a\0", "x"), ("A", "x\r\ny"), ("A", "x\ny"), ("A", "\0"),
         ("A", "\u{7F}"), ("A", "\u{1B}"),
     ])
-    func refusesWhatBreaksTheGrammar(_ name: String, _ value: String) {
+    func invalidFieldsAreRejected(_ name: String, _ value: String) {
         var headers = Headers()
         #expect(throws: NightjarError.self) { try headers.add(name, value) }
         #expect(throws: NightjarError.self) { try headers.set(name, value) }
         #expect(headers.isEmpty)
     }
 
-    @Test func refusesToGrowWithoutBound() throws {
+    @Test func sizeIsBounded() throws {
         var headers = Headers()
         let large = String(repeating: "x", count: 1 << 20)
         let error = #expect(throws: NightjarError.self) {
@@ -71,7 +71,7 @@ import Testing
         #expect(headers.byteCount < Headers.maximumBytes)
     }
 
-    @Test func lendsBytesThatEndInNUL() throws {
+    @Test func borrowedBytesAreNULTerminated() throws {
         var headers = Headers()
         try headers.add("Name", "value")
         headers.withBytes(at: 0) { name, value in

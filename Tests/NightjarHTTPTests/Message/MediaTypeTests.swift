@@ -25,7 +25,7 @@ import Testing
         ("multipart/form-data; boundary=x", "multipart/form-data;boundary=x"),
         ("application/vnd.api+json", "application/vnd.api+json"), ("*/*", "*/*"),
     ])
-    func reads(_ field: String, _ written: String) {
+    func mediaTypeIsRead(_ field: String, _ written: String) {
         #expect(MediaType(field)?.description == written)
         #expect(MediaType(written)?.description == written)
     }
@@ -34,7 +34,7 @@ import Testing
         "", " ", "text", "text/", "/html", "/", "text/html/x", "text /html", "text/ht ml", "text;a=b/c", ";a=b",
         "text/html,text/plain", "t\u{E9}xt/html", "text/html\0",
     ])
-    func whatIsNoneIsNil(_ field: String) {
+    func invalidMediaTypeIsNil(_ field: String) {
         #expect(MediaType(field) == nil)
     }
 
@@ -43,12 +43,12 @@ import Testing
         ("application/jsonp", false, false), ("image/json", false, false), ("text/plain", false, true),
         ("application/xml", false, true), ("image/svg+xml", false, true), ("application/octet-stream", false, false),
     ])
-    func kindsAreTold(_ field: String, _ isJSON: Bool, _ isText: Bool) {
+    func kindsAreDistinguished(_ field: String, _ isJSON: Bool, _ isText: Bool) {
         #expect(MediaType(field)?.isJSON == isJSON)
         #expect(MediaType(field)?.isText == isText)
     }
 
-    @Test func partsAreThere() {
+    @Test func typeSubtypeAndParametersAreRead() {
         let type = MediaType("Text/HTML; Charset=utf-8; q=1")
         #expect(type?.type == "text")
         #expect(type?.subtype == "html")
@@ -63,7 +63,7 @@ import Testing
         #expect(MediaType(field)?.parameters.count == 32)
     }
 
-    @Test func everyCutAndRandomTextIsReadOrRefused() {
+    @Test func truncatedAndRandomTextIsReadOrRejected() {
         let whole = "text/html ; charset = \"a\\\"\u{E9};\" x; q=1;r"
         for count in 0...whole.unicodeScalars.count {
             let cut = String(String.UnicodeScalarView(whole.unicodeScalars.prefix(count)))

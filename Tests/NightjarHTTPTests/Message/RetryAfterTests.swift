@@ -8,7 +8,7 @@ import Testing
         ("120", 120), ("0", 0), ("2592000", 2_592_000), ("Fri, 31 Dec 1999 23:59:59 GMT", 0),
         ("Wed, 21 Oct 2015 07:28:30 GMT", 30), ("Wednesday, 21-Oct-15 07:28:30 GMT", 30),
     ])
-    func aServerSaysHowLongToWait(value: String, seconds: Int64) throws {
+    func secondsAndDatesAreRead(value: String, seconds: Int64) throws {
         var headers = Headers()
         try headers.add("Retry-After", value)
         try headers.add("Date", "Wed, 21 Oct 2015 07:28:00 GMT")
@@ -21,13 +21,13 @@ import Testing
         "", "-1", "soon", "1.5", "1 2", "2592001", "1700000000", "99999999999999999999999",
         "Wed, 21 Oct 2099 07:28:30 GMT",
     ])
-    func whatIsNoTimeIsNone(value: String) throws {
+    func invalidValueIsIgnored(value: String) throws {
         var headers = Headers()
         try headers.add("Retry-After", value)
         #expect(RetryAfter.duration(headers, now: 0) == nil)
     }
 
-    @Test func withoutTheServersClockOursCounts() throws {
+    @Test func withoutDateTheLocalClockIsUsed() throws {
         var headers = Headers()
         try headers.add("Retry-After", "Wed, 21 Oct 2015 07:28:30 GMT")
         #expect(RetryAfter.duration(headers, now: 1_445_412_500.9) == .seconds(10))

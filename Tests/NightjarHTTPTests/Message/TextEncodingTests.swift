@@ -44,14 +44,14 @@ import Testing
             ("text/plain;charset=utf-16be", [0x00, 0x61, 0x00], "a\u{FFFD}"),
             ("text/plain;charset=utf-16be", [0xD8, 0x3C, 0x00], "\u{FFFD}"),
         ] as [(String?, [UInt8], String)])
-    func decodes(_ contentType: String?, _ bytes: [UInt8], _ expected: String) throws {
+    func textIsDecoded(_ contentType: String?, _ bytes: [UInt8], _ expected: String) throws {
         #expect(Array(try text(bytes, contentType).unicodeScalars) == Array(expected.unicodeScalars))
         // Truncated input is decoded as well.
         for count in bytes.indices { _ = try? text(Array(bytes.prefix(count)), contentType) }
     }
 
     @Test(arguments: ["shift_jis", "gbk", "iso-8859-15", "utf-7", "utf-32", "\u{1B}[2J"])
-    func anUnknownCharsetIsNamed(_ charset: String) {
+    func unknownCharsetIsNamed(_ charset: String) {
         let error = #expect(throws: NightjarError.self) { try TextEncoding(charset: charset) }
         #expect(error?.kind == .decoding)
         #expect(
@@ -60,7 +60,7 @@ import Testing
         )
     }
 
-    @Test func windows1252IsTheStandardsTable() {
+    @Test func windows1252MatchesTheStandard() {
         let high: [Unicode.Scalar] = Array(
             ("\u{20AC}\u{81}\u{201A}\u{192}\u{201E}\u{2026}\u{2020}\u{2021}\u{2C6}\u{2030}\u{160}\u{2039}\u{152}\u{8D}\u{17D}\u{8F}"
                 + "\u{90}\u{2018}\u{2019}\u{201C}\u{201D}\u{2022}\u{2013}\u{2014}\u{2DC}\u{2122}\u{161}\u{203A}\u{153}\u{9D}\u{17E}\u{178}")
@@ -70,7 +70,7 @@ import Testing
         #expect(Array(text.unicodeScalars) == expected)
     }
 
-    @Test func randomBytesAreTextInEveryEncoding() {
+    @Test func randomBytesAreDecodedInEveryEncoding() {
         var random = SeededRandom(seed: 1252)
         for _ in 0..<2000 {
             let bytes = random.bytes(Int.random(in: 0..<24, using: &random))

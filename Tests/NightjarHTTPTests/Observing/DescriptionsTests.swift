@@ -11,7 +11,7 @@ import Testing
         return text
     }
 
-    @Test func secretsStayInside() throws {
+    @Test func descriptionsContainNoSecrets() throws {
         var request = Request(.post, "http://user:hunter2@h/login?access_token=hunter2&page=1")
         request.query = [("token", "hunter2")]
         try request.headers.add("Authorization", "Bearer hunter2")

@@ -43,13 +43,13 @@ import Testing
 
     // MARK: Format
 
-    @Test func isAnArchiveWithAnyNumberOfEntries() throws {
+    @Test func archiveHasAnyNumberOfEntries() throws {
         for count in 0...3 {
             #expect(try archive(Array(repeating: entry(try record()), count: count)).count == count)
         }
     }
 
-    @Test func writesEachMember() throws {
+    @Test func eachMemberIsWritten() throws {
         var entry = entry(
             try record(
                 .post, "https://api.example/x%20y?a=1&b=%C3%BC+c&d",
@@ -79,7 +79,7 @@ import Testing
                 + #""serverIPAddress":"192.0.2.1","connection":"7"}"#)
     }
 
-    @Test func aCallWithoutAnAnswerIsTold() throws {
+    @Test func callWithoutAResponseIsWritten() throws {
         var entry = entry(try record())
         entry.failure = NightjarError(.connect, "unreachable")
         let value = try #require(try archive([entry]).first)
@@ -90,7 +90,7 @@ import Testing
 
     // MARK: Content
 
-    @Test func contentThatIsNoTextIsInBase64() throws {
+    @Test func binaryContentIsBase64() throws {
         let bytes = (0...255).map { UInt8($0) }
         let value = try #require(
             try archive([entry(try record(body: .bytes(ByteBuffer(bytes: bytes))), try response(body: Bytes(bytes)))])
@@ -102,7 +102,7 @@ import Testing
         #expect(value["request"]?["postData"]?["comment"] == .string("in base64"))
     }
 
-    @Test func contentIsBoundedAndNotCutInACharacter() throws {
+    @Test func contentIsBoundedAtCharacters() throws {
         let value = try #require(
             try archive(
                 [entry(try record(body: .omitted(length: 9)), try response(body: "aéé"))], HARWriter(maximumBody: 4)
@@ -114,7 +114,7 @@ import Testing
         #expect(value["request"]?["postData"]?["comment"] == .string("the body was streamed and was not kept"))
     }
 
-    @Test func everyTextIsReadBackAsItWas() throws {
+    @Test func textsRoundTrip() throws {
         let text = String(decoding: (0...127).map { UInt8($0) }, as: UTF8.self) + "é\u{2028}\u{1F600}"
         let value = try #require(try archive([entry(try record(), try response(body: Bytes(text.utf8)))]).first)
         #expect(value["response"]?["content"]?["text"] == .string(text))
@@ -122,7 +122,7 @@ import Testing
 
     // MARK: Secrets
 
-    @Test func masksSecretsUnlessAsked() throws {
+    @Test func secretsAreMaskedByDefault() throws {
         var entry = entry(
             try record(
                 .post, "http://u:s3cret@a/?access_token=s3cret&page=2",

@@ -20,7 +20,7 @@ private typealias Pool = OriginPool<Line, Caller, Int>
         pool.park(line, now: now)
     }
 
-    @Test func theMostRecentlyUsedConnectionServesFirst() {
+    @Test func mostRecentlyUsedConnectionIsReusedFirst() {
         var pool = Pool(limit: 4)
         let old = Line()
         let young = Line()
@@ -42,7 +42,7 @@ private typealias Pool = OriginPool<Line, Caller, Int>
     }
 
     /// Otherwise each failure would go to the first waiting caller, and the others would get none.
-    @Test func attemptsAreMadeForDifferentCallers() {
+    @Test func connectionAttemptsAreForDifferentCallers() {
         var pool = Pool(limit: 2)
         let callers = (0..<5).map { _ in Caller() }
         for caller in callers { _ = pool.acquire(caller) }
@@ -58,7 +58,7 @@ private typealias Pool = OriginPool<Line, Caller, Int>
         #expect(pool.connectFailed(for: fourth.ticket).failed === callers[3])
     }
 
-    @Test func callersBeyondTheLimitAreServedInOrderOfArrival() {
+    @Test func callersBeyondTheLimitAreServedInOrder() {
         var pool = Pool(limit: 1)
         let callers = (0..<4).map { _ in Caller() }
         guard case .connect = pool.acquire(callers[0]) else {
@@ -90,7 +90,7 @@ private typealias Pool = OriginPool<Line, Caller, Int>
         #expect(pool.openCount == 1)
     }
 
-    @Test func aReleasedConnectionServesWhoWaitsForANewOne() {
+    @Test func releasedConnectionServesACallerWaitingForANewOne() {
         var pool = Pool(limit: 2)
         let first = Caller()
         let second = Caller()
@@ -111,7 +111,7 @@ private typealias Pool = OriginPool<Line, Caller, Int>
         }
     }
 
-    @Test func aFailedAttemptFailsItsOwnCallerOnly() {
+    @Test func failedAttemptFailsOnlyItsCaller() {
         var pool = Pool(limit: 2)
         let first = Caller()
         let second = Caller()
@@ -129,7 +129,7 @@ private typealias Pool = OriginPool<Line, Caller, Int>
         #expect(served === first)
     }
 
-    @Test func aFailedAttemptIsFollowedByOneForTheNextInLine() {
+    @Test func failedAttemptStartsOneForTheNextCaller() {
         var pool = Pool(limit: 1)
         let first = Caller()
         let second = Caller()
@@ -143,7 +143,7 @@ private typealias Pool = OriginPool<Line, Caller, Int>
         #expect(pool.connectingCount == 1)
     }
 
-    @Test func anAttemptWhoseCallerLeftServesTheOthers() {
+    @Test func attemptOfACancelledCallerServesOthers() {
         var pool = Pool(limit: 1)
         let second = Caller()
         guard case .connect(let ticket) = pool.acquire(Caller()), case .wait = pool.acquire(second) else {
@@ -158,7 +158,7 @@ private typealias Pool = OriginPool<Line, Caller, Int>
         #expect(served === second)
     }
 
-    @Test func leavingTheMiddleOfTheLineKeepsItsOrder() {
+    @Test func cancellationPreservesTheQueueOrder() {
         var pool = Pool(limit: 1)
         _ = pool.acquire(Caller())
         _ = pool.connected()
@@ -178,7 +178,7 @@ private typealias Pool = OriginPool<Line, Caller, Int>
         #expect(pool.waitingCount == 0)
     }
 
-    @Test func connectionsExpireFromTheOldest() {
+    @Test func oldestConnectionsExpireFirst() {
         var pool = Pool(limit: 4)
         let lines = [Line(), Line(), Line()]
         for _ in lines { _ = pool.acquire(Caller()) }
@@ -194,7 +194,7 @@ private typealias Pool = OriginPool<Line, Caller, Int>
         #expect(pool.oldestIdle == 2)
     }
 
-    @Test func aLostConnectionMakesRoomForWhoWaits() {
+    @Test func lostConnectionFreesASlotForTheQueue() {
         var pool = Pool(limit: 1)
         let waiter = Caller()
         _ = pool.acquire(Caller())
@@ -205,7 +205,7 @@ private typealias Pool = OriginPool<Line, Caller, Int>
         #expect(pool.openCount == 1)
     }
 
-    @Test func aFreshConnectionPassesIdleOnesOver() {
+    @Test func freshConnectionIgnoresIdleOnes() {
         var pool = Pool(limit: 2)
         parked(&pool, Line(), now: 0)
         guard case .connect = pool.acquire(Caller(), fresh: true) else {
@@ -214,7 +214,7 @@ private typealias Pool = OriginPool<Line, Caller, Int>
         }
     }
 
-    @Test func aFreshConnectionTakesThePlaceOfAnIdleOneAtTheLimit() {
+    @Test func freshConnectionReplacesAnIdleOneAtTheLimit() {
         var pool = Pool(limit: 1)
         let stale = Line()
         parked(&pool, stale, now: 0)
@@ -230,7 +230,7 @@ private typealias Pool = OriginPool<Line, Caller, Int>
     }
 
     /// Checks the invariants with random events.
-    @Test func theCountsHoldUnderAnyOrderOfEvents() {
+    @Test func countsHoldForAnyOrderOfEvents() {
         var random = Xorshift(state: 0x9E37_79B9_7F4A_7C15)
         var pool = Pool(limit: 3)
         var busy = 0

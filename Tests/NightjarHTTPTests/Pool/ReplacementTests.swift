@@ -7,42 +7,42 @@ import Testing
     private let stale = Replacement(
         connectionWasReused: true, requestWasStarted: true, responseHasStarted: false, alreadyReplaced: false)
 
-    @Test func aGetOnAStaleConnectionIsSentAgain() {
+    @Test func getOnAStaleConnectionIsSentAgain() {
         #expect(stale.isAllowed(for: .get, .none))
         #expect(stale.isAllowed(for: .delete, .none))
         #expect(stale.isAllowed(for: .put, .bytes(ByteBuffer(string: "x"))))
     }
 
-    @Test func aPostThatMayHaveBeenSeenIsNeverSentTwice() {
+    @Test func postThatMayHaveBeenProcessedIsNotRepeated() {
         #expect(!stale.isAllowed(for: .post, .none))
         #expect(!stale.isAllowed(for: .patch, .bytes(ByteBuffer(string: "x"))))
     }
 
-    @Test func aPostOfWhichNothingWasSentIsSent() {
+    @Test func unsentPostIsSentAgain() {
         var unsent = stale
         unsent.requestWasStarted = false
         #expect(unsent.isAllowed(for: .post, .stream(length: nil)))
     }
 
-    @Test func nothingIsReplacedTwice() {
+    @Test func connectionIsReplacedOnlyOnce() {
         var again = stale
         again.alreadyReplaced = true
         #expect(!again.isAllowed(for: .get, .none))
     }
 
-    @Test func aFirstUseIsNoProofOfStaleness() {
+    @Test func newConnectionIsNotStale() {
         var first = stale
         first.connectionWasReused = false
         #expect(!first.isAllowed(for: .get, .none))
     }
 
-    @Test func anAnswerThatHasBegunIsNotAskedForAgain() {
+    @Test func startedResponseIsNotRequestedAgain() {
         var started = stale
         started.responseHasStarted = true
         #expect(!started.isAllowed(for: .get, .none))
     }
 
-    @Test func aBodyThatCannotBeRepeatedIsNotRepeated() {
+    @Test func unrepeatableBodyIsNotRepeated() {
         #expect(!stale.isAllowed(for: .put, .stream(length: 3)))
     }
 }

@@ -10,13 +10,13 @@ import Testing
         return String(buffer: prepared.wireHead(through: try ProxyAddress(proxy)))
     }
 
-    @Test func namesTheWholeURL() throws {
+    @Test func requestLineHasTheCompleteURL() throws {
         #expect(
             try head("proxy")
                 == "POST http://[::1]:8080/a?b=c HTTP/1.1\r\nHost: [::1]:8080\r\nContent-Length: 0\r\n\r\n")
     }
 
-    @Test func logsIn() throws {
+    @Test func credentialsOfTheProxyAreSent() throws {
         #expect(
             try head("u:p@proxy") == "POST http://[::1]:8080/a?b=c HTTP/1.1\r\nHost: [::1]:8080\r\n"
                 + "Content-Length: 0\r\nProxy-Authorization: Basic dTpw\r\n\r\n")

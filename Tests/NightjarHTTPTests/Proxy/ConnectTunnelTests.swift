@@ -39,7 +39,7 @@ import Testing
         return ends ? "\(tunnel.endOfStream())" : "waiting"
     }
 
-    @Test func asksInAuthorityForm() throws {
+    @Test func connectUsesTheAuthorityForm() throws {
         var plain = try tunnel()
         #expect(
             String(buffer: try plain.start()) == "CONNECT api.example:443 HTTP/1.1\r\nHost: api.example:443\r\n\r\n")
@@ -49,7 +49,7 @@ import Testing
                 + "Proxy-Authorization: Basic dXM6ZXI6cEBzcw==\r\nUser-Agent: nightjar/1\r\n\r\n")
     }
 
-    @Test func refusesAUserAgentThatWouldAddALine() throws {
+    @Test func userAgentWithALineBreakIsRejected() throws {
         var tunnel = try tunnel(userAgent: "a\r\nX: y")
         let error = #expect(throws: NightjarError.self) { try tunnel.start() }
         #expect(error?.kind == .invalidRequest)
@@ -90,14 +90,14 @@ import Testing
         ),
     ]
 
-    @Test(arguments: responses) func meansTheSameHoweverItIsCut(response: String, expected: String) throws {
+    @Test(arguments: responses) func splitsDoNotChangeTheResult(response: String, expected: String) throws {
         let bytes = Array(response.utf8)
         #expect(try outcome(bytes).hasPrefix(expected))
         #expect(try outcome(bytes, cutAt: Array(1..<bytes.count)).hasPrefix(expected))
         for cut in 1..<bytes.count { #expect(try outcome(bytes, cutAt: [cut]).hasPrefix(expected), "cut at \(cut)") }
     }
 
-    @Test func aLoginIsAskedFor() throws {
+    @Test func proxyAuthenticationRequiredIsReported() throws {
         let basic = "HTTP/1.1 407 x\r\nProxy-Authenticate: Basic realm=\"x\"\r\nProxy-Authenticate: Negotiate\r\n\r\n"
         #expect(
             try outcome(Array(basic.utf8), "http://proxy:3128")
@@ -109,7 +109,7 @@ import Testing
         )
     }
 
-    @Test func whatFollowsIsTheTunnels() throws {
+    @Test func laterBytesBelongToTheTunnel() throws {
         let bytes = Array("HTTP/1.1 200 OK\r\n\r\nearly".utf8)
         #expect(try outcome(bytes) == "open early")
         #expect(
@@ -117,13 +117,13 @@ import Testing
                 == "protocol: bytes arrived through the tunnel to api.example:80 before anything was sent")
     }
 
-    @Test func theEndIsTold() throws {
+    @Test func endOfTheConnectionIsReported() throws {
         #expect(
             try outcome(Array("HTTP/1.1 20".utf8), ends: true) == "connect: the proxy http://proxy:3128 closed the "
                 + "connection before it responded to CONNECT api.example:443")
     }
 
-    @Test func speakingBeforeItIsAskedIsAnError() throws {
+    @Test func bytesBeforeTheRequestAreAnError() throws {
         var tunnel = try tunnel()
         var nothing = ByteBuffer()
         #expect(try !tunnel.received(&nothing))
@@ -132,7 +132,7 @@ import Testing
         #expect(error?.kind == .protocol)
     }
 
-    @Test func whatAProxySendsIsBounded() throws {
+    @Test func responseOfTheProxyIsBounded() throws {
         for filler in ["X: y\r\n", String(repeating: "x", count: 1000)] {
             var tunnel = try tunnel()
             _ = try tunnel.start()
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func survivesBytesFromAnywhere() throws {
+    @Test func randomBytesDoNotTrap() throws {
         for seed in UInt64(1)...1000 {
             var random = SeededRandom(seed: seed)
             let garbage = random.bytes(Int.random(in: 0..<60, using: &random))

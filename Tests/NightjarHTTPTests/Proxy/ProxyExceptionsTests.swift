@@ -53,12 +53,12 @@ import Testing
         Case("::/129", "::1", false), Case("::ffff:127.0.0.1", "127.0.0.1", false),
     ]
 
-    @Test(arguments: cases) func decides(_ test: Case) {
+    @Test(arguments: cases) func exceptionsMatchHosts(_ test: Case) {
         #expect(ProxyExceptions(test.list).contains(host: test.host) == test.isDirect)
     }
 
     /// Neither port accepts connections. curl reports which port it tried.
-    @Test(arguments: cases.filter(\.isCurls)) func decidesAsCurlDoes(_ test: Case) throws {
+    @Test(arguments: cases.filter(\.isCurls)) func exceptionsMatchAsInCurl(_ test: Case) throws {
         let host = test.host.contains(":") ? "[\(test.host)]" : test.host
         let ports = try Ports.refused(2)
         let (proxy, direct) = (ports[0], ports[1])
@@ -72,7 +72,7 @@ import Testing
         #expect(result.errors.contains("connect to 127.0.0.1 port \(port) "), "\(result.errors)")
     }
 
-    @Test func survivesBytesFromAnywhere() {
+    @Test func randomBytesDoNotTrap() {
         for seed in UInt64(1)...2000 {
             var random = SeededRandom(seed: seed)
             let alphabet = Array("a.,:[]/ 0123*".utf8)

@@ -22,11 +22,11 @@ import Testing
         ("socks5h://[::1]:9050", "socks5h://[::1]:9050"), ("[::1]", "http://[::1]:1080"),
         ("user:secret@proxy:1", "http://proxy:1"), ("socks5://u:secret@proxy", "socks5://proxy:1080"),
     ])
-    func readsAddressesAsCurlDoes(text: String, expected: String) throws {
+    func addressesAreReadAsInCurl(text: String, expected: String) throws {
         #expect(try ProxyAddress(text).description == expected)
     }
 
-    @Test func decodesUserAndPassword() throws {
+    @Test func userAndPasswordAreDecoded() throws {
         let proxy = try ProxyAddress("http://us%40er:p%3Aa:b@proxy")
         #expect(proxy.userInfo?.user == "us@er")
         #expect(proxy.userInfo?.password == "p:a:b")
@@ -53,13 +53,13 @@ import Testing
         ),
         ("p\r\nq", "the URL contains the control character 0xd; remove it, or encode it if it is data"),
     ])
-    func refuses(text: String, why: String) throws {
+    func invalidAddressesAreRejected(text: String, why: String) throws {
         let error = try #require(throws: NightjarError.self) { try ProxyAddress(text) }
         #expect(error.kind == .invalidURL)
         #expect(error.message == "the proxy cannot be used: " + why)
     }
 
-    @Test func survivesTextFromAnywhere() {
+    @Test func randomTextDoesNotTrap() {
         for seed in UInt64(1)...2000 {
             var random = SeededRandom(seed: seed)
             let alphabet = Array("ap:/@[]%.1 \u{FC}".utf8) + [0, 10, 255]
@@ -96,12 +96,12 @@ import Testing
             (["all_proxy": "a", "no_proxy": "", "NO_PROXY": "host"], "direct", "direct"),
             (["all_proxy": "a", "no_proxy": "*"], "direct", "direct"),
         ] as [([String: String], String, String)])
-    func followsTheEnvironment(environment: [String: String], http: String, https: String) throws {
+    func environmentSelectsTheProxy(environment: [String: String], http: String, https: String) throws {
         #expect(try route(environment, "http://host/") == http)
         #expect(try route(environment, "https://host/") == https)
     }
 
-    @Test func aProxyThatCannotBeUsedIsAnErrorOnlyForWhatNeedsIt() throws {
+    @Test func unusableProxyFailsOnlyRequestsThatNeedIt() throws {
         let environment = ["https_proxy": "socks4://p", "no_proxy": "direct.example"]
         #expect(try route(environment, "http://host/") == "direct")
         #expect(try route(environment, "https://direct.example/") == "direct")
@@ -111,7 +111,7 @@ import Testing
                 + "means SOCKS 4, which is not supported; use socks5h:// if the proxy supports it")
     }
 
-    @Test func whatTheCallerSetsIsNotTheEnvironments() throws {
+    @Test func optionsOverrideTheEnvironment() throws {
         let origin = try RequestURL("http://a.example/").origin
         #expect(try ProxyRules.off.route(to: origin) == .direct)
         let proxy = try ProxyAddress("socks5://p")

@@ -63,12 +63,12 @@ import Testing
         [5, 1, 0, 3, UInt8(name.utf8.count)] + name.utf8 + [UInt8(port >> 8), UInt8(port & 255)]
     }
 
-    @Test func connectsByName() throws {
+    @Test func nameIsSentToTheProxy() throws {
         check(
             try machine(), [5, 0] + Self.granted, sent: [[5, 1, 0], Self.connect("api.example", 443)], end: "open ")
     }
 
-    @Test func connectsByAddress() throws {
+    @Test func addressIsSentToTheProxy() throws {
         check(
             try machine("socks5://proxy", address: "192.0.2.1"), [5, 0] + Self.granted,
             sent: [[5, 1, 0], [5, 1, 0, 1, 192, 0, 2, 1, 1, 0xBB]], end: "open ")
@@ -79,7 +79,7 @@ import Testing
             ], end: "open ")
     }
 
-    @Test func logsInWhenTheProxyAsksForIt() throws {
+    @Test func credentialsAreSentOnRequest() throws {
         let machine = try machine("socks5h://u%40:s%C3%A9cret@proxy")
         let greeting: [UInt8] = [5, 2, 0, 2]
         let login: [UInt8] = [1, 2] + Array("u@".utf8) + [7] + Array("sécret".utf8)
@@ -101,7 +101,7 @@ import Testing
         )
     }
 
-    @Test func aLoginThatWasNotOfferedIsNotMade() throws {
+    @Test func unofferedMethodIsRejected() throws {
         check(
             try machine(), [5, 0xFF], sent: [[5, 1, 0]],
             end:
@@ -123,21 +123,21 @@ import Testing
             (9, "it returned the code 9, which RFC 1928 does not define"),
             (255, "it returned the code 255, which RFC 1928 does not define"),
         ] as [(UInt8, String)])
-    func saysWhyItWasRefused(code: UInt8, reason: String) throws {
+    func replyCodeIsReported(code: UInt8, reason: String) throws {
         let message = "connect: the proxy socks5h://proxy:1080 did not connect to api.example:443: \(reason)"
         let sent = [[5, 1, 0], Self.connect("api.example", 443)]
         check(try machine(), [5, 0, 5, code], sent: sent, end: message)
         check(try machine(), [5, 0, 5, code, 0, 1, 0, 0, 0, 0, 0, 0], sent: sent, end: message)
     }
 
-    @Test func takesEachTypeOfAddressInTheReply() throws {
+    @Test func eachAddressTypeOfTheReplyIsRead() throws {
         let sent = [[5, 1, 0], Self.connect("api.example", 443)]
         for bound in [
             [4] + Array(repeating: UInt8(7), count: 16), [3, 0], [3, 255] + Array(repeating: UInt8(7), count: 255),
         ] { check(try machine(), [5, 0, 5, 0, 0] + bound + [0, 80], sent: sent, end: "open ") }
     }
 
-    @Test func whatIsNoSOCKSIsSaid() throws {
+    @Test func otherProtocolIsReported() throws {
         check(
             try machine(), Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8), sent: [[5, 1, 0]],
             end: "protocol: the proxy socks5h://proxy:1080 does not speak SOCKS 5: its reply begins with \"HT\"; "
@@ -152,7 +152,7 @@ import Testing
                 + "api.example:443")
     }
 
-    @Test func whatFollowsIsTheTunnels() throws {
+    @Test func laterBytesBelongToTheTunnel() throws {
         let responses = [5, 0] + Self.granted + Array("early".utf8)
         #expect(conversation(try machine(), responses).end == "open early")
         #expect(
@@ -160,7 +160,7 @@ import Testing
                 == "protocol: bytes arrived from api.example:80 through the proxy before anything was sent")
     }
 
-    @Test func whatHasNoRoomIsRefusedBeforeItIsSent() throws {
+    @Test func tooLongNameIsRejectedBeforeSending() throws {
         for login in ["\(String(repeating: "u", count: 256)):p", "u:\(String(repeating: "p", count: 256))", ":p"] {
             var machine = try machine("socks5h://\(login)@proxy")
             let error = #expect(throws: NightjarError.self) { try machine.start() }
@@ -171,7 +171,7 @@ import Testing
         _ = try machine.start()
     }
 
-    @Test func speakingBeforeItIsAskedIsAnError() throws {
+    @Test func bytesBeforeTheRequestAreAnError() throws {
         var machine = try machine()
         var nothing = ByteBuffer()
         #expect(try machine.received(&nothing) == .wait)
@@ -179,7 +179,7 @@ import Testing
         #expect(throws: NightjarError.self) { try machine.received(&bytes) }
     }
 
-    @Test func survivesBytesFromAnywhere() throws {
+    @Test func randomBytesDoNotTrap() throws {
         let machines = [try machine(), try machine("socks5h://u:p@proxy")]
         for seed in UInt64(1)...2000 {
             var random = SeededRandom(seed: seed)

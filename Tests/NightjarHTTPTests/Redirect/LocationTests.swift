@@ -33,7 +33,7 @@ import Testing
         #expect(result.text.prefix { $0 != "#" } == expected)
     }
 
-    @Test func encodesBytesThatAreNotUTF8() throws {
+    @Test func bytesThatAreNotUTF8AreEncoded() throws {
         #expect(try resolve([0x2F, 0xFC, 0xFF], "http://a/").url.target == "/%FC%FF")
     }
 
@@ -62,13 +62,13 @@ import Testing
                 + "encode / ? # @ in it"
         ),
     ])
-    func refuses(location: String, why: String) throws {
+    func invalidLocationsAreRejected(location: String, why: String) throws {
         let error = try #require(throws: NightjarError.self) { try resolve(location) }
         #expect(error.kind == .protocol)
         #expect(error.message == "the redirect cannot be followed: " + why)
     }
 
-    @Test func refusesWhatIsTooLongBeforeAndAfterEncoding() throws {
+    @Test func tooLongLocationIsRejected() throws {
         let limit = RequestTarget.maximumLength
         for location in [String(repeating: "x", count: limit + 1), "/" + String(repeating: " ", count: limit / 2)] {
             let error = try #require(throws: NightjarError.self) { try resolve(location) }
@@ -77,21 +77,21 @@ import Testing
         #expect(try resolve("/" + String(repeating: "x", count: limit - 1)).utf8.count == limit + 8)
     }
 
-    @Test func keepsTheFragmentOfTheRequestUnlessItBringsOne() throws {
+    @Test func fragmentOfTheRequestIsInherited() throws {
         #expect(try resolve(Array("/x".utf8), "http://a/", fragment: "top").fragment == "top")
         #expect(try resolve(Array("/x#".utf8), "http://a/", fragment: "top").fragment == "")
         #expect(try resolve(Array("/x#new one#2".utf8), "http://a/", fragment: "top").fragment == "new%20one%232")
         #expect(try resolve(Array("/x".utf8), "http://a/").fragment == nil)
     }
 
-    @Test func keepsTheUserInfoInTheOriginThatItWasGivenFor() throws {
+    @Test func userInfoIsKeptWithinTheOrigin() throws {
         #expect(try resolve(Array("/x".utf8), "http://u:p@a/").url.userInfo?.password == "p")
         #expect(try resolve(Array("http://a:80/x".utf8), "http://u:p@a/").url.userInfo?.password == "p")
         #expect(try resolve(Array("https://a/x".utf8), "http://u:p@a/").url.userInfo == nil)
         #expect(try resolve(Array("http://b/x".utf8), "http://u:p@a/").url.userInfo == nil)
     }
 
-    @Test func survivesBytesFromAnywhere() throws {
+    @Test func randomBytesDoNotTrap() throws {
         for seed in UInt64(1)...2000 {
             var random = SeededRandom(seed: seed)
             let alphabet = Array("/.:?#@%[]\\ab1 \u{FC}".utf8) + [0, 10, 127, 255]

@@ -40,7 +40,7 @@ import Testing
         (303, "GET", "GET"), (303, "HEAD", "HEAD"), (303, "POST", "GET"), (303, "PUT", "GET"), (303, "DELETE", "GET"),
         (307, "GET", "GET"), (307, "POST", "POST"), (308, "POST", "POST"), (308, "PROPFIND", "PROPFIND"),
     ])
-    func choosesTheMethod(status: Int, before: String, after: String) throws {
+    func statusDeterminesTheMethod(status: Int, before: String, after: String) throws {
         var policy = RedirectPolicy(RedirectSettings())
         let method = try #require(Method(before))
         let proposed = try followed(
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: [200, 201, 300, 304, 305, 306, 309, 404])
-    func otherStatusesAreAnswers(status: Int) throws {
+    func otherStatusesAreResponses(status: Int) throws {
         var policy = RedirectPolicy(RedirectSettings())
         #expect(
             isResponse(
@@ -60,7 +60,7 @@ import Testing
         #expect(policy.history.isEmpty)
     }
 
-    @Test func withoutALocationOrWhenNothingIsFollowedItIsAnAnswer() throws {
+    @Test func redirectWithoutLocationIsAResponse() throws {
         var policy = RedirectPolicy(RedirectSettings())
         #expect(
             isResponse(policy.received(try head(302, nil), to: .get, at: try url("http://a/"), bodyIsReplayable: true)))
@@ -94,26 +94,26 @@ import Testing
     ]
     private static let content = ["Content-Type", "Content-Encoding", "Digest", "Content-Language"]
 
-    @Test func inTheSameOriginAllGoesAlong() throws {
+    @Test func allFieldsAreKeptWithinTheOrigin() throws {
         #expect(try fieldsAfter(307, "http://a/x", "http://A:80/y", .post) == Self.all)
         #expect(try fieldsAfter(301, "https://a/x", "/y", .get) == Self.all)
     }
 
-    @Test func whatDescribesTheContentGoesWithIt() throws {
+    @Test func contentFieldsAreDroppedWithTheContent() throws {
         #expect(try fieldsAfter(303, "http://a/x", "/y", .post) == Self.all.filter { !Self.content.contains($0) })
     }
 
     @Test(arguments: ["http://b/", "http://a:81/", "https://a/", "http://a.a/", "//b"])
-    func credentialsStayWithTheirOrigin(location: String) throws {
+    func credentialsAreDroppedForOtherOrigins(location: String) throws {
         #expect(try fieldsAfter(308, "http://a/x", location, .post) == ["Accept"] + Self.content)
         #expect(try fieldsAfter(302, "http://a/x", location, .post) == ["Accept"])
     }
 
-    @Test func fromHTTPSToHTTPNoRefererGoesAlong() throws {
+    @Test func refererIsDroppedOnADowngrade() throws {
         #expect(try fieldsAfter(308, "https://a/x", "http://a/x", .post) == ["Accept"] + Self.content)
     }
 
-    @Test func aHopThatAHookLeadsElsewhereDropsCredentials() throws {
+    @Test func redirectChangedByAHookDropsCredentials() throws {
         var policy = RedirectPolicy(RedirectSettings())
         var proposed = try followed(
             policy.received(try head(302, "/b"), to: .get, at: try url("http://a/"), bodyIsReplayable: true))
@@ -124,7 +124,7 @@ import Testing
 
     // MARK: Limits
 
-    @Test func stopsBehindTheLimitAndNamesTheChain() throws {
+    @Test func redirectLimitNamesTheChain() throws {
         var policy = RedirectPolicy(RedirectSettings())
         for step in 0..<10 {
             let proposed = try followed(
@@ -144,7 +144,7 @@ import Testing
                 + "GET http://a/9?token=*** -> 302, GET http://a/10 -> 302)")
     }
 
-    @Test func messagesStaySmall() throws {
+    @Test func messagesAreBounded() throws {
         var settings = RedirectSettings()
         settings.maximum = 500
         var policy = RedirectPolicy(settings)
@@ -160,7 +160,7 @@ import Testing
         #expect(error.message.utf8.count < 4096)
     }
 
-    @Test func refusesToLeaveHTTPSUnlessAllowed() throws {
+    @Test func downgradeRequiresAnOption() throws {
         var policy = RedirectPolicy(RedirectSettings())
         let error = try failure(
             policy.received(
@@ -175,7 +175,7 @@ import Testing
             policy.received(try head(301, "http://a/"), to: .get, at: try url("https://a/"), bodyIsReplayable: true))
     }
 
-    @Test func findsLoops() throws {
+    @Test func loopsAreDetected() throws {
         var policy = RedirectPolicy(RedirectSettings())
         _ = try followed(
             policy.received(try head(302, "/b"), to: .get, at: try url("http://a/a"), bodyIsReplayable: true))
@@ -186,14 +186,14 @@ import Testing
                 + "a loop (GET http://a/a -> 302, GET http://a/b -> 302)")
     }
 
-    @Test func leadingAPostBackToItsURLWithAGetIsNoLoop() throws {
+    @Test func postRedirectedToItsURLWithGetIsNotALoop() throws {
         var policy = RedirectPolicy(RedirectSettings())
         let proposed = try followed(
             policy.received(try head(303, "/form"), to: .post, at: try url("http://a/form"), bodyIsReplayable: true))
         #expect(proposed.method == .get)
     }
 
-    @Test func aCookieMakesTheSameURLAnotherQuestionWhereCookiesAreKept() throws {
+    @Test func newCookieMakesTheSameURLProgress() throws {
         var settings = RedirectSettings()
         var policy = RedirectPolicy(settings)
         let at = try url("http://a/a")
@@ -211,7 +211,7 @@ import Testing
 
     /// A job is polled with redirects to the same URL. Each Retry-After is honoured, and the limit of redirects
     /// applies.
-    @Test func aRetryAfterMakesARedirectToItselfProgress() throws {
+    @Test func retryAfterMakesARedirectToItselfProgress() throws {
         var policy = RedirectPolicy(RedirectSettings())
         let at = try url("http://a/job")
         var polling = try head(303, "/job")
@@ -231,7 +231,7 @@ import Testing
             try failure(policy.received(garbage, to: .get, at: at, bodyIsReplayable: true)).message.contains("a loop"))
     }
 
-    @Test func aRedirectWaitsAsLongAsItAsksUpToTheLimit() throws {
+    @Test func redirectWaitsForRetryAfterUpToTheLimit() throws {
         var settings = RedirectSettings()
         var slow = try head(302, "/b")
         try slow.headers.add("Retry-After", "61")
@@ -247,7 +247,7 @@ import Testing
     }
 
     /// PUT, POST and GET of one URL are three different requests.
-    @Test func anotherMethodMakesARedirectToItselfProgress() throws {
+    @Test func otherMethodMakesARedirectToItselfProgress() throws {
         var policy = RedirectPolicy(RedirectSettings())
         let at = try url("http://a/a")
         let proposed = try followed(policy.received(try head(303, "/a"), to: .put, at: at, bodyIsReplayable: true))
@@ -255,7 +255,7 @@ import Testing
         _ = try failure(policy.received(try head(302, "/a"), to: .get, at: at, bodyIsReplayable: true))
     }
 
-    @Test func aStreamedBodyIsNotSentTwice() throws {
+    @Test func streamedBodyIsNotSentTwice() throws {
         var policy = RedirectPolicy(RedirectSettings())
         let error = try failure(
             policy.received(try head(307, "/b"), to: .post, at: try url("http://a/"), bodyIsReplayable: false))
@@ -269,7 +269,7 @@ import Testing
             policy.received(try head(303, "/b"), to: .post, at: try url("http://a/"), bodyIsReplayable: false))
     }
 
-    @Test func aBadLocationIsToldWithTheChain() throws {
+    @Test func invalidLocationIsReportedWithTheChain() throws {
         var policy = RedirectPolicy(RedirectSettings())
         let error = try failure(
             policy.received(try head(302, "file:///x"), to: .get, at: try url("http://a/"), bodyIsReplayable: true))
@@ -285,7 +285,7 @@ import Testing
                 == "the redirect cannot be followed: it has two different Location fields (GET http://a/ -> 302)")
     }
 
-    @Test func carriesTheFragment() throws {
+    @Test func fragmentIsInherited() throws {
         var policy = RedirectPolicy(RedirectSettings(), fragment: "a")
         _ = policy.received(try head(302, "/b"), to: .get, at: try url("http://a/"), bodyIsReplayable: true)
         #expect(policy.fragment == "a")

@@ -24,7 +24,7 @@ import Testing
 
     // MARK: The command
 
-    @Test func saysNoMoreThanItMust() throws {
+    @Test func commandIsMinimal() throws {
         #expect(try command(.get, "http://a/b?c=d") == "curl 'http://a/b?c=d' \(Self.agent)")
         #expect(
             try command(.get, "http://a/", [("Accept", "x/y")])
@@ -35,7 +35,7 @@ import Testing
             try command(try #require(Method("A'B")), "http://a/") == "curl -X 'A'\\''B' 'http://a/' \(Self.agent)")
     }
 
-    @Test func sendsContent() throws {
+    @Test func contentIsPassed() throws {
         #expect(
             try command(.post, "http://a/", [("Content-Type", "text/plain")], body: "it's\n@x")
                 == "curl 'http://a/' -H 'User-Agent: nightjar/1' -H 'Content-Type: text/plain' -H 'Accept:' "
@@ -48,7 +48,7 @@ import Testing
                 == "curl -X PUT 'http://a/' \(Self.agent) -H 'Content-Type:' -H 'Expect:' --data-raw 'x'")
     }
 
-    @Test func contentThatIsNoTextComesOnStandardInput() throws {
+    @Test func binaryContentIsReadFromStandardInput() throws {
         for body in [Bytes([0xFF]), Bytes([0]), Bytes(Array(repeating: 0x61, count: 4097))] {
             let command = CurlCommand(try record(.post, "http://a/", body: body))
             #expect(command.text.hasSuffix(" --data-binary @-"))
@@ -57,7 +57,7 @@ import Testing
         #expect(CurlCommand(try record(.post, "http://a/", body: "x")).standardInput == nil)
     }
 
-    @Test func writesWhatCurlWouldReadOtherwise() throws {
+    @Test func specialCharactersAreEscaped() throws {
         #expect(try command(.get, "http://[::1]:8/") == "curl --globoff 'http://[::1]:8/' \(Self.agent)")
         #expect(try command(.get, "http://a/b/../c") == "curl --path-as-is 'http://a/b/../c' \(Self.agent)")
         #expect(
@@ -73,7 +73,7 @@ import Testing
         ("X-Api-Key", "s3cret"), ("X-Auth-Token", "s3cret"), ("Referer", "http://u:s3cret@b/?token=s3cret#code=s3cret"),
     ]
 
-    @Test func masksSecrets() throws {
+    @Test func secretsAreMasked() throws {
         #expect(
             try command(.get, "http://u:s3cret@a/?page=2&api_key=s3cret", Self.secrets)
                 == "curl 'http://a/?page=2&api_key=***' -H 'User-Agent: nightjar/1' -H 'Authorization: Bearer ***' "
@@ -94,14 +94,14 @@ import Testing
             ))
     }
 
-    @Test func masksWhatTheCallerMarks() throws {
+    @Test func fieldsMarkedByTheCallerAreMasked() throws {
         let record = try record(.get, "http://a/", [("X-Mine", "s3cret"), ("X-Yours", "y")])
         #expect(
             CurlCommand(record, sensitive: ["x-mine"]).text
                 == "curl 'http://a/' -H 'User-Agent: nightjar/1' -H 'X-Mine: ***' -H 'X-Yours: y' -H 'Accept:'")
     }
 
-    @Test func showsSecretsWhenAsked() throws {
+    @Test func secretsAreShownOnRequest() throws {
         let text = try command(
             .post, "http://a/?api_key=s3cret", Self.secrets + [("Content-Type", "application/json")],
             body: #"{"password":"s3cret"}"#, shows: true)
@@ -109,7 +109,7 @@ import Testing
         #expect(text.contains("'Authorization: Bearer s3cret'"))
     }
 
-    @Test func masksJSONThatIsCutOff() {
+    @Test func truncatedJSONIsMasked() {
         let whole = Array(#"{"a":[1,{"password":"s3cret\\"}], "token" : -1.5e3 ,"x\"":"y"}"#.utf8)
         for count in 0...whole.count {
             let text = Masking.json(String(decoding: whole.prefix(count), as: UTF8.self))
@@ -123,7 +123,7 @@ import Testing
     // MARK: The shell
 
     /// Each byte that an argument can contain, alone and among others, in each available shell.
-    @Test(arguments: ["sh", "bash", "dash", "busybox"]) func quotesEveryByte(shell: String) throws {
+    @Test(arguments: ["sh", "bash", "dash", "busybox"]) func everyByteIsQuoted(shell: String) throws {
         let arguments = shell == "busybox" ? ["sh", "-s"] : ["-s"]
         guard (try? run(shell, shell == "busybox" ? ["true"] : ["-c", "true"]))?.status == 0 else { return }
         var words: [[UInt8]] = (1...255).map { [UInt8($0)] }
@@ -138,7 +138,7 @@ import Testing
         #expect(result.output == expected)
     }
 
-    @Test func wordsAreHarmlessToLookAt() {
+    @Test func controlCharactersAreEscaped() {
         for byte in UInt8(0)...255 where byte != 0x0A {
             #expect(ShellWord.quote([byte]).unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F })
         }

@@ -7,7 +7,7 @@ import Testing
     private let one = "caf\u{e9}"
     private let other = "cafe\u{301}"
 
-    @Test func aRequestIsNotTakenForAnother() throws {
+    @Test func canonicallyEquivalentRequestsDiffer() throws {
         func request(_ value: String) -> Request {
             var request = Request(.get, "/a")
             request.query = [("q", value)]

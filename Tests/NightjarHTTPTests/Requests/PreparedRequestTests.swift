@@ -34,13 +34,13 @@ import Testing
         return request
     }
 
-    private func refusal(_ make: () throws -> Void) -> String {
+    private func rejection(_ make: () throws -> Void) -> String {
         let error = #expect(throws: NightjarError.self) { try make() }
         #expect(error?.kind == .invalidRequest)
         return error?.message ?? ""
     }
 
-    @Test func aPathGoesBehindTheBase() throws {
+    @Test func pathIsAppendedToTheBaseURL() throws {
         var request = try request(.get, "/articles?x=1", ["Accept": "application/json"])
         request.query = [("page", "1"), ("tag", "iOS & Swift")]
         #expect(
@@ -52,7 +52,7 @@ import Testing
 
     /// The caller's Content-Type takes precedence, then the client's. The default for the body is sent only without
     /// both.
-    @Test func jsonKeepsAContentTypeThatIsSet() throws {
+    @Test func jsonKeepsAnExplicitContentType() throws {
         typealias Fields = KeyValuePairs<String, String>
         func types(_ fields: Fields, _ defaults: Fields) throws -> [String] {
             var sent = try request(.post, "/a", fields)
@@ -69,25 +69,25 @@ import Testing
         #expect(try lines(bare).allSatisfy { !$0.hasPrefix("Content-Type") })
     }
 
-    @Test func anAbsoluteTargetHasItsOwnHost() throws {
+    @Test func absoluteTargetHasItsOwnHost() throws {
         #expect(
             try lines(request(.get, "https://other:8443/x")) == ["GET /x HTTP/1.1", "Host: other:8443"])
         #expect(try lines(request(.get, "http://h/x")) == ["GET /x HTTP/1.1", "Host: h"])
         #expect(try lines(request(.get, "http://h/x"), base: nil) == ["GET /x HTTP/1.1", "Host: h"])
     }
 
-    @Test func aPathWithoutABaseIsAnInvalidURL() throws {
+    @Test func pathWithoutABaseURLIsInvalid() throws {
         let error = #expect(throws: NightjarError.self) { try lines(request(.get, "/x"), base: nil) }
         #expect(error?.kind == .invalidURL)
         #expect(error?.message.contains("base URL") == true)
     }
 
-    @Test func aBaseWithAQueryIsRefused() throws {
+    @Test func baseURLWithAQueryIsRejected() throws {
         let error = #expect(throws: NightjarError.self) { try lines(request(), base: "http://h/?a=1") }
         #expect(error?.kind == .invalidURL)
     }
 
-    @Test func aHeaderOfTheRequestReplacesTheDefault() throws {
+    @Test func headerOfTheRequestReplacesTheDefault() throws {
         #expect(
             try lines(
                 request(.get, "/a", ["ACCEPT": "text/html", "X-One": "3"]),
@@ -103,7 +103,7 @@ import Testing
             ])
     }
 
-    @Test func defaultCredentialsGoToNoOtherOrigin() throws {
+    @Test func defaultCredentialsAreSentOnlyToTheBaseOrigin() throws {
         let defaults: KeyValuePairs<String, String> = [
             "Authorization": "Bearer s3cret", "X-Api-Key": "s3cret", "Cookie": "s3cret", "X-Auth-Token": "s3cret",
             "Accept": "text/html",
@@ -122,7 +122,7 @@ import Testing
     }
 
     /// The field of an API key can have any name. `appid` does not indicate a secret.
-    @Test func defaultsOfASensitiveNameGoToNoOtherOrigin() throws {
+    @Test func sensitiveDefaultsAreSentOnlyToTheBaseOrigin() throws {
         var defaults = Headers()
         try defaults.add("AppID", "s3cret")
         try defaults.add("Accept", "text/html")
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test func userInfoBecomesBasicCredentialsForItsOrigin() throws {
+    @Test func userInfoBecomesBasicCredentials() throws {
         let basic = "Authorization: Basic dTpwQA=="
         #expect(try lines(request(.get, "/a"), base: "http://u:p%40@h/v1").contains(basic))
         #expect(try lines(request(.get, "http://h/b"), base: "http://u:p%40@h/v1").contains(basic))
@@ -148,7 +148,7 @@ import Testing
 
     /// Precedence: the request's own field, the user info of its URL, the client's field, the user info of the client's
     /// URL.
-    @Test func credentialsThatAreSetReplaceUserInfo() throws {
+    @Test func explicitCredentialsReplaceUserInfo() throws {
         func credentials(_ request: Request, _ defaults: KeyValuePairs<String, String> = [:]) throws -> [String] {
             try lines(request, base: "http://base:x@h/v1", defaults: defaults).filter { $0.hasPrefix("Authorization") }
         }
@@ -160,8 +160,8 @@ import Testing
         #expect(try credentials(request(.get, "/"), defaults) == ["Authorization: Bearer all"])
     }
 
-    @Test func credentialsForAllServersAreRefused() {
-        let message = refusal {
+    @Test func credentialsWithoutABaseURLAreRejected() {
+        let message = rejection {
             _ = try lines(request(.get, "http://h/"), base: nil, defaults: ["Accept": "*/*", "Cookie": "s3cret"])
         }
         #expect(
@@ -174,10 +174,11 @@ import Testing
         #expect(try lines(request(), defaults: ["Host": "x"]) == ["GET /v1/a HTTP/1.1", "Host: x"])
         #expect(
             try lines(request(.get, "http://other/"), defaults: ["Host": "x"]) == ["GET / HTTP/1.1", "Host: other"])
-        #expect(refusal { _ = try lines(request(.get, "/a", ["Host": "x", "HOST": "x"])) }.contains("more than once"))
-        #expect(refusal { _ = try lines(request(), defaults: ["Host": "x", "HOST": "x"]) }.contains("2 times"))
+        #expect(
+            rejection { _ = try lines(request(.get, "/a", ["Host": "x", "HOST": "x"])) }.contains("more than once"))
+        #expect(rejection { _ = try lines(request(), defaults: ["Host": "x", "HOST": "x"]) }.contains("2 times"))
         for bad in ["", "a b", "a/b", "user@h", "a,b"] {
-            #expect(refusal { _ = try lines(request(.get, "/a", ["Host": bad])) }.contains("must be a host"))
+            #expect(rejection { _ = try lines(request(.get, "/a", ["Host": bad])) }.contains("must be a host"))
         }
     }
 
@@ -185,18 +186,18 @@ import Testing
         "Content-Length", "transfer-encoding", "CONNECTION", "Keep-Alive", "Upgrade", "TE", "Trailer",
         "Proxy-Connection", "Proxy-Authorization", "Expect",
     ])
-    func whatFramesTheMessageIsNotTheCallers(_ name: String) throws {
+    func framingFieldsAreRejected(_ name: String) throws {
         var headers = Headers()
         try headers.add(name, "1")
         var request = Request(.get, "http://h/")
         request.headers = headers
-        let own = refusal { _ = try PreparedRequest(request, base: nil, defaults: Headers(), userAgent: nil) }
+        let own = rejection { _ = try PreparedRequest(request, base: nil, defaults: Headers(), userAgent: nil) }
         #expect(own.contains("header \"\(name)\" cannot be set: it"))
-        let byDefault = refusal { _ = try RequestTemplate(base: nil, defaults: headers, userAgent: nil) }
+        let byDefault = rejection { _ = try RequestTemplate(base: nil, defaults: headers, userAgent: nil) }
         #expect(byDefault == own)
     }
 
-    @Test func theBodyDecidesTheFraming() throws {
+    @Test func bodyDeterminesTheFraming() throws {
         func framing(_ method: Method, _ body: RequestBody) throws -> [String] {
             Array(try lines(request(method, "/a", body: body)).dropFirst(2))
         }
@@ -212,13 +213,13 @@ import Testing
         #expect(try framing(.put, .stream(length: nil)) == ["Transfer-Encoding: chunked", "Expect: 100-continue"])
         #expect(
             try framing(.put, .stream(length: .max)) == ["Content-Length: 9223372036854775807", "Expect: 100-continue"])
-        #expect(refusal { _ = try framing(.put, .stream(length: -1)) }.contains("negative"))
-        #expect(refusal { _ = try framing(.trace, .bytes(ByteBuffer())) }.contains("TRACE"))
+        #expect(rejection { _ = try framing(.put, .stream(length: -1)) }.contains("negative"))
+        #expect(rejection { _ = try framing(.trace, .bytes(ByteBuffer())) }.contains("TRACE"))
     }
 
-    @Test func connectIsRefused() throws {
+    @Test func connectIsRejected() throws {
         let connect = try #require(Method("CONNECT"))
-        #expect(refusal { _ = try lines(request(connect)) }.contains("tunnels"))
+        #expect(rejection { _ = try lines(request(connect)) }.contains("tunnels"))
     }
 
     @Test func laterStagesAddFields() throws {
@@ -233,7 +234,7 @@ import Testing
         }
     }
 
-    @Test func theURLIsThatOfTheWire() throws {
+    @Test func urlMatchesTheWire() throws {
         var request = Request(.get, "a b")
         request.query = [("q", "1")]
         let prepared = try PreparedRequest(

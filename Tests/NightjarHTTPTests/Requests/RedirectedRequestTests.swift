@@ -27,7 +27,7 @@ import Testing
 
     private static let fields = [("Content-Type", "a/b"), ("Authorization", "x"), ("X-Mine", "y"), ("Accept", "*/*")]
 
-    @Test func staysWhatItIsWithinItsOrigin() throws {
+    @Test func requestIsUnchangedWithinTheOrigin() throws {
         let request = try following(307, "../y?z", .post, Self.fields)
         #expect(
             text(request) == "POST /y?z HTTP/1.1\r\nHost: a\r\nUser-Agent: nightjar/1\r\nContent-Type: a/b\r\n"
@@ -40,7 +40,7 @@ import Testing
         #expect(String(buffer: body) == "body")
     }
 
-    @Test func leavesItsCredentialsBehind() throws {
+    @Test func credentialsAreDroppedForAnotherOrigin() throws {
         let request = try following(308, "https://b/y", .post, Self.fields)
         #expect(
             text(request) == "POST /y HTTP/1.1\r\nHost: b\r\nUser-Agent: nightjar/1\r\nContent-Type: a/b\r\n"
@@ -49,12 +49,12 @@ import Testing
     }
 
     /// The user name and password of a URL apply only to its origin, like other credentials.
-    @Test func leavesItsUserInfoBehind() throws {
+    @Test func userInfoIsDroppedForAnotherOrigin() throws {
         #expect(text(try following(307, "/y")).contains("\r\nAuthorization: Basic dTpw\r\n"))
         #expect(!text(try following(307, "//b/y")).contains("Authorization"))
     }
 
-    @Test func leavesItsBodyBehind() throws {
+    @Test func bodyIsDroppedWithGet() throws {
         let request = try following(303, "/y", .put, [("Content-Type", "a/b"), ("content-language", "de")])
         #expect(
             text(request) == "GET /y HTTP/1.1\r\nHost: a\r\nUser-Agent: nightjar/1\r\n"
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func aHostThatTheCallerSetGoesNoFurtherThanTheOrigin() throws {
+    @Test func explicitHostIsDroppedForAnotherOrigin() throws {
         #expect(text(try following(302, "/y", .get, [("Host", "virtual")])).contains("\r\nHost: virtual\r\n"))
         #expect(text(try following(302, "//b/y", .get, [("Host", "virtual")])).contains("\r\nHost: b\r\n"))
     }

@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func requestsThatAreAlikeHaveOneFingerprint() throws {
+    @Test func equalRequestsHaveTheSameFingerprint() throws {
         #expect(try sample().fingerprint == sample().fingerprint)
         for name in ["target", "query", "headers"] {
             var other = try sample()
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func aRequestIsBareThatSaysMethodAndTargetAndNoMore() throws {
+    @Test func requestWithOnlyMethodAndTargetIsBare() throws {
         #expect(isBare(Request(.get, "/a"), "GET", "/a"))
         #expect(isBare(Request(.post, ""), "POST", ""))
         let others = [
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func theFingerprintOfABareRequestIsThatOfItsTarget() throws {
+    @Test func fingerprintOfABareRequestIsThatOfItsTarget() throws {
         let long = String(repeating: "x", count: 5000)
         for target in ["", "/", "/articles?page=2", "/café", long] {
             let fingerprint = Array(target.utf8).withUnsafeBytes { Request.fingerprint(target: $0) }
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNotWorthKeepingHasNoFingerprint() throws {
+    @Test func largeOrUnusualRequestsHaveNoFingerprint() throws {
         for (name, change) in ruledOut {
             var other = try sample()
             try change(&other)

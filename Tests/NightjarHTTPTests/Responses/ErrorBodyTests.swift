@@ -144,7 +144,7 @@ import Testing
     ]
 
     @Test(arguments: cases)
-    private func reads(_ one: Case) throws {
+    private func errorFormatsAreRead(_ one: Case) throws {
         let body = try #require(ErrorBody(parsing: ByteBuffer(string: one.json)))
         #expect(body.type == one.type)
         #expect(body.title == one.title)
@@ -159,13 +159,13 @@ import Testing
         "", " ", "not JSON", "<html></html>", " \n<!doctype html>", "{", "{}", "[]", "null", "true", "\"\"", "7.5",
         #"{"ok": false}"#, #"{"error": {}}"#, #"{"errors": []}"#, #"{"errors": [{}, 1.5, null]}"#, "\u{0}",
     ])
-    func whatSaysNothingIsNil(_ text: String) {
+    func bodyWithoutAMessageIsNil(_ text: String) {
         #expect(ErrorBody(parsing: ByteBuffer(string: text)) == nil)
     }
 
     // MARK: Bounds
 
-    @Test func textsAndListsAreCut() throws {
+    @Test func textsAndListsAreTruncated() throws {
         let long = String(repeating: "\u{1F319}", count: 5000)
         let element = JSONValue.object([.init("field", .string(long)), .init("message", .string(long))])
         let body = try #require(
@@ -183,19 +183,19 @@ import Testing
         #expect(ErrorBody(map)?.fields.count == 32)
     }
 
-    @Test func aLargeBodyIsNotLookedAt() {
+    @Test func largeBodyIsNotRead() {
         let json = "{\"message\": \"x\"" + String(repeating: " ", count: ErrorBody.maximumBody) + "}"
         #expect(ErrorBody(parsing: ByteBuffer(string: json)) == nil)
     }
 
-    @Test func everyCutIsReadOrRefused() {
+    @Test func truncatedBodiesAreReadOrRejected() {
         for one in ErrorBodyTests.cases {
             let bytes = Array(one.json.utf8)
             for count in 0..<bytes.count { #expect(ErrorBody(parsing: ByteBuffer(bytes: bytes[..<count])) == nil) }
         }
     }
 
-    @Test func randomDocumentsAreReadOrRefused() {
+    @Test func randomDocumentsAreReadOrRejected() {
         var random = SeededRandom(seed: 9457)
         for _ in 0..<5000 { _ = ErrorBody(ErrorBodyTests.value(&random, 4))?.summary }
         for _ in 0..<2000 {

@@ -74,7 +74,7 @@ import Testing
     ]
 
     @Test(arguments: cases)
-    private func reads(_ one: Case) throws {
+    private func errorMarkupIsRead(_ one: Case) throws {
         let body = try #require(ErrorBody(parsing: ByteBuffer(string: one.xml)))
         #expect(body.code == one.code && body.message == one.message, "\(body)")
         #expect(body.title == one.title && body.detail == one.detail && body.type == one.type, "\(body)")
@@ -88,11 +88,11 @@ import Testing
         "<", "<>", "</", "<a", "<a><b/></a>", "<!--", "<![CDATA[", "<Code></Code>", "<Code>  </Code>",
         "< Code>x</Code>",
     ])
-    func whatIsNoErrorDocumentIsNil(_ text: String) {
+    func otherDocumentsAreNil(_ text: String) {
         #expect(ErrorBody(parsing: ByteBuffer(string: text)) == nil)
     }
 
-    @Test func everyCutIsReadWithoutInventions() {
+    @Test func truncatedDocumentsInventNoText() {
         for one in ErrorMarkupTests.cases {
             let bytes = Array(one.xml.utf8)
             for count in 0...bytes.count {
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func changedDocumentsAreReadOrRefused() {
+    @Test func changedDocumentsAreReadOrRejected() {
         var random = SeededRandom(seed: 7807)
         let marks = Array("<>/=\"'&;![]-? aC".utf8)
         for _ in 0..<20_000 {

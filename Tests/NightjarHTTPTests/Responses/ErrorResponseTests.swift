@@ -40,7 +40,7 @@ import Testing
         #expect(long?.message?.utf8.count == 1003)
     }
 
-    @Test func namesOfErrorsAreCodes() throws {
+    @Test func errorNamesAreCodes() throws {
         let cases: [(String, [(String, String)], String?, String?)] = [
             (#"{"errcode":"M_FORBIDDEN","error":"Not allowed"}"#, [], "M_FORBIDDEN", "Not allowed"),
             (
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func theChallengeTellsHowToGetIn() throws {
+    @Test func challengeIsReported() throws {
         let bearer = try response(
             401, "",
             [
@@ -96,7 +96,7 @@ import Testing
         #expect(ErrorBody.challenge(of: wild) == #"Basic (realm "a\u{9b}b\u{202e}c")"#)
     }
 
-    @Test func credentialsThatTheServerRepeatsAreMasked() throws {
+    @Test func credentialsRepeatedByTheServerAreMasked() throws {
         let sent = try request(
             "https://api.example/x?api_key=abcdef%2B123456&page=12345678",
             [

@@ -5,12 +5,12 @@ import Testing
 /// Errors of a call and of its response.
 @Suite struct NightjarErrorCallTests {
     @Test(arguments: [408, 425, 429, 500, 502, 503, 504])
-    func someStatusesAreAboutTheMoment(status: Int) throws {
+    func temporaryStatusesAreRetryable(status: Int) throws {
         #expect(try error(status).isRetryable)
     }
 
     @Test(arguments: [400, 401, 403, 404, 409, 422, 501, 505])
-    func othersAreAboutTheRequest(status: Int) throws {
+    func otherStatusesAreNotRetryable(status: Int) throws {
         #expect(try !error(status).isRetryable)
     }
 
@@ -20,7 +20,7 @@ import Testing
         return NightjarError(ErrorKind(unexpectedStatus: status), "x", response: response)
     }
 
-    @Test func anErrorKeepsWhatItKnowsWhenItIsToldWithItsCall() throws {
+    @Test func callIsAddedToAnError() throws {
         let request = try PreparedRequest(
             Request(.get, "http://u:secret@a/x?token=secret"), base: nil, defaults: Headers(), userAgent: nil)
         let error = NightjarError(.timeout, "late", phase: .idle, code: 7, retryAfter: .seconds(3))

@@ -15,7 +15,7 @@ import Testing
         try response(Array(body.utf8), type: type)
     }
 
-    private func refusal(_ body: () throws -> some Any) -> NightjarError? {
+    private func rejection(_ body: () throws -> some Any) -> NightjarError? {
         do {
             _ = try body()
             return nil
@@ -31,25 +31,25 @@ import Testing
             ([0xE9], "text/plain; charset=utf-8", "\u{FFFD}"), ([0xEF, 0xBB, 0xBF, 0x61], "text/plain", "a"),
             ([0xC3, 0xA9, 0xFF], "text/plain; charset=x-demo", "é\u{FFFD}"), ([], "text/plain; charset=x-demo", ""),
         ] as [([UInt8], String?, String)])
-    func textIsReadByItsCharset(body: [UInt8], type: String?, text: String) throws {
+    func textIsDecodedByItsCharset(body: [UInt8], type: String?, text: String) throws {
         #expect(try response(body, type: type).text == text)
     }
 
-    @Test func anUnknownCharsetIsToldOfWhenAsked() throws {
+    @Test func unknownCharsetIsReportedOnAccess() throws {
         #expect(try response("a", type: "text/plain; charset=latin1").decodedText() == "a")
         let unknown = try response("a", type: "text/plain; charset=x-demo")
-        let error = refusal { try unknown.decodedText() }
+        let error = rejection { try unknown.decodedText() }
         #expect(error?.kind == .decoding && error?.message.contains(#""x-demo""#) == true)
         #expect(error?.response === unknown)
     }
 
-    @Test func theContentIsReadAsAType() throws {
+    @Test func contentIsDecodedAsAType() throws {
         struct Article: Decodable, Equatable { var articleTitle: String }
         let page = try response(#"{"results": [{"article_title": "T"}]}"#, type: "application/json")
         #expect(try page.json["results"] != nil)
         let options = JSONDecodingOptions(names: .convertFromSnakeCase)
         #expect(try page.decode([Article].self, at: JSONPointer("/results"), options) == [Article(articleTitle: "T")])
-        let error = refusal { try page.decode([Article].self, at: JSONPointer("/results")) }
+        let error = rejection { try page.decode([Article].self, at: JSONPointer("/results")) }
         #expect(
             error?.message
                 == #"the JSON is not as expected: at "/results/0/articleTitle": expected a string, found nothing"#)
@@ -58,38 +58,38 @@ import Testing
     }
 
     @Test(arguments: [200, 204, 304])
-    func noContentIsNoErrorWhereNothingIsAsked(status: Int) throws {
+    func emptyContentDecodesAsOptional(status: Int) throws {
         for blank in ["", " \r\n"] {
             let empty = try response(Array(blank.utf8), status: status)
             #expect(try empty.decode(Int?.self) == nil)
             #expect(try empty.decode([String: Int]?.self) == nil)
             #expect(try empty.decode(Empty.self) == Empty())
             #expect(
-                refusal { try empty.decode(Int.self) }?.message
+                rejection { try empty.decode(Int.self) }?.message
                     == "the response has no body, but Int was expected; use an optional type to accept it")
-            #expect(refusal { try empty.json }?.message == "the response has no body, but JSON was expected")
+            #expect(rejection { try empty.json }?.message == "the response has no body, but JSON was expected")
             try empty.check(JSONSchema(parsing: #"{"type": "object"}"#))
         }
     }
 
-    @Test func whatIsNoJSONIsToldWithItsType() throws {
+    @Test func invalidJSONIsReportedWithItsType() throws {
         let page = try response("<html>", type: "text/html")
-        #expect(refusal { try page.json }?.message.hasPrefix("the response is not JSON: ") == true)
+        #expect(rejection { try page.json }?.message.hasPrefix("the response is not JSON: ") == true)
         #expect(
-            refusal { try page.decode(Int?.self) }?.message.hasSuffix(#"(its Content-Type is "text/html")"#) == true)
+            rejection { try page.decode(Int?.self) }?.message.hasSuffix(#"(its Content-Type is "text/html")"#) == true)
     }
 
-    @Test func aSchemaIsChecked() throws {
+    @Test func schemaIsChecked() throws {
         let schema = try JSONSchema(parsing: #"{"type": "object", "properties": {"id": {"type": "integer"}}}"#)
         try response(#"{"id": 1}"#).check(schema)
         let wrong = try response(#"{"id": "s3cret"}"#)
-        let error = refusal { try wrong.check(schema) }
+        let error = rejection { try wrong.check(schema) }
         #expect(
             error?.message == #"the JSON is not as expected: at "/id": expected an integer, found a string"#)
         #expect(error?.response === wrong)
     }
 
-    @Test func aRequestCarriesAValue() throws {
+    @Test func requestEncodesAValue() throws {
         struct Draft: Encodable { var title: String?, teaserText: Null? }
         var request = Request(.patch, "/articles/1")
         try request.json(Draft(title: nil, teaserText: Null()), JSONEncodingOptions(names: .convertToSnakeCase))

@@ -24,19 +24,19 @@ import Testing
         return (all, succeeded)
     }
 
-    @Test func aDeadServerSeesTheReserveAndThenTheCallsAlone() {
+    @Test func failedServerReceivesOnlyTheReserveOfRetries() {
         #expect(attempts(calls: 10_000, failing: 1, seed: 1).all == 10_010)
     }
 
-    @Test func aServerThatMostlyFailsSeesFewMore() {
+    @Test func mostlyFailingServerReceivesFewRetries() {
         #expect(attempts(calls: 10_000, failing: 0.9, seed: 2).all < 11_000)
     }
 
-    @Test func anUnreliableServerIsOvercome() {
+    @Test func unreliableServerIsRetried() {
         #expect(attempts(calls: 10_000, failing: 0.2, seed: 3).succeeded > 9_900)
     }
 
-    @Test func whatIsSpentIsEarnedAgain() {
+    @Test func successesRefillTheBudget() {
         var settings = RetryBudget.Settings()
         settings.reserve = 1
         var budget = RetryBudget(settings)
@@ -48,13 +48,13 @@ import Testing
         #expect(budget.takeRetry() == true)
     }
 
-    @Test func nothingIsSavedBeyondTheReserve() {
+    @Test func budgetIsBoundedByTheReserve() {
         var budget = RetryBudget()
         for _ in 0..<1000 { budget.succeeded(retries: .max) }
         #expect(budget.available == 10)
     }
 
-    @Test func withoutAReserveNothingIsRepeated() {
+    @Test func withoutAReserveNothingIsRetried() {
         var settings = RetryBudget.Settings()
         settings.reserve = .min
         settings.successesPerRetry = .max

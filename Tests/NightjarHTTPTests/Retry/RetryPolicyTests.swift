@@ -28,17 +28,17 @@ private struct Constant: RandomNumberGenerator {
     // MARK: Retried failures
 
     @Test(arguments: [408, 425, 429, 500, 502, 503, 504])
-    func transientStatusesAreTriedAgain(status: Int) {
+    func transientStatusesAreRetried(status: Int) {
         #expect(verdict(Outcome(status: status, retryAfter: nil)) == .again(after: .milliseconds(500)))
     }
 
     @Test(arguments: [200, 304, 400, 401, 404, 409, 501, 505, 511])
-    func otherStatusesAreAnswers(status: Int) {
+    func otherStatusesAreResponses(status: Int) {
         #expect(verdict(Outcome(status: status, retryAfter: .zero)) == .stop(.notTransient))
     }
 
     @Test(arguments: [Method.post, .patch])
-    func aWriteIsRepeatedOnlyWhereItCannotBeDoneTwice(method: Method) {
+    func writeIsRetriedOnlyIfItWasNotProcessed(method: Method) {
         let lost = NightjarError(.connectionLost, "lost", requestMayHaveBeenProcessed: true)
         let unsent = NightjarError(.connect, "refused")
         #expect(verdict(Outcome(lost), method: method) == .stop(.mayHaveBeenProcessed))
@@ -56,28 +56,28 @@ private struct Constant: RandomNumberGenerator {
     }
 
     @Test(arguments: [Method.get, .head, .put, .delete, .options])
-    func whatIsIdempotentIsRepeatedThoughItWasSeen(method: Method) {
+    func idempotentRequestIsRetried(method: Method) {
         let lost = NightjarError(.connectionLost, "lost", requestMayHaveBeenProcessed: true)
         #expect(verdict(Outcome(lost), method: method) == .again(after: .milliseconds(500)))
     }
 
-    @Test func aBodyThatIsGoneIsNeverSentAgain() {
+    @Test func consumedBodyIsNotSentAgain() {
         let outcome = Outcome(status: 503, retryAfter: nil)
         #expect(verdict(outcome, method: .put, body: false) == .stop(.bodyWasConsumed))
         #expect(verdict(outcome, method: .post, key: true, body: false) == .stop(.bodyWasConsumed))
     }
 
-    @Test func anAnswerThatBegunIsNotBegunAgain() {
+    @Test func startedResponseIsNotRetried() {
         let lost = Outcome(NightjarError(.connectionLost, "lost", requestMayHaveBeenProcessed: true))
         #expect(verdict(lost, gone: true) == .stop(.responseWasDelivered))
     }
 
     @Test(arguments: [ErrorKind.cancelled, .tls, .pinMismatch, .protocol, .tooLarge, .closed, .invalidURL])
-    func lastingErrorsAreNot(kind: ErrorKind) {
+    func permanentErrorsAreNotRetried(kind: ErrorKind) {
         #expect(verdict(Outcome(NightjarError(kind, "no"))) == .stop(.notTransient))
     }
 
-    @Test func ofTheTimeoutsAllButTheTotalOne() {
+    @Test func timeoutsExceptTheTotalOneAreRetried() {
         #expect(verdict(Outcome(NightjarError(.timeout, "late", phase: .total))) == .stop(.notTransient))
         for phase in [ErrorPhase.connect, .idle] {
             let again = RetryPolicy.Verdict.again(after: .milliseconds(500))
@@ -87,7 +87,7 @@ private struct Constant: RandomNumberGenerator {
 
     // MARK: Delays
 
-    @Test func theCeilingDoublesUpToTheCap() {
+    @Test func backoffDoublesUpToTheMaximum() {
         var settings = RetrySettings()
         settings.maximumAttempts = 80
         var policy = RetryPolicy(settings, deadline: nil)
@@ -104,7 +104,7 @@ private struct Constant: RandomNumberGenerator {
         #expect(waits.last == .again(after: .seconds(30)))
     }
 
-    @Test func chanceChoosesFromTheWholeRange() {
+    @Test func jitterCoversTheCompleteRange() {
         var random = SeededRandom(seed: 7)
         var halves = [0, 0]
         for _ in 0..<1000 {
@@ -124,7 +124,7 @@ private struct Constant: RandomNumberGenerator {
         #expect(halves.allSatisfy { (430...570).contains($0) }, "seed 7: \(halves)")
     }
 
-    @Test func neverEarlierThanTheServerAsks() {
+    @Test func retryAfterIsAMinimum() {
         #expect(verdict(Outcome(status: 503, retryAfter: .seconds(7))) == .again(after: .seconds(7)))
         #expect(verdict(Outcome(status: 429, retryAfter: .zero)) == .again(after: .milliseconds(500)))
         #expect(verdict(Outcome(status: 429, retryAfter: .seconds(60))) == .again(after: .seconds(60)))
@@ -132,7 +132,7 @@ private struct Constant: RandomNumberGenerator {
         #expect(verdict(Outcome(status: 429, retryAfter: .seconds(61))) == long)
     }
 
-    @Test func neverPastTheDeadline() {
+    @Test func retryRespectsTheDeadline() {
         let outcome = Outcome(status: 503, retryAfter: .seconds(5))
         #expect(verdict(outcome, deadline: 5_000_000_000) == .stop(.pastDeadline(.seconds(5))))
         #expect(verdict(outcome, deadline: 5_000_000_001) == .again(after: .seconds(5)))
@@ -153,7 +153,7 @@ private struct Constant: RandomNumberGenerator {
 
     // MARK: Number of attempts
 
-    @Test func threeAttemptsAreMade() {
+    @Test func threeAttemptsAreTheDefault() {
         var policy = RetryPolicy(RetrySettings(), deadline: nil)
         var budget = RetryBudget()
         var none = Constant(value: 0)
@@ -166,7 +166,7 @@ private struct Constant: RandomNumberGenerator {
         #expect(budget.available == 8)
     }
 
-    @Test func aVerdictIsASentence() {
+    @Test func verdictIsExplained() {
         #expect("\(RetryPolicy.Verdict.again(after: .milliseconds(500)))" == "retried after 0.5 s")
         let stop = RetryPolicy.Verdict.stop(.serverRequestedLongWait(.seconds(61)))
         #expect("\(stop)" == "not retried: the server asks to wait 61.0 s, which is longer than the maximum wait")

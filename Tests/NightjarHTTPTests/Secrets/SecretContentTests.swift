@@ -24,7 +24,7 @@ import Testing
     }
 
     /// Some readers take a line that only begins with the delimiter for one (RFC 2046 section 5.1.1), others do not.
-    @Test func aSecretPartEndsWhereAllReadersEndIt() {
+    @Test func secretPartEndsAtTheStrictestDelimiter() {
         let type = "multipart/form-data; boundary=b"
         let secret = "--b\r\nContent-Disposition: form-data; name=\"otp\"\r\n\r\n--b s3cret-0\r\n--b s3cret-1\r\n"
         let next = "--b \t\r\nContent-Disposition: form-data; name=\"user\"\r\n\r\nada\r\n--b--\r\n"
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func jsonIsMaskedWhateverItIsCalled() {
+    @Test func jsonIsMaskedForAnyType() {
         let text =
             #"{"pass\u0077ord":"s3cret-0","passwordConfirmation":"s3cret-0","user_token_v2":"s3cret-0","n":"ada"}"#
         for type in ["application/json", "text/plain", "application/x-ndjson", "application/octet-stream", nil] {
@@ -111,9 +111,9 @@ import Testing
         "GET http://h/a?page=2 200 in 3 ms", "the token: it has expired", "copied 3 files, 10:31:07", "a=b; c = d",
         "Bearer authentication is wanted", "key=value", "max_tokens=12",
     ])
-    func otherMessagesStay(text: String) { #expect(Masking.text(text) == text) }
+    func otherMessagesAreUnchanged(text: String) { #expect(Masking.text(text) == text) }
 
-    @Test func archivesHaveNoSecretsOfBodies() throws {
+    @Test func archivesContainNoSecretsOfBodies() throws {
         var request = Request(.post, "http://x/?sessionKey=s3cret-0")
         try request.headers.add("Content-Type", "multipart/form-data; boundary=b")
         try request.headers.add("X-JWT", "s3cret-0")

@@ -19,29 +19,29 @@ import Testing
         "oauth2Token", "access_tokens", "ssh-key", "privateKeyPem", "one_time_passcode", "verificationCode",
         "PHPSESSID",
     ])
-    func namesOfCredentialsAreKnown(name: String) { #expect(isSecret(name)) }
+    func credentialNamesAreSecret(name: String) { #expect(isSecret(name)) }
 
     @Test(arguments: [
         "page", "user", "max_tokens", "next_page_token", "Content-Type", "bytes", "monkey", "", "tokens", "token_type",
         "token_url", "expires_in", "password_policy", "zip_code", "sort_key", "primaryKey", "keyboard", "author",
         "tokenizer", "secretary", "pinned", "signal", "sidebar", "passenger", "nextPageToken", "total_tokens",
     ])
-    func othersAreNot(name: String) { #expect(!isSecret(name)) }
+    func otherNamesAreNotSecret(name: String) { #expect(!isSecret(name)) }
 
     @Test(arguments: [
         "X-JWT", "Api_Key", "Auth", "Access_Key", "X-Passwd", "X-PIN", "X-Otp", "SID", "Key", "X-AuthUser", "XAuth",
         "X-Key-Id", "Token", "x-amz-security-token", "X-Hub-Signature-256", "X-CSRF-Token", "Ocp-Apim-Subscription-Key",
         "WWW-Authenticate", "Authentication-Info", "X-Ticket", "X-Page-Token",
     ])
-    func headerFieldsOfCredentialsAreKnown(name: String) { #expect(isSecret(field: name)) }
+    func credentialFieldsAreSecret(name: String) { #expect(isSecret(field: name)) }
 
     @Test(arguments: [
         "Accept", "Content-Type", "User-Agent", "Idempotency-Key", "Sec-WebSocket-Key", "X-Request-Id", "Author",
         "X-Tenant", "ETag", "Vary", "X-Keyboard",
     ])
-    func otherHeaderFieldsAreNot(name: String) { #expect(!isSecret(field: name)) }
+    func otherFieldsAreNotSecret(name: String) { #expect(!isSecret(field: name)) }
 
-    @Test func aValueTellsWhereItsNameDoesNot() {
+    @Test func secretIsDetectedByItsValue() {
         let token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl"
         #expect(isSecret(field: "X-Whoever", token))
         #expect(isSecret(field: "X-Whoever", "Bearer " + token))
@@ -59,7 +59,7 @@ import Testing
     // MARK: The cache
 
     @Test(arguments: ["X-JWT", "Api_Key", "Auth", "Access_Key", "X-Passwd", "X-PIN", "X-Otp", "SID", "Key"])
-    func theCachePartitionsByEachCredential(name: String) throws {
+    func cacheIsPartitionedByEachCredential(name: String) throws {
         let credentials: (String) throws -> [UInt8] = { value in
             var request = Request(.get, "https://a/me")
             try request.headers.add(name, value)

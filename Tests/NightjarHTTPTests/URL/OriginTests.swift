@@ -3,7 +3,7 @@ import Testing
 @testable import NightjarHTTP
 
 @Suite struct OriginTests {
-    @Test func equalWhereSchemeHostAndPortAre() throws {
+    @Test func originsAreEqualBySchemeHostAndPort() throws {
         let origin = try RequestURL("https://Example.com/a").origin
         #expect(origin == (try RequestURL("HTTPS://EXAMPLE.COM:443/b?c").origin))
         #expect(origin.hashValue == (try RequestURL("https://example.com:443").origin.hashValue))
@@ -20,11 +20,11 @@ import Testing
         ("https://h:80", "h:80"),
         ("http://[::1]", "[::1]"), ("http://[::1]:8080", "[::1]:8080"),
     ])
-    func theHostFieldLeavesTheDefaultPortOut(_ text: String, _ field: String) throws {
+    func hostFieldOmitsTheDefaultPort(_ text: String, _ field: String) throws {
         #expect(try RequestURL(text).origin.hostField == field)
     }
 
-    @Test func anIPv6HostIsKeptWithoutBrackets() throws {
+    @Test func ipv6HostHasNoBrackets() throws {
         let origin = try RequestURL("https://[2001:db8::1]:8443/").origin
         #expect(origin.host == "2001:db8::1")
         #expect(origin.port == 8443)

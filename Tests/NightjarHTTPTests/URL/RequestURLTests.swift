@@ -3,7 +3,7 @@ import Testing
 @testable import NightjarHTTP
 
 @Suite struct RequestURLTests {
-    @Test func refusesWhatIsTooLong() throws {
+    @Test func tooLongURLIsRejected() throws {
         let fits = "http://h/" + String(repeating: "a", count: RequestTarget.maximumLength - 9)
         #expect(try RequestURL(fits).target.utf8.count == RequestTarget.maximumLength - 8)
         for text in [
@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func userInfoIsKeptApartAndNeverShown() throws {
+    @Test func userInfoIsSeparateAndNeverShown() throws {
         let url = try RequestURL("https://al%20ice:s%3Acret:x@example.com/a")
         #expect(url.userInfo?.user == "al ice")
         #expect(url.userInfo?.password == "s:cret:x")
@@ -63,11 +63,11 @@ import Testing
         ("http://h/v1", "HTTP://other", "/"),
         ("http://h/a b", "c d", "/a%20b/c%20d"),
     ])
-    func joinsWithOneSlash(_ base: String, _ target: String, _ expected: String) throws {
+    func pathsAreJoinedWithOneSlash(_ base: String, _ target: String, _ expected: String) throws {
         #expect(try RequestURL(base).joined(target).target == expected)
     }
 
-    @Test func whatCouldBeAHostIsNoPath() throws {
+    @Test func pathThatMayBeAHostIsRejected() throws {
         let base = try RequestURL("http://h/v1")
         for target in ["//evil.example/x", "http:evil", "ftp://evil/"] {
             #expect(throws: NightjarError.self) { try base.joined(target) }
@@ -93,7 +93,7 @@ import Testing
         #expect(try RequestURL("http://h").joined(target, query: items).target == expected)
     }
 
-    @Test func aQueryHasABound() throws {
+    @Test func queryIsBounded() throws {
         let base = try RequestURL("http://h")
         let items = (0..<70).map { (name: "n\($0)", value: String(repeating: "x", count: 1000)) }
         let error = #expect(throws: NightjarError.self) { try base.joined("/", query: items) }
@@ -121,7 +121,7 @@ import Testing
         ),
         ("https://h/?keyboard=a&monkey=b&design=c", "https://h/?keyboard=a&monkey=b&design=c"),
     ])
-    func showsNoCredential(_ text: String, _ shown: String) throws {
+    func credentialsAreMasked(_ text: String, _ shown: String) throws {
         let url = try RequestURL(text)
         #expect(url.redacted == shown)
         #expect("\(url)" == shown)

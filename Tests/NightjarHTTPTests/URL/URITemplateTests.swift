@@ -48,7 +48,7 @@ import Testing
         ("{?percent%20name}", "?percent%20name=p"), ("{var}{var}", "valuevalue"), ("{undef,undef2}", ""),
         ("http://[::1]:8080/a b%20%/\u{E9}?q='1'#x|{var}", "http://[::1]:8080/a%20b%20%25/%C3%A9?q='1'#x%7Cvalue"),
     ])
-    func expands(_ template: String, _ result: String) throws {
+    func templatesAreExpanded(_ template: String, _ result: String) throws {
         #expect(try URITemplate(template).expand { URITemplateTests.values[$0] } == result)
     }
 
@@ -78,7 +78,7 @@ import Testing
         ("{?a*}", "the modifier \"*\", which is level 4 of RFC 6570; only levels 1 to 3 are supported, at character 4"),
         ("/a\r\nX: {b}", "a control character, at character 3"),
     ])
-    func whatIsNoTemplateIsToldWithItsPlace(_ template: String, _ problem: String) {
+    func invalidTemplateIsReportedWithItsPosition(_ template: String, _ problem: String) {
         let error = #expect(throws: NightjarError.self) { try URITemplate(template) }
         #expect(error?.kind == .invalidURL)
         #expect(error?.message == "the URL template has \(problem)")
@@ -106,7 +106,7 @@ import Testing
         ("{+base}/{id}", [("base", "http://h:80"), ("id", "7")], "http://h:80/7"),
         ("/a{.format}", [("format", "")], "/a."),
     ])
-    func expandsStrictly(_ template: String, _ values: [(String, String)], _ result: String) throws {
+    func templatesAreExpandedStrictly(_ template: String, _ values: [(String, String)], _ result: String) throws {
         let values = values.map { (name: $0.0, value: $0.1) }
         #expect(try URITemplate(template).expandStrictly(values) == result)
     }
@@ -147,7 +147,7 @@ import Testing
             "the value of \"id\" makes a path segment . or .., which would select another path"
         ),
     ])
-    func refusesStrictly(_ template: String, _ values: [(String, String)], _ message: String) {
+    func missingValuesAreRejectedStrictly(_ template: String, _ values: [(String, String)], _ message: String) {
         let values = values.map { (name: $0.0, value: $0.1) }
         let error = #expect(throws: NightjarError.self) { try URITemplate(template).expandStrictly(values) }
         #expect(error?.kind == .invalidRequest)
@@ -156,7 +156,7 @@ import Testing
 
     // MARK: Limits
 
-    @Test func whatGetsTooLongIsRefused() throws {
+    @Test func tooLongResultIsRejected() throws {
         let long = String(repeating: "x", count: RequestTarget.maximumLength)
         #expect(try URITemplate(long).expand { _ in nil } == long)
         #expect(throws: NightjarError.self) { try URITemplate(long + "x") }
@@ -168,7 +168,7 @@ import Testing
         #expect(throws: NightjarError.self) { try URITemplate("{a}").expand { _ in third } }
     }
 
-    @Test func everyCutIsReadOrRefused() throws {
+    @Test func truncatedTemplatesAreReadOrRejected() throws {
         let whole = "http://[::1]/{+base}/{a.b,c%20d}{;x}{?page,tag}{&more}{#end}\u{E9}"
         for count in 0...whole.unicodeScalars.count {
             let cut = String(String.UnicodeScalarView(whole.unicodeScalars.prefix(count)))
@@ -179,7 +179,7 @@ import Testing
         }
     }
 
-    @Test func randomTextIsReadOrRefused() throws {
+    @Test func randomTextIsReadOrRejected() throws {
         var random = SeededRandom(seed: 6570)
         let alphabet = Array("{}{}{}+#./;?&,=%20ab_ \u{E9}*:\0".unicodeScalars)
         for _ in 0..<20_000 {

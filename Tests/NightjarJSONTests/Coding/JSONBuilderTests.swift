@@ -7,7 +7,7 @@ import Testing
         String(buffer: try JSONValue(encoding: value, options).encoded())
     }
 
-    private func refusal<Value: Encodable>(_ value: Value) -> String {
+    private func rejection<Value: Encodable>(_ value: Value) -> String {
         do {
             return "taken: \(try text(value))"
         } catch let error as NightjarError {
@@ -25,7 +25,7 @@ import Testing
         var likes: Int?
     }
 
-    @Test func whatIsAbsentIsOmittedAndNullIsNull() throws {
+    @Test func absentMembersAreOmittedAndNullIsWritten() throws {
         #expect(try text(Patch()) == "{}")
         #expect(
             try text(Patch(title: "T", subtitle: .null, teaser: Null()))
@@ -45,7 +45,7 @@ import Testing
         #expect(try text(Empty()) == "{}")
     }
 
-    @Test func namesOfADictionaryAreSortedAndKeptAsTheyAre() throws {
+    @Test func dictionaryNamesAreSortedAndUnchanged() throws {
         struct Named: Encodable { var imageUrl: [String: Int] }
         let named = Named(imageUrl: ["zZ": 1, "aB": 2])
         #expect(try text(named) == #"{"imageUrl":{"aB":2,"zZ":1}}"#)
@@ -55,7 +55,7 @@ import Testing
         #expect(try text(named, upper) == #"{"IMAGEURL":{"aB":2,"zZ":1}}"#)
     }
 
-    @Test func ofWhatIsWrittenTwiceUnderANameTheLastCounts() throws {
+    @Test func lastValueOfARepeatedNameCounts() throws {
         struct Repeating: Encodable {
             func encode(to encoder: any Encoder) throws {
                 var container = encoder.container(keyedBy: JSONKey.self)
@@ -68,13 +68,13 @@ import Testing
         #expect(try text(Repeating()) == "{\(expected)}")
     }
 
-    @Test func whatJSONCannotHoldIsRefusedWithItsPlace() {
+    @Test func unrepresentableValueIsRejectedWithItsPath() {
         struct Sample: Encodable { var values: [Double] }
         #expect(
-            refusal(Sample(values: [1, .nan]))
+            rejection(Sample(values: [1, .nan]))
                 == #"invalid_request: the value cannot be written as JSON: at "/values/1": JSON cannot represent nan"#)
         #expect(
-            refusal([Int128.max]).hasSuffix(
+            rejection([Int128.max]).hasSuffix(
                 #"at "/0": the integer has more than 64 bits and JSON readers would round it"#))
     }
 
@@ -82,10 +82,10 @@ import Testing
         var next: Loop?
     }
 
-    @Test func whatHoldsItselfIsRefused() {
+    @Test func cyclicValueIsRejected() {
         let loop = Loop()
         loop.next = loop
-        #expect(refusal(loop).contains("it has more than 512 levels"))
+        #expect(rejection(loop).contains("it has more than 512 levels"))
         loop.next = nil
     }
 
@@ -113,7 +113,7 @@ import Testing
         #expect(try text(Derived()) == #"{"list":[1,null,["x"]],"box":{"name":true},"name":"b","super":{"id":3}}"#)
     }
 
-    @Test func whatIsWrittenIsReadBack() throws {
+    @Test func valuesRoundTrip() throws {
         let value = try JSONValue(parsing: #"{"b":[1,18446744073709551615,1.5,null,true,"x"],"a":{},"c":[]}"#)
         #expect(try JSONValue(encoding: value) == value)
         #expect(try JSONValue(encoding: ["k": value]) == .object([.init("k", value)]))

@@ -9,7 +9,7 @@ import Testing
         try JSONValue(parsing: text).decode(type, at: JSONPointer(pointer), options)
     }
 
-    private func refusal<Value: Decodable>(
+    private func rejection<Value: Decodable>(
         _ type: Value.Type, _ text: String, at pointer: String = "", _ options: JSONDecodingOptions = .init()
     ) -> String {
         do {
@@ -43,7 +43,7 @@ import Testing
          "counts": {"read": 3, "liked": 0}, "ratio": 1, "more": [{}]}
         """
 
-    @Test func aTypeIsRead() throws {
+    @Test func typeIsDecoded() throws {
         let read = try read(Article.self, article)
         #expect(
             read
@@ -52,13 +52,13 @@ import Testing
                     counts: ["read": 3, "liked": 0], ratio: 1))
     }
 
-    @Test func aPartIsRead() throws {
+    @Test func partIsDecoded() throws {
         #expect(try read(String.self, article, at: "/tags/1") == "b")
         #expect(try read(String?.self, article, at: "/author/email") == nil)
         #expect(try read(String?.self, article, at: "/nowhere") == nil)
         #expect(try read(Empty.self, article, at: "/nowhere") == Empty())
-        #expect(refusal(String.self, article, at: "/nowhere") == #"at "/nowhere": expected a string, found nothing"#)
-        #expect(refusal(Int.self, article, at: "/tags/0") == #"at "/tags/0": expected an integer, found a string"#)
+        #expect(rejection(String.self, article, at: "/nowhere") == #"at "/nowhere": expected a string, found nothing"#)
+        #expect(rejection(Int.self, article, at: "/tags/0") == #"at "/tags/0": expected an integer, found a string"#)
     }
 
     // MARK: Numbers
@@ -80,34 +80,34 @@ import Testing
         (#""1""#, "expected an integer, found a string"), ("true", "expected an integer, found a boolean"),
         ("null", "expected an integer, found null"), ("[1]", "expected an integer, found an array"),
     ])
-    func anIntegerIsExactOrRefused(text: String, outcome: String) {
-        #expect(refusal(Int.self, text).replacing("taken: ", with: "") == outcome)
+    func integerIsExactOrRejected(text: String, outcome: String) {
+        #expect(rejection(Int.self, text).replacing("taken: ", with: "") == outcome)
     }
 
-    @Test func everyWidthHasItsRange() throws {
+    @Test func everyIntegerWidthHasItsRange() throws {
         #expect(try read(UInt64.self, "18446744073709551615") == .max)
         #expect(try read(UInt.self, "18446744073709551615") == .max)
         #expect(try read(Int128.self, "18446744073709551615") == 18_446_744_073_709_551_615)
         #expect(try read(UInt128.self, "1") == 1)
         #expect(try read(Int8.self, "-128") == -128)
-        #expect(refusal(Int8.self, "128") == "expected an integer from -128 to 127, found one out of range")
-        #expect(refusal(UInt8.self, "-1") == "expected an integer from 0 to 255, found one out of range")
+        #expect(rejection(Int8.self, "128") == "expected an integer from -128 to 127, found one out of range")
+        #expect(rejection(UInt8.self, "-1") == "expected an integer from 0 to 255, found one out of range")
         #expect(try read(UInt8.self, "255.0") == 255)
-        #expect(refusal(UInt16.self, "65536") == "expected an integer from 0 to 65535, found one out of range")
+        #expect(rejection(UInt16.self, "65536") == "expected an integer from 0 to 65535, found one out of range")
         #expect(try read(Int16.self, "-32768") == -32768)
         #expect(try read(Int32.self, "2147483647") == .max)
         #expect(try read(UInt32.self, "4294967295") == .max)
-        #expect(refusal(Int64.self, "1e400").contains("not JSON"))
+        #expect(rejection(Int64.self, "1e400").contains("not JSON"))
     }
 
-    @Test func aNumberMayBeAnInteger() throws {
+    @Test func doubleIsReadFromAnInteger() throws {
         #expect(try read(Double.self, "3") == 3)
         #expect(try read(Double.self, "18446744073709551615") == 18_446_744_073_709_551_615)
         #expect(try read(Float.self, "1.5") == 1.5)
-        #expect(refusal(Float.self, "1e300") == "expected a number that Float can hold, found a larger one")
-        #expect(refusal(Double.self, "false") == "expected a number, found a boolean")
-        #expect(refusal(Bool.self, "1") == "expected a boolean, found an integer")
-        #expect(refusal(String.self, "1") == "expected a string, found an integer")
+        #expect(rejection(Float.self, "1e300") == "expected a number that Float can hold, found a larger one")
+        #expect(rejection(Double.self, "false") == "expected a number, found a boolean")
+        #expect(rejection(Bool.self, "1") == "expected a boolean, found an integer")
+        #expect(rejection(String.self, "1") == "expected a string, found an integer")
     }
 
     // MARK: Locations
@@ -137,17 +137,17 @@ import Testing
         ),
         ("[]", "expected an object, found an array"), ("null", "expected an object, found null"),
     ])
-    func aFailureNamesPathExpectedAndFound(text: String, message: String) {
-        #expect(refusal(Article.self, text) == message)
+    func mismatchNamesPathExpectedAndFound(text: String, message: String) {
+        #expect(rejection(Article.self, text) == message)
     }
 
-    @Test func namesFromTheServerAreEscapedAndCut() {
-        let message = refusal([String: Int].self, #"{"a\n\#(String(repeating: "x", count: 5000))": "1"}"#)
+    @Test func namesFromTheServerAreEscapedAndTruncated() {
+        let message = rejection([String: Int].self, #"{"a\n\#(String(repeating: "x", count: 5000))": "1"}"#)
         #expect(message.hasPrefix(#"at "/a\nxxx"#))
         #expect(message.utf8.count < 400)
     }
 
-    @Test func whatATypeThrowsItselfIsTold() {
+    @Test func errorThrownByATypeIsReported() {
         struct Even: Decodable {
             init(from decoder: any Decoder) throws {
                 let container = try decoder.singleValueContainer()
@@ -160,8 +160,8 @@ import Testing
         struct Throwing: Decodable {
             init(from decoder: any Decoder) throws { throw Other() }
         }
-        #expect(refusal([Even].self, "[2, 3]") == #"at "/1": odd\nnumber"#)
-        #expect(refusal([Throwing].self, "[1]") == "the JSON could not be read: Other()")
+        #expect(rejection([Even].self, "[2, 3]") == #"at "/1": odd\nnumber"#)
+        #expect(rejection([Throwing].self, "[1]") == "the JSON could not be read: Other()")
     }
 
     // MARK: Nil, absent, empty
@@ -176,11 +176,11 @@ import Testing
         #expect(try read(Optionals.self, #"{"a": null, "c": null, "d": null}"#) == Optionals(d: .null))
         #expect(try read([Int?].self, "[1, null]") == [1, nil])
         #expect(try read(Null.self, "null") == Null())
-        #expect(refusal([Null].self, "[1]") == #"at "/0": expected null"#)
+        #expect(rejection([Null].self, "[1]") == #"at "/0": expected null"#)
         #expect(try read(Empty.self, "[1]") == Empty())
     }
 
-    @Test func ofMembersOfOneNameTheFirstCounts() throws {
+    @Test func firstOfDuplicateMembersCounts() throws {
         #expect(try read([String: Int].self, #"{"a": 1, "a": 2}"#) == ["a": 1])
         let many = (0..<20).map { #""k\#($0)": \#($0)"# }.joined(separator: ",")
         #expect(try read([String: Int].self, "{\(many), \"k3\": 99}")["k3"] == 3)
@@ -220,11 +220,11 @@ import Testing
             try read(Profile.self, text, options)
                 == Profile(firstName: "A", imageUrl: "u", extraData: ["some_name": Inner(sortKey: 1)]))
         #expect(
-            refusal(Profile.self, text.replacing("1", with: "true"), options)
+            rejection(Profile.self, text.replacing("1", with: "true"), options)
                 == #"at "/extra_data/some_name/sort_key": expected an integer, found a boolean"#)
     }
 
-    @Test func aNameStrategyOfOnesOwnIsAsked() throws {
+    @Test func customNameStrategyIsCalled() throws {
         struct Upper: Decodable { var name: String }
         let options = JSONDecodingOptions(
             names: .custom { path in JSONKey(stringValue: path.last?.stringValue.lowercased() ?? "") })
@@ -244,10 +244,10 @@ import Testing
         }
     }
 
-    @Test func aClassReadsItsParent() throws {
+    @Test func superclassIsDecoded() throws {
         let read = try read(Derived.self, #"{"name": "n", "super": {"id": 3}}"#)
         #expect(read.name == "n" && read.id == 3)
-        #expect(refusal(Derived.self, #"{"name": "n"}"#) == #"at "/super": expected an object, found null"#)
+        #expect(rejection(Derived.self, #"{"name": "n"}"#) == #"at "/super": expected an object, found null"#)
     }
 
     @Test func nestedContainersAreRead() throws {
@@ -277,16 +277,16 @@ import Testing
         let read = try read(Nested.self, #"{"box": {"value": 1}, "list": [2, null, [3, 4]]}"#)
         #expect(read.value == 1 && read.list == [2, 3])
         #expect(
-            refusal(Nested.self, #"{"box": {"value": 1}, "list": [[3]]}"#)
+            rejection(Nested.self, #"{"box": {"value": 1}, "list": [[3]]}"#)
                 == #"at "/list/0/1": expected an integer, found the end of the array"#)
         #expect(
-            refusal(Nested.self, #"{"box": 1, "list": []}"#) == #"at "/box": expected an object, found an integer"#)
+            rejection(Nested.self, #"{"box": 1, "list": []}"#) == #"at "/box": expected an object, found an integer"#)
     }
 
-    @Test func anEnumWithValuesIsRead() throws {
+    @Test func enumWithAssociatedValuesIsDecoded() throws {
         enum Shape: Decodable, Equatable { case circle(radius: Double), point }
         #expect(try read([Shape].self, #"[{"circle": {"radius": 1}}, {"point": {}}]"#) == [.circle(radius: 1), .point])
-        #expect(refusal([Shape].self, "[{}]").hasPrefix(#"at "/0": Invalid number of keys"#))
+        #expect(rejection([Shape].self, "[{}]").hasPrefix(#"at "/0": Invalid number of keys"#))
     }
 
     indirect enum Chain: Decodable {
@@ -303,19 +303,19 @@ import Testing
             String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
         }
         _ = try read(Chain.self, nested(512))
-        #expect(refusal(Chain.self, nested(1000)).hasSuffix("expected at most 512 levels, found more"))
+        #expect(rejection(Chain.self, nested(1000)).hasSuffix("expected at most 512 levels, found more"))
     }
 
-    @Test func aTypeMayBeReadInAWayOfItsOwn() throws {
+    @Test func customDecodingIsUsed() throws {
         struct Color: Decodable, Sendable, Equatable { var red: Int }
         let options = JSONDecodingOptions().reading(Color.self) { decoder in
             Color(red: try decoder.singleValueContainer().decode(String.self).utf8.count)
         }
         #expect(try read([Color?].self, #"["abc", null]"#, options) == [Color(red: 3), nil])
-        #expect(refusal([Color].self, "[1]", options) == #"at "/0": expected a string, found an integer"#)
+        #expect(rejection([Color].self, "[1]", options) == #"at "/0": expected a string, found an integer"#)
     }
 
-    @Test func aValueOfJSONStaysAsItIs() throws {
+    @Test func jsonValueIsDecodedUnchanged() throws {
         struct Wrapped: Decodable { var any: JSONValue }
         let text = #"{"any": {"b": [1, 18446744073709551615, 1.5, null, true, "x"], "a": {}}}"#
         #expect(try read(Wrapped.self, text).any == JSONValue(parsing: text)["any"])

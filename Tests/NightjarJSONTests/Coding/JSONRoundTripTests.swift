@@ -39,7 +39,7 @@ import Testing
         return bits.isFinite ? bits : 0.5
     }
 
-    @Test func whatIsWrittenIsReadBackAndNothingTraps() throws {
+    @Test func randomDocumentsRoundTripWithoutTraps() throws {
         var random = SeededRandom(seed: 11)
         let formats: [Timestamp.Format] = [.iso8601, .secondsSince1970, .millisecondsSince1970]
         for _ in 0..<3000 {

@@ -18,27 +18,27 @@ import Testing
         (#"^(?<year>\d{4})-\k<year>$"#, "2024-2024", true), (#"^(?:(a)|b)\1$"#, "b", true),
         (#"^(?!x).*$"#, "abc", true), (#"^(?!x).*$"#, "xbc", false), (#"a\0b"#, "a\0b", true),
     ])
-    func finds(_ pattern: String, _ text: String, _ isFound: Bool) throws {
+    func patternsMatch(_ pattern: String, _ text: String, _ isFound: Bool) throws {
         var budget = 10_000
         let outcome = try JSONPattern(pattern).find(in: text, JSONPattern.Scratch(), budget: &budget)
         #expect(outcome == (isFound ? .found : .missing))
     }
 
     @Test(arguments: ["(", "[", #"\"#, "a**", "(?<=a+)b", "x{2,1}", #"\C"#])
-    func refuses(_ pattern: String) {
+    func invalidPatternsAreRejected(_ pattern: String) {
         let error = #expect(throws: NightjarError.self) { try JSONPattern(pattern) }
         #expect(error?.kind == .invalidArgument)
         #expect(error?.message.hasPrefix("the pattern \(quoted(pattern)) is invalid at offset ") == true)
     }
 
-    @Test func whatIsTooLongOrTooNestedIsRefused() {
+    @Test func tooLongOrNestedPatternsAreRejected() {
         #expect(throws: NightjarError.self) { try JSONPattern(String(repeating: "a", count: 20_000)) }
         let nested = String(repeating: "(", count: 5000) + String(repeating: ")", count: 5000)
         #expect(throws: NightjarError.self) { try JSONPattern(nested) }
         #expect(throws: NightjarError.self) { try JSONPattern("(((a{1,1000}){1,1000}){1,1000}){1,1000}") }
     }
 
-    @Test func longTextsCostMore() throws {
+    @Test func longTextsUseMoreOfTheBudget() throws {
         let pattern = try JSONPattern("a+b")
         var budget = 1_000_000
         // Quadratic: each letter is tried as the start of a match.
@@ -52,7 +52,7 @@ import Testing
         "^[a-z]{3}$", #"^\d{4}-\d{2}$"#, "^(foo|bar)+$", "^[^/]+$", "^arn:aws:[a-z0-9-]*:x?$", #"^\+[1-9]\d{1,14}$"#,
         "^(?:[A-Z]{2}|none)$", #"^#[0-9a-fA-F]{6}$"#, "^.{5,}$", #"^\w+@\w+\.com$"#, "^[^a-zA-Z0]$", "a|b",
     ])
-    func wordsAreMadeThatItMatches(_ pattern: String) throws {
+    func generatedTextMatchesThePattern(_ pattern: String) throws {
         var words = JSONPatternWords(pattern, extra: 0)
         let made = words.text()
         let text = try #require(made)

@@ -15,7 +15,7 @@ import Testing
         schema.mismatch(in: try JSONValue(parsing: document))?.description ?? ""
     }
 
-    @Test func whatIsNotKnownIsPassedOverWithANote() throws {
+    @Test func unknownKeywordsAreNoted() throws {
         let schema = try schema(
             #"{"a": {"type": "object", "requried": ["x"], "x-any": 1, "properties": {"n": {"type": "int"}, "p": {"pattern": "(", "minLength": 1}, "r": {"type": "string", "required": true}}}}"#,
             at: "/a")
@@ -31,7 +31,7 @@ import Testing
                 == #"at "/p": expected a string of at least 1 character, found one of 0"#)
     }
 
-    @Test func besideAReferenceOnlyThreePointOneLooks() throws {
+    @Test func siblingsOfAReferenceApplyOnlyInOpenAPI31() throws {
         let text = ##"{"a": {"$ref": "#/b", "minimum": 5}, "b": {"type": "integer"}}"##
         #expect(try reported(schema(text, at: "/a", .openAPI30), "1") == "")
         #expect(
@@ -39,7 +39,7 @@ import Testing
         #expect(try reported(schema(text, at: "/a", .openAPI30), "null") == "expected an integer, found null")
     }
 
-    @Test func nullableLetsNullThroughWhateverElseIsSaid() throws {
+    @Test func nullableAllowsNull() throws {
         let schema = try schema(
             ##"{"a": {"nullable": true, "allOf": [{"$ref": "#/b"}]}, "b": {"type": "integer"}}"##, at: "/a", .openAPI30)
         #expect(try reported(schema, "null") == "")
@@ -48,7 +48,7 @@ import Testing
         #expect(schema.shape == [.integer, .null])
     }
 
-    @Test func referencesLeadToOtherDocumentsAndBack() throws {
+    @Test func referencesResolveAcrossDocuments() throws {
         let source = Documents([
             "api.json": try JSONValue(parsing: #"{"a": {"items": {"$ref": "other.json#/User"}}}"#),
             "other.json": try JSONValue(
@@ -63,13 +63,13 @@ import Testing
         #expect(schema.arena.count == 4)
     }
 
-    @Test func aReferenceThatLeadsNowhereIsAnError() throws {
+    @Test func danglingReferenceIsAnError() throws {
         let error = #expect(throws: NightjarError.self) { try schema(##"{"items": {"$ref": "#/no"}}"##) }
         #expect(error?.kind == .invalidArgument)
         #expect(error?.message == "no schema at api.json#/no")
     }
 
-    @Test func theListFormOfItemsCounts() throws {
+    @Test func arrayFormOfItemsIsSupported() throws {
         let schema = try schema(#"{"items": [{"type": "string"}], "additionalItems": false}"#)
         #expect(try reported(schema, #"["a"]"#) == "")
         #expect(try reported(schema, "[1]") == #"at "/0": expected a string, found an integer"#)
@@ -86,11 +86,11 @@ import Testing
             (#"{"enum": [1, 2]}"#, [.integer]), (#"{"enum": ["a", 1.5]}"#, [.string, .number]),
             (##"{"allOf": [{"$ref": "#"}, {"$ref": "#"}], "type": "string"}"##, [.string]),
         ] as [(String, JSONSchema.Shape)])
-    func shapes(_ text: String, _ shape: JSONSchema.Shape) throws {
+    func shapesAreReported(_ text: String, _ shape: JSONSchema.Shape) throws {
         #expect(try JSONSchema(parsing: text).shape == shape)
     }
 
-    @Test func partsAreFoundThroughReferences() throws {
+    @Test func subschemasAreFoundThroughReferences() throws {
         let schema = try schema(
             ##"""
             {"allOf": [{"$ref": "#/b"}, {"properties": {"file": {"format": "binary"}, "id": {}}}],
@@ -149,7 +149,7 @@ import Testing
         ),
         (#"{"type": "object", "minProperties": 1, "additionalProperties": {"type": "integer"}}"#, #"{"name1": 1}"#),
     ])
-    func makesExamples(_ text: String, _ example: String) throws {
+    func examplesAreGenerated(_ text: String, _ example: String) throws {
         let schema = try JSONSchema(parsing: text)
         let made = try #require(schema.example())
         #expect(made.isSame(as: try JSONValue(parsing: example)), "\(made)")
@@ -157,7 +157,7 @@ import Testing
     }
 
     /// A host may call on a thread with a small stack. 256 KiB is the smallest usual size.
-    @Test func examplesAndShapesNeedLittleStack() throws {
+    @Test func examplesAndShapesUseLittleStack() throws {
         let level = #"{"required":["a"],"anyOf":[{"minProperties":1}],"properties":{"a":"#
         let deep = String(repeating: level, count: 20) + "{}" + String(repeating: "}}", count: 20)
         let wide = String(repeating: #"{"anyOf":["#, count: 30) + "true" + String(repeating: "]}", count: 30)
@@ -175,7 +175,7 @@ import Testing
         ##"{"required": ["a"], "properties": {"a": {"$ref": "#"}}}"##,
         #"{"type": "string", "pattern": "^(?=b)a$"}"#, #"{"minItems": 1000000, "type": "array"}"#,
     ])
-    func whereNoneIsFoundThereIsNone(_ text: String) throws {
+    func impossibleExampleIsNil(_ text: String) throws {
         #expect(try JSONSchema(parsing: text).example() == nil)
     }
 }

@@ -134,13 +134,13 @@ import Testing
             #"{"token": "s3cret"}"#, #"at "/token": expected "a" (by schema 1 of 2 in "oneOf"), found a string"#
         ),
     ])
-    func reports(_ schema: String, _ document: String, _ reported: String) throws {
+    func mismatchesAreReported(_ schema: String, _ document: String, _ reported: String) throws {
         let schema = try JSONSchema(parsing: schema)
         let mismatch = schema.mismatch(in: try JSONValue(parsing: document))
         #expect(mismatch?.description ?? "" == reported)
     }
 
-    @Test func aDiscriminatorChoosesTheSchemaThatIsTold() throws {
+    @Test func discriminatorSelectsTheReportedSchema() throws {
         let schema = try JSONSchema(
             parsing: ##"""
                 {"oneOf": [{"$ref": "#/$defs/Cat"}, {"$ref": "#/$defs/Dog"}],
@@ -164,7 +164,7 @@ import Testing
     }
 
     /// A failure of `oneOf` names values instead of schemas. The discriminators of chat APIs have no mapping.
-    @Test func aFailureNamesTheValuesThatTheSchemasAllow() throws {
+    @Test func mismatchListsTheAllowedValues() throws {
         let schema = try JSONSchema(
             parsing: ##"""
                 {"oneOf": [{"$ref": "#/$defs/SystemMessage"}, {"$ref": "#/$defs/UserMessage"}, {"$ref": "#/$defs/Tool"}],
@@ -191,7 +191,7 @@ import Testing
         #expect(try reported(#"{"role": "system"}"#) == #"at "/content": expected a string, found nothing"#)
     }
 
-    @Test func schemasThatDifferInAValueAreToldByThatValue() throws {
+    @Test func constantSelectsTheReportedSchema() throws {
         let schema = try JSONSchema(
             parsing: #"""
                 {"anyOf": [{"properties": {"type": {"const": "text"}, "text": {"type": "string"}}, "required": ["type"]},
@@ -206,7 +206,7 @@ import Testing
                 == #"at "/url": expected a string (by schema 2 of 2 in "anyOf"), found an integer"#)
     }
 
-    @Test func aTreeIsCheckedAsDeepAsItGoes() throws {
+    @Test func recursiveSchemaIsCheckedAtEachDepth() throws {
         let schema = try JSONSchema(
             parsing: ##"{"type": "object", "properties": {"next": {"$ref": "#"}}, "additionalProperties": false}"##)
         let depth = 1000
@@ -218,7 +218,7 @@ import Testing
         #expect(mismatch?.expected == "an object")
     }
 
-    @Test func whatIsOnlyReadNeedNotBeSent() throws {
+    @Test func readOnlyPropertyIsNotRequiredInRequests() throws {
         let schema = try JSONSchema(
             parsing: """
                 {"required": ["id", "name", "password"], "properties": {
@@ -237,7 +237,7 @@ import Testing
 
     // MARK: Bounds
 
-    @Test func aSchemaThatGoesNowhereIsNotFollowedForEver() throws {
+    @Test func cyclicReferenceEnds() throws {
         let schema = try JSONSchema(parsing: ##"{"allOf": [{"$ref": "#"}]}"##)
         let error = #expect(throws: NightjarError.self) { try schema.check(.array([.integer(1)])) }
         #expect(error?.kind == .decoding)
@@ -246,7 +246,7 @@ import Testing
                 == "the JSON is not as expected: expected at most 8192 nested schemas, found more")
     }
 
-    @Test func whatWouldTakeTooLongIsGivenUp() throws {
+    @Test func expensiveCheckIsAborted() throws {
         // Each level doubles the work, so there would be 2^60 steps.
         let schema = try JSONSchema(
             parsing: ##"{"type": "array", "items": {"anyOf": [{"$ref": "#"}, {"$ref": "#", "minItems": 0}]}}"##)
@@ -260,7 +260,7 @@ import Testing
 
     /// The number of steps depends on the size of the document, so a small document fails early regardless of its
     /// schema.
-    @Test func theStepsGoWithTheSizeOfTheDocument() throws {
+    @Test func stepBudgetGrowsWithTheDocument() throws {
         func steps(_ value: JSONValue) -> Int { JSONSchemaChecker.steps(for: value) }
         #expect(steps(.null) == 1_001_000)
         #expect(steps(.array([1, .object([.init("a", .string("four"))])])) == 1_004_080)
@@ -277,7 +277,7 @@ import Testing
         #expect(schema.mismatch(in: .null)?.expected == "a value that can be checked in 1001000 steps")
     }
 
-    @Test func aPatternThatExplodesIsGivenUp() throws {
+    @Test func catastrophicPatternIsAborted() throws {
         let schema = try JSONSchema(parsing: #"{"pattern": "^(a|aa)+$"}"#)
         var checker = JSONSchemaChecker(schema.arena, .any, maximumSteps: 10_000)
         let text = String(repeating: "a", count: 60) + "b"
@@ -285,7 +285,7 @@ import Testing
         #expect(schema.mismatch(in: .string("aaaa")) == nil)
     }
 
-    @Test func equalElementsAreFoundInAboutLinearTime() throws {
+    @Test func uniqueItemsTakeNearlyLinearTime() throws {
         let schema = try JSONSchema(parsing: #"{"uniqueItems": true}"#)
         let elements = (0..<20_000).map { JSONValue.object([.init("id", .integer(Int64($0)))]) }
         #expect(schema.mismatch(in: .array(elements)) == nil)

@@ -120,13 +120,13 @@ import Testing
             "1", ""
         ),
     ])
-    func checks(_ schema: String, _ document: String, _ reported: String) throws {
+    func schemaIsChecked(_ schema: String, _ document: String, _ reported: String) throws {
         let schema = try JSONSchema(parsing: schema)
         let mismatch = schema.mismatch(in: try JSONValue(parsing: document))
         #expect(mismatch?.description ?? "" == reported)
     }
 
-    @Test func aMismatchIsADecodingError() throws {
+    @Test func mismatchIsADecodingError() throws {
         let schema = try JSONSchema(parsing: #"{"properties": {"id": {"type": "integer"}}}"#)
         let error = #expect(throws: NightjarError.self) { try schema.check(JSONValue(parsing: #"{"id": "7"}"#)) }
         #expect(error?.kind == .decoding)
@@ -138,7 +138,7 @@ import Testing
         #expect(mismatch?.found == "a string")
     }
 
-    @Test func namesFromTheDocumentAreEscapedAndCut() throws {
+    @Test func namesFromTheDocumentAreEscapedAndTruncated() throws {
         let schema = try JSONSchema(parsing: #"{"additionalProperties": false}"#)
         let document = JSONValue.object([.init("\u{1B}[2J" + String(repeating: "x", count: 5000), .null)])
         let reported = try #require(schema.mismatch(in: document)).description
@@ -180,7 +180,7 @@ import Testing
         ("email", "a@.com", false), ("email", "Name <a@b.com>", false), ("email", "a@b.com\n", false),
         ("email", "", false),
     ])
-    func formats(_ format: String, _ text: String, _ isOne: Bool) throws {
+    func formatsAreChecked(_ format: String, _ text: String, _ isOne: Bool) throws {
         let schema = try JSONSchema(.object([.init("format", .string(format))]))
         let mismatch = schema.mismatch(in: .string(text))
         #expect((mismatch == nil) == isOne)
@@ -261,7 +261,7 @@ import Testing
         (#"{"format": "url"}"#, #"the schema: unknown format "url"; did you mean "uri"?"#),
         (#"{"format": 1}"#, #"the schema: "format" must be a string, found an integer"#),
     ])
-    func refuses(_ schema: String, _ message: String) {
+    func invalidSchemasAreRejected(_ schema: String, _ message: String) {
         let error = #expect(throws: NightjarError.self) { try JSONSchema(parsing: schema) }
         #expect(error?.kind == .invalidArgument)
         #expect(error?.message == message)
@@ -270,7 +270,7 @@ import Testing
     // MARK: Bounds
 
     /// A host may call on a thread with a small stack. 256 KiB is the smallest usual size.
-    @Test func depthIsBoundedAndNeedsLittleStack() throws {
+    @Test func depthIsBoundedAndUsesLittleStack() throws {
         func nested(_ levels: Int) -> String {
             String(repeating: #"{"items":"#, count: levels) + "{}" + String(repeating: "}", count: levels)
         }
@@ -286,7 +286,7 @@ import Testing
         #expect(depth == 63)
     }
 
-    @Test func randomSchemasAreReadOrRefused() throws {
+    @Test func randomSchemasAreReadOrRejected() throws {
         var random = SeededRandom(seed: 2020)
         let document = try JSONValue(parsing: #"{"a": [1, "x", null, {"b": 1.5}], "b": true, "token": "t"}"#)
         for _ in 0..<2000 {

@@ -26,7 +26,7 @@ import Testing
         SchemaPlace(document: "", pointer: try JSONPointer(pointer))
     }
 
-    @Test func whatTwoSchemasReferToIsReadOnce() throws {
+    @Test func sharedSchemaIsReadOnce() throws {
         var library = try library()
         let one = try library.schema(at: place("/one"))
         #expect(library.count == 2 + 4)
@@ -41,7 +41,7 @@ import Testing
                 == "/0/friends/0/id")
     }
 
-    @Test func eachSchemaTellsOfWhatItReaches() throws {
+    @Test func notesCoverReachableSchemas() throws {
         var library = try library()
         let user = try library.schema(at: place("/User"))
         let one = try library.schema(at: place("/one"))
@@ -56,7 +56,7 @@ import Testing
         #expect(late.notes == [##"the schema at "/Late": unknown keyword "requried"; did you mean "required"?"##])
     }
 
-    @Test func oneThatCannotBeReadLeavesNothingBehind() throws {
+    @Test func failedSchemaLeavesNoEntries() throws {
         var library = try library()
         for _ in 0..<2 {
             do throws(NightjarError) {
@@ -72,7 +72,7 @@ import Testing
         #expect(late.mismatch(in: .integer(1))?.description == "expected a string, found an integer")
     }
 
-    @Test func aLibraryHasABound() throws {
+    @Test func libraryIsBounded() throws {
         var library = try library(maximum: 7)
         _ = try library.schema(at: place("/one"))
         _ = try library.schema(at: place("/two"))
@@ -87,7 +87,7 @@ import Testing
     }
 
     /// The arena grows by doubling. Each index refers to the same schema before and after.
-    @Test func manySchemasKeepTheirNumbers() throws {
+    @Test func schemasKeepTheirIndexes() throws {
         let members = (0..<5000).map { #""s\#($0)":{"const":\#($0)}"# }.joined(separator: ",")
         var library = try library("{\(members)}", maximum: 10_000)
         var schemas: [JSONSchema] = []

@@ -8,7 +8,7 @@ import Testing
     private let one = "caf\u{e9}"
     private let other = "cafe\u{301}"
 
-    @Test func jsonValuesAreCompared() throws {
+    @Test func valuesAreComparedByCodePoints() throws {
         #expect(JSONValue.string(one) != .string(other))
         let object = JSONValue.object([.init(one, 1), .init(other, 2)])
         #expect(object[other] == 2)
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func typesAreReadByTheExactName() throws {
+    @Test func typesAreDecodedByExactNames() throws {
         let value = JSONValue.object([.init(other, 5), .init(one, 1), .init(other + " ", 2)])
         #expect(try value.decode(Both.self) == Both(composed: 1, decomposed: 2))
         let many = (0..<20).map { JSONValue.Member("m\($0)", .null) }
@@ -61,7 +61,7 @@ import Testing
         (##"{"$defs": {"C": {"type": "string"}, "D": {"type": "integer"}}, "$ref": "#/$defs/D"}"##, "1", true),
         (##"{"$defs": {"a": {"$anchor": "C", "type": "string"}, "b": {"$anchor": "D"}}, "$ref": "#D"}"##, "1", true),
     ])
-    func schemas(schema: String, document: String, isValid: Bool) throws {
+    func schemasCompareNamesByCodePoints(schema: String, document: String, isValid: Bool) throws {
         func spelled(_ text: String) -> String {
             text.replacingOccurrences(of: "C", with: one).replacingOccurrences(of: "D", with: other)
         }
@@ -71,7 +71,7 @@ import Testing
     }
 
     /// Duplicate names are found in one pass.
-    @Test func repeatedPropertiesAreReadOnceEach() throws {
+    @Test func repeatedPropertiesAreReadOnce() throws {
         let count = 20_000
         func members(_ type: String) -> [JSONValue.Member] {
             (0..<count).map { .init("p\($0)", .object([.init("type", .string(type))])) }

@@ -3,11 +3,11 @@ import NightjarTestSupport
 import Testing
 
 @Suite struct JSONPointerTests {
-    @Test func theEmptyPointerSelectsAScalarDocument() throws {
+    @Test func emptyPointerSelectsAScalarDocument() throws {
         #expect(try JSONPointer("").value(in: .integer(1)) == .integer(1))
     }
 
-    @Test func randomTextIsReadBackOrRefused() throws {
+    @Test func randomTextRoundTripsOrIsRejected() throws {
         var random = SeededRandom(seed: 6901)
         let document = try JSONValue(parsing: RFC6901Tests.document)
         let alphabet = Array("/~01a-\u{E9}\0".unicodeScalars)

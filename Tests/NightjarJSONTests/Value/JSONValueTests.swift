@@ -28,7 +28,7 @@ import Testing
     }
 
     /// A host may call on a thread with a small stack. 256 KiB is the smallest usual size.
-    @Test func depthNeedsLittleStack() throws {
+    @Test func depthUsesLittleStack() throws {
         let arrays = String(repeating: "[", count: 1023) + "1" + String(repeating: "]", count: 1023)
         let objects = String(repeating: "{\"a\":", count: 1023) + "1" + String(repeating: "}", count: 1023)
         for text in [arrays, objects] {

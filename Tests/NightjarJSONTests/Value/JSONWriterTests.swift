@@ -4,7 +4,7 @@ import NightjarTestSupport
 import Testing
 
 @Suite struct JSONWriterTests {
-    @Test func whatIsNoNumberIsToldWithItsPlace() {
+    @Test func nanIsReportedWithItsPath() {
         let value = JSONValue.object([.init("a", .array([.integer(1), .number(.nan)]))])
         let error = #expect(throws: NightjarError.self) { try value.encoded() }
         #expect(error?.kind == .invalidRequest)
@@ -13,7 +13,7 @@ import Testing
         #expect(bare?.message == "the JSON contains -inf, which JSON cannot represent")
     }
 
-    @Test func whatIsWrittenIsReadBackAsItWas() throws {
+    @Test func randomValuesRoundTrip() throws {
         var random = SeededRandom(seed: 8259)
         for _ in 0..<2000 {
             let value = JSONWriterTests.value(&random, 4)

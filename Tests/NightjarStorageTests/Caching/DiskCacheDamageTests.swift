@@ -60,7 +60,7 @@ import Testing
     enum IndexDamage: CaseIterable { case garbage, empty, truncated, header, bytes, page, shuffled }
 
     @Test(arguments: IndexDamage.allCases, 1...6)
-    func aDamagedIndexGivesNothingWrongAndIsBegunAnew(_ damage: IndexDamage, _ seed: UInt64) throws {
+    func corruptIndexReturnsNoWrongEntriesAndIsReplaced(_ damage: IndexDamage, _ seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         try fill(open())
         try change(index) { bytes in
@@ -113,7 +113,7 @@ import Testing
         "UPDATE entry SET key = (SELECT key FROM entry LIMIT 1), variant = randomblob(16)", "DELETE FROM journal",
         "UPDATE journal SET latest = -1, horizon = 9223372036854775807",
     ])
-    func rowsThatNobodyWroteAreNotThere(_ line: String) throws {
+    func foreignRowsAreIgnored(_ line: String) throws {
         try fill(open())
         try sql(line)
         let cache = open()
@@ -130,7 +130,7 @@ import Testing
         #expect(try read(cache) == Self.count, "\(cache.takeNotes())")
     }
 
-    @Test func oneOfALaterReleaseIsLeftAlone() throws {
+    @Test func indexOfALaterReleaseIsNotChanged() throws {
         try fill(open())
         try sql("PRAGMA user_version = 3")
         let before = try Data(contentsOf: URL(fileURLWithPath: index))
@@ -147,7 +147,7 @@ import Testing
         #expect(try Data(contentsOf: URL(fileURLWithPath: index)) == before)
     }
 
-    @Test func theIndexOfAnotherProgramIsLeftAlone() throws {
+    @Test func indexOfAnotherProgramIsNotChanged() throws {
         try fill(open())
         try sql("PRAGMA application_id = 7")
         let before = try Data(contentsOf: URL(fileURLWithPath: index))
@@ -156,7 +156,7 @@ import Testing
         #expect(try Data(contentsOf: URL(fileURLWithPath: index)) == before)
     }
 
-    @Test func whoLosesItsFolderBeginsAnew() throws {
+    @Test func removedFolderIsCreatedAgain() throws {
         let cache = open()
         try fill(cache)
         #expect(try read(cache) == Self.count)
@@ -173,7 +173,7 @@ import Testing
     }
 
     @Test(arguments: BodyDamage.allCases, [10_000, 300_000])
-    func aDamagedBodyIsNotThere(_ damage: BodyDamage, _ size: Int) throws {
+    func corruptBodyIsAMiss(_ damage: BodyDamage, _ size: Int) throws {
         let cache = open()
         let entry = try #require(cache.store(cacheKey("/"), cachedResponse(), cachedBody(1, size)))
         // Also immediately after it was found.
@@ -207,7 +207,7 @@ import Testing
         #expect(cache.takeNotes().isEmpty)
     }
 
-    @Test func aReaderOfAFileThatBecomesShorterFailsAndDoesNotHang() throws {
+    @Test func readerOfATruncatedFileFails() throws {
         let cache = open()
         let entry = try #require(cache.store(cacheKey("/"), cachedResponse(), cachedBody(1, 300_000)))
         let reader = try #require(cache.open(entry))
@@ -219,7 +219,7 @@ import Testing
 
     // MARK: Folders
 
-    @Test func aPathThatIsNoFolderIsNoError() throws {
+    @Test func pathThatIsNotAFolderIsNotAnError() throws {
         try parent.write("cache", Bytes("x"))
         try expectOff(open(), "not a folder")
         try expectOff(DiskCache(folder: folder + "/below", maximumBytes: 1 << 20), "Not a directory")
@@ -228,7 +228,7 @@ import Testing
         try expectOff(DiskCache(folder: folder + "\0x", maximumBytes: 1 << 20), "folder")
     }
 
-    @Test func aFolderThatOthersMayWriteOrOwnIsNotUsed() throws {
+    @Test func folderOfOthersIsNotUsed() throws {
         mkdir(folder, 0o700)
         chmod(folder, 0o777)
         try expectOff(open(), "is writable by other users")
@@ -253,7 +253,7 @@ import Testing
 
     // MARK: Locks of other processes
 
-    @Test func whoFindsItHeldSkipsWhatItMayAndOwesTheRest() throws {
+    @Test func lockedIndexDefersRequiredChanges() throws {
         let cache = open()
         cache.store(cacheKey("/"), try cachedResponse(), cachedBody(1, 10))
         cache.store(cacheKey("/gone"), try cachedResponse(), cachedBody(1, 10))

@@ -17,12 +17,12 @@ import Testing
         folder = parent.file("cache")
     }
 
-    /// The rounds of ``killedAtAnyMomentTheyLeaveNothingWrong()``: `CACHE_HARM_ROUNDS=200` for the long run.
+    /// The rounds of ``killedProcessesLeaveAConsistentCache()``: `CACHE_HARM_ROUNDS=200` for the long run.
     private static let rounds = ProcessInfo.processInfo.environment["CACHE_HARM_ROUNDS"].flatMap { Int($0) } ?? 30
 
     /// Four processes store, read, evict, sweep and invalidate in one folder, and one of them is killed repeatedly.
     /// Each process checks each body that it reads.
-    @Test func killedAtAnyMomentTheyLeaveNothingWrong() throws {
+    @Test func killedProcessesLeaveAConsistentCache() throws {
         var random = SeededRandom(seed: 7)
         let workers = TokenStoreWorkers(worker)
         var seed = 0
@@ -86,7 +86,7 @@ import Testing
         #expect(try database.prepare("PRAGMA integrity_check").first { $0.text(0) } == "ok")
     }
 
-    @Test func twoThatEvictAtOnceKeepItWithinItsBound() throws {
+    @Test func concurrentEvictionsRespectTheLimit() throws {
         let workers = TokenStoreWorkers(worker)
         let outputs = (0..<3).map { parent.file("output-\($0)") }
         for (index, output) in outputs.enumerated() {
@@ -106,7 +106,7 @@ import Testing
 
     /// A file size limit fails `write` like a full disk, at one position after another.
     @Test(arguments: ["1000", "5000", "20000", "40000", "70000", "150000", "300000"])
-    func aDiskThatIsFullIsNoError(_ limit: String) throws {
+    func fullDiskIsNotAnError(_ limit: String) throws {
         let result = try run(worker, ["limited", folder, limit])
         #expect(result.status == 0 && result.text.hasSuffix("done\n"), "\(result.text)")
         let lines = result.text.split(separator: "\n")
@@ -120,7 +120,7 @@ import Testing
     }
 
     /// With a small file system, if it can be mounted: a really full disk.
-    @Test(arguments: [64, 200, 500, 1000, 2000]) func aSmallDiskIsNoError(_ kilobytes: Int) throws {
+    @Test(arguments: [64, 200, 500, 1000, 2000]) func smallDiskIsNotAnError(_ kilobytes: Int) throws {
         mkdir(folder, 0o700)
         let mount = "mount -t tmpfs -o size=\(kilobytes)k,mode=700 tmpfs '\(folder)' || exit 77"
         let script = "\(mount); '\(worker)' limited '\(folder)' none"
@@ -131,7 +131,7 @@ import Testing
         #expect(result.text.contains("stores nothing") || result.text.contains("is not used"), "\(result.text)")
     }
 
-    @Test func aFolderThatMayNotBeWrittenIsNoError() throws {
+    @Test func readOnlyFolderIsNotAnError() throws {
         let cache = DiskCache(folder: folder, maximumBytes: 4 << 20)
         cache.store(cacheKey("/"), try cachedResponse(), cachedBody(1, 10))
         cache.close()
@@ -146,7 +146,7 @@ import Testing
         #expect(result.text.split(separator: "\n").count == 2, "\(result.text)")
     }
 
-    @Test func aFolderOfAnotherUserIsNoError() throws {
+    @Test func folderOfAnotherUserIsNotAnError() throws {
         guard geteuid() == 0 else { return }
         mkdir(folder, 0o755)
         chmod(parent.path, 0o755)

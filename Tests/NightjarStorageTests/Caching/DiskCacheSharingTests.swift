@@ -33,7 +33,7 @@ import Testing
     // MARK: Late stores
 
     /// A write by one process is not lost when another stores a slow GET that began before it.
-    @Test func responseRequestedBeforeAWriteIsStoredForRevalidationAlone() throws {
+    @Test func responseRequestedBeforeAWriteIsStoredForRevalidation() throws {
         let (slow, writer) = (open(), open())
         let began = try moment(slow)
         writer.invalidate(url: cacheKey("/").url)
@@ -80,7 +80,7 @@ import Testing
     }
 
     /// A cache writes its changes in the background: changes made before a request was sent do not affect its response.
-    @Test func ownChangesThatTheRequestKnewOfDoNotCount() throws {
+    @Test func earlierOwnChangesDoNotInvalidate() throws {
         let cache = open()
         let began = try moment(cache, local: 5)
         cache.invalidate(url: cacheKey("/").url, ticket: 5)
@@ -91,7 +91,7 @@ import Testing
         #expect(cache.find(cacheKey("/b")).map(\.response.isInvalidated) == [true])
     }
 
-    @Test func changesThatTheLogHasForgottenRefuseTheStore() throws {
+    @Test func storeFailsIfTheChangeLogIsTooShort() throws {
         let (slow, writer) = (open(), open())
         let began = try moment(slow)
         for number in 0..<(2 * DiskChanges.kept + 10) { writer.invalidate(url: cacheKey("/\(number)").url) }
@@ -116,7 +116,7 @@ import Testing
     // MARK: Memory
 
     /// Each kind of change by another cache reaches the affected memory entries, and no others.
-    @Test func memoryFollowsTheChangesOfOthers() throws {
+    @Test func memoryCacheFollowsChangesOfOthers() throws {
         let (disk, other) = (open(), open())
         let memory = MemoryCache(maximumBytes: 1 << 20)
         var (tier, names) = (MemoryTier(), URLNames())
@@ -181,7 +181,7 @@ import Testing
         #expect(open().find(cacheKey("/gone")).isEmpty)
     }
 
-    @Test func removalFromAFolderThatCannotBeUsedIsNoSuccess() throws {
+    @Test func removalFromAnUnusableFolderFails() throws {
         try parent.write("cache", Bytes("x"))
         let cache = open()
         #expect(cache.removeAll() == nil)
@@ -196,7 +196,7 @@ import Testing
     }
 
     /// The headers of a 304 count, and other entries are evicted for them.
-    @Test func updatesStayWithinTheBound() throws {
+    @Test func updatesRespectTheLimit() throws {
         let cache = open(1 << 20)
         for number in 0..<200 { cache.store(cacheKey("/\(number)"), try cachedResponse(), cachedBody(number, 100)) }
         for round in 0..<3 {
@@ -215,7 +215,7 @@ import Testing
         #expect(indexSize < 3 << 20, "\(indexSize)")
     }
 
-    @Test func anEntryWhoseHeadersBecomeTooLargeGoes() throws {
+    @Test func entryWithTooLargeHeadersIsRemoved() throws {
         let cache = open(1 << 20)
         let entry = try #require(cache.store(cacheKey("/"), cachedResponse(), cachedBody(1, 10)))
         var response = try cachedResponse()
@@ -225,7 +225,7 @@ import Testing
         #expect(cache.store(cacheKey("/"), response, cachedBody(1, 10)) == nil)
     }
 
-    @Test func theIndexShrinksWhenEntriesGo() throws {
+    @Test func indexShrinksAfterRemovals() throws {
         let cache = open()
         for number in 0..<1200 { cache.store(cacheKey("/\(number)"), try cachedResponse(), cachedBody(number, 5000)) }
         cache.close()
@@ -241,7 +241,7 @@ import Testing
     }
 
     /// A file of the previous version, which could not shrink and had no log.
-    @Test func anIndexOfTheVersionBeforeIsTakenOver() throws {
+    @Test func indexOfTheEarlierVersionIsMigrated() throws {
         mkdir(folder, 0o700)
         let old = DatabaseSchema("njhc", steps: Array(DiskIndex.schema.steps.prefix(1)))
         _ = try DatabaseFile.open(index, old)

@@ -32,7 +32,7 @@ import Testing
 
     // MARK: Storing and finding
 
-    @Test(arguments: sizes) func whatIsStoredIsFoundAlsoByAnother(_ size: Int) throws {
+    @Test(arguments: sizes) func storedEntryIsFoundByAnotherCache(_ size: Int) throws {
         let variantFields = [StoredResponse.VariantField("accept", nil), StoredResponse.VariantField("b", "ü")]
         var response = try cachedResponse(variantFields: variantFields)
         try response.trailers.add("Sum", "1")
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func headersComeBackByteByByte() throws {
+    @Test func headersRoundTrip() throws {
         let bytes: [UInt8] = [0x80, 0xFF, 0x09, 0x20, 0x41]
         var response = try cachedResponse()
         bytes.withUnsafeBytes { value in
@@ -65,7 +65,7 @@ import Testing
         #expect(cache.find(cacheKey("/")).first?.response.headers == response.headers)
     }
 
-    @Test(arguments: [100, 20_000, 500_000]) func aBodyComesInPiecesAndGoesInPieces(_ size: Int) throws {
+    @Test(arguments: [100, 20_000, 500_000]) func bodyIsWrittenAndReadInPieces(_ size: Int) throws {
         let cache = open()
         let writer = try #require(cache.beginBody(expecting: size))
         var body = cachedBody(3, size)
@@ -94,7 +94,7 @@ import Testing
         #expect(try reader.read(upTo: 1) == whole.getSlice(at: 0, length: 1))
     }
 
-    @Test func aWriterThatIsNotCommittedLeavesNothing() throws {
+    @Test func uncommittedWriterLeavesNoEntry() throws {
         let cache = open()
         for isDiscarded in [true, false] {
             let writer = try #require(cache.beginBody())
@@ -109,7 +109,7 @@ import Testing
         #expect(files.isEmpty && cache.find(cacheKey("/")).isEmpty)
     }
 
-    @Test func noEntryIsLargerThanAnEighth() throws {
+    @Test func entryIsAtMostAnEighth() throws {
         let cache = open(800_000)
         #expect(cache.beginBody(expecting: 100_001) == nil)
         #expect(cache.store(cacheKey("/"), try cachedResponse(), cachedBody(1, 100_001)) == nil)
@@ -121,7 +121,7 @@ import Testing
         #expect(open(0).store(cacheKey("/"), try cachedResponse(), cachedBody(1, 1)) == nil)
     }
 
-    @Test func variantsAreBesideEachOtherAndBounded() throws {
+    @Test func variantsCoexistAndAreBounded() throws {
         let cache = open()
         for number in 0..<50 {
             let fields = [
@@ -138,7 +138,7 @@ import Testing
         #expect(found.last?.response.headers["ETag"] == "\"49\"")
     }
 
-    @Test func equalContentsShareAFileThatGoesWithTheLast() throws {
+    @Test func equalContentsShareAFileUntilTheLastIsRemoved() throws {
         let cache = open()
         for number in 0..<3 { cache.store(cacheKey("/\(number)"), try cachedResponse(), cachedBody(1, 50_000)) }
         #expect(files.count == 1)
@@ -153,7 +153,7 @@ import Testing
 
     // MARK: Changing and removing
 
-    @Test func anUpdateChangesTheHeadersAndNotTheBody() throws {
+    @Test func updateChangesHeadersButNotTheBody() throws {
         let cache = open()
         let other = open()
         let entry = try #require(cache.store(cacheKey("/"), cachedResponse("1"), cachedBody(1, 20_000)))
@@ -168,7 +168,7 @@ import Testing
         #expect(cache.remove(updated) == 1 && cache.find(cacheKey("/")).isEmpty)
     }
 
-    @Test func whatIsInvalidatedSaysSoUntilItIsUpdatedOrStored() throws {
+    @Test func invalidationLastsUntilAnUpdateOrStore() throws {
         let cache = open()
         for user in 0..<3 as Range<UInt64> { cache.store(cacheKey("/", user), try cachedResponse(), cachedBody(1, 10)) }
         cache.store(cacheKey("/other"), try cachedResponse(), cachedBody(1, 10))
@@ -191,7 +191,7 @@ import Testing
         #expect(invalidated() == [false, false, true, false])
     }
 
-    @Test func removingTakesWhatWasNamedAndNothingElse() throws {
+    @Test func removalRemovesOnlyNamedEntries() throws {
         let cache = open()
         let keys = [
             cacheKey("/a/1"), cacheKey("/a/2", 7), cacheKey("/b%_?x=1"), cacheKey("/c", 7),
@@ -216,7 +216,7 @@ import Testing
         #expect(cache.statistics.entries == 0 && cache.statistics.bytes == 0)
     }
 
-    @Test func manyAreRemovedInBatches() throws {
+    @Test func manyEntriesAreRemovedInBatches() throws {
         let cache = open()
         for number in 0..<300 {
             cache.store(cacheKey("/\(number)", UInt64(number % 2)), try cachedResponse(), cachedBody(1, 10))
@@ -228,7 +228,7 @@ import Testing
 
     // MARK: Threads
 
-    @Test func anyThreadMayDoAnythingAlsoWithTwoOfOneFolder() throws {
+    @Test func twoCachesOfOneFolderAreThreadSafe() throws {
         let caches = [open(600_000), DiskCache(folder: folder, maximumBytes: 600_000, lockTimeout: 5)]
         let response = try cachedResponse()
         DispatchQueue.concurrentPerform(iterations: 6) { thread in
@@ -253,7 +253,7 @@ import Testing
 
     // MARK: Privacy
 
-    @Test func filesAreForTheirOwnerAlone() throws {
+    @Test func filesAreReadableOnlyByTheirOwner() throws {
         let cache = open()
         cache.store(cacheKey("/"), try cachedResponse(), cachedBody(1, 10_000))
         let writer = try #require(cache.beginBody())
@@ -267,7 +267,7 @@ import Testing
         #expect(count >= 8)
     }
 
-    @Test func noURLIsOnDiskButTheOneToBeShown() throws {
+    @Test func urlsAreNotStoredExceptForDisplay() throws {
         let cache = open()
         let key = CacheKey(url: "https://a.example/?token=hunter2")
         cache.store(key, try cachedResponse(), displayURL: "https://a.example/?token=***", body: cachedBody(1, 10))
@@ -282,7 +282,7 @@ import Testing
 
     // MARK: Keeping it small
 
-    @Test func evictingKeepsItWithinItsBound() throws {
+    @Test func evictionRespectsTheLimit() throws {
         let cache = open(400_000)
         for number in 0..<200 {
             cache.store(cacheKey("/\(number)"), try cachedResponse(), cachedBody(number, number * 131 % 20_000))
@@ -301,13 +301,13 @@ import Testing
         #expect(files.count <= sum)
     }
 
-    @Test func whoForgetsToEvictIsBoundedToo() throws {
+    @Test func sizeIsBoundedWithoutExplicitEviction() throws {
         let cache = open(400_000)
         for number in 0..<300 { cache.store(cacheKey("/\(number)"), try cachedResponse(), cachedBody(number, 10_000)) }
         #expect(cache.statistics.bytes <= 520_000)
     }
 
-    @Test func whatIsAskedForStaysWhileOthersPass() throws {
+    @Test func usedEntriesSurviveEviction() throws {
         let cache = open(400_000)
         cache.store(cacheKey("/kept"), try cachedResponse(), cachedBody(0, 10_000))
         for number in 0..<200 {
@@ -321,7 +321,7 @@ import Testing
         #expect(before.uses > 0 && before.uses <= 3)
     }
 
-    @Test func aReaderReadsOnWhenItsEntryIsEvicted() throws {
+    @Test func readerContinuesAfterEviction() throws {
         let cache = open()
         let entry = try #require(cache.store(cacheKey("/"), cachedResponse(), cachedBody(1, 1 << 20)))
         let reader = try #require(cache.open(entry))
@@ -337,7 +337,7 @@ import Testing
 
     // MARK: Sweeping
 
-    @Test func aSweepRemovesWhatBelongsToNothing() throws {
+    @Test func sweepRemovesOrphanedFiles() throws {
         let cache = open()
         cache.store(cacheKey("/"), try cachedResponse(), cachedBody(1, 10_000))
         cache.store(cacheKey("/gone"), try cachedResponse(), cachedBody(2, 10_000))
@@ -363,7 +363,7 @@ import Testing
         #expect(cache.statistics.entries == 1)
     }
 
-    @Test func sumsThatAreWrongHeal() throws {
+    @Test func wrongSumsAreRepaired() throws {
         let cache = open(400_000)
         for number in 0..<10 { cache.store(cacheKey("/\(number)"), try cachedResponse(), cachedBody(number, 10_000)) }
         let right = cache.statistics.bytes
@@ -383,7 +383,7 @@ import Testing
         try Database(existing: folder + "/index.db", lockTimeout: 5).execute(sql)
     }
 
-    @Test func aClockThatGoesBackPutsOffNoSweep() throws {
+    @Test func clockSetBackDoesNotDelaySweeps() throws {
         let cache = open()
         cache.store(cacheKey("/"), try cachedResponse(), cachedBody(1, 10_000))
         cache.evict(now: cacheMoment(1_000_000))

@@ -34,20 +34,20 @@ import Testing
         mutating func touch(_ name: String) { if let slot = slots[name] { queue.touch(slot) } }
     }
 
-    @Test func withinTheBoundNobodyGoes() {
+    @Test func nothingIsEvictedWithinTheLimit() {
         var store = Store(10)
         for number in 0..<10 { #expect(store.add("\(number)").isEmpty) }
         #expect(store.queue.weight == 10 && store.queue.count == 10)
     }
 
-    @Test func whatWasNotAskedForAgainGoesInTheOrderItCame() {
+    @Test func unusedEntriesAreEvictedInOrder() {
         var store = Store(3)
         for name in ["a", "b", "c"] { store.add(name) }
         #expect(store.add("d") == ["a"])
         #expect(store.add("e") == ["b"])
     }
 
-    @Test func whatWasAskedForAgainStays() {
+    @Test func reusedEntriesStay() {
         var store = Store(10)
         store.add("kept")
         store.touch("kept")
@@ -55,7 +55,7 @@ import Testing
         #expect(store.slots["kept"] != nil)
     }
 
-    @Test func whatComesBackSoonIsNotNewAgain() {
+    @Test func recentlyEvictedEntryIsPromoted() {
         var store = Store(10)
         for number in 0..<11 { store.add("\(number)") }
         #expect(store.slots["0"] == nil)
@@ -64,7 +64,7 @@ import Testing
         #expect(store.slots["0"] != nil)
     }
 
-    @Test func whatIsInMainAndNotAskedForGoesAtLast() {
+    @Test func unusedEntryOfTheMainQueueIsEvictedLast() {
         var store = Store(10)
         for number in 0..<10 {
             store.add("old \(number)")
@@ -77,7 +77,7 @@ import Testing
         #expect(!store.slots.keys.contains { $0.hasPrefix("old") })
     }
 
-    @Test func oneThatIsLargeMakesRoomForItself() {
+    @Test func largeEntryEvictsOthers() {
         var store = Store(10)
         for number in 0..<10 { store.add("\(number)") }
         #expect(store.add("large", 8).count == 8)
@@ -87,7 +87,7 @@ import Testing
         #expect(store.queue.weight <= 10 && store.slots["larger"] == nil)
     }
 
-    @Test func oneThatGrowsMakesOthersGo() throws {
+    @Test func grownEntryEvictsOthers() throws {
         var store = Store(10)
         for number in 0..<10 { store.add("\(number)") }
         store.queue.change(try #require(store.slots["9"]), weight: 4)
@@ -95,7 +95,7 @@ import Testing
     }
 
     /// After every operation, the sums equal those of the entries, and evicting ends.
-    @Test(arguments: 1...5) func theSumsHold(_ seed: UInt64) {
+    @Test(arguments: 1...5) func sumsAreConsistent(_ seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var queue = EvictionQueue(capacity: 500)
         var weights: [Int: Int] = [:]
@@ -130,7 +130,7 @@ import Testing
     enum Trace: String, CaseIterable { case zipf, wonders, scans, loop }
 
     @Test(arguments: Trace.allCases, [0.7, 0.8, 0.9, 1.0, 1.1])
-    func itHitsMoreThanTheOrderOfLastUse(_ trace: Trace, _ alpha: Double) {
+    func hitRateExceedsLRU(_ trace: Trace, _ alpha: Double) {
         for share in [0.01, 0.1] {
             let (lru, own) = hitRatios(trace, alpha, share: share)
             let percent = { (ratio: Double) in "\((ratio * 1000).rounded() / 10) %" }

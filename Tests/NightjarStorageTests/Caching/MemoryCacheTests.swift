@@ -15,19 +15,19 @@ import Testing
 
     // MARK: Looking up
 
-    @Test func whatIsStoredIsFound() throws {
+    @Test func storedEntryIsFound() throws {
         let stored = try #require(cache.store(cacheKey("/"), cachedResponse(), body: cachedBody(1, 100)))
         let found = try #require(cache.find(cacheKey("/")).first)
         #expect(found === stored && found.body == cachedBody(1, 100))
         #expect(try found.response == cachedResponse() && found.key == cacheKey("/"))
     }
 
-    @Test func anotherURLOrUserFindsNothing() throws {
+    @Test func otherURLOrUserIsAMiss() throws {
         cache.store(cacheKey("/", 1), try cachedResponse(), body: cachedBody(1, 100))
         for key in [cacheKey("/"), cacheKey("/", 2), cacheKey("/a", 1)] { #expect(cache.find(key).isEmpty) }
     }
 
-    @Test func variantsAreBesideEachOtherTheOldestFirst() throws {
+    @Test func variantsAreOrderedByAge() throws {
         for language in ["de", "en", nil] {
             cache.store(
                 cacheKey("/"), try cachedResponse(variantFields: variantFields(language)), body: cachedBody(1, 10))
@@ -35,7 +35,7 @@ import Testing
         #expect(cache.find(cacheKey("/")).map { $0.response.variantFields[0].value } == ["de", "en", nil])
     }
 
-    @Test func theSameVariantIsReplacedInWhateverOrderItsFieldsAreNamed() throws {
+    @Test func sameVariantIsReplacedForAnyFieldOrder() throws {
         let fields = ["a", "b"].map { StoredResponse.VariantField($0, "1") }
         cache.store(cacheKey("/"), try cachedResponse("1", variantFields: fields), body: cachedBody(1, 10))
         cache.store(cacheKey("/"), try cachedResponse("2", variantFields: fields.reversed()), body: cachedBody(2, 10))
@@ -43,7 +43,7 @@ import Testing
         #expect(cache.statistics.entries == 1)
     }
 
-    @Test func aKeyHasABoundedNumberOfVariants() throws {
+    @Test func variantsPerKeyAreBounded() throws {
         for number in 0..<100 {
             cache.store(
                 cacheKey("/"), try cachedResponse(variantFields: variantFields("\(number)")), body: ByteBuffer())
@@ -54,7 +54,7 @@ import Testing
 
     // MARK: Bounds
 
-    @Test func itNeverHoldsMoreThanItMay() throws {
+    @Test func sizeIsBounded() throws {
         for number in 0..<2000 {
             cache.store(cacheKey("/\(number)"), try cachedResponse(), body: cachedBody(number, number * 7 % 9000))
             #expect(cache.statistics.bytes <= 1 << 20)
@@ -63,7 +63,7 @@ import Testing
         #expect(cache.statistics.entries + cache.statistics.evictions == 2000)
     }
 
-    @Test func whatIsTooLargeIsNotKeptAndNeitherIsWhatItReplaces() throws {
+    @Test func tooLargeEntryIsNotStoredAndRemovesTheOldOne() throws {
         cache.store(cacheKey("/"), try cachedResponse("1"), body: cachedBody(1, 10))
         #expect(try cache.store(cacheKey("/"), cachedResponse("2"), body: cachedBody(2, (1 << 17) + 1)) == nil)
         #expect(cache.find(cacheKey("/")).isEmpty && cache.statistics.bytes == 0)
@@ -72,7 +72,7 @@ import Testing
         #expect(try large.store(cacheKey("/"), cachedResponse(), body: cachedBody(1, 1 << 20)) != nil)
     }
 
-    @Test func oneWithoutRoomKeepsNothing() throws {
+    @Test func cacheWithoutCapacityStoresNothing() throws {
         for room in [0, -1, Int.min, 1000] {
             let cache = MemoryCache(maximumBytes: room)
             #expect(try cache.store(cacheKey("/"), cachedResponse(), body: cachedBody(1, 10)) == nil)
@@ -80,14 +80,14 @@ import Testing
         }
     }
 
-    @Test func aSliceKeepsNoLargerBufferAlive() throws {
+    @Test func sliceDoesNotRetainItsBuffer() throws {
         let large = ByteBuffer(repeating: 1, count: 1 << 20)
         let slice = try #require(large.getSlice(at: 5, length: 100))
         let entry = try #require(cache.store(cacheKey("/"), cachedResponse(), body: slice))
         #expect(entry.body == slice && entry.body.storageCapacity < 1000)
     }
 
-    @Test func whatIsAskedForStaysWhileOthersPass() throws {
+    @Test func usedEntriesSurviveEviction() throws {
         cache.store(cacheKey("/kept"), try cachedResponse(), body: cachedBody(0, 1000))
         for number in 0..<5000 {
             _ = cache.find(cacheKey("/kept"))
@@ -98,7 +98,7 @@ import Testing
 
     // MARK: Changing
 
-    @Test func anUpdateChangesTheHeadersAndNotTheBody() throws {
+    @Test func updateChangesHeadersButNotTheBody() throws {
         let entry = try #require(cache.store(cacheKey("/"), cachedResponse("1"), body: cachedBody(1, 100)))
         let updated = try #require(cache.update(entry, cachedResponse("2")))
         #expect(cache.find(cacheKey("/")).map(\.response.headers) == [try cachedResponse("2").headers])
@@ -109,7 +109,7 @@ import Testing
         #expect(cache.find(cacheKey("/")).first === updated)
     }
 
-    @Test func whatIsInvalidatedSaysSoUntilItIsUpdated() throws {
+    @Test func invalidationLastsUntilAnUpdate() throws {
         for user in 0..<3 as Range<UInt64> {
             cache.store(cacheKey("/", user), try cachedResponse(), body: cachedBody(1, 10))
         }
@@ -129,7 +129,7 @@ import Testing
 
     // MARK: Removing
 
-    @Test func removingTakesWhatWasNamedAndNothingElse() throws {
+    @Test func removalRemovesOnlyNamedEntries() throws {
         let keys = [
             cacheKey("/a/1"), cacheKey("/a/2", 7), cacheKey("/b?x=1"), cacheKey("/c", 7),
             cacheKey("/a/1", origin: "https://a.example:8443"), cacheKey("/a", origin: "https://a.example.net"),
@@ -158,7 +158,7 @@ import Testing
 
     // MARK: Threads
 
-    @Test func anyThreadMayDoAnything() throws {
+    @Test func cacheIsThreadSafe() throws {
         let cache = MemoryCache(maximumBytes: 200_000)
         let response = try cachedResponse()
         DispatchQueue.concurrentPerform(iterations: 8) { thread in

@@ -167,7 +167,7 @@ extension SharedFolder {
     private mutating func lookUp(_ number: Int, _ key: Int) {
         let lookup = Lookup(key: key, began: step, at: now)
         switch MemoryTier.age(afterNanoseconds: now - processes[number].checked) {
-        case .outdated: return processes[number].ask(.find(lookup))
+        case .outdated: return processes[number].enqueue(.find(lookup))
         case .due:
             if !processes[number].isChecking {
                 processes[number].isChecking = true
@@ -176,7 +176,7 @@ extension SharedFolder {
         case .current: break
         }
         guard let entry = processes[number].memory[key], !entry.isInvalid else {
-            return processes[number].ask(.find(lookup))
+            return processes[number].enqueue(.find(lookup))
         }
         give(entry, lookup, number)
     }
@@ -250,5 +250,5 @@ extension SharedFolder.Process {
         if local.verdict(SharedFolder.url(key), since: moment) > before { memory[key]?.isInvalid = true }
     }
 
-    mutating func ask(_ job: SharedFolder.Job) { if jobs.count < 6 { jobs.append(job) } }
+    mutating func enqueue(_ job: SharedFolder.Job) { if jobs.count < 6 { jobs.append(job) } }
 }

@@ -40,7 +40,7 @@ import Testing
 
     // MARK: One program after another
 
-    @Test func whatOneSavesTheNextLoads() throws {
+    @Test func savedCookiesAreLoaded() throws {
         let first = try Program(path)
         try first.set("a=1; Secure; HttpOnly; SameSite=Strict; Path=/x; Domain=example.com" + Self.withLifetime)
         try first.save()
@@ -48,7 +48,7 @@ import Testing
         #expect(next.jar.list(at: next.now) == first.jar.list(at: first.now))
     }
 
-    @Test func theFileIsForItsOwnerAlone() throws {
+    @Test func fileIsReadableOnlyByItsOwner() throws {
         let program = try Program(path)
         try program.set("a=1" + Self.withLifetime)
         try program.save()
@@ -60,7 +60,7 @@ import Testing
     }
 
     /// Issue 19, item 15: a file that another user created.
-    @Test func aFileThatOthersMayWriteIsRefused() throws {
+    @Test func fileWritableByOthersIsRejected() throws {
         let program = try Program(path)
         try program.set("a=1" + Self.withLifetime)
         try program.save()
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() == 0), arguments: ["", "-wal", "-journal"])
-    func aFileOfAnotherUserIsRefused(suffix: String) throws {
+    func fileOfAnotherUserIsRejected(suffix: String) throws {
         let program = try Program(path)
         try program.set("a=1" + Self.withLifetime)
         try program.save()
@@ -90,14 +90,14 @@ import Testing
         #expect(error?.cause == .foreign && error?.reason.contains("4711") == true)
     }
 
-    @Test(.enabled(if: geteuid() == 0)) func aLinkOfAnotherUserIsRefused() throws {
+    @Test(.enabled(if: geteuid() == 0)) func linkOfAnotherUserIsRejected() throws {
         symlink("elsewhere.db", path)
         lchown(path, 4711, 4711)
         #expect(throws: DatabaseError.self) { _ = try Program(self.path) }
         #expect(access(folder.file("elsewhere.db"), F_OK) != 0)
     }
 
-    @Test func sessionCookiesEndWithTheProgram() throws {
+    @Test func sessionCookiesAreNotSaved() throws {
         let first = try Program(path)
         try first.set("s=1")
         try first.save()
@@ -106,7 +106,7 @@ import Testing
         #expect(try Program(path, keepsSession: true).all == [])
     }
 
-    @Test func sessionCookiesStayWhenAsked() throws {
+    @Test func sessionCookiesAreSavedOnRequest() throws {
         let first = try Program(path, keepsSession: true)
         try first.set("s=1")
         try first.save()
@@ -119,7 +119,7 @@ import Testing
         #expect(try Program(path, keepsSession: true).all == ["s=1", "t=1"])
     }
 
-    @Test func aSessionCookieInThePlaceOfALastingOneEndsThatOne() throws {
+    @Test func sessionCookieDeletesThePersistentOne() throws {
         let first = try Program(path)
         try first.set("a=1" + Self.withLifetime)
         try first.save()
@@ -131,7 +131,7 @@ import Testing
         #expect(try Program(path).all == [])
     }
 
-    @Test func whatHasExpiredIsNotLoaded() throws {
+    @Test func expiredCookiesAreNotLoaded() throws {
         let first = try Program(path)
         try first.set("a=1; Max-Age=10")
         try first.save()
@@ -141,7 +141,7 @@ import Testing
 
     // MARK: Programs at once
 
-    @Test func eachCookieIsMergedForItself() throws {
+    @Test func cookiesAreMergedIndividually() throws {
         let a = try Program(path)
         let b = try Program(path)
         try a.set("x=1" + Self.withLifetime)
@@ -156,7 +156,7 @@ import Testing
         #expect(try !a.file.mayHaveChanged())
     }
 
-    @Test func anOlderCopyOverwritesNothing() throws {
+    @Test func olderCopyOverwritesNothing() throws {
         let a = try Program(path)
         try a.set("x=old" + Self.withLifetime)
         try a.save()
@@ -169,7 +169,7 @@ import Testing
         #expect(try Program(path, now: Self.start + 20).all == ["x=new", "y=1"])
     }
 
-    @Test func aDeletionIsNotUndoneByAnOlderCopy() throws {
+    @Test func deletionIsNotUndoneByAnOlderCopy() throws {
         let a = try Program(path)
         try a.set("x=1" + Self.withLifetime)
         try a.set("y=1" + Self.withLifetime)
@@ -189,7 +189,7 @@ import Testing
         #expect(try Program(path).all == [])
     }
 
-    @Test func moreDeletionsThanAreRememberedUndoNothing() throws {
+    @Test func deletionsBeyondTheLimitUndoNothing() throws {
         let a = try Program(path)
         for round in 0..<4 {
             for domain in 0..<30 {
@@ -209,7 +209,7 @@ import Testing
     }
 
     /// The jar remembers 3000 deletions; here it deletes more between two saves.
-    @Test func aDeletionThatTheJarForgotReachesTheFile() throws {
+    @Test func deletionForgottenByTheJarReachesTheFile() throws {
         let a = try Program(path)
         try a.set("sid=1" + Self.withLifetime)
         try a.save()
@@ -226,7 +226,7 @@ import Testing
         #expect(try Program(path, now: a.now).all == [])
     }
 
-    @Test func aDeletionThatTheFileForgotReachesTheOtherPrograms() throws {
+    @Test func deletionForgottenByTheFileReachesOtherPrograms() throws {
         let a = try Program(path)
         try a.set("sid=1" + Self.withLifetime)
         try a.save()
@@ -244,7 +244,7 @@ import Testing
         #expect(b.all == [])
     }
 
-    @Test func aCookieThatOneHasNotSeenYetIsNotDeletedForIt() throws {
+    @Test func unseenCookieIsNotDeleted() throws {
         let a = try Program(path)
         let b = try Program(path)
         try b.set("b=1" + Self.withLifetime)
@@ -291,7 +291,7 @@ import Testing
         #expect(try Program(path).all == ["a=1"])
     }
 
-    @Test func aLaterVersionIsMovedAside() throws {
+    @Test func laterVersionIsMovedAside() throws {
         _ = try Program(path)
         let database = try Database(existing: path, lockTimeout: 0)
         try database.execute("PRAGMA user_version = 99")
@@ -301,7 +301,7 @@ import Testing
         #expect(try asides().contains { !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") })
     }
 
-    @Test func anotherProgramsDatabaseIsLeftAlone() throws {
+    @Test func databaseOfAnotherProgramIsNotChanged() throws {
         try folder.write("cookies.db", Bytes([]))
         let database = try Database(existing: path, lockTimeout: 0)
         try database.execute("CREATE TABLE moz_cookies (id INTEGER)")
@@ -310,7 +310,7 @@ import Testing
         #expect(try database.number("SELECT count(*) FROM moz_cookies") == 0)
     }
 
-    @Test func damageInTheMiddleOfWorkLosesNothing() throws {
+    @Test func corruptionDuringUseLosesNothing() throws {
         let program = try Program(path)
         try program.set("a=1" + Self.withLifetime)
         try program.save()
@@ -326,7 +326,7 @@ import Testing
         #expect(try Program(path).all == ["a=1", "b=1"])
     }
 
-    @Test func tablesThatWeDidNotMakeAreDamage() throws {
+    @Test func foreignTablesAreCorruption() throws {
         for change in [
             "CREATE TRIGGER t AFTER INSERT ON cookie BEGIN DELETE FROM cookie; END", "CREATE VIEW v AS SELECT 1",
             "ALTER TABLE cookie DROP COLUMN value", "DROP TABLE deletion", "CREATE TABLE more (a)",
@@ -343,7 +343,7 @@ import Testing
         }
     }
 
-    @Test func moreRowsThanAJarHasAreDamage() throws {
+    @Test func tooManyRowsAreCorruption() throws {
         _ = try Program(path)
         try Database(existing: path, lockTimeout: 0).execute(
             """
@@ -355,7 +355,7 @@ import Testing
         #expect(file.takeNotes().first?.contains("more rows than a cookie jar can write") == true)
     }
 
-    @Test func rowsThatNoJarWroteCountAsNone() throws {
+    @Test func foreignRowsAreIgnored() throws {
         let program = try Program(path)
         try program.set("a=1" + Self.withLifetime)
         try program.save()
@@ -381,7 +381,7 @@ import Testing
 
     /// A few changed bytes anywhere: the file is loaded or moved aside, and accepts cookies again in any case.
     @Test(arguments: 7...9 as ClosedRange<UInt64>)
-    func damageAnywhereEndsNothing(seed: UInt64) throws {
+    func corruptionAnywhereIsHandled(seed: UInt64) throws {
         let whole: [UInt8]
         do {
             let program = try Program(path)
@@ -414,7 +414,7 @@ import Testing
         }
     }
 
-    @Test func aRemovedFileIsWrittenAnew() throws {
+    @Test func removedFileIsWrittenAgain() throws {
         let program = try Program(path)
         try program.set("a=1" + Self.withLifetime)
         try program.save()
@@ -424,7 +424,7 @@ import Testing
         #expect(try Program(path).all == ["a=1"])
     }
 
-    @Test func aMissingFolderIsAnErrorThatNamesTheFile() throws {
+    @Test func missingFolderIsAnErrorWithThePath() throws {
         let path = folder.file("none/cookies.db")
         let error = #expect(throws: DatabaseError.self) { try CookieFile(path).load(at: Self.start) }
         #expect(error?.failure.kind == .storage)
@@ -433,7 +433,7 @@ import Testing
         #expect(throws: DatabaseError.self) { try CookieFile(folder.path).load(at: Self.start) }
     }
 
-    @Test func aProgramThatHoldsTheFileIsWaitedForAndNotForEver() throws {
+    @Test func lockedFileIsAwaitedUntilATimeout() throws {
         let program = try Program(path)
         let holder = try Database(existing: path, lockTimeout: 0)
         try holder.execute("BEGIN IMMEDIATE")

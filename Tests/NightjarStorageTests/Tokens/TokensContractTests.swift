@@ -14,7 +14,7 @@ import Testing
         path = folder.file("login")
     }
 
-    @Test(arguments: TokenStoreKind.allCases) func whatIsSavedIsLoaded(_ kind: TokenStoreKind) throws {
+    @Test(arguments: TokenStoreKind.allCases) func savedLoginIsLoaded(_ kind: TokenStoreKind) throws {
         let store = kind.store(path)
         #expect(try store.load() == nil)
         for login in [
@@ -32,13 +32,13 @@ import Testing
         #expect(try store.load() == exampleLogin())
     }
 
-    @Test(arguments: TokenStoreKind.withLifetime) func anotherStoreOfTheSameNameSeesIt(_ kind: TokenStoreKind) throws {
+    @Test(arguments: TokenStoreKind.withLifetime) func otherStoreOfTheSameNameLoadsIt(_ kind: TokenStoreKind) throws {
         try kind.store(path).put(exampleLogin())
         #expect(try kind.store(path).load() == exampleLogin())
     }
 
     /// A save is a compare-and-swap: no client overwrites a record that it has not seen.
-    @Test(arguments: TokenStoreKind.allCases) func aSaveReplacesTheNamedVersionOnly(_ kind: TokenStoreKind) throws {
+    @Test(arguments: TokenStoreKind.allCases) func saveReplacesOnlyTheExpectedVersion(_ kind: TokenStoreKind) throws {
         let store = kind.store(path)
         #expect(try store.save(exampleLogin(5), replacing: nil))
         let other = StoredLogin(token: Token(access: "other"), lineage: 78, generation: 6)
@@ -54,7 +54,7 @@ import Testing
     }
 
     /// A save that failed after its rename, for example in fsync, is repeated and is no conflict.
-    @Test(arguments: TokenStoreKind.allCases) func aSaveMayBeRepeated(_ kind: TokenStoreKind) throws {
+    @Test(arguments: TokenStoreKind.allCases) func saveIsIdempotent(_ kind: TokenStoreKind) throws {
         let store = kind.store(path)
         #expect(try store.save(exampleLogin(1), replacing: nil))
         #expect(try store.save(exampleLogin(1), replacing: nil))
@@ -64,7 +64,7 @@ import Testing
         #expect(try store.load() == exampleLogin(2))
     }
 
-    @Test(arguments: TokenStoreKind.allCases) func oneHasTheLock(_ kind: TokenStoreKind) throws {
+    @Test(arguments: TokenStoreKind.allCases) func lockIsExclusive(_ kind: TokenStoreKind) throws {
         let store = kind.store(path)
         let second = kind == .memory ? store : kind.store(path)
         let lock = try #require(try store.tryLock())
@@ -83,7 +83,7 @@ import Testing
         #expect(try store.tryLock() != nil)
     }
 
-    @Test(arguments: TokenStoreKind.allCases) func secretsAreInNoText(_ kind: TokenStoreKind) throws {
+    @Test(arguments: TokenStoreKind.allCases) func descriptionsContainNoSecrets(_ kind: TokenStoreKind) throws {
         let store = kind.store(path)
         let login = exampleLogin(3, pending: true)
         try store.put(login)

@@ -15,7 +15,7 @@ import Testing
     }
 
     /// Four processes rotate one login, and every few milliseconds one of them is killed.
-    @Test(arguments: TokenStoreKind.withLifetime) func killedAtAnyMomentTheyLeaveAWholeLogin(_ kind: TokenStoreKind)
+    @Test(arguments: TokenStoreKind.withLifetime) func killedProcessesLeaveACompleteLogin(_ kind: TokenStoreKind)
         throws
     {
         var random = SeededRandom(seed: 3)
@@ -58,7 +58,7 @@ import Testing
         lock.unlock()
     }
 
-    @Test(arguments: TokenStoreKind.withLifetime) func theLockEndsWithItsProcess(_ kind: TokenStoreKind) throws {
+    @Test(arguments: TokenStoreKind.withLifetime) func lockEndsWithItsProcess(_ kind: TokenStoreKind) throws {
         let store = kind.store(path)
         let workers = TokenStoreWorkers()
         let output = folder.file("output")
@@ -70,7 +70,7 @@ import Testing
     }
 
     /// A fork while the lock is held: the child does not own it, and does not keep it after its parent's death.
-    @Test(arguments: TokenStoreKind.withLifetime) func aForkedChildHasNotTheLock(_ kind: TokenStoreKind) throws {
+    @Test(arguments: TokenStoreKind.withLifetime) func forkedChildDoesNotHaveTheLock(_ kind: TokenStoreKind) throws {
         let store = kind.store(path)
         try store.put(exampleLogin(3))
         let workers = TokenStoreWorkers()
@@ -89,7 +89,7 @@ import Testing
         #expect(kill(child, 0) == 0)
     }
 
-    @Test(arguments: TokenStoreKind.withLifetime) func aFullDiskIsAnErrorAndTheLoginStays(_ kind: TokenStoreKind) throws
+    @Test(arguments: TokenStoreKind.withLifetime) func fullDiskIsAnErrorAndKeepsTheLogin(_ kind: TokenStoreKind) throws
     {
         let store = kind.store(path)
         try store.put(exampleLogin(3))
@@ -104,7 +104,7 @@ import Testing
         try store.put(exampleLogin(4))
     }
 
-    @Test(arguments: TokenStoreKind.withLifetime) func aFolderThatMayNotBeWrittenIsAnError(_ kind: TokenStoreKind)
+    @Test(arguments: TokenStoreKind.withLifetime) func readOnlyFolderIsAnError(_ kind: TokenStoreKind)
         throws
     {
         let store = kind.store(path)

@@ -26,7 +26,7 @@ import Testing
 
     // MARK: Others
 
-    @Test func theFileAndItsLockAreForTheirOwnerAlone() throws {
+    @Test func fileAndLockAreReadableOnlyByTheirOwner() throws {
         // Applies to the whole process: concurrent tests set the permissions that they need explicitly.
         let mask = umask(0)
         defer { umask(mask) }
@@ -38,7 +38,7 @@ import Testing
         #expect(permissions(path + ".new") == nil)
     }
 
-    @Test(arguments: [0o644, 0o640, 0o606, 0o610]) func whatOthersMayOpenIsRefused(_ mode: Int) throws {
+    @Test(arguments: [0o644, 0o640, 0o606, 0o610]) func fileReadableByOthersIsRejected(_ mode: Int) throws {
         try store.put(exampleLogin())
         chmod(path, mode_t(mode))
         let found = error(store)
@@ -49,7 +49,7 @@ import Testing
         #expect(try store.load() == exampleLogin())
     }
 
-    @Test func whatIsNotOursIsRefused() throws {
+    @Test func fileOfAnotherUserIsRejected() throws {
         try store.put(exampleLogin())
         // Only root can change the owner of a file.
         guard geteuid() == 0 else { return }
@@ -58,7 +58,7 @@ import Testing
         #expect(error(store).save.contains("belongs to another user (uid 65534)"))
     }
 
-    @Test func whatIsNoFileIsRefused() throws {
+    @Test func otherFileTypesAreRejected() throws {
         mkdir(path, 0o700)
         #expect(error(store).load.contains("is not a regular file"))
         #expect(error(store).save.contains("is not a regular file"))
@@ -73,7 +73,7 @@ import Testing
 
     // MARK: Links
 
-    @Test func aLinkStaysAndItsTargetIsReplaced() throws {
+    @Test func linkIsKeptAndItsTargetReplaced() throws {
         mkdir(folder.file("real"), 0o700)
         let target = folder.file("real/target")
         symlink("real/target", path)
@@ -97,7 +97,7 @@ import Testing
         #expect(lstat(path, &status) == 0)
     }
 
-    @Test func linksInACircleAreAnError() {
+    @Test func cyclicLinksAreAnError() {
         symlink("login", folder.file("second"))
         symlink("second", path)
         #expect(error(store).load.contains("Too many levels of symbolic links"))
@@ -105,7 +105,7 @@ import Testing
 
     // MARK: Content
 
-    @Test func whatIsDamagedIsAnErrorAndStays() throws {
+    @Test func corruptFileIsAnErrorAndKept() throws {
         try store.put(exampleLogin())
         let record = try folder.read("login")
         for index in [0, 8, 9, 12, 16, 24, 100, record.count - 1] {
@@ -125,7 +125,7 @@ import Testing
         #expect(error(store).save.contains("has version 3, written by a later release"))
     }
 
-    @Test func anotherKeyIsAnErrorAndTheFileStays() throws {
+    @Test func otherKeyIsAnErrorAndTheFileIsKept() throws {
         let first = FileTokenStore(path: path, key: EncryptionKey(bytes: [UInt8](repeating: 1, count: 32)))
         let other = FileTokenStore(path: path, key: EncryptionKey(bytes: [UInt8](repeating: 2, count: 32)))
         try first.put(exampleLogin())
@@ -143,7 +143,7 @@ import Testing
     }
 
     /// An encrypted record is bound to its path: a copy cannot be used as another login.
-    @Test func anEncryptedFileIsNoLoginAtAnotherPath() throws {
+    @Test func encryptedFileIsInvalidAtAnotherPath() throws {
         let key = EncryptionKey(bytes: [UInt8](repeating: 1, count: 32))
         let first = FileTokenStore(path: path, key: key)
         try first.put(exampleLogin())
@@ -157,14 +157,14 @@ import Testing
     }
 
     /// A record in the previous format is an error, and stays.
-    @Test func anOlderRecordIsAnError() throws {
+    @Test func olderRecordIsAnError() throws {
         try folder.write("login", Bytes(Array("NJLOGIN\n".utf8) + [1] + [UInt8](repeating: 0, count: 100)))
         chmod(path, 0o600)
         #expect(error(store).load.contains("has version 1, written by an earlier release; move it away"))
         #expect(error(store).save == error(store).load)
     }
 
-    @Test func whatAKilledProcessLeftIsReplaced() throws {
+    @Test func temporaryFileOfAKilledProcessIsReplaced() throws {
         try store.put(exampleLogin())
         try folder.write("login.new", "half a rec")
         try store.put(exampleLogin(2))
@@ -175,7 +175,7 @@ import Testing
         #expect(permissions(path + ".new") == nil)
     }
 
-    @Test func aLockFileOfOthersIsRefusedAndAnOpenOneClosed() throws {
+    @Test func lockFileOfOthersIsRejected() throws {
         try folder.write("login.lock", "")
         chmod(path + ".lock", 0o666)
         try #require(try store.tryLock()).unlock()
@@ -186,7 +186,7 @@ import Testing
         #expect(permissions(folder.file("elsewhere")) == nil)
     }
 
-    @Test func aLockFileThatWasRemovedIsNoLock() throws {
+    @Test func removedLockFileIsNotALock() throws {
         let lock = try #require(try store.tryLock())
         unlink(path + ".lock")
         let next = try #require(try store.tryLock())

@@ -41,7 +41,7 @@ import Testing
         ).text
     }
 
-    @Test(.enabled(if: isInstalled)) func whatIsSavedOutlivesTheKeyringsProcess() throws {
+    @Test(.enabled(if: isInstalled)) func savedLoginOutlivesTheKeyringProcess() throws {
         #expect(try keyring("load+save+load+save") == "none\nsaved 1\n1 access-1-x\nsaved 2\n")
         #expect(try keyring("load+lock") == "2 access-2-xx\ntrue true\ntrue\n")
         // A locked keyring is not an empty one.
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: isInstalled)) func theLockEndsWithItsProcess() throws {
+    @Test(.enabled(if: isInstalled)) func lockEndsWithItsProcess() throws {
         let desktop = try Desktop(folder, environment())
         let workers = TokenStoreWorkers()
         let output = folder.file("output")
@@ -100,7 +100,7 @@ import Testing
 
     /// GLib's thread does not exist in a forked child, which would wait for it: the child's calls fail, and it does not
     /// keep the lock.
-    @Test(.enabled(if: isInstalled)) func aForkedChildIsRefusedAndHasNotTheLock() throws {
+    @Test(.enabled(if: isInstalled)) func forkedChildIsRejectedAndDoesNotHaveTheLock() throws {
         let desktop = try Desktop(folder, environment())
         #expect(try desktop.run("save") == "saved 1\n")
         let workers = TokenStoreWorkers()
@@ -118,7 +118,7 @@ import Testing
     }
 
     /// Three processes rotate one login, and they are killed one after the other.
-    @Test(.enabled(if: isInstalled)) func killedAtAnyMomentTheyLeaveAWholeLogin() throws {
+    @Test(.enabled(if: isInstalled)) func killedProcessesLeaveACompleteLogin() throws {
         let desktop = try Desktop(folder, environment())
         let workers = TokenStoreWorkers()
         var random = SeededRandom(seed: 8)
@@ -146,7 +146,7 @@ import Testing
 
     // MARK: Without a keyring
 
-    @Test func withoutABusItSaysWhatToStart() throws {
+    @Test func missingBusIsReportedWithAdvice() throws {
         let result = try run(
             "env", ["-u", "DBUS_SESSION_BUS_ADDRESS", TokenStoreWorkers.path, "keyring", "load"],
             environment: environment())
@@ -154,7 +154,7 @@ import Testing
         #expect(result.text.contains("no session bus"))
     }
 
-    @Test func aBusThatIsGoneIsAnError() throws {
+    @Test func lostBusIsAnError() throws {
         let environment = environment().merging(["DBUS_SESSION_BUS_ADDRESS": "unix:path=\(folder.file("none"))"]) { $1 }
         let result = try run(TokenStoreWorkers.path, ["keyring", "load"], environment: environment)
         #expect(result.status == 1)

@@ -8,7 +8,7 @@ import Testing
 @Suite struct TokensRecordTests {
     private let key = EncryptionKey(bytes: Array(0..<32))
 
-    @Test func everyDamagedByteShows() throws {
+    @Test func everyChangedByteIsDetected() throws {
         for key in [nil, key] {
             let record = try #require(LoginRecord.encode(exampleLogin(pending: true), key: key, place: "place"))
             #expect(try LoginRecord.decode(record, key: key, place: "place") == exampleLogin(pending: true))
@@ -24,14 +24,14 @@ import Testing
         }
     }
 
-    @Test func anEncryptedRecordIsBoundToItsPlace() throws {
+    @Test func encryptedRecordIsBoundToItsPath() throws {
         let record = try #require(LoginRecord.encode(exampleLogin(), key: key, place: "sqlite\0/a\0admin"))
         for place in ["sqlite\0/a\0mallory", "sqlite\0/b\0admin", "file\0/a", ""] {
             #expect(throws: LoginRecord.Failure.self) { try LoginRecord.decode(record, key: key, place: place) }
         }
     }
 
-    @Test func tombstonesHoldNoToken() throws {
+    @Test func tombstonesContainNoToken() throws {
         for key in [nil, key] {
             for ending in [StoredLogin.Ending.loggedOut, .refused] {
                 let tombstone = StoredLogin(ending, lineage: .max, generation: .max, configured: 3)
@@ -42,7 +42,7 @@ import Testing
     }
 
     /// The space that an intent took on disk is enough for the result of the exchange.
-    @Test func aRotatedTokenTakesNoMoreRoom() throws {
+    @Test func rotatedTokenUsesNoMoreSpace() throws {
         for length in [10, 1000, 3000, 50_000] {
             func size(_ length: Int, pending: Bool) throws -> Int {
                 let text = String(repeating: "t", count: length)
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func twoRecordsUnderOneKeyDifferEverywhere() throws {
+    @Test func recordsWithTheSameKeyDiffer() throws {
         let first = try #require(LoginRecord.encode(exampleLogin(), key: key, place: "place"))
         let second = try #require(LoginRecord.encode(exampleLogin(), key: key, place: "place"))
         #expect(first[24..<36] != second[24..<36])
@@ -72,7 +72,7 @@ import Testing
         return bytes.indices.contains { bytes[$0...].starts(with: wanted) }
     }
 
-    @Test func aTokenWithoutEndIsNotKept() {
+    @Test func endlessTokenIsRejected() {
         let text = String(repeating: "t", count: 1 << 20)
         #expect(
             LoginRecord.encode(StoredLogin(token: Token(access: text), generation: 1), key: nil, place: "place") == nil)
@@ -80,7 +80,7 @@ import Testing
 
     // MARK: Keys
 
-    @Test func aKeyIsReadInEachForm() throws {
+    @Test func keyIsReadInEachForm() throws {
         let folder = try TemporaryDirectory()
         let hexadecimal = "000102030405060708090a0b0c0d0e0f101112131415161718191A1B1C1D1E1F"
         let base64 = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
@@ -100,7 +100,7 @@ import Testing
         #expect(try EncryptionKey(variable: "NIGHTJAR_TEST_KEY").bytes == Array(0..<32))
     }
 
-    @Test func whatIsNoKeyIsRefused() throws {
+    @Test func invalidKeyIsRejected() throws {
         let folder = try TemporaryDirectory()
         for text in [
             "", "0g" + String(repeating: "0", count: 62), String(repeating: "A", count: 42), "long-secret-key-no",

@@ -20,7 +20,7 @@ import Testing
             lockTimeout: lockTimeout)
     }
 
-    @Test func accountsAreApart() throws {
+    @Test func accountsAreSeparate() throws {
         let (a, b) = (store("a"), store("b"))
         try a.put(exampleLogin(7))
         #expect(try b.load() == nil)
@@ -39,7 +39,7 @@ import Testing
         #expect(permissions(path + ".lock") == 0o600)
     }
 
-    @Test func anotherKeyIsAnErrorAndTheLoginStays() throws {
+    @Test func otherKeyIsAnErrorAndTheLoginIsKept() throws {
         try store("a", key: 1).put(exampleLogin())
         for (other, reason) in [(store("a", key: 2), "with a different key"), (store("a"), "no key is set")] {
             #expect(failure { _ = try other.load() }?.message.contains(reason) == true)
@@ -52,7 +52,7 @@ import Testing
     }
 
     /// An encrypted record is bound to its account and its file: a copy of admin's row over mallory's is no login.
-    @Test func anEncryptedRowIsNoLoginOfAnotherAccountOrFile() throws {
+    @Test func encryptedRowIsBoundToItsAccountAndFile() throws {
         try store("admin", key: 1).put(exampleLogin())
         try store("mallory", key: 1).put(exampleLogin(2))
         let database = try Database(existing: path, lockTimeout: 1)
@@ -70,7 +70,7 @@ import Testing
     }
 
     /// Killed between the last write of the write-ahead log and its commit mark: the log may be replayed at any time.
-    @Test func whatBecameOfAKilledSaveIsDecidedUnderTheLock() throws {
+    @Test func interruptedSaveIsResolvedUnderTheLock() throws {
         let store = store("a")
         try store.put(exampleLogin(1))
         let manager = try Database(existing: path, lockTimeout: 1)
@@ -96,7 +96,7 @@ import Testing
         close(descriptor)
     }
 
-    @Test func whatOthersMayOpenIsRefused() throws {
+    @Test func fileReadableByOthersIsRejected() throws {
         try store("a").put(exampleLogin())
         chmod(path, 0o640)
         #expect(failure { _ = try store("a").load() }?.message.contains("chmod 600") == true)
@@ -104,7 +104,7 @@ import Testing
     }
 
     /// After a change of any byte, the login is intact, or there is an error and the file is unchanged.
-    @Test func whatIsDamagedIsNeverWrittenOver() throws {
+    @Test func corruptFileIsNotOverwritten() throws {
         try store("a").put(exampleLogin())
         let content = try folder.read("tokens.db")
         var random = SeededRandom(seed: 4)
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test func anotherProgramsDatabaseIsLeftAlone() throws {
+    @Test func databaseOfAnotherProgramIsNotChanged() throws {
         _ = try CookieFile(path).load(at: 1)
         let error = failure { try store("a").put(exampleLogin()) }
         let isForeign = error?.message.contains("belongs to another program or has another purpose; it was not changed")
@@ -149,7 +149,7 @@ import Testing
         #expect(other?.message.contains("secret") == false)
     }
 
-    @Test func busyIsWaitedForAndThenAnError() throws {
+    @Test func busyDatabaseIsAwaitedUntilATimeout() throws {
         try store("a").put(exampleLogin())
         let database = try Database(existing: path, lockTimeout: 1)
         try database.execute("BEGIN IMMEDIATE")
@@ -164,7 +164,7 @@ import Testing
         try store("a").put(exampleLogin(2))
     }
 
-    @Test func aLinkStaysAndLeadsToTheSameLock() throws {
+    @Test func linkIsKeptAndSharesTheLock() throws {
         symlink("tokens.db", folder.file("link"))
         let link = SQLiteTokenStore(path: folder.file("link"), account: "a")
         try link.put(exampleLogin())

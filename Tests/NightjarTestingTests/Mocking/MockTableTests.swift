@@ -4,8 +4,7 @@ import Testing
 @testable import NightjarHTTP
 @testable import NightjarTesting
 
-@Suite("The routes of a mock")
-struct MockTableTests {
+@Suite struct MockTableTests {
     private func request(
         _ method: Method, _ url: String, body: String = "", headers: [(String, String)] = []
     ) throws -> ArrivedRequest {
@@ -22,7 +21,7 @@ struct MockTableTests {
         if case .fail(let error) = choice { error.message } else { nil }
     }
 
-    @Test func theFirstRouteThatFitsAnswers() throws {
+    @Test func firstMatchingRouteResponds() throws {
         var table = try MockTable([
             MockRoute(.get, "/a", MockResponse(status: 201)), MockRoute(.get, "/{any}", MockResponse(status: 202)),
         ])
@@ -33,7 +32,7 @@ struct MockTableTests {
         #expect(table.totalUses == 2)
     }
 
-    @Test func aSequenceGoesOnAsItSays() throws {
+    @Test func sequenceRepeatsOrEnds() throws {
         var route = try MockRoute(.get, "/a", MockResponse(status: 503), MockResponse(status: 200))
         func plan(_ whenExhausted: MockRoute.ExhaustionPolicy) throws -> [Int?] {
             route.whenExhausted = whenExhausted
@@ -51,7 +50,7 @@ struct MockTableTests {
         )
     }
 
-    @Test func aRouteThatIsDoneLeavesItToTheNext() throws {
+    @Test func exhaustedRouteIsSkipped() throws {
         var first = try MockRoute(.get, "/a", MockResponse(status: 201))
         first.times = 1
         var table = try MockTable([first, MockRoute(.get, "/a", MockResponse(status: 202))])
@@ -66,33 +65,34 @@ struct MockTableTests {
         pattern.headers = [("X-Key", .present)]
         pattern.body = .json(.object([.init("title", .string("Hi")), .init("n", .number(1))]))
         var table = try MockTable([MockRoute(pattern, .sequence([MockResponse()]), name: "make")])
-        func say(_ url: String, _ body: String, _ headers: [(String, String)] = [("x-key", "1")]) throws -> String? {
+        func describe(_ url: String, _ body: String, _ headers: [(String, String)] = [("x-key", "1")]) throws -> String?
+        {
             message(table.choose(try request(.post, url, body: body, headers: headers), base: nil))
         }
         let good = "http://x/a?page=1&tag=a&tag=b"
         let json = "{\"n\": 1, \"title\": \"Hi\", \"more\": []}"
-        #expect(try say(good, json) == nil)
+        #expect(try describe(good, json) == nil)
         let start = "no mock route matches POST http://x/a"
         let nearest = "the nearest is \"make\" (POST /a), but"
         #expect(
-            try say("http://x/a?page=2&tag=a&tag=b", json)
+            try describe("http://x/a?page=2&tag=a&tag=b", json)
                 == "\(start)?page=2&tag=a&tag=b; \(nearest) the query item \"page\" must be \"1\" but differs"
         )
         #expect(
-            try say("http://x/a?page=1&tag=a&tag=b&debug=1", json)
+            try describe("http://x/a?page=1&tag=a&tag=b&debug=1", json)
                 == "\(start)?page=1&tag=a&tag=b&debug=1; \(nearest) the query item \"debug\" must be absent")
         #expect(
-            try say(good, json, [])
+            try describe(good, json, [])
                 == "\(start)?page=1&tag=a&tag=b; \(nearest) the header \"X-Key\" is missing")
         #expect(
-            try say(good, "{\"title\": \"Ho\", \"n\": 1}")
+            try describe(good, "{\"title\": \"Ho\", \"n\": 1}")
                 == "\(start)?page=1&tag=a&tag=b; \(nearest) its JSON body differs at \"/title\"")
         #expect(
-            try say(good, "title=Hi")
+            try describe(good, "title=Hi")
                 == "\(start)?page=1&tag=a&tag=b; \(nearest) its body is JSON but the request's is not")
     }
 
-    @Test func anUnmatchedCallNamesTheNearest() throws {
+    @Test func unmatchedCallNamesTheNearestRoute() throws {
         var table = try MockTable([
             MockRoute(.get, "/users", MockResponse()), MockRoute(.get, "/articles/{id}", MockResponse()),
         ])
@@ -110,7 +110,7 @@ struct MockTableTests {
                 == "no mock route matches GET http://x/: the mock has no routes; add one, or set passthrough")
     }
 
-    @Test func theMockSaysWhatWasNotAsItShouldBe() throws {
+    @Test func unmetExpectationsAreReported() throws {
         var twice = try MockRoute(.get, "/a", MockResponse())
         twice.times = 2
         var maybe = try MockRoute(.get, "/maybe", MockResponse())
@@ -128,7 +128,7 @@ struct MockTableTests {
         #expect(table.totalUses == 0)
     }
 
-    @Test func callsThatAreKeptAreBounded() throws {
+    @Test func recordedCallsAreBounded() throws {
         var table = try MockTable([MockRoute(.get, "/a", MockResponse())])
         let call = try request(.get, "http://x/a")
         for _ in 0..<2500 { _ = table.choose(call, base: nil) }
@@ -151,7 +151,7 @@ struct MockTableTests {
         }
     }
 
-    @Test func anAnswerComesAsItSays() throws {
+    @Test func responseFollowsItsOptions() throws {
         let call = try request(.get, "http://x/a")
         let text = ByteBuffer(string: String(repeating: "x", count: 100))
         #expect(events(MockResponse(body: text).script(to: call)) == ["head 200", "body 100", "finish"])
@@ -166,8 +166,8 @@ struct MockTableTests {
             events(MockResponse(body: text).script(to: try request(.head, "http://x/a"))) == ["head 200", "finish"])
     }
 
-    @Test("Faults come where they belong", arguments: MockFault.Kind.allCases)
-    func faults(kind: MockFault.Kind) throws {
+    @Test(arguments: MockFault.Kind.allCases)
+    func faultsOccurAtTheirPosition(kind: MockFault.Kind) throws {
         let script = MockResponse.fault(kind).script(to: try request(.get, "http://x/a"))
         let isEarly = [.offline, .dns, .connect, .tls, .connectTimeout].contains(kind)
         #expect(script.failsBeforeSending == isEarly)
@@ -179,7 +179,7 @@ struct MockTableTests {
         #expect(error.requestMayHaveBeenProcessed == !isEarly)
     }
 
-    @Test func aConnectionIsLostBehindSoManyBytes() throws {
+    @Test func connectionIsLostAfterSomeBytes() throws {
         var response = MockResponse.fault(.connectionLost, after: 3)
         response.body = ByteBuffer(string: "abcdef")
         #expect(

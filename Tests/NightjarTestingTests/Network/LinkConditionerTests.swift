@@ -3,11 +3,10 @@ import Testing
 @testable import NightjarHTTP
 @testable import NightjarTesting
 
-@Suite("A link that is worse than it could be")
-struct LinkConditionerTests {
+@Suite struct LinkConditionerTests {
     private func origin(_ url: String) throws -> Origin { try RequestURL(url).origin }
 
-    @Test func theSameSeedGoesTheSameWay() throws {
+    @Test func sameSeedHasTheSameDelays() throws {
         func plan(seed: UInt64) throws -> [LinkConditioner.ConnectionPlan] {
             var profile = try #require(NetworkProfile.named("lossy"))
             profile.seed = seed
@@ -21,7 +20,7 @@ struct LinkConditionerTests {
         #expect((5...40).contains(broken), "of 200 exchanges 20 should break, not \(broken)")
     }
 
-    @Test func theFirstExchangePaysForTheConnection() throws {
+    @Test func firstExchangeIncludesTheConnection() throws {
         var link = LinkConditioner(NetworkProfile(latency: .milliseconds(300)))
         #expect(link.begin(to: try origin("http://x")).opening == .milliseconds(300))
         #expect(link.begin(to: try origin("http://x")).opening == .zero)
@@ -37,13 +36,13 @@ struct LinkConditionerTests {
         #expect(link.send(100, at: 0) == 200_000_000)
     }
 
-    @Test func noNumberIsTooLarge() {
+    @Test func largeNumbersDoNotTrap() {
         var link = LinkConditioner(NetworkProfile(down: 1))
         for _ in 0..<10 { _ = link.receive(Int.max, at: UInt64.max - 1) }
         #expect(link.receive(1, at: 0) == .max)
     }
 
-    @Test func theNamesAreKnown() {
+    @Test func profileNamesAreKnown() {
         for name in NetworkProfile.names { #expect(NetworkProfile.named(name) != nil) }
         #expect(NetworkProfile.named("5g") == nil)
         #expect(NetworkProfile.named("3g")?.down == 200_000)

@@ -4,8 +4,7 @@ import Testing
 @testable import NightjarHTTP
 @testable import NightjarTesting
 
-@Suite("The file of a cassette")
-struct CassetteTests {
+@Suite struct CassetteTests {
     static func sample() throws -> Cassette {
         var headers = Headers()
         try headers.add("Content-Type", "application/json")
@@ -38,7 +37,7 @@ struct CassetteTests {
         try ByteBuffer(string: text).withUnsafeReadableBytes { bytes in try Cassette(parsing: bytes) }
     }
 
-    @Test func whatIsWrittenIsReadBack() throws {
+    @Test func cassetteRoundTrips() throws {
         let cassette = try CassetteTests.sample()
         let text = String(buffer: try cassette.encoded())
         #expect(try read(text) == cassette)
@@ -51,7 +50,7 @@ struct CassetteTests {
                 == "{\n  \"format\": \"nightjar-cassette\",\n  \"version\": 1,\n  \"exchanges\": []\n}\n")
     }
 
-    @Test func aFileThatIsCutOffAnywhereIsRefused() throws {
+    @Test func truncatedFileIsRejected() throws {
         let bytes = try CassetteTests.sample().encoded()
         // The last byte is a line ending.
         for length in 0..<(bytes.readableBytes - 1) {
@@ -64,7 +63,7 @@ struct CassetteTests {
         }
     }
 
-    @Test func aFileWithAnyByteChangedDoesNoHarm() throws {
+    @Test func changedBytesDoNotTrap() throws {
         let bytes = Array(try CassetteTests.sample().encoded().readableBytesView)
         for index in bytes.indices {
             for byte in [UInt8(ascii: "}"), 0, 0xFF, UInt8(ascii: "9")] {
@@ -75,68 +74,64 @@ struct CassetteTests {
         }
     }
 
-    @Test(
-        "What is wrong is said, and where",
-        arguments: [
-            ("[]", "the document must be an object, found an array"),
-            ("{}", "not a cassette: the format is not \"nightjar-cassette\""),
-            ("{\"format\": \"nightjar-cassette\", \"exchanges\": []}", "not a cassette: the version is missing"),
-            (
-                "{\"format\": \"nightjar-cassette\", \"version\": 2, \"exchanges\": []}",
-                "unsupported cassette version 2; this library reads version 1"
-            ),
-            ("{\"format\": \"nightjar-cassette\", \"version\": 1}", "the document has no member \"exchanges\""),
-            (
-                "{\"format\": \"nightjar-cassette\", \"version\": 1, \"exchanges\": [], \"excanges\": []}",
-                "the document has the unknown member \"excanges\"; did you mean \"exchanges\"?"
-            ),
-        ])
-    func documents(text: String, message: String) {
+    @Test(arguments: [
+        ("[]", "the document must be an object, found an array"),
+        ("{}", "not a cassette: the format is not \"nightjar-cassette\""),
+        ("{\"format\": \"nightjar-cassette\", \"exchanges\": []}", "not a cassette: the version is missing"),
+        (
+            "{\"format\": \"nightjar-cassette\", \"version\": 2, \"exchanges\": []}",
+            "unsupported cassette version 2; this library reads version 1"
+        ),
+        ("{\"format\": \"nightjar-cassette\", \"version\": 1}", "the document has no member \"exchanges\""),
+        (
+            "{\"format\": \"nightjar-cassette\", \"version\": 1, \"exchanges\": [], \"excanges\": []}",
+            "the document has the unknown member \"excanges\"; did you mean \"exchanges\"?"
+        ),
+    ])
+    func invalidDocumentIsReportedWithItsPosition(text: String, message: String) {
         let error = #expect(throws: NightjarError.self) { try read(text) }
         #expect(error?.message == message)
     }
 
-    @Test(
-        "An invalid exchange is named",
-        arguments: [
-            ("{}", "\"exchanges[0]\" has no member \"request\""),
-            (
-                "{\"request\": {\"method\": \"GET\", \"url\": \"http://x/\"}}",
-                "\"exchanges[0]\" has neither \"response\" nor \"failure\""
-            ),
-            (
-                "{\"request\": {\"method\": \"G T\", \"url\": \"http://x/\"}}",
-                "\"exchanges[0].request.method\" is not a method"
-            ),
-            (
-                "{\"request\": {\"method\": \"GET\", \"url\": \"/a\"}}",
-                "\"exchanges[0].request.url\" is not an absolute URL"
-            ),
-            (
-                "{\"request\": {\"method\": \"GET\", \"url\": \"http://x/\"}, \"response\": {\"status\": 99}}",
-                "\"exchanges[0].response.status\" is not a status from 100 to 999"
-            ),
-            (
-                "{\"request\": {\"method\": \"GET\", \"url\": \"http://x/\"}, \"response\": {\"status\": 200, \"delay\": -1}}",
-                "\"exchanges[0].response.delay\" must be a number of seconds from 0"
-            ),
-            (
-                "{\"request\": {\"method\": \"GET\", \"url\": \"http://x/\", \"text\": \"\", \"json\": 1}, \"response\": {\"status\": 200}}",
-                "\"exchanges[0].request\" has more than one body: \"json\", \"text\""
-            ),
-            (
-                "{\"request\": {\"method\": \"GET\", \"url\": \"http://x/\"}, \"failure\": {\"kind\": \"boredom\"}}",
-                "\"exchanges[0].failure.kind\" is \"boredom\", which is not an error kind"
-            ),
-        ])
-    func exchanges(text: String, message: String) {
+    @Test(arguments: [
+        ("{}", "\"exchanges[0]\" has no member \"request\""),
+        (
+            "{\"request\": {\"method\": \"GET\", \"url\": \"http://x/\"}}",
+            "\"exchanges[0]\" has neither \"response\" nor \"failure\""
+        ),
+        (
+            "{\"request\": {\"method\": \"G T\", \"url\": \"http://x/\"}}",
+            "\"exchanges[0].request.method\" is not a method"
+        ),
+        (
+            "{\"request\": {\"method\": \"GET\", \"url\": \"/a\"}}",
+            "\"exchanges[0].request.url\" is not an absolute URL"
+        ),
+        (
+            "{\"request\": {\"method\": \"GET\", \"url\": \"http://x/\"}, \"response\": {\"status\": 99}}",
+            "\"exchanges[0].response.status\" is not a status from 100 to 999"
+        ),
+        (
+            "{\"request\": {\"method\": \"GET\", \"url\": \"http://x/\"}, \"response\": {\"status\": 200, \"delay\": -1}}",
+            "\"exchanges[0].response.delay\" must be a number of seconds from 0"
+        ),
+        (
+            "{\"request\": {\"method\": \"GET\", \"url\": \"http://x/\", \"text\": \"\", \"json\": 1}, \"response\": {\"status\": 200}}",
+            "\"exchanges[0].request\" has more than one body: \"json\", \"text\""
+        ),
+        (
+            "{\"request\": {\"method\": \"GET\", \"url\": \"http://x/\"}, \"failure\": {\"kind\": \"boredom\"}}",
+            "\"exchanges[0].failure.kind\" is \"boredom\", which is not an error kind"
+        ),
+    ])
+    func invalidExchangeIsNamed(text: String, message: String) {
         let error = #expect(throws: NightjarError.self) {
             try read("{\"format\": \"nightjar-cassette\", \"version\": 1, \"exchanges\": [\(text)]}")
         }
         #expect(error?.message == message)
     }
 
-    @Test func aDelayIsReadAsItIsWritten() throws {
+    @Test func delayRoundTrips() throws {
         let text = """
             {"format": "nightjar-cassette", "version": 1, "exchanges": [
               {"request": {"method": "GET", "url": "http://x/"}, "response": {"status": 200, "delay": 2.01}}]}
@@ -146,7 +141,7 @@ struct CassetteTests {
         #expect(try read(String(buffer: cassette.encoded())) == cassette)
     }
 
-    @Test func bodiesStandAsWhatTheyAre() {
+    @Test func bodiesAreWrittenByType() {
         #expect(RecordedBody(ByteBuffer()) == .none)
         #expect(RecordedBody(ByteBuffer(string: " {\"a\" : 1} ")) == .json(.object([.init("a", .integer(1))])))
         // A body that would not be reproduced exactly as JSON is stored as text.
@@ -156,7 +151,7 @@ struct CassetteTests {
         #expect(RecordedBody(ByteBuffer(bytes: [0xFF])) == .binary(ByteBuffer(bytes: [0xFF])))
     }
 
-    @Test func aReplayHasThePiecesAndTheTimes() throws {
+    @Test func replayHasTheSamePiecesAndTimes() throws {
         let exchange = try #require(try CassetteTests.sample().exchanges.first)
         func plan(_ replaysTiming: Bool) -> [String] {
             exchange.script(replaysTiming: replaysTiming).steps.map { step in
@@ -188,22 +183,22 @@ struct CassetteTests {
         String(repeating: "[", count: levels) + inner + String(repeating: "]", count: levels)
     }
 
-    @Test(
-        "A file is at most a few times larger than its bodies, however deep those nest",
-        arguments: [
-            // Arrays of 180 levels side by side, a million numbers, and numbers below many levels.
-            "["
-                + Array(repeating: String(repeating: "[", count: 180) + String(repeating: "]", count: 180), count: 500)
-                .joined(separator: ",") + "]",
-            "[" + Array(repeating: "1", count: 100_000).joined(separator: ",") + "]",
-            String(repeating: "[", count: 150) + Array(repeating: "1", count: 1000).joined(separator: ",")
-                + String(repeating: "]", count: 150),
-            // Stored as text: more levels than are kept as JSON.
-            "["
-                + Array(repeating: String(repeating: "[", count: 1000) + String(repeating: "]", count: 1000), count: 50)
-                .joined(separator: ",") + "]",
-        ])
-    func nestingDoesNotMultiplyTheSize(body: String) throws {
+    private static func list(_ item: String, _ count: Int) -> String {
+        "[" + Array(repeating: item, count: count).joined(separator: ",") + "]"
+    }
+
+    private static func levels(_ count: Int, _ inner: String = "") -> String {
+        String(repeating: "[", count: count) + inner + String(repeating: "]", count: count)
+    }
+
+    /// Arrays of 180 levels side by side, 100,000 numbers, numbers below many levels, and more levels than are kept as
+    /// JSON, which are stored as text.
+    static let nestedBodies: [String] = [
+        list(levels(180), 500), list("1", 100_000), levels(149, list("1", 1000)), list(levels(1000), 50),
+    ]
+
+    @Test(arguments: nestedBodies)
+    func sizeIsBoundedForNestedBodies(body: String) throws {
         let cassette = recording(body)
         let text = try cassette.encoded()
         #expect(text.readableBytes <= 5 * body.utf8.count + 2048)
@@ -211,16 +206,14 @@ struct CassetteTests {
         #expect(cassette.exchanges.first?.response?.body.bytes == ByteBuffer(string: body))
     }
 
-    @Test func aSmallBodyIsIndentedAtEachLevel() throws {
+    @Test func smallBodyIsIndented() throws {
         let text = String(buffer: try recording("{\"a\":{\"b\":[{\"c\":1}]}}").encoded())
         #expect(
             text.contains("\n          \"a\": {\n            \"b\": [\n              {\n                \"c\": 1\n"))
     }
 
-    @Test(
-        "A file can be read again regardless of the depth of its bodies",
-        arguments: [1, 199, 200, 201, 1000, 1019, 1020, 1021, 1022, 1023, 1024, 1025])
-    func depthsAreReadAgain(levels: Int) throws {
+    @Test(arguments: [1, 199, 200, 201, 1000, 1019, 1020, 1021, 1022, 1023, 1024, 1025])
+    func deepBodiesRoundTrip(levels: Int) throws {
         let body = nested(levels, "1")
         let cassette = recording(body)
         let again = try read(String(buffer: try cassette.encoded()))
@@ -233,7 +226,7 @@ struct CassetteTests {
         }
     }
 
-    @Test func aSecretIsFoundAtEachDepth() throws {
+    @Test func secretIsFoundAtEachDepth() throws {
         for levels in [1, 150, 199, 200, 600] {
             let object = String(repeating: "{\"a\":", count: levels - 1) + "{\"access_token\":\"k-12345\"}"
             let body = object + String(repeating: "}", count: levels - 1)
@@ -244,7 +237,7 @@ struct CassetteTests {
         }
     }
 
-    @Test func aFileThatCouldNotBeReadAgainIsNotWritten() throws {
+    @Test func unreadableFileIsNotWritten() throws {
         var writer = IndentedJSONWriter(partLevel: 4, maximumSize: 1000)
         let error = #expect(throws: NightjarError.self) {
             try writer.write(.array(Array(repeating: .string("hello"), count: 1000)))

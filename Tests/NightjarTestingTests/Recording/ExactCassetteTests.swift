@@ -22,7 +22,7 @@ import Testing
         #expect(scrubber.scrub(exchange).response?.body == .text("scrubbed-1 scrubbed-2"))
     }
 
-    @Test func aCassetteTellsBodiesApart() throws {
+    @Test func equivalentBodiesAreDistinguished() throws {
         func exchange(_ text: String) -> RecordedExchange {
             var response = RecordedExchange.Response(status: 200)
             response.body = .text("response to " + text)

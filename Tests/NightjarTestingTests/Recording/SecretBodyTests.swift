@@ -23,7 +23,7 @@ import Testing
                 .init(method: .post, url: "http://x/", headers: headers, body: RecordedBody(body)), response))
     }
 
-    @Test func cassettesHaveNoSecretsOfBodies() throws {
+    @Test func cassettesContainNoSecretsOfBodies() throws {
         let xml = "<a><Password>s3cret-0</Password></a>"
         let lines = "{\"pass\\u0077ord\":\"s3cret-0\"}\n{\"otp\":\"s3cret-0\",\"credentials\":{\"x\":[\"s3cret-0\"]}}\n"
         let bodies: [(String, String?)] = [

@@ -4,8 +4,7 @@ import Testing
 @testable import NightjarHTTP
 @testable import NightjarTesting
 
-@Suite("Secrets of recorded exchanges")
-struct SecretScrubberTests {
+@Suite struct SecretScrubberTests {
     private func exchange(
         _ url: String = "http://x/", _ fields: [(String, String)] = [], body: String = "",
         response reply: String = "", _ responseFields: [(String, String)] = []
@@ -22,7 +21,7 @@ struct SecretScrubberTests {
 
     private let form = ("Content-Type", "application/x-www-form-urlencoded")
 
-    @Test func aSecretHasOneNameWhereverItStands() throws {
+    @Test func secretHasOneReplacementEverywhere() throws {
         var scrubber = SecretScrubber(CassetteSecrets(), .names(after: 0))
         let login = scrubber.scrub(
             try exchange(
@@ -44,7 +43,7 @@ struct SecretScrubberTests {
         #expect(call.response?.body == .text("you are scrubbed-2"))
     }
 
-    @Test func cookiesKeepTheirNamesAndWhatIsSetWithThem() throws {
+    @Test func cookiesKeepTheirNamesAndAttributes() throws {
         var scrubber = SecretScrubber(CassetteSecrets(), .names(after: 6))
         let scrubbed = scrubber.scrub(
             try exchange(
@@ -55,7 +54,7 @@ struct SecretScrubberTests {
             scrubbed.response?.headers.values("Set-Cookie") == ["sid=scrubbed-9; Path=/; HttpOnly", "old=; Max-Age=0"])
     }
 
-    @Test func aChallengeIsNoSecret() throws {
+    @Test func challengeIsNotASecret() throws {
         var scrubber = SecretScrubber(CassetteSecrets(), .names(after: 0))
         let challenge = ("WWW-Authenticate", "Digest realm=\"x\", nonce=\"abcdef\"")
         #expect(
@@ -63,7 +62,7 @@ struct SecretScrubberTests {
         )
     }
 
-    @Test func aPasswordIsFoundElsewhereToo() throws {
+    @Test func passwordIsScrubbedElsewhere() throws {
         var scrubber = SecretScrubber(CassetteSecrets(), .names(after: 0))
         let credentials = "YWRhOmNvcnJlY3QgaG9yc2U="  // ada:correct horse
         let scrubbed = scrubber.scrub(
@@ -73,7 +72,7 @@ struct SecretScrubberTests {
         #expect(scrubbed.response?.body == .json(.object([.init("said", .string("scrubbed-1"))])))
     }
 
-    @Test func namesThatDataHaveTooCountInLoginsAlone() throws {
+    @Test func ambiguousNamesAreSecretOnlyInLogins() throws {
         var scrubber = SecretScrubber(CassetteSecrets(), .names(after: 0))
         let problem = "{\"code\":\"not_found\",\"key\":\"PROJ-1234\"}"
         #expect(
@@ -84,7 +83,7 @@ struct SecretScrubberTests {
             String(buffer: login.request.body.bytes) == "{\"code\":\"scrubbed-1\",\"client_secret\":\"scrubbed-2\"}")
     }
 
-    @Test func whatLiesBeneathASecretIsSecret() throws {
+    @Test func membersOfASecretAreSecret() throws {
         var scrubber = SecretScrubber(CassetteSecrets(), .names(after: 0))
         let scrubbed = scrubber.scrub(
             try exchange(
@@ -94,7 +93,7 @@ struct SecretScrubberTests {
                 == "{\"token\":{\"value\":\"scrubbed-1\",\"type\":\"Bearer\",\"expires_in\":3600},\"pin\":1}")
     }
 
-    @Test func linesOfJSONAreSearchedToo() throws {
+    @Test func jsonLinesAreSearched() throws {
         var scrubber = SecretScrubber(CassetteSecrets(), .names(after: 0))
         let scrubbed = scrubber.scrub(
             try exchange(response: "data: {\"access_token\": \"A-123456\", \"n\": 1}\n\ndata: {\"n\": 2}\n\n"))
@@ -103,7 +102,7 @@ struct SecretScrubberTests {
                 == .text("data: {\"access_token\": \"scrubbed-1\", \"n\": 1}\n\ndata: {\"n\": 2}\n\n"))
     }
 
-    @Test func theRulesOfTheProgramCount() throws {
+    @Test func rulesOfTheProgramApply() throws {
         var scrubber = SecretScrubber(
             CassetteSecrets(further: ["X-Tenant", "ssn"], values: ["bot12345:AAF"]), .names(after: 0))
         let scrubbed = scrubber.scrub(
@@ -115,19 +114,19 @@ struct SecretScrubberTests {
         #expect(scrubbed.response?.body == .json(.object([.init("ssn", .string("scrubbed-3"))])))
     }
 
-    @Test func whatIsSeenLaterIsTakenOutOfWhatCameBefore() throws {
+    @Test func laterSecretIsScrubbedFromEarlierExchanges() throws {
         var scrubber = SecretScrubber(CassetteSecrets(), .names(after: 0))
         let early = scrubber.scrub(try exchange(response: "echo A-123456"))
         _ = scrubber.scrub(try exchange("http://x/", [("Authorization", "Bearer A-123456")]))
         #expect(scrubber.scrubSeen(early).response?.body == .text("echo scrubbed-1"))
     }
 
-    @Test func theHighestNumberIsFound() {
+    @Test func highestReplacementNumberIsFound() {
         #expect(SecretScrubber.highestNumber(in: "scrubbed-7 scrubbed-x scrubbed-12, scrubbed-") == 12)
         #expect(SecretScrubber.highestNumber(in: "") == 0)
     }
 
-    @Test func aSecretNumberElsewhereLeavesTheOthersHidden() throws {
+    @Test func secretNumberElsewhereHidesOthers() throws {
         var scrubber = SecretScrubber(CassetteSecrets(), .names(after: 0))
         #expect(scrubber.name(of: "493021") == "scrubbed-1")
         #expect(scrubber.name(of: "moonlight") == "scrubbed-2")
@@ -138,7 +137,7 @@ struct SecretScrubberTests {
                 == "{\"id\":\"scrubbed-1\",\"by\":[\"scrubbed-2\",\"scrubbed-1x\"],\"scrubbed-2\":1}")
     }
 
-    @Test func bytesWithASecretAreTold() throws {
+    @Test func binaryBodyWithASecretIsReported() throws {
         var scrubber = SecretScrubber(CassetteSecrets(), .names(after: 0))
         _ = scrubber.name(of: "moonlight")
         var bytes = try exchange()
@@ -148,7 +147,7 @@ struct SecretScrubberTests {
         #expect(!scrubber.isSecretInBytes(of: bytes))
     }
 
-    @Test func aWordIsFoundWhereItStandsAlone() throws {
+    @Test func shortSecretIsFoundOnlyAsAWord() throws {
         for (reply, isThere) in [("key=k3yz", true), ("k3yz", true), ("ak3yz k3yzb", false), ("ak3yz.k3yz", true)] {
             #expect(SecretScrubber.hasWord(["none", "k3yz"], in: try exchange(response: reply)) == isThere, "\(reply)")
         }

@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func anEndpointIsSentTheCredentialsThatItNames() throws {
+    @Test func endpointReceivesItsCredentials() throws {
         let transport = transport(6)
         let api = try make(transport, try all())
         for name in ["token", "user", "key", "inQuery", "inCookie"] { try send(api, [SecurityRequirement(name)]) }
@@ -84,7 +84,7 @@ import Testing
                 ].map { $0 })
     }
 
-    @Test func theFirstWayCountsForWhichThereAreAll() throws {
+    @Test func firstCompleteSecurityRequirementIsUsed() throws {
         let transport = transport(3)
         let api = try make(transport, try all())
         try send(
@@ -96,7 +96,7 @@ import Testing
             seen(transport) == ["/v1/a | Authorization: Bearer t", "/v1/a | X-Key: k", "/v1/a | X-Key: k"])
     }
 
-    @Test func whatNamesNoneGoesWithout() throws {
+    @Test func requestWithoutSchemesHasNoCredentials() throws {
         let transport = transport(4)
         let api = try make(transport, try all())
         _ = try api.sendBlocking(Request(.get, "/a"))
@@ -106,7 +106,7 @@ import Testing
         #expect(seen(transport) == ["/v1/a", "/v1/a", "/v1/a", "/v1/a"])
     }
 
-    @Test func whatThereAreNoCredentialsForIsNotSent() throws {
+    @Test func requestWithoutConfiguredCredentialsFails() throws {
         let transport = transport(1)
         let api = try make(transport, ["key": .apiKey(try APIKey("k", in: .header("X-Key"))), "token": .bearer("t")])
         #expect(
@@ -141,7 +141,7 @@ import Testing
         #expect(seen(transport) == ["/v1/a | Authorization: Bearer own"])
     }
 
-    @Test func aRequestNamesItsOwn() throws {
+    @Test func requestMayNameItsSchemes() throws {
         let transport = transport(3)
         let api = try make(transport, try all())
         var request = Request(.get, "/a")
@@ -170,7 +170,7 @@ import Testing
         #expect(message { try request.merge(json: #"{"auth": 1}"#) }.contains("the name of a security scheme"))
     }
 
-    @Test func theyGoToTheOriginOfTheBaseURLAlone() throws {
+    @Test func credentialsAreSentOnlyToTheBaseOrigin() throws {
         let away: [ScriptedTransport.Step] = [.head(302, [("Location", "http://other.test/b")]), .end]
         let transport = ScriptedTransport([done, away, done])
         let api = try make(transport, try all())
@@ -183,7 +183,7 @@ import Testing
             ])
     }
 
-    @Test func callsThatNameDifferentSchemesAreNotTakenForEachOther() throws {
+    @Test func callsWithDifferentSchemesAreNotCoalesced() throws {
         let transport = transport(4)
         let api = try make(transport, try all())
         for _ in 0..<2 {
@@ -194,7 +194,7 @@ import Testing
         #expect(seen(transport)[0] == seen(transport)[2])
     }
 
-    @Test func aCookieOfTheJarMayBeTheLogin() throws {
+    @Test func storedCookieMayBeTheLogin() throws {
         let transport = transport(1)
         let jar = CookieStorage()
         try jar.set("session=s; Path=/", for: try RequestURL("http://api.test/"))
@@ -207,7 +207,7 @@ import Testing
         #expect(seen(transport) == ["/v1/a | Cookie: session=s"])
     }
 
-    @Test func digestsAnswerForTheirOwnSchemeOnly() throws {
+    @Test func digestRespondsOnlyForItsScheme() throws {
         let challenge: [ScriptedTransport.Step] = [
             .head(401, [("WWW-Authenticate", #"Digest realm="r", nonce="n", qop="auth", algorithm=SHA-256"#)]), .end,
         ]
@@ -227,7 +227,7 @@ import Testing
         #expect(users == ["", #"username="u1","#, "", "", #"username="u2","#])
     }
 
-    @Test func aSchemeMayHaveItsTokensFromTheProgram() throws {
+    @Test func tokenProviderSuppliesAScheme() throws {
         let transport = transport(3)
         let provider = TokenProvider { $0.respond(.success(Token(access: "provided"))) }
         let api = try make(transport, try all()) { configuration in
@@ -238,13 +238,14 @@ import Testing
             seen(transport) == [
                 "/v1/a | Authorization: Bearer provided", "/v1/a | Authorization: Bearer provided", "/v1/a | X-Key: k",
             ])
-        let refusal = message {
+        let rejection = message {
             _ = try make(transport, [:]) { configuration in
                 configuration.auth = .bearer("t")
                 configuration.tokenProviders = ["other": provider]
             }
         }
-        #expect(refusal == "token providers for schemes cannot be combined with auth without schemes; set auth.schemes")
+        #expect(
+            rejection == "token providers for schemes cannot be combined with auth without schemes; set auth.schemes")
     }
 
     // MARK: Logins
@@ -320,7 +321,7 @@ import Testing
         return try Client(configuration) { _ in server }
     }
 
-    @Test func eachLoginHasATokenAndARefreshOfItsOwn() throws {
+    @Test func loginsHaveSeparateTokensAndRefreshes() throws {
         let server = Server()
         let api = try make(server, ["a": oauth("one", scope: "read"), "b": oauth("two"), "k": .bearer("t")])
         for _ in 0..<2 {
@@ -342,7 +343,9 @@ import Testing
     }
 
     /// RFC 6749 sections 3.3 and 6, RFC 8628 section 3.1: the user sees the requested scopes; a refresh keeps them.
-    @Test(arguments: ["client_credentials", "device_code"]) func theScopesOfADocumentAreAskedFor(grant: String) throws {
+    @Test(arguments: ["client_credentials", "device_code"]) func scopesOfTheDescriptionAreRequested(grant: String)
+        throws
+    {
         let server = Server()
         var configuration = Configuration()
         configuration.baseURL = "http://api.test"
@@ -373,7 +376,7 @@ import Testing
         #expect(forms.count == (grant == "device_code" ? 3 : 2))
     }
 
-    @Test func signingOutIsOfOneLogin() throws {
+    @Test func logoutAffectsOneLogin() throws {
         let server = Server()
         let api = try make(server, ["a": oauth("one"), "b": oauth("two"), "k": .bearer("t")])
         #expect(
@@ -392,7 +395,7 @@ import Testing
         #expect(server.state.withLock { $0.lines }.suffix(2) == ["/one/token -", "/a Bearer one1"])
     }
 
-    @Test func aHookOfTheClientHearsOfEachLogin() throws {
+    @Test func clientHookIsNotifiedOfEachLogin() throws {
         let server = Server()
         let reported = Mutex(0)
         var configuration = Configuration()
@@ -406,7 +409,7 @@ import Testing
         #expect(reported.withLock { $0 } == 1)
     }
 
-    @Test func twoLoginsAreNotKeptInOnePlace() throws {
+    @Test func twoLoginsRequireSeparateStores() throws {
         let store = try FileTokenStore(path: "/tmp/nightjar-two-logins")
         func login(_ name: String) -> Authentication {
             .login(TokenLogin(.oauth2(OAuth2(tokenURL: "/\(name)/token")), store: store))
@@ -417,7 +420,7 @@ import Testing
                 + "its own store")
     }
 
-    @Test func credentialsInTheHeadersBesideThemAreTwoLogins() throws {
+    @Test func additionalCredentialHeadersAreTwoLogins() throws {
         let reported = "credentials are set twice: in auth, and in the headers or the base URL; remove one of them"
         #expect(
             message {

@@ -26,7 +26,7 @@ import Testing
 
     /// With and without a shared exchange, and with either queue not polled.
     @Test(arguments: [true, false], [true, false])
-    func whoeverPollsIsAsked(coalesces: Bool, firstIsIdle: Bool) throws {
+    func tokenProviderRunsOnThePolledQueue(coalesces: Bool, firstIsIdle: Bool) throws {
         let requested = Mutex(0)
         let api = try client(2, coalesces: coalesces) { tokenRequest in
             requested.withLock { $0 += 1 }
@@ -49,7 +49,7 @@ import Testing
         #expect(requested.withLock { $0 } == 1)
     }
 
-    @Test func whoLeavesTakesNoQuestionAlong() throws {
+    @Test func cancelledCallDoesNotCancelTheTokenRequest() throws {
         let requested = Mutex(0)
         let api = try client(2) { tokenRequest in
             requested.withLock { $0 += 1 }
@@ -70,7 +70,7 @@ import Testing
         #expect(requested.withLock { $0 } == 1)
     }
 
-    @Test func aClosedClientAsksNobody() throws {
+    @Test func closedClientRequestsNoToken() throws {
         let requested = Mutex(0)
         let api = try client(1) { _ in requested.withLock { $0 += 1 } }
         let queue = CompletionQueue()

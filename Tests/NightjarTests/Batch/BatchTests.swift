@@ -68,7 +68,7 @@ import Testing
 
     // MARK: Blocking
 
-    @Test(arguments: [1, 4, 6, 100]) func answersComeInTheOrderOfTheRequests(concurrency: Int) async throws {
+    @Test(arguments: [1, 4, 6, 100]) func responsesAreInTheOrderOfTheRequests(concurrency: Int) async throws {
         let site = try Site()
         let responses = try await site.client.batch(requests((0..<40).map { "/a/\($0)x" }), concurrency: concurrency)
         #expect(responses.map(\.text) == (0..<40).map { "/v1/a/\($0)x" })
@@ -76,7 +76,7 @@ import Testing
         #expect(site.log.started.count == 40)
     }
 
-    @Test func soManyAreUnderWayAndNoMore() throws {
+    @Test func concurrencyIsLimited() throws {
         let site = try Site()
         for (concurrency, started) in [(1, 1), (6, 6), (100, 40)] {
             let before = site.log.started.count
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func theFirstFailureIsThrownAndTheRestCancelled() async throws {
+    @Test func firstFailureIsThrownAndTheRestCancelled() async throws {
         let site = try Site()
         let targets = ["/hold/1", "/hold/2", "/status/503"] + (0..<50).map { "/never/\($0)x" }
         let error = await #expect(throws: NightjarError.self) {
@@ -104,7 +104,7 @@ import Testing
         #expect(site.log.inFlight == 0)
     }
 
-    @Test func collectedEachHasItsOwnEnd() async throws {
+    @Test func collectedResultsAreIndependent() async throws {
         let site = try Site()
         let results = try await site.client.collect(requests(["/a", "/status/404", "ftp://a/", "/b"]), concurrency: 2)
         #expect(results.count == 4)
@@ -121,14 +121,14 @@ import Testing
         #expect(try results[3].get().text == "/v1/b")
     }
 
-    @Test func anEmptyListIsNoWork() async throws {
+    @Test func emptyListCompletesImmediately() async throws {
         let site = try Site()
         #expect(try await site.client.batch([]).isEmpty)
         #expect(try await site.client.collect([]).isEmpty)
         #expect(try site.client.batchBlocking([]).isEmpty)
     }
 
-    @Test func aConcurrencyOfNoneIsRefused() async throws {
+    @Test func zeroConcurrencyIsRejected() async throws {
         let site = try Site()
         let error = await #expect(throws: NightjarError.self) {
             _ = try await site.client.collect(requests(["/a"]), concurrency: 0)
@@ -161,7 +161,7 @@ import Testing
         #expect(results.allSatisfy { if case .failure(let error) = $0 { error.kind == .cancelled } else { false } })
     }
 
-    @Test func aBlockingBatchRunsTheHandlersOfItsCalls() throws {
+    @Test func blockingBatchRunsTheHandlersOfItsCalls() throws {
         let site = try Site()
         let parts = Mutex<[String]>([])
         let calls = (0..<10).map { index in
@@ -177,7 +177,7 @@ import Testing
 
     // MARK: Queues
 
-    @Test func aQueueTellsOfEachAndThenOfAll() throws {
+    @Test func queueReportsEachResultThenTheEnd() throws {
         let site = try Site()
         let queue = CompletionQueue()
         let reported = Notifications()
@@ -190,7 +190,7 @@ import Testing
         #expect(throws: Never.self) { try reported.end.withLock { $0 }?.get() }
     }
 
-    @Test func afterAFailureEachRequestIsToldOfOnce() throws {
+    @Test func eachRequestIsReportedOnceAfterAFailure() throws {
         let site = try Site()
         let queue = CompletionQueue()
         let reported = Notifications()
@@ -208,7 +208,7 @@ import Testing
         #expect(reported.lines.withLock { $0.count } == 5)
     }
 
-    @Test func whatCannotBeSentIsToldByTheQueue() throws {
+    @Test func invalidRequestIsReportedOnTheQueue() throws {
         let site = try Site()
         let queue = CompletionQueue()
         let reported = Notifications()
@@ -220,7 +220,7 @@ import Testing
     }
 
     /// An invalid request is the failure of that call, when its turn comes.
-    @Test func aCallWithoutARequestFailsInItsPlace() throws {
+    @Test func callWithoutARequestFailsAtItsIndex() throws {
         let site = try Site()
         let wrong = BatchCall(.failure(NightjarError(.invalidRequest, "no such parameter")))
         let calls = [BatchCall(Request(.get, "/a")), wrong, BatchCall(Request(.get, "/b"))]
@@ -232,7 +232,7 @@ import Testing
         #expect(first?.message == "no such parameter" && first?.batchIndex == 1)
     }
 
-    @Test func anEmptyBatchIsToldByTheQueue() throws {
+    @Test func emptyBatchIsReportedOnTheQueue() throws {
         let site = try Site()
         let queue = CompletionQueue()
         let reported = Notifications()
@@ -242,7 +242,7 @@ import Testing
         #expect(reported.lines.withLock { $0 } == ["finished"])
     }
 
-    @Test func aCancelledBatchIsOverWhenAllIs() throws {
+    @Test func cancelledBatchEndsWithItsLastCall() throws {
         let site = try Site()
         let queue = CompletionQueue()
         let reported = Notifications()
@@ -256,7 +256,7 @@ import Testing
         batch.cancel()
     }
 
-    @Test func closingTheQueueEndsTheBatchThere() throws {
+    @Test func closingTheQueueEndsTheBatch() throws {
         let site = try Site()
         for collects in [false, true] {
             let queue = CompletionQueue()
@@ -270,7 +270,7 @@ import Testing
         }
     }
 
-    @Test func aClosedQueueTakesNoBatch() throws {
+    @Test func closedQueueRejectsABatch() throws {
         let site = try Site()
         let queue = CompletionQueue()
         queue.close()
@@ -293,7 +293,7 @@ import Testing
         #expect(reported.lines.withLock { $0 } == ["0 cancelled", "1 closed", "2 closed", "finished"])
     }
 
-    @Test func withoutAQueueTheLoopTells() throws {
+    @Test func withoutAQueueTheLoopReports() throws {
         let site = try Site()
         let reported = Notifications()
         let calls = requests((0..<30).map { "/a/\($0)x" }).map { BatchCall($0) }
@@ -303,7 +303,7 @@ import Testing
         #expect(site.log.peak <= 4)
     }
 
-    @Test func storedAnswersTakeTheirTurn() throws {
+    @Test func cachedResponsesCountTowardsTheConcurrency() throws {
         let site = try Site { $0.cacheSettings = CacheStorage.Settings(memory: 1 << 20) }
         let queue = CompletionQueue()
         let reported = Notifications()
@@ -318,7 +318,7 @@ import Testing
     }
 
     /// Neither the stack nor the memory grows with the number of requests.
-    @Test func tenThousandRequestsRunThrough() async throws {
+    @Test func tenThousandRequestsComplete() async throws {
         let site = try Site()
         let count = 10_000
         let ends = Mutex(0)
@@ -334,7 +334,7 @@ import Testing
 
     /// A queue that is closed inside a callback still delivers a batch without network requests.
     @Test(arguments: [[], ["ftp://a/", "ftp://b/"]])
-    func aBatchWithLocalEventsAloneEndsOnAClosedQueue(targets: [String]) throws {
+    func batchOfCachedResponsesEndsOnAClosedQueue(targets: [String]) throws {
         let site = try Site()
         let queue = CompletionQueue()
         let (first, second) = (Notifications(), Notifications())
@@ -357,7 +357,7 @@ import Testing
     }
 
     /// Other local events of a queue that is closed inside a callback are delivered, too.
-    @Test func whatAQueueWasGivenToRunIsRunAlthoughItIsClosed() {
+    @Test func eventsPostedBeforeTheCloseRun() {
         let queue = CompletionQueue()
         let runs = Mutex(0)
         queue.run {

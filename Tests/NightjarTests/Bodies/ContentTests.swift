@@ -33,7 +33,7 @@ import Testing
             ("{}", #"the JSON is not as expected: at "/id": expected an integer, found nothing"#),
             ("[]", "the JSON is not as expected: expected an object, found an array"),
         ] as [(String, String?)])
-    func anAnswerIsCheckedAgainstTheSchema(body: String, message: String?) async throws {
+    func responseIsCheckedAgainstTheSchema(body: String, message: String?) async throws {
         let error = try await outcome(200, body) { $0.schema = try JSONSchema(parsing: schema) }
         #expect(error?.message == message)
         guard let error else { return }
@@ -41,21 +41,23 @@ import Testing
         #expect(!error.isRetryable && error.url == "http://api.test/v1/x" && error.attempts == 1)
     }
 
-    @Test func aSchemaIsNoneOfAnErrorsBusiness() async throws {
+    @Test func schemaDoesNotApplyToErrors() async throws {
         let error = try await outcome(404, "{}") { $0.schema = try JSONSchema(parsing: schema) }
         #expect(error?.kind == .notFound)
     }
 
-    @Test func aSchemaMayStandInTheOptions() async throws {
+    @Test func schemaMayBeAnOption() async throws {
         let error = try await outcome(200, "[1]") { try $0.merge(json: #"{"schema": {"items": {"type": "string"}}}"#) }
         #expect(error?.message == #"the JSON is not as expected: at "/0": expected a string, found an integer"#)
         var request = Request(.get, "/x")
-        let refusal = #expect(throws: NightjarError.self) { try request.merge(json: #"{"schema": {"type": "text"}}"#) }
-        #expect(refusal?.kind == .invalidArgument)
-        #expect(refusal?.message.hasPrefix(#"option "schema": the schema"#) == true)
+        let rejection = #expect(throws: NightjarError.self) {
+            try request.merge(json: #"{"schema": {"type": "text"}}"#)
+        }
+        #expect(rejection?.kind == .invalidArgument)
+        #expect(rejection?.message.hasPrefix(#"option "schema": the schema"#) == true)
     }
 
-    @Test func aStreamCannotBeChecked() throws {
+    @Test func streamCannotBeChecked() throws {
         let client = try Client(Configuration()) { _ in ScriptedTransport([]) }
         var request = Request(.get, "http://h/")
         request.schema = try JSONSchema(parsing: "{}")
@@ -65,7 +67,7 @@ import Testing
         #expect(error?.kind == .invalidRequest)
     }
 
-    @Test func whatTheServerSaysIsTold() async throws {
+    @Test func messageOfTheServerIsReported() async throws {
         let error = try await outcome(
             422,
             #"{"title": "Not valid", "detail": "two\nfields", "errors": [{"field": "title", "message": "is empty"}]}"#)

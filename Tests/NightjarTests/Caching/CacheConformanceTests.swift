@@ -16,7 +16,7 @@ import Testing
     @Test(
         arguments: CacheScenario.Place.allCases,
         [freshness, storing, validating, variants, parts, writes].flatMap { $0 })
-    func theRowHolds(_ place: CacheScenario.Place, _ row: Row) async throws {
+    func rowHolds(_ place: CacheScenario.Place, _ row: Row) async throws {
         let problems = try await row.problems(in: place)
         #expect(problems.isEmpty)
     }
@@ -88,15 +88,17 @@ import Testing
         reuse("4.3.1", "a date", control("max-age=0") + [("Last-Modified", date(-60))], .validated),
         Row(
             "4.3.2", "If-None-Match that matches", Step(response: hour + tag),
-            Step(request: [("If-None-Match", "\"0\", \"1\"")], outcome: .given(304, ""), fields: [("etag", "\"1\"")])),
+            Step(request: [("If-None-Match", "\"0\", \"1\"")], outcome: .returned(304, ""), fields: [("etag", "\"1\"")])
+        ),
         Row(
             "4.3.2", "If-None-Match goes before If-Modified-Since",
             Step(response: hour + tag + [("Last-Modified", date(-60))]),
             Step(
-                request: [("If-None-Match", "\"2\""), ("If-Modified-Since", date(0))], outcome: .given(200, "content"))),
+                request: [("If-None-Match", "\"2\""), ("If-Modified-Since", date(0))],
+                outcome: .returned(200, "content"))),
         Row(
             "4.3.2", "If-Modified-Since", Step(response: hour + [("Last-Modified", date(-60))]),
-            Step(request: [("If-Modified-Since", date(-60))], outcome: .given(304, ""))),
+            Step(request: [("If-Modified-Since", date(-60))], outcome: .returned(304, ""))),
         Row(
             "3.2", "a 304 updates the stored fields",
             Step(response: control("max-age=0") + tag + [("A", "1"), ("B", "1"), ("Content-Type", "text/plain")]),
@@ -120,8 +122,8 @@ import Testing
             Step(request: [("Accept", "a/a")], response: hour + [("Vary", "Accept")]),
             Step(request: [("Accept", "b/b")], response: hour + [("Vary", "Accept")]),
             Step(request: [("Accept", "c/c")], status: 406),
-            Step(request: [("Accept", "a/a")], outcome: .given(200, "content")),
-            Step(request: [("Accept", "b/b")], outcome: .given(200, "content")))
+            Step(request: [("Accept", "a/a")], outcome: .returned(200, "content")),
+            Step(request: [("Accept", "b/b")], outcome: .returned(200, "content")))
     ]
 
     /// `0123456789`, of which bytes 4 to 8 are stored.
@@ -135,10 +137,10 @@ import Testing
     static let parts: [Row] = [
         Row(
             "3.3", "the same part", stored,
-            part("bytes=4-8", .given(206, "45678"), [("content-range", "bytes 4-8/10"), ("content-length", "5")])),
+            part("bytes=4-8", .returned(206, "45678"), [("content-range", "bytes 4-8/10"), ("content-length", "5")])),
         Row(
             "3.3", "a smaller part", stored,
-            part("bytes=6-8", .given(206, "678"), [("content-range", "bytes 6-8/10")])),
+            part("bytes=6-8", .returned(206, "678"), [("content-range", "bytes 6-8/10")])),
         Row("3.3", "a larger part", stored, part("bytes=3-8", .miss)),
         Row("3.3", "bytes after the stored part", stored, part("bytes=6-", .miss)),
         Row("3.3", "the whole", stored, Step(body: "0123456789")),
@@ -146,19 +148,19 @@ import Testing
             "3.3", "until the end of the content",
             Step(
                 request: [("Range", "bytes=-5")], status: 206, response: hour + [("Content-Range", "bytes 5-9/10")],
-                body: "56789"), part("bytes=-5", .given(206, "56789")), part("bytes=-1", .given(206, "9")),
-            part("bytes=8-", .given(206, "89")), part("bytes=8-99", .given(206, "89")), part("bytes=-6", .miss)),
+                body: "56789"), part("bytes=-5", .returned(206, "56789")), part("bytes=-1", .returned(206, "9")),
+            part("bytes=8-", .returned(206, "89")), part("bytes=8-99", .returned(206, "89")), part("bytes=-6", .miss)),
         Row(
             "3.3", "of unknown length",
             Step(
                 request: [("Range", "bytes=4-8")], status: 206, response: hour + [("Content-Range", "bytes 4-8/*")],
-                body: "45678"), part("bytes=4-5", .given(206, "45"), [("content-range", "bytes 4-5/*")]),
+                body: "45678"), part("bytes=4-5", .returned(206, "45"), [("content-range", "bytes 4-5/*")]),
             part("bytes=-1", .miss)),
         Row(
             "3.3", "less content than Content-Range says",
             Step(
                 request: [("Range", "bytes=-5")], status: 206, response: hour + [("Content-Range", "bytes 4-9/10")],
-                body: "01234"), part("bytes=4-8", .given(206, "01234"), [("content-range", "bytes 4-8/10")]),
+                body: "01234"), part("bytes=4-8", .returned(206, "01234"), [("content-range", "bytes 4-8/10")]),
             part("bytes=-5", .miss)),
         Row(
             "3.3", "more content than Content-Range says",
@@ -177,22 +179,22 @@ import Testing
                 request: [("Range", "bytes=4-8")], status: 206,
                 response: control("max-age=0") + tag + [("Content-Range", "bytes 4-8/10")], body: "45678"),
             Step(request: [("Range", "bytes=4-8")], response: hour + tag, outcome: .validated),
-            part("bytes=5-6", .given(206, "56"))),
+            part("bytes=5-6", .returned(206, "56"))),
         Row(
             "RFC 9110 13.1.5", "If-Range of another version", stored,
             Step(request: [("Range", "bytes=4-8"), ("If-Range", "\"2\"")], body: "new content")),
         Row(
             "RFC 9110 15.5.17", "no part of the whole", Step(response: hour, body: "0123456789"),
-            part("bytes=10-", .given(416, ""))),
+            part("bytes=10-", .returned(416, ""))),
         Row(
             "3.3", "the whole replaces a part", stored, Step(response: hour + tag, body: "0123456789"),
-            part("bytes=0-1", .given(206, "01"))),
+            part("bytes=0-1", .returned(206, "01"))),
         Row(
             "3.4", "a part of the same version leaves the whole", Step(response: hour + tag, body: "0123456789"),
             Step(
                 request: [("Range", "bytes=0-1"), ("If-Match", "\"1\"")], status: 206,
                 response: hour + tag + [("Content-Range", "bytes 0-1/10")], body: "01"),
-            Step(outcome: .given(200, "0123456789"))),
+            Step(outcome: .returned(200, "0123456789"))),
     ]
 
     private static let resource = [("Content-Location", "/a")]
@@ -223,8 +225,8 @@ import Testing
                 Step(method: .post, target: "/b", response: [("Location", "http://other.test/a")]), Step(outcome: .hit)),
             Row(
                 "RFC 9110 9.3.3", "the response to a POST replaces the stored one", Step(response: hour),
-                Step(method: .post, response: hour + resource, body: "new"), Step(outcome: .given(200, "new")),
-                Step(method: .head, outcome: .given(200, ""))),
+                Step(method: .post, response: hour + resource, body: "new"), Step(outcome: .returned(200, "new")),
+                Step(method: .head, outcome: .returned(200, ""))),
             Row(
                 "RFC 9110 9.3.3", "a POST is not cached", Step(method: .post, response: hour + resource),
                 Step(method: .post, response: hour + resource)),

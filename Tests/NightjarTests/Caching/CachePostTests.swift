@@ -18,7 +18,7 @@ import Testing
         return request
     }
 
-    @Test func aResponseThatIsOlderThanAnotherWriteIsNotStored() throws {
+    @Test func responseOlderThanAWriteIsNotStored() throws {
         let bench = try Bench { number, requested in
             requested.method == .post ? .init(200, CachePostTests.fields, "\(number)") : .init(200, [], "now")
         }
@@ -34,14 +34,14 @@ import Testing
         #expect(bench.requested.count == 3)
     }
 
-    @Test func aResponseBelongsToTheCredentialsOfItsRequest() throws {
+    @Test func responseBelongsToTheCredentialsOfItsRequest() throws {
         let bench = try Bench { number, _ in .init(200, CachePostTests.fields, "\(number)") }
         _ = try bench.client.sendBlocking(post("/a", [("Authorization", "Bearer a")]))
         #expect(try String(buffer: bench.get("/a", [("Authorization", "Bearer b")]).body) == "2")
         #expect(try String(buffer: bench.get("/a", [("Authorization", "Bearer a")]).body) == "1")
     }
 
-    @Test func aResponseThatBreaksOffIsNotStored() throws {
+    @Test func truncatedResponseIsNotStored() throws {
         let bench = try Bench { number, _ in
             var response = ServerInMemory.Response(200, CachePostTests.fields, "whole")
             response.breaksOff = number == 1

@@ -39,7 +39,7 @@ import Testing
     private func text(_ response: Response) -> String { String(buffer: response.body) }
 
     /// Another client's write and removal of all entries take effect in the memory of this client within a second.
-    @Test func memoryFollowsWritesAndRemovalsOfOtherClients() throws {
+    @Test func memoryCacheFollowsWritesAndRemovalsOfOtherClients() throws {
         let versions = Versions()
         let (one, other) = (try self.bench(versions), try self.bench(versions))
         _ = try one.get()
@@ -55,7 +55,7 @@ import Testing
     }
 
     /// A slow GET that began before another client's write is not stored as fresh.
-    @Test func responseRequestedBeforeAnotherClientsWriteIsNotGivenAsFresh() throws {
+    @Test func responseRequestedBeforeAnotherWriteIsNotFresh() throws {
         let versions = Versions()
         let (slow, writer) = (try self.bench(versions), try self.bench(versions))
         // Both clients have read the folder.
@@ -79,7 +79,7 @@ import Testing
     }
 
     /// A response that was in flight when its entries were removed is not stored after the removal has returned.
-    @Test func removalHoldsForResponsesOnTheirWay() throws {
+    @Test func removalAppliesToResponsesInFlight() throws {
         let bench = try self.bench(Versions())
         _ = try bench.get("/other")
         bench.server.isHeld.store(true, ordering: .relaxed)
@@ -97,7 +97,7 @@ import Testing
 
     /// While another process locks the index, removals fail instead of returning 0, and a client that closes logs what
     /// it could not write. Repeated writes succeed later.
-    @Test func changesThatCannotBeWrittenAreReported() throws {
+    @Test func failedChangesAreReported() throws {
         let versions = Versions()
         let lines = Mutex<[String]>([])
         let cache = try CacheStorage(settings, gracePeriod: 0.1)

@@ -27,7 +27,7 @@ import Testing
 
     /// A reload does not read the disk, so only the response shows that an entry must be removed.
     @Test(arguments: [true, false], [404, 410, 403, 405, 301, 200])
-    func aReloadRemovesWhatNoLongerHolds(_ isOnDisk: Bool, _ status: Int) throws {
+    func reloadRemovesTheOutdatedEntry(_ isOnDisk: Bool, _ status: Int) throws {
         let folder = try TemporaryDirectory()
         let bench = try Bench(
             isOnDisk ? .init(memory: 0, disk: 1 << 20, folder: folder.file("c")) : .init(),
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: [true, false], [401, 407, 429, 302, 303, 307, 408, 421, 425, 431, 500, 503, 511])
-    func whatIsNotAboutTheResourceRemovesNothing(_ isOnDisk: Bool, _ status: Int) throws {
+    func unrelatedStatusRemovesNothing(_ isOnDisk: Bool, _ status: Int) throws {
         let folder = try TemporaryDirectory()
         // Some of these could be stored: with an entity tag, and "private".
         let control = [("Cache-Control", "private, max-age=0"), ("ETag", "\"portal\"")]
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(arguments: [401, 407, 429, 302, 403, 404, 503])
-    func aFailedRefreshLeavesContentAndValidator(_ status: Int) throws {
+    func failedRefreshKeepsContentAndValidator(_ status: Int) throws {
         let isRemoved = status == 403 || status == 404
         let bench = try Bench(.init(), { $0.redirect.follows = false }) { number, requested in
             switch number {
@@ -78,14 +78,14 @@ import Testing
     }
 
     /// A response that `offline_first` has stored is stored again after a background revalidation.
-    @Test func aRefreshKeepsWhatNothingSaysToBeFresh() throws {
+    @Test func refreshWithoutALifetimeKeepsTheEntry() throws {
         let bench = try Bench { number, _ in .init(200, [], "\(number)") }
         #expect(text(try bench.get(policy: .offlineFirst)) == "1")
         #expect(text(try bench.get(policy: .offlineFirst)) == "1")
         try eventually("the refresh was stored") { try cached(bench) == "2" }
     }
 
-    @Test func onlyTheVariantThatWasAskedForIsRemoved() throws {
+    @Test func onlyTheRequestedVariantIsRemoved() throws {
         let bench = try Bench { number, requested in
             number <= 2
                 ? .init(200, Self.stale + [("Vary", "Accept")], requested.headers["Accept"] ?? "")
@@ -102,7 +102,7 @@ import Testing
         #expect(try bench.get("/a", policy: .cacheElseLoad, [("Accept", "b/b")]).source == .stale)
     }
 
-    @Test func anErrorThatMayBeStoredDoesNotReplaceContent() throws {
+    @Test func cacheableErrorDoesNotReplaceContent() throws {
         let bench = try Bench { number, _ in number == 1 ? .init(200, Self.stale) : .init(503, Self.fresh, "down") }
         _ = try bench.get()
         var request = try Bench.request(.get, "/a")
@@ -114,7 +114,7 @@ import Testing
     // MARK: Lifetimes
 
     /// Fresh responses are also returned on the threads of callers, which use a clock with a resolution of seconds.
-    @Test(arguments: [false, true]) func nothingIsGivenAfterItsEnd(_ byRequest: Bool) throws {
+    @Test(arguments: [false, true]) func expiredEntryIsNotServed(_ byRequest: Bool) throws {
         let bench = try Bench { _, _ in .init(200, [("Cache-Control", byRequest ? "max-age=600" : "max-age=1")]) }
         let fields = byRequest ? [("Cache-Control", "max-age=1")] : []
         // So that the lifetime ends in the middle of a second of that clock.
@@ -136,7 +136,7 @@ import Testing
         #expect(latest <= 1.01, "it was given \(latest) s after it had come")
     }
 
-    @Test(arguments: [false, true], [1, 2]) func aTotalTimeoutIsAFailureOfTheServerToo(
+    @Test(arguments: [false, true], [1, 2]) func totalTimeoutPermitsStaleIfError(
         _ isOnDisk: Bool, _ count: Int
     ) throws {
         let folder = try TemporaryDirectory()
@@ -163,7 +163,7 @@ import Testing
         bench.server.release()
     }
 
-    @Test func withoutStaleIfErrorATotalTimeoutIsATimeout() throws {
+    @Test func withoutStaleIfErrorATotalTimeoutFails() throws {
         let bench = try Bench { _, _ in .init(200, Self.stale) }
         _ = try bench.get()
         bench.server.isHeld.store(true, ordering: .relaxed)
@@ -174,7 +174,7 @@ import Testing
     }
 
     /// The received part belongs to no other response.
-    @Test(arguments: [false, true]) func aResponseThatBreaksOffLeavesNothingInTheStaleOne(_ isOnDisk: Bool) throws {
+    @Test(arguments: [false, true]) func truncatedResponseDoesNotChangeTheStaleOne(_ isOnDisk: Bool) throws {
         let folder = try TemporaryDirectory()
         let control = [("Cache-Control", "max-age=5, stale-if-error=600"), ("Age", "10")]
         let bench = try Bench(isOnDisk ? .init(memory: 0, disk: 1 << 20, folder: folder.file("c")) : .init()) {
@@ -193,7 +193,7 @@ import Testing
 
     private func jar() -> (inout Configuration) -> Void { { $0.cookies = CookieStorage() } }
 
-    @Test func aCookieThatChangesWithEachResponseKeepsWhatIsStored() throws {
+    @Test func changingCookieKeepsTheEntries() throws {
         let bench = try Bench(.init(), jar()) { number, _ in
             .init(200, Self.fresh + [("Set-Cookie", "visit=\(number)")], "\(number)")
         }
@@ -205,7 +205,7 @@ import Testing
     }
 
     @Test(arguments: ["AWSALB", "__cf_bm", "BIGipServerpool"])
-    func cookiesOfLoadBalancersDoNotMatter(_ name: String) throws {
+    func loadBalancerCookiesAreIgnored(_ name: String) throws {
         let bench = try Bench(.init(), jar()) { number, requested in
             // Also if the response that sets the cookies must not be stored.
             let control = requested.target == "/a" ? Self.fresh : [("Cache-Control", "no-store")]
@@ -219,7 +219,7 @@ import Testing
 
     /// However the login changes: by a write, by an uncacheable page, by a redirect, or manually.
     @Test(arguments: ["POST", "GET", "redirect", "hand", "deleted"], [false, true])
-    func anotherLoginGetsNothingOfTheOneBefore(_ way: String, _ isOnDisk: Bool) throws {
+    func otherLoginReceivesNoEntriesOfTheFirst(_ way: String, _ isOnDisk: Bool) throws {
         let folder = try TemporaryDirectory()
         let storage = CookieStorage()
         let bench = try Bench(
@@ -254,7 +254,7 @@ import Testing
     }
 
     /// A session that starts before a login and stays the same does not belong to everybody.
-    @Test func aCookieThatAResponseAddsIsNobodyElses() throws {
+    @Test func addedCookieStartsANewPartition() throws {
         let reply: @Sendable (Int, ServerInMemory.Requested) -> ServerInMemory.Response = { _, requested in
             let user = requested.headers["Cookie"] ?? "nobody"
             return .init(200, Self.fresh + (user == "nobody" ? [("Set-Cookie", "session=7")] : []), user)
@@ -274,7 +274,7 @@ import Testing
         #expect(text(try first.get("/mine")) == "session=7")
     }
 
-    @Test func namesSayWhichCookiesIdentifyALogin() throws {
+    @Test func loginCookiesAreSelectedByName() throws {
         func bench(_ cookies: LoginCookies) throws -> Bench {
             try Bench(.init(), { $0.loginCookies = cookies }) { _, requested in
                 .init(200, Self.fresh, requested.headers["Cookie"] ?? "")
@@ -294,7 +294,7 @@ import Testing
         #expect(try bodies(.named(["s"]), ["s=1", "S=1", "s2=1"]) == ["s=1", "S=1", "S=1"])
     }
 
-    @Test func theOptionNamesTheLoginCookies() throws {
+    @Test func optionNamesTheLoginCookies() throws {
         func option(_ json: String) throws -> LoginCookies {
             var configuration = Configuration()
             try configuration.merge(json: #"{"cache": {"login_cookies": "# + json + "}}")
@@ -308,7 +308,7 @@ import Testing
     }
 
     /// Vary: Cookie is the server's rule, and applies in addition to the client's.
-    @Test func varyByCookieIsObeyed() throws {
+    @Test func varyByCookieIsRespected() throws {
         let bench = try Bench(.init(), { $0.loginCookies = .named([]) }) { _, requested in
             .init(200, Self.fresh + [("Vary", "Cookie")], requested.headers["Cookie"] ?? "")
         }

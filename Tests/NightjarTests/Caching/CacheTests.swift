@@ -212,7 +212,7 @@ extension String {
 
     // MARK: RFC 9111
 
-    @Test func whatIsFreshIsAnsweredFromMemory() throws {
+    @Test func freshResponseIsServedFromMemory() throws {
         let bench = try Bench { _, _ in .init(200, Self.fresh) }
         let first = try bench.get()
         #expect(first.source == .network)
@@ -229,7 +229,7 @@ extension String {
         #expect(second.decisions.explanation.contains("cache key: http://api.test/a"))
     }
 
-    @Test func whatIsStaleIsValidated() throws {
+    @Test func staleResponseIsValidated() throws {
         let bench = try Bench { number, _ in
             number == 1 ? .init(200, Self.stale) : .init(304, [("ETag", "\"1\""), ("Cache-Control", "max-age=600")])
         }
@@ -244,7 +244,7 @@ extension String {
         #expect(bench.client.cache?.statistics.validations == 1)
     }
 
-    @Test func whatHasChangedTakesThePlaceOfTheStale() throws {
+    @Test func changedResponseReplacesTheStaleOne() throws {
         let bench = try Bench { number, _ in
             number == 1 ? .init(200, Self.stale, "old") : .init(200, [("ETag", "\"2\""), Self.fresh[0]], "new")
         }
@@ -254,7 +254,7 @@ extension String {
         #expect(String(buffer: third.body) == "new" && third.source == .cache)
     }
 
-    @Test func whatMayNotBeStoredIsNot() throws {
+    @Test func uncacheableResponseIsNotStored() throws {
         let bench = try Bench { _, _ in .init(200, [("Cache-Control", "no-store"), ("ETag", "\"1\"")]) }
         _ = try bench.get()
         let second = try bench.get()
@@ -263,7 +263,7 @@ extension String {
         #expect(second.decisions.explanation.contains("not stored in the cache: the response says no-store"))
     }
 
-    @Test func variantsAreForTheirRequests() throws {
+    @Test func variantsAreServedToMatchingRequests() throws {
         let bench = try Bench { _, requested in
             .init(200, Self.fresh + [("Vary", "Accept-Language")], requested.headers["Accept-Language"] ?? "none")
         }
@@ -275,7 +275,7 @@ extension String {
         #expect(bench.requested.count == 2)
     }
 
-    @Test func oneUsersAnswersAreNotAnothers() throws {
+    @Test func usersDoNotShareResponses() throws {
         let bench = try Bench { _, requested in
             .init(200, Self.fresh, requested.headers["Authorization"] ?? requested.headers["X-API-Key"] ?? "nobody")
         }
@@ -292,7 +292,7 @@ extension String {
 
     /// Issue 19, item 13: the response that was stored for one user was returned to another.
     @Test(arguments: ["X-JWT", "Api_Key", "Auth", "Access_Key", "X-Passwd", "X-PIN", "X-Otp", "SID", "Key"])
-    func oneUsersAnswersAreNotAnothersWhateverTheFieldIsCalled(name: String) throws {
+    func usersDoNotShareResponsesForAnyCredentialField(name: String) throws {
         let bench = try Bench { _, requested in .init(200, Self.fresh, requested.headers[name] ?? "nobody") }
         for _ in 0..<2 {
             for user in ["alice", "bob"] {
@@ -302,7 +302,7 @@ extension String {
         #expect(bench.requested.count == 2)
     }
 
-    @Test func aValueThatLooksLikeATokenCountsToo() throws {
+    @Test func tokenLikeValueIsACredential() throws {
         let bench = try Bench { _, requested in .init(200, Self.fresh, requested.headers["X-Whoever"] ?? "nobody") }
         for user in ["9f86d081884c7d659a2feaa0c55ad015", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl"] {
             #expect(String(buffer: try bench.get("/me", [("X-Whoever", user)]).body) == user)
@@ -311,7 +311,7 @@ extension String {
         #expect(bench.requested.count == 3)
     }
 
-    @Test func aWriteInvalidates() throws {
+    @Test func writeInvalidatesTheEntry() throws {
         let bench = try Bench { _, requested in
             requested.method == .post
                 ? .init(201, [("Location", "/list")]) : .init(200, Self.fresh)
@@ -325,7 +325,7 @@ extension String {
     }
 
     /// The response may be from before the write.
-    @Test func whatWasAskedForBeforeAWriteIsValidated() throws {
+    @Test func responseRequestedBeforeAWriteIsValidated() throws {
         let bench = try Bench { number, requested in
             requested.method == .put ? .init(204) : .init(200, Self.fresh, "\(number)")
         }
@@ -345,7 +345,7 @@ extension String {
     }
 
     @Test(arguments: [ErrorKind.connect, .timeout, .connectionLost, .dns])
-    func aFailureIsAnsweredWithTheStaleWhereThatIsAllowed(_ kind: ErrorKind) throws {
+    func staleIfErrorServesAStaleResponseOnFailure(_ kind: ErrorKind) throws {
         let bench = try Bench { number, _ in
             number == 1
                 ? .init(200, [("Cache-Control", "max-age=5, stale-if-error=600"), ("Age", "10")]) : .failing(kind)
@@ -356,7 +356,7 @@ extension String {
         #expect(second.decisions.explanation.contains("because the server failed (stale-if-error)"))
     }
 
-    @Test func aServersErrorIsAnsweredWithTheStaleWhereThatIsAllowed() throws {
+    @Test func staleIfErrorServesAStaleResponseOnServerError() throws {
         let bench = try Bench { number, requested in
             let control = requested.target == "/a" ? "max-age=5, stale-if-error=600" : "max-age=5"
             return number <= 2
@@ -368,7 +368,7 @@ extension String {
         #expect(kind { _ = try bench.get("/b") } == .server)
     }
 
-    @Test func anErrorPageThatCannotBeReadIsAFailureAllTheSame() throws {
+    @Test func unreadableErrorPageIsAFailure() throws {
         let bench = try Bench(.init(), { $0.maximumBody = 1000 }) { number, _ in
             number == 1
                 ? .init(200, [("Cache-Control", "max-age=5, stale-if-error=600"), ("Age", "10")])
@@ -379,7 +379,7 @@ extension String {
         #expect(second.source == .stale && String(buffer: second.body) == "content")
     }
 
-    @Test func rangesAndHeadsAreAnsweredFromTheWhole() throws {
+    @Test func rangesAndHeadsAreServedFromTheCompleteResponse() throws {
         let bench = try Bench { _, _ in .init(200, Self.fresh, "0123456789") }
         _ = try bench.get()
         let part = try bench.get("/a", [("Range", "bytes=2-5")])
@@ -392,7 +392,7 @@ extension String {
         #expect(bench.requested.count == 1)
     }
 
-    @Test func redirectsAreStoredEachByItself() throws {
+    @Test func redirectsAreStoredIndividually() throws {
         let bench = try Bench { _, requested in
             requested.target == "/a"
                 ? .init(301, [("Location", "/b"), ("Cache-Control", "max-age=600")], "moved") : .init(200, Self.fresh)
@@ -403,7 +403,7 @@ extension String {
 
     // MARK: Responses on the caller's thread
 
-    @Test func whatWasWrittenToIsNotAnsweredOnTheCallersThreadEither() throws {
+    @Test func invalidatedEntryIsNotServedOnTheCallersThread() throws {
         let bench = try Bench { number, requested in
             requested.method == .put ? .init(204) : .init(200, Self.fresh, "\(number)")
         }
@@ -417,14 +417,14 @@ extension String {
         #expect(bench.client.cache?.statistics.hits == 12)
     }
 
-    @Test func anAnswerAgesOnTheCallersThreadToo() throws {
+    @Test func ageIsCheckedOnTheCallersThread() throws {
         let bench = try Bench { _, _ in .init(200, Self.fresh) }
         _ = try bench.get()
         try eventually("its age was reported", within: .seconds(5)) { try bench.get().headers["Age"] == "2" }
         #expect(bench.requested.count == 1)
     }
 
-    @Test func eachRequestIsToldAsItWasAndEachQueueHearsOfIt() throws {
+    @Test func eachHitIsReportedOnItsQueue() throws {
         let bench = try Bench { _, _ in .init(200, Self.fresh) }
         for _ in 0..<3 { _ = try bench.get() }
         let other = try bench.get("/a", [("X-Other", "1")])
@@ -455,7 +455,7 @@ extension String {
             }, reply)
     }
 
-    @Test func anotherLoginGetsNothingOfTheOneBefore() throws {
+    @Test func otherLoginReceivesNoEntriesOfTheFirst() throws {
         let bench = try bench { _, requested in .init(200, Self.fresh, requested.headers["Authorization"] ?? "nobody") }
         for _ in 0..<3 { #expect(String(buffer: try bench.get().body) == "Bearer a") }
         #expect(bench.requested.count == 1)
@@ -468,7 +468,7 @@ extension String {
         #expect(bench.client.cache?.statistics.memoryEntries == 1)
     }
 
-    @Test func aRenewedTokenIsTheSameLogin() throws {
+    @Test func refreshedTokenIsTheSameLogin() throws {
         let bench = try bench { _, requested in
             switch (requested.target, requested.headers["Authorization"]) {
             case ("/token", _): .init(200, [], #"{"access_token": "a2", "refresh_token": "r2", "expires_in": 600}"#)
@@ -484,7 +484,7 @@ extension String {
     }
 
     /// The token has expired, and the token endpoint is unreachable.
-    @Test func aLoginThatCannotBeRenewedHasWhatIsStoredOfIt() throws {
+    @Test func expiredLoginKeepsItsEntries() throws {
         let isOffline = Atomic<Bool>(false)
         let bench = try bench(lifetime: 1) { _, _ in
             isOffline.load(ordering: .relaxed) ? .failing(.connect) : .init(200, Self.fresh, "mine")
@@ -501,7 +501,7 @@ extension String {
         }
     }
 
-    @Test func onlyTheCacheIsAskedAlsoForWhatItCannotAnswer() throws {
+    @Test func cacheOnlySendsNoRequest() throws {
         let bench = try Bench(.init(), { $0.cachePolicy = .cacheOnly }) { _, _ in .init() }
         var post = Request(.post, "/a")
         post.body = .bytes(ByteBuffer(string: "x"))
@@ -510,7 +510,7 @@ extension String {
     }
 
     /// A stored 401 response would be returned after the token refresh.
-    @Test func aRefusedCredentialIsNotStored() throws {
+    @Test func rejectedCredentialIsNotStored() throws {
         let bench = try Bench { number, _ in number == 1 ? .init(401, [("Cache-Control", "max-age=600")]) : .init() }
         #expect(try bench.get().status == 401)
         #expect(try bench.get().status == 200)
@@ -518,7 +518,7 @@ extension String {
 
     // MARK: Policies
 
-    @Test func eachPolicyDoesWhatItSays() throws {
+    @Test func policiesDecideByFreshness() throws {
         let bench = try Bench { number, _ in .init(200, Self.stale, "\(number)") }
         #expect(kind { _ = try bench.get(policy: .cacheOnly) } == .cacheMiss)
         #expect(bench.requested.isEmpty)
@@ -540,7 +540,7 @@ extension String {
         #expect(bench.requested.count == 4 && bench.requested[3].headers["If-None-Match"] == nil)
     }
 
-    @Test func offlineFirstAnswersAtOnceAndTellsOfTheFresh() throws {
+    @Test func offlineFirstServesTheEntryAndReportsTheRefresh() throws {
         let bench = try Bench { number, _ in .init(200, number == 1 ? Self.stale : Self.fresh, "\(number)") }
         _ = try bench.get()
         let results = Results()
@@ -559,7 +559,7 @@ extension String {
         #expect(bench.requested.count == 2)
     }
 
-    @Test func whatMayBeStaleForAWhileIsRefreshedOnceWithNobodyWaiting() throws {
+    @Test func staleWhileRevalidateRefreshesOnceInTheBackground() throws {
         let control = [("Cache-Control", "max-age=5, stale-while-revalidate=600"), ("Age", "10")]
         let bench = try Bench { number, _ in .init(200, number == 1 ? control : Self.fresh, "\(number)") }
         _ = try bench.get()
@@ -570,7 +570,7 @@ extension String {
         #expect(bench.requested.count == 2)
     }
 
-    @Test func aRefreshThatFailsIsToldAndLeavesTheStale() throws {
+    @Test func failedRefreshIsReportedAndKeepsTheStaleEntry() throws {
         let bench = try Bench { number, _ in number == 1 ? .init(200, Self.stale) : .init(500, [], "down") }
         _ = try bench.get()
         let results = Results()
@@ -597,7 +597,7 @@ extension String {
         #expect(results.responses.contains { $0.headers["Cache-Status"]?.contains("collapsed") == true })
     }
 
-    @Test func aValidationIsSharedToo() throws {
+    @Test func validationIsShared() throws {
         let bench = try Bench { number, _ in
             number == 1 ? .init(200, Self.stale) : .init(304, [("ETag", "\"1\""), ("Cache-Control", "max-age=600")])
         }
@@ -610,7 +610,7 @@ extension String {
         #expect(results.responses.allSatisfy { String(buffer: $0.body) == "content" })
     }
 
-    @Test func whatCannotBeStoredIsFetchedByEachAndWaitedForOnce() throws {
+    @Test func uncacheableResponseIsAwaitedOnceThenFetchedByEach() throws {
         let bench = try Bench { _, _ in .init(200, [("Cache-Control", "no-store")]) }
         let results = try bench.startHeld(20)
         bench.run { bench.requested.count == 1 }
@@ -624,7 +624,7 @@ extension String {
         bench.run { results.count == 40 }
     }
 
-    @Test func whereTheFirstLeavesTheNextFetches() throws {
+    @Test func cancelledLeaderIsReplacedByAFollower() throws {
         let bench = try Bench { _, _ in .init(200, Self.fresh) }
         bench.server.isHeld.store(true, ordering: .relaxed)
         let results = Results()
@@ -639,7 +639,7 @@ extension String {
         #expect(results.responses.count == 3)
     }
 
-    @Test func aFailureIsNotWaitedForOneAfterTheOther() throws {
+    @Test func failureReleasesAllFollowers() throws {
         let bench = try Bench { _, _ in .failing(.connect) }
         let results = try bench.startHeld(20)
         bench.run { bench.requested.count == 1 }
@@ -658,7 +658,7 @@ extension String {
         return (response, text.withLock { $0 })
     }
 
-    @Test func aStreamIsStoredWhileItGoesOn() throws {
+    @Test func streamIsStoredWhileItIsRead() throws {
         let bench = try Bench { _, _ in .init(200, Self.fresh, String(repeating: "abcdefgh", count: 20_000)) }
         let (first, text) = try stream(bench)
         #expect(first.source == .network && text.utf8.count == 160_000)
@@ -668,7 +668,7 @@ extension String {
         #expect(bench.requested.count == 1)
     }
 
-    @Test func whatIsLargeComesFromTheDisk() throws {
+    @Test func largeResponseIsServedFromDisk() throws {
         let folder = try TemporaryDirectory()
         let large = (0..<400_000).map { "\($0)" }.joined(separator: " ")
         let bench = try Bench(.init(disk: 100 << 20, folder: folder.file("cache"))) { _, _ in
@@ -687,7 +687,7 @@ extension String {
         #expect(bench.requested.count == 1)
     }
 
-    @Test func whatIsOnDiskOutlivesTheClient() throws {
+    @Test func diskEntryOutlivesTheClient() throws {
         let folder = try TemporaryDirectory()
         let settings = CacheStorage.Settings(disk: 10 << 20, folder: folder.file("cache"))
         let first = try Bench(settings) { _, _ in .init(200, Self.fresh) }
@@ -699,7 +699,7 @@ extension String {
         #expect(second.requested.isEmpty)
     }
 
-    @Test func anEphemeralClientKeepsNothingOnDisk() throws {
+    @Test func ephemeralClientStoresNothingOnDisk() throws {
         let folder = try TemporaryDirectory()
         #expect(
             kind {
@@ -711,7 +711,7 @@ extension String {
 
     // MARK: Manual access
 
-    @Test func answersCanBePlantedLookedUpAndRemoved() throws {
+    @Test func entriesAreInsertedLookedUpAndRemoved() throws {
         let bench = try Bench { _, _ in .init(200, Self.fresh, "server") }
         let request = Request(.get, "/a")
         #expect(try bench.client.cached(request) == nil)
@@ -732,7 +732,7 @@ extension String {
             kind { try bench.client.insert(headers: headers, body: ByteBuffer(), for: request) } == .invalidArgument)
     }
 
-    @Test func aBodyBeyondTheCallsLimitIsRefusedFromTheCacheToo() throws {
+    @Test func bodyLimitAppliesToCachedResponses() throws {
         let bench = try Bench { _, _ in .init(200, Self.fresh, "0123456789") }
         _ = try bench.get()
         var request = try Bench.request(.get, "/a")

@@ -23,7 +23,7 @@ import Testing
         #expect(statistics.misses == 3 && statistics.hits == 0)
     }
 
-    @Test func aStorableResponseIsStoredAgain() throws {
+    @Test func storableResponseIsStoredAgain() throws {
         let bench = try CacheTests.Bench { number, _ in .init(200, number <= 2 ? Self.noStore : Self.fresh) }
         for _ in 0..<2 { _ = try bench.get() }
         let third = try bench.get()
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: ["no-store, must-understand", "private", "max-age=0"])
-    func otherReasonsAreFoundAsBefore(_ cacheControl: String) throws {
+    func otherReasonsAreReportedUnchanged(_ cacheControl: String) throws {
         let bench = try CacheTests.Bench { number, _ in
             .init(200, number == 1 ? Self.noStore : [("Cache-Control", cacheControl)])
         }
@@ -43,7 +43,7 @@ import Testing
             try bench.get().headers["Cache-Status"] == plain.get().headers["Cache-Status"], "\(cacheControl)")
     }
 
-    @Test func aWriteDuringTheFetchIsRespected() throws {
+    @Test func writeDuringTheFetchIsRespected() throws {
         let bench = try CacheTests.Bench { number, _ in
             .init(200, number == 1 ? Self.noStore : Self.fresh)
         }
@@ -58,7 +58,7 @@ import Testing
         #expect(try bench.get().source == .network, "a response that was requested before the removal is not stored")
     }
 
-    @Test func aStoredResponseIsFoundAndValidated() throws {
+    @Test func storedResponseIsFoundAndValidated() throws {
         let storage = try CacheStorage()
         let bench = try CacheTests.Bench(.init(), { $0.cache = storage }) { number, _ in
             .init(200, number == 1 ? Self.noStore : Self.fresh)
@@ -71,14 +71,14 @@ import Testing
         #expect(bench.requested.count == 1)
     }
 
-    @Test func aConditionalRequestTakesTheLongWay() throws {
+    @Test func conditionalRequestUsesTheCompletePath() throws {
         let bench = try CacheTests.Bench { number, _ in number == 1 ? .init(200, Self.noStore) : .init(304, []) }
         _ = try bench.get()
         let response = try bench.get("/a", policy: nil, [("If-None-Match", "\"1\"")])
         #expect(response.status == 304)
     }
 
-    @Test func aFailureIsExplained() throws {
+    @Test func failureIsExplained() throws {
         let bench = try CacheTests.Bench { number, _ in
             number == 1 ? .init(200, Self.noStore) : .failing(.connectionLost)
         }

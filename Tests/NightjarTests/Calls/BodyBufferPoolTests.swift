@@ -11,7 +11,7 @@ import Testing
         buffer.withVeryUnsafeBytes { $0.baseAddress }
     }
 
-    @Test func whatWasReadServesTheNext() {
+    @Test func readBufferIsReused() {
         var spare = BodyBufferPool()
         var first = Optional(body(1000))
         let place = first.flatMap(address)
@@ -24,7 +24,7 @@ import Testing
         #expect(address(of: spare.take(900)) != place)
     }
 
-    @Test func whatSomebodyHoldsStaysHis() {
+    @Test func sharedBufferIsNotReused() {
         var spare = BodyBufferPool()
         let held = body(1000, of: 7)
         spare.keep(held)
@@ -34,7 +34,7 @@ import Testing
         #expect(held == body(1000, of: 7))
     }
 
-    @Test func aShortBodyDoesNotKeepTheRoomOfALongOne() {
+    @Test func shortBodyDoesNotRetainALargeBuffer() {
         var spare = BodyBufferPool()
         spare.keep(body(40_000))
         let short = spare.take(100)
@@ -45,7 +45,7 @@ import Testing
     }
 
     /// 128 KiB in total, and no buffer above 64 KiB.
-    @Test func soMuchIsKeptAndNoMore() {
+    @Test func poolIsBounded() {
         var spare = BodyBufferPool()
         spare.keep(ByteBuffer())
         spare.keep(body(70_000))

@@ -8,7 +8,7 @@ import Testing
         init(_ value: Int) { self.value = value }
     }
 
-    @Test func eachKeyHasAStateOfItsOwn() {
+    @Test func eachKeyHasItsOwnState() {
         let keys = (0..<4).map { _ in CallStateKey<Number>() }
         var states = CallStates()
         #expect(states[keys[0]] == nil)
@@ -16,7 +16,7 @@ import Testing
         #expect(keys.map { states[$0]?.value } == [0, 1, 2, 3])
     }
 
-    @Test func aStateIsReplacedAndRemoved() {
+    @Test func stateIsReplacedAndRemoved() {
         let keys = (0..<3).map { _ in CallStateKey<Number>() }
         var states = CallStates()
         for (number, key) in keys.enumerated() { states[key] = Number(number) }

@@ -165,7 +165,7 @@ private final class StressRound: Sendable {
         }
     }
 
-    private func refuse(_ first: Int, _ count: Int) {
+    private func reject(_ first: Int, _ count: Int) {
         ledger.withLock { ledger in for entry in first..<first + count { ledger.expected[entry] = 0 } }
     }
 
@@ -200,7 +200,7 @@ private final class StressRound: Sendable {
             let task = try api.start(request, on: queue, handlers)
             tasks.withLock { $0.append(task) }
         } catch {
-            refuse(entry, 1)
+            reject(entry, 1)
         }
     }
 
@@ -218,7 +218,7 @@ private final class StressRound: Sendable {
                 handlers)
             batches.withLock { $0.append(batch) }
         } catch {
-            refuse(first, count + 1)
+            reject(first, count + 1)
         }
     }
 

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct CallTests {
     /// A 303 means that the POST was processed: retrying it because a later request failed would repeat it.
-    @Test func aWriteThatWasRedirectedIsNotForgotten() async throws {
+    @Test func redirectedWriteIsRemembered() async throws {
         let transport = ScriptedTransport([[.head(303, [("Location", "/done")]), .end], [.fail(.connect)]])
         let api = try client(transport)
         let error = await #expect(throws: NightjarError.self) { try await api.send(Request(.post, "/articles")) }
@@ -19,7 +19,7 @@ import Testing
         #expect(first?.requestMayHaveBeenProcessed == false)
     }
 
-    @Test func anAnswerIsDelivered() async throws {
+    @Test func responseIsDelivered() async throws {
         let transport = ScriptedTransport([[.head(200, [("ETag", "\"1\"")]), .body("he"), .body("llo"), .end]])
         let response = try await client(transport).send(Request(.get, "/articles"))
         #expect(response.status == 200)
@@ -34,7 +34,7 @@ import Testing
         (401, ErrorKind.unauthorized), (403, .forbidden), (404, .notFound), (429, .rateLimited), (418, .client),
         (500, .server), (503, .server), (302, .client),
     ])
-    func anUnexpectedStatusIsAnErrorThatKeepsItsAnswer(status: Int, kind: ErrorKind) async throws {
+    func unexpectedStatusIsAnErrorWithItsResponse(status: Int, kind: ErrorKind) async throws {
         let transport = ScriptedTransport([[.head(status), .body("why"), .end]])
         let error = await #expect(throws: NightjarError.self) {
             try await client(transport).send(Request(.get, "/x"))
@@ -46,7 +46,7 @@ import Testing
         #expect(error?.attempts == 1)
     }
 
-    @Test func aStatusThatTheCallerExpectsIsAnAnswer() async throws {
+    @Test func expectedStatusIsAResponse() async throws {
         let transport = ScriptedTransport([[.head(404), .end], [.head(200), .end]])
         let client = try client(transport)
         var request = Request(.get, "/x")
@@ -55,7 +55,7 @@ import Testing
         await #expect(throws: NightjarError.self) { try await client.send(request) }
     }
 
-    @Test func aBodyBeyondTheLimitFails() async throws {
+    @Test func bodyBeyondTheLimitFails() async throws {
         let transport = ScriptedTransport([[.head(200), .body("12345"), .body("6"), .end]])
         let error = await #expect(throws: NightjarError.self) {
             try await client(transport) { $0.maximumBody = 5 }.send(Request(.get, "/x"))
@@ -64,7 +64,7 @@ import Testing
         #expect(transport.log.withLock { $0.cancelled } == 1)
     }
 
-    @Test func theTotalLimitEndsACallThatNobodyAnswers() async throws {
+    @Test func totalTimeoutEndsACallWithoutAResponse() async throws {
         let transport = ScriptedTransport([])
         let error = await #expect(throws: NightjarError.self) {
             try await client(transport) { $0.timeouts.total = .milliseconds(20) }.send(Request(.get, "/x"))
@@ -74,7 +74,7 @@ import Testing
         #expect(error?.message == "no complete response within 0.02 s; raise timeout.total, or set it to 0")
     }
 
-    @Test func theIdleLimitEndsAnAnswerThatStops() async throws {
+    @Test func idleTimeoutEndsAStalledResponse() async throws {
         let transport = ScriptedTransport([[.head(200), .body("half")]])
         let error = await #expect(throws: NightjarError.self) {
             try await client(transport) { $0.timeouts.idle = .milliseconds(20) }.send(Request(.get, "/x"))
@@ -147,7 +147,7 @@ import Testing
         #expect(error?.kind == .closed)
     }
 
-    @Test func aQueueMayBeClosedFromItsOwnEvent() throws {
+    @Test func queueMayBeClosedFromItsOwnEvent() throws {
         let transport = ScriptedTransport([[.head(200), .end]])
         let queue = CompletionQueue()
         let client = try client(transport)
@@ -164,7 +164,7 @@ import Testing
         #expect(ends.withLock { $0 } == 2)
     }
 
-    @Test func theDescriptorIsReadableWhileAnEventIsDue() throws {
+    @Test func descriptorIsReadableWhileAnEventIsPending() throws {
         let transport = ScriptedTransport([[.head(200), .end], [.head(200), .end]])
         let queue = CompletionQueue()
         let client = try client(transport)
@@ -178,7 +178,7 @@ import Testing
         #expect(!isReadable(queue.descriptor, within: 0))
     }
 
-    @Test func anErrorsBodyIsKeptAlsoWhenTheCallerStreams() throws {
+    @Test func errorBodyIsBufferedForStreamingCallers() throws {
         let transport = ScriptedTransport([[.head(500), .body("why"), .end]])
         var handlers = TaskHandlers { _, _ in }
         handlers.head = { _, _ in Issue.record("an error has no head event") }
@@ -189,7 +189,7 @@ import Testing
         #expect(error?.response?.text == "why")
     }
 
-    @Test func aConsumerThatLagsHoldsTheNetworkBack() throws {
+    @Test func slowConsumerAppliesBackpressure() throws {
         let part = String(repeating: "x", count: 100 * 1024)
         let transport = ScriptedTransport([[.head(200), .body(part), .body(part), .body(part)]])
         let queue = CompletionQueue()
@@ -217,7 +217,7 @@ import Testing
         #expect(throws: NightjarError.self) { try result.get() }
     }
 
-    @Test func theLogNamesTheCallAndNoSecret() throws {
+    @Test func logNamesTheCallWithoutSecrets() throws {
         let transport = ScriptedTransport([[.head(200), .end]])
         let queue = CompletionQueue()
         let lines = Mutex<[String]>([])

@@ -20,7 +20,7 @@ import Testing
         return eventCoalescer.delay()
     }
 
-    @Test func fewCallsAreNotKeptWaiting() {
+    @Test func fewCallsAreNotDelayed() {
         for awaited in 1..<16 {
             var eventCoalescer = eventCoalescer(awaiting: awaited)
             #expect(delay(&eventCoalescer, after: 1) == nil)
@@ -28,13 +28,13 @@ import Testing
     }
 
     @Test(arguments: [(16, 48), (40, 120), (50, 150), (100_000, 150)])
-    func aRestIsThreeMicrosecondsForEachCallThatIsAwaited(awaited: Int, microseconds: Int) {
+    func batchDelayIsThreeMicrosecondsPerPendingCall(awaited: Int, microseconds: Int) {
         var eventCoalescer = eventCoalescer(awaiting: awaited)
         #expect(delay(&eventCoalescer, after: 4) == .microseconds(microseconds))
     }
 
     /// After a useless delay, one batch is handled without a delay, then two, then four; in the end all but one of 65.
-    @Test func restsInVainBecomeRare() {
+    @Test func uselessDelaysBecomeRare() {
         var eventCoalescer = eventCoalescer(awaiting: 50)
         func batchesWithoutARest() -> Int {
             var count = 0
@@ -50,7 +50,7 @@ import Testing
     }
 
     /// A reader of a response body is not delayed by calls without a response.
-    @Test func partsOfAnswersBringNoRest() {
+    @Test func partialResponsesCauseNoDelay() {
         var eventCoalescer = eventCoalescer(awaiting: 50)
         #expect(delay(&eventCoalescer, after: 0) == nil)
         #expect(delay(&eventCoalescer, after: 1) != nil)
@@ -59,7 +59,7 @@ import Testing
     }
 
     /// Calls in flight are counted by their states, which can end in many ways.
-    @Test(.timeLimit(.minutes(1))) func allThatIsAwaitedComesToAnEnd() throws {
+    @Test(.timeLimit(.minutes(1))) func countOfPendingCallsReturnsToZero() throws {
         var configuration = Configuration()
         configuration.baseURL = "http://api.test/v1"
         configuration.retry.maximumAttempts = 2

@@ -9,7 +9,7 @@ import Testing
 /// A client's loop: work from other threads, and the delivery of events.
 @Suite(.timeLimit(.minutes(1))) struct LoopTests {
     /// A callback that runs on the loop posts an event while another queue's event is being posted.
-    @Test func eventsThatAHandlerOnTheLoopPostsReachTheirQueue() throws {
+    @Test func eventsPostedByALoopHandlerReachTheirQueue() throws {
         let api = try Client(Configuration())
         let (first, second) = (CompletionQueue(), CompletionQueue())
         let count = Mutex(0)
@@ -28,7 +28,7 @@ import Testing
         api.close()
     }
 
-    @Test func aClosedGateDiscardsWork() throws {
+    @Test func closedGateDiscardsWork() throws {
         let thread = try LoopThread()
         let gate = LoopGate(thread.loop)
         let runs = Mutex(0)

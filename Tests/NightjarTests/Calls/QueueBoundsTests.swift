@@ -43,7 +43,7 @@ import Testing
         queue.close()
     }
 
-    @Test func eventsThatArriveMeanwhileComeAfterTheRemainingOnes() {
+    @Test func newEventsRunAfterTheRemainingOnes() {
         let queue = CompletionQueue()
         let order = Mutex<[Int]>([])
         for number in 0..<2000 {
@@ -64,7 +64,7 @@ import Testing
         #expect(counter.count.load(ordering: .relaxed) == 5000)
     }
 
-    @Test func aPollerThatIsBlockedSeesTheRemainingEvents() async throws {
+    @Test func blockedPollerReceivesTheRemainingEvents() async throws {
         let queue = CompletionQueue()
         let counter = Counter()
         for _ in 0..<5000 { queue.run { counter.count.add(1, ordering: .relaxed) } }
@@ -80,7 +80,7 @@ import Testing
 
     // MARK: The log
 
-    @Test func aQueueThatIsNotPolledHoldsABoundedLog() throws {
+    @Test func logOfAnUnpolledQueueIsBounded() throws {
         let queue = CompletionQueue()
         let lines = Mutex<[LogLine]>([])
         let api = try client(ScriptedTransport([])) {
@@ -118,7 +118,7 @@ import Testing
 
     // MARK: Manual responses
 
-    @Test(arguments: [false, true]) func aResponseThatIsTooLargeForTheCacheIsNotInserted(_ isOnDisk: Bool) throws {
+    @Test(arguments: [false, true]) func responseTooLargeForTheCacheIsNotInserted(_ isOnDisk: Bool) throws {
         let folder = try TemporaryDirectory()
         let settings: CacheStorage.Settings =
             isOnDisk ? .init(memory: 1 << 16, disk: 1 << 20, folder: folder.file("c")) : .init(memory: 1 << 16)

@@ -89,7 +89,7 @@ import Testing
         "[" + String(repeating: #"{"id":1,"title":"Hello, world"},"#, count: count) + last + "]"
     }
 
-    @Test func smallCallsCompleteWhileALargeAnswerIsChecked() throws {
+    @Test func smallCallsCompleteWhileALargeResponseIsChecked() throws {
         let body = Self.list(330_000)
         #expect(body.utf8.count > 10_000_000)
         let api = try client(ScriptedTransport([Self.json(body)] + Array(repeating: Self.small, count: 20)))
@@ -103,7 +103,7 @@ import Testing
         #expect(ends.texts == ["200"])
     }
 
-    @Test func anAnswerIsCheckedByASchemaOfItsCallerLikewise() throws {
+    @Test func schemaOfTheCallerIsCheckedOnAThread() throws {
         let api = try client(
             ScriptedTransport([Self.json(Self.list(1000)), Self.json(Self.list(1000, last: "{}")), Self.small]))
         var request = Request(.get, "/list")
@@ -115,7 +115,7 @@ import Testing
         #expect(try api.sendBlocking(request).status == 200)
     }
 
-    @Test func aSchemaIsReadBesideTheLoop() throws {
+    @Test func schemaIsReadOnAThread() throws {
         let api = try client(ScriptedTransport([Self.small, Self.small]))
         let (gate, ends) = (Gate(), Ends())
         _ = try held(gate, api, ends)
@@ -126,7 +126,7 @@ import Testing
         #expect(ends.texts == ["200"])
     }
 
-    @Test func aCallIsCancelledWhileItsAnswerIsChecked() throws {
+    @Test func callIsCancelledDuringTheCheck() throws {
         let api = try client(ScriptedTransport([Self.small, Self.small]))
         let (gate, ends) = (Gate(), Ends())
         let task = try held(gate, api, ends)
@@ -143,7 +143,7 @@ import Testing
         #expect(ends.all.withLock { $0.allSatisfy { $0.mayHaveBeenProcessed } })
     }
 
-    @Test func aDeadlinePassesWhileItsAnswerIsChecked() throws {
+    @Test func deadlinePassesDuringTheCheck() throws {
         let api = try client(ScriptedTransport([Self.small]))
         let (gate, ends) = (Gate(), Ends())
         _ = try held(gate, api, ends, total: .milliseconds(30))
@@ -153,7 +153,7 @@ import Testing
         #expect(ends.all.withLock { $0.allSatisfy { $0.mayHaveBeenProcessed } })
     }
 
-    @Test func closingTheClientEndsItOnce() throws {
+    @Test func closingTheClientEndsTheCheckOnce() throws {
         let api = try client(ScriptedTransport([Self.small]))
         let (gate, ends) = (Gate(), Ends())
         _ = try held(gate, api, ends)
@@ -165,7 +165,7 @@ import Testing
     // MARK: Messages are the same
 
     @Test(arguments: [0, 1000])
-    func aMismatchIsToldAlike(_ count: Int) throws {
+    func mismatchIsReportedTheSame(_ count: Int) throws {
         let body = Self.list(count, last: "{}")
         let api = try client(ScriptedTransport([Self.json(body), Self.json(body), Self.json("{" + body)]))
         let schema = DeferredSchema(try JSONSchema(parsing: Self.schema))
@@ -184,7 +184,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1000])
-    func theCallersSchemaIsLookedAtBehindAWarning(_ count: Int) throws {
+    func schemaOfTheCallerIsCheckedAfterAWarning(_ count: Int) throws {
         let body = Self.list(count, last: "{}")
         let api = try client(ScriptedTransport([Self.json(body)]))
         var request = request(DeferredSchema(try JSONSchema(parsing: Self.schema)), .warn)

@@ -18,30 +18,30 @@ import Testing
         weak var response: Response?
     }
 
-    @Test func whatIsGivenBackEndsWhenTheLoopTakesIt() throws {
-        var spent = ResponseRecycler()
+    @Test func returnedResponseIsFreedByTheLoop() throws {
+        var recycler = ResponseRecycler()
         var witnesses: [Witness] = []
         for _ in 0..<3 {
             let response = try ResponseRecyclerTests.response(bytes: 100)
             witnesses.append(Witness(response: response))
-            spent.take(response)
+            recycler.take(response)
         }
         #expect(witnesses.allSatisfy { $0.response != nil })
         var storage: [Response] = []
-        spent.handOut(&storage)
+        recycler.handOut(&storage)
         #expect(witnesses.contains { $0.response != nil })
         storage.removeAll()
         #expect(witnesses.allSatisfy { $0.response == nil })
     }
 
     /// An idle client keeps at most 256 KiB, however many responses there were before.
-    @Test func whatIsBeyondTheBoundEndsAtOnce() throws {
-        var spent = ResponseRecycler()
+    @Test func responseBeyondTheLimitIsFreedImmediately() throws {
+        var recycler = ResponseRecycler()
         var witnesses: [Witness] = []
         func give(_ bytes: Int) throws {
             let response = try ResponseRecyclerTests.response(bytes: bytes)
             witnesses.append(Witness(response: response))
-            spent.take(response)
+            recycler.take(response)
         }
         try give(1 << 20)
         #expect(witnesses[0].response == nil)
@@ -49,7 +49,7 @@ import Testing
         let kept = witnesses.count { $0.response != nil }
         #expect(kept > 100 && kept <= 256)
         var storage: [Response] = []
-        spent.handOut(&storage)
+        recycler.handOut(&storage)
         #expect(witnesses.contains { $0.response != nil })
         storage.removeAll()
         #expect(!witnesses.contains { $0.response != nil })
@@ -59,7 +59,7 @@ import Testing
 
     /// A response that a callback did not keep is returned with the loop's next messages; a kept one belongs to its
     /// holder.
-    @Test func whatAHandlerKeepsIsNotGivenBack() throws {
+    @Test func retainedResponseIsNotReturned() throws {
         let transport = ScriptedTransport([[.head(200), .end], [.head(200), .end], [.head(200), .end]])
         var configuration = Configuration()
         configuration.baseURL = "http://api.test"
@@ -79,12 +79,12 @@ import Testing
             while !isDone.load(ordering: .relaxed) { queue.poll(timeout: .seconds(5)) }
         }
         try call(keeping: false)
-        let spent = seen.withLock { $0.witness }
-        #expect(spent.response != nil)
+        let witness = seen.withLock { $0.witness }
+        #expect(witness.response != nil)
         try call(keeping: true)
         let kept = seen.withLock { $0 }
         try call(keeping: false)
-        #expect(spent.response == nil)
+        #expect(witness.response == nil)
         #expect(kept.witness.response === kept.kept && kept.kept != nil)
     }
 }

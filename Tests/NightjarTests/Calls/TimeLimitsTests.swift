@@ -25,7 +25,7 @@ import Testing
         #expect(limits.check(now: after(1e6), waitsForPeer: true, unsentBytes: 0) == .running(next: nil))
     }
 
-    @Test func theEarlierTimeoutIsCheckedFirst() {
+    @Test func earlierTimeoutIsCheckedFirst() {
         let limits = limits(total: 4, idle: 3)
         #expect(limits.next(waitsForPeer: true) == after(3))
         #expect(limits.next(waitsForPeer: false) == after(4))
@@ -33,7 +33,7 @@ import Testing
     }
 
     /// The total timeout continues after an idle timeout whose attempt is retried.
-    @Test func theTotalTimeoutRunsOnBehindARepeatedAttempt() {
+    @Test func totalTimeoutContinuesDuringARetry() {
         var limits = limits(total: 4, idle: 3)
         limits.attemptStarted(start)
         #expect(limits.check(now: after(3), waitsForPeer: true, unsentBytes: 0) == .idleExpired)
@@ -54,7 +54,7 @@ import Testing
         #expect(limits.check(now: after(6.5), waitsForPeer: true, unsentBytes: 0) == .idleExpired)
     }
 
-    @Test func theIdleTimeoutRestsWhileTheCallerIsWaitedFor() {
+    @Test func idleTimeoutIsPausedWhileWaitingForTheCaller() {
         var limits = limits(total: 100, idle: 3)
         limits.attemptStarted(start)
         #expect(limits.check(now: after(50), waitsForPeer: false, unsentBytes: 0) == .running(next: after(100)))
@@ -62,7 +62,7 @@ import Testing
         #expect(limits.next(waitsForPeer: true) == after(53))
     }
 
-    @Test func anUploadThatMovesIsNotIdle() {
+    @Test func uploadWithProgressIsNotIdle() {
         var limits = limits(idle: 4)
         limits.attemptStarted(start)
         #expect(limits.check(now: after(4), waitsForPeer: true, unsentBytes: 1000) == .running(next: after(5)))

@@ -14,7 +14,7 @@ import Testing
         return try api.start(request, on: nil, TaskHandlers { _, _ in }).options
     }
 
-    @Test func zeroIsNoLimitAndNilIsTheDefault() throws {
+    @Test func zeroIsUnlimitedAndNilIsTheDefault() throws {
         let none = Timeouts(connect: Timeouts.unlimited, idle: Timeouts.unlimited, total: Timeouts.unlimited)
         #expect(try task(none).timeouts == Timeouts())
         #expect(try task(none).limits.idle == nil && (try task(none).limits.total) == nil)
@@ -27,12 +27,12 @@ import Testing
                 == Timeouts(idle: .seconds(30), total: .seconds(9)))
     }
 
-    @Test func longerThanACenturyIsNoLimit() throws {
+    @Test func moreThanACenturyIsUnlimited() throws {
         #expect(try task(Timeouts(total: .seconds(Int64.max))).timeouts.total == nil)
         #expect(try task(Timeouts(total: .seconds(3_153_600_000))).timeouts.total == .seconds(3_153_600_000))
     }
 
-    @Test func aNegativeLimitIsRefused() throws {
+    @Test func negativeTimeoutIsRejected() throws {
         for (clients, calls) in [
             (Timeouts(idle: .seconds(-1)), Timeouts()), (Timeouts(), Timeouts(idle: .seconds(-1))),
         ] {

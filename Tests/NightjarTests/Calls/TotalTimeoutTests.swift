@@ -22,7 +22,7 @@ import Testing
         #expect(error?.kind == .timeout && error?.phase == .total && error?.attempts == attempts)
     }
 
-    @Test func aCallThatWaitsForItsCallersDecisionStillEnds() async throws {
+    @Test func callWaitingForADecisionTimesOut() async throws {
         let api = try client(ScriptedTransport([[]])) { configuration(&$0) }
         let result = Mutex<Result<Response, NightjarError>?>(nil)
         var handlers = TaskHandlers { _, end in result.withLock { $0 = end } }
@@ -31,7 +31,7 @@ import Testing
         try await expectTotalTimeout(result, attempts: 1)
     }
 
-    @Test func aCallThatWaitsForItsTurnStillEnds() async throws {
+    @Test func queuedCallTimesOut() async throws {
         let site = try ManualSite {
             configuration(&$0)
             $0.limits.concurrency = 1

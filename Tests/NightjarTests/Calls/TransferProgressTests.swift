@@ -6,8 +6,7 @@ import Testing
 
 @testable import Nightjar
 
-@Suite("How far a call has come")
-struct TransferProgressTests {
+@Suite struct TransferProgressTests {
     private final class Notifications: Sendable {
         let all = Mutex<[TransferProgress]>([])
         let isOver = Mutex(false)
@@ -36,7 +35,7 @@ struct TransferProgressTests {
         return reported.all.withLock { $0 }
     }
 
-    @Test func aCallThatIsOverAtOnceIsToldOnce() throws {
+    @Test func immediateCallIsReportedOnce() throws {
         var request = Request(.post, "/")
         request.body = .bytes(ByteBuffer(string: "12345"))
         let reported = try reported([.head(200), .body("abc"), .body("defg"), .end], request)
@@ -45,12 +44,12 @@ struct TransferProgressTests {
         #expect(reported == [whole])
     }
 
-    @Test func aCallThatFailsIsNotToldAsComplete() throws {
+    @Test func failedCallIsNotReportedAsComplete() throws {
         #expect(try reported([.head(200), .body("abc"), .fail(.connectionLost)], Request(.get, "/")).isEmpty)
         #expect(try reported([.head(404), .body("abc"), .end], Request(.get, "/")).isEmpty)
     }
 
-    @Test func anAnswerWithoutABodyMovesNothing() throws {
+    @Test func responseWithoutABodyReportsNoProgress() throws {
         // Except the totals, which are known at the end.
         let reported = try reported([.head(204), .end], Request(.get, "/"))
         var none = TransferProgress()
@@ -72,7 +71,7 @@ struct TransferProgressTests {
     }
 
     /// The last report is about the attempt that succeeded, not about one that failed before.
-    @Test func aFailedAttemptLeavesNothingInTheLastReport() throws {
+    @Test func lastReportExcludesFailedAttempts() throws {
         let failed: [ScriptedTransport.Step] = [.head(503), .body(String(repeating: "x", count: 5000)), .end]
         var none = TransferProgress()
         (none.sentTotal, none.receivedTotal) = (0, 0)
@@ -85,7 +84,7 @@ struct TransferProgressTests {
     }
 
     /// Each coalesced call reports the body that all of them received.
-    @Test func coalescedCallsAreToldOfTheirSharedBody() async throws {
+    @Test func coalescedCallsReportTheSharedBody() async throws {
         let site = try ManualSite { $0.coalesces = true }
         let all = [Notifications(), Notifications()]
         for reported in all { try site.api.start(Request(.get, "/a"), on: nil, reported.handlers()) }

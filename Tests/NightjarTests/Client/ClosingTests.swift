@@ -45,7 +45,7 @@ import Testing
         return (api, try #require(made.withLock { $0 }))
     }
 
-    @Test(.timeLimit(.minutes(1))) func whoeverClosesWaitsForTheEnd() throws {
+    @Test(.timeLimit(.minutes(1))) func closeWaitsForTheEnd() throws {
         let (api, transport) = try client()
         let seen = Mutex<[Bool]>([])
         DispatchQueue.concurrentPerform(iterations: 4) { _ in
@@ -55,7 +55,7 @@ import Testing
         #expect(seen.withLock { $0 } == [true, true, true, true])
     }
 
-    @Test(.timeLimit(.minutes(1))) func whoClosesBehindTheLoopItselfWaitsToo() throws {
+    @Test(.timeLimit(.minutes(1))) func concurrentCloseWaitsForTheLoop() throws {
         let (api, transport) = try client()
         let closed = DispatchSemaphore(value: 0)
         let handlers = TaskHandlers { _, _ in
@@ -69,7 +69,7 @@ import Testing
     }
 
     /// Calls that a closed client rejects leave the queue without an event. Closing the queue must not wait for one.
-    @Test(.timeLimit(.minutes(1)), arguments: [false, true]) func refusedCallsDoNotHoldUpAClosingQueue(ofCatalogs: Bool)
+    @Test(.timeLimit(.minutes(1)), arguments: [false, true]) func rejectedCallsDoNotDelayAClosingQueue(ofCatalogs: Bool)
         throws
     {
         let (api, _) = try client()

@@ -10,7 +10,7 @@ import Testing
         return try api.start(request, on: nil, TaskHandlers { _, _ in })
     }
 
-    @Test func aRequestThatComesAgainIsWrittenTwiceAndNoMore() throws {
+    @Test func repeatedRequestIsEncodedTwice() throws {
         let api = try client(ScriptedTransport([]))
         defer { api.close() }
         let tasks = try (0..<4).map { _ in try start(api) }
@@ -19,7 +19,7 @@ import Testing
         #expect(tasks[1].options === tasks[3].options)
     }
 
-    @Test func anotherRequestIsAnother() throws {
+    @Test func differentRequestIsNotReused() throws {
         let api = try client(ScriptedTransport([]))
         defer { api.close() }
         let tasks = try (0..<3).map { _ in try start(api) }
@@ -29,7 +29,7 @@ import Testing
         #expect(try start(api).request.fingerprint == tasks[2].request.fingerprint)
     }
 
-    @Test func moreRequestsThanThereIsRoomForAreAllSentAsTheyAre() throws {
+    @Test func requestsBeyondTheCapacityAreSentUnchanged() throws {
         let api = try client(ScriptedTransport([]))
         defer { api.close() }
         for _ in 0..<3 {
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func whatWasKeptIsForgottenWithTheLogin() throws {
+    @Test func loginChangeDiscardsStoredRequests() throws {
         let api = try client(ScriptedTransport([]))
         defer { api.close() }
         let tasks = try (0..<3).map { _ in try start(api) }
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func aBareRequestIsStartedAgainByItsBytes() throws {
+    @Test func bareRequestIsRestartedFromItsBytes() throws {
         let api = try client(ScriptedTransport([]))
         #expect(repeated(api, "GET", "/a") == nil)
         _ = try start(api)

@@ -33,7 +33,7 @@ import Testing
     }
 
     /// The same if the reader is cancelled before it begins, and if the call has ended with unread parts.
-    @Test(arguments: [false, true]) func aReaderThatIsCancelledAlreadyThrows(isWhole: Bool) async throws {
+    @Test(arguments: [false, true]) func cancelledReaderThrowsImmediately(isWhole: Bool) async throws {
         let transport = ScriptedTransport([stuck + (isWhole ? [.end] : [])])
         let api = try client(transport)
         defer { api.close() }
@@ -59,7 +59,7 @@ import Testing
         try await cancelled(transport)
     }
 
-    @Test func aWholeBodyIsNotSpoiledByALateCancel() async throws {
+    @Test func lateCancellationKeepsACompleteBody() async throws {
         let transport = ScriptedTransport([[.head(200), .body("whole"), .end]])
         let api = try client(transport)
         defer { api.close() }
@@ -72,7 +72,7 @@ import Testing
     }
 
     /// A failure is thrown after the preceding parts, and by every later call.
-    @Test func aFailureIsThrownEachTime() async throws {
+    @Test func failureIsThrownEachTime() async throws {
         let transport = ScriptedTransport([[.head(200), .body("half"), .fail(.connectionLost)]])
         let api = try client(transport)
         defer { api.close() }
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func aSecondReaderIsRefused() async throws {
+    @Test func secondReaderIsRejected() async throws {
         let api = try client(ScriptedTransport([stuck]))
         defer { api.close() }
         let body = try await api.stream(Request(.get, "/")).body
@@ -105,7 +105,7 @@ import Testing
     }
 
     /// An unread response is cancelled when it is released.
-    @Test func aDroppedResponseReleasesItsExchange() async throws {
+    @Test func droppedResponseReleasesItsExchange() async throws {
         let transport = ScriptedTransport([stuck])
         let api = try client(transport)
         defer { api.close() }
@@ -113,7 +113,7 @@ import Testing
         try await cancelled(transport)
     }
 
-    @Test func theBodyAloneKeepsTheCall() async throws {
+    @Test func bodyRetainsTheCall() async throws {
         let transport = ScriptedTransport([stuck])
         let api = try client(transport)
         defer { api.close() }

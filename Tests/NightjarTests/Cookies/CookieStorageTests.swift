@@ -26,7 +26,7 @@ import Testing
 
     private func names(_ storage: CookieStorage) -> [String] { storage.all.map(\.name) }
 
-    @Test func whatIsSetIsSavedInTheBackground() throws {
+    @Test func cookiesAreSavedInTheBackground() throws {
         let storage = try open()
         try set("a=1; Max-Age=100", in: storage)
         try set("s=1", in: storage)
@@ -43,7 +43,7 @@ import Testing
         return names
     }
 
-    @Test func theLastOwnerSavesAtItsEnd() throws {
+    @Test func lastOwnerSavesAtItsEnd() throws {
         do {
             let storage = try open()
             for number in 0..<40 { try set("n\(number)=1; Max-Age=100", in: storage) }
@@ -62,7 +62,7 @@ import Testing
         #expect(throws: NightjarError.self) { try open(keepsSession: true) }
     }
 
-    @Test func anEphemeralClientRefusesAFileAndMakesNone() throws {
+    @Test func ephemeralClientRejectsACookieFile() throws {
         var configuration = Configuration()
         try configuration.merge(json: #"{"cookies": {"file": "\#(path)"}, "ephemeral": true}"#)
         let error = #expect(throws: NightjarError.self) { try Client(configuration) }
@@ -75,7 +75,7 @@ import Testing
         try Client(configuration).close()
     }
 
-    @Test func theOptionsSayWhereAndHow() throws {
+    @Test func optionsSelectFileAndPolicy() throws {
         var configuration = Configuration()
         try configuration.merge(json: #"{"cookies": {"file": "f", "policy": "first_party", "keep_session": true}}"#)
         #expect(configuration.cookieFile == CookieFileOptions("f", policy: .firstParty, keepsSession: true))
@@ -85,7 +85,7 @@ import Testing
         #expect(configuration.cookieFile == nil && configuration.cookies == nil)
     }
 
-    @Test func theLogHearsThatAFileWasMovedAside() throws {
+    @Test func movedFileIsLogged() throws {
         try folder.write("cookies.db", Bytes(repeatElement(7, count: 5000)))
         let lines = Mutex<[String]>([])
         var configuration = Configuration()
@@ -97,7 +97,7 @@ import Testing
     }
 
     /// Another process may lock the file for long, without delaying calls.
-    @Test func aFileThatIsHeldHoldsNoCall() throws {
+    @Test func lockedFileDoesNotDelayCalls() throws {
         let storage = try open()
         try set("a=1; Max-Age=100", in: storage)
         try storage.flush()
@@ -121,7 +121,7 @@ import Testing
     }
 
     /// From many hosts, through every stage of a client, into the file and back.
-    @Test func tenThousandCookiesGoThroughAClient() throws {
+    @Test func tenThousandCookiesAreHandled() throws {
         let storage = try open()
         let transport = ScriptedTransport(
             (0..<200).map { host in
@@ -144,7 +144,7 @@ import Testing
     }
 
     /// Opening a named pipe would block until another process opens it, too; writing would replace it with a file.
-    @Test(.timeLimit(.minutes(1))) func aNamedPipeIsNeitherReadNorReplaced() throws {
+    @Test(.timeLimit(.minutes(1))) func namedPipeIsNeitherReadNorReplaced() throws {
         let storage = CookieStorage()
         let pipe = folder.file("pipe")
         mkfifo(pipe, 0o600)

@@ -53,7 +53,7 @@ import Testing
         _ = try api.sendBlocking(endpoint)
     }
 
-    @Test func cookieParametersGoBesideTheJars() throws {
+    @Test func cookieParametersAreSentWithStoredCookies() throws {
         let (api, transport) = try client(4)
         try send(api)
         try send(api, ["tags": ["a", "b; c"]])
@@ -66,7 +66,7 @@ import Testing
             ])
     }
 
-    @Test func whatTheServerSetsIsKept() throws {
+    @Test func cookiesOfTheServerAreStored() throws {
         let transport = ScriptedTransport([[.head(200, [("Set-Cookie", "new=1")]), .end], done])
         let api = try jarClient(transport)
         try send(api)
@@ -74,7 +74,7 @@ import Testing
         #expect(cookies(transport)[1] == ["new=1; theme=dark; sid=own"])
     }
 
-    @Test func aCookieHeaderOfTheCallersTurnsTheJarOff() throws {
+    @Test func explicitCookieHeaderDisablesTheJar() throws {
         let (api, transport) = try client(2)
         try send(api) { try $0.headers.set("Cookie", "mine=1") }
         try send(api, [:]) { try $0.headers.set("cookie", "mine=1") }
@@ -86,7 +86,7 @@ import Testing
         #expect(cookies(seen) == [["all=1; sid=own"], ["sid=own"]])
     }
 
-    @Test func aRedirectWithinTheOriginKeepsThemAndAnotherDoesNot() throws {
+    @Test func ownCookiesAreKeptOnlyWithinTheOrigin() throws {
         let transport = ScriptedTransport([
             [.head(302, [("Location", "/b"), ("Set-Cookie", "hop=1; Path=/")]), .end],
             [.head(302, [("Location", "http://other.test/c")]), .end],
@@ -99,7 +99,7 @@ import Testing
             ])
     }
 
-    @Test func withoutAJarARedirectTreatsThemAlike() throws {
+    @Test func withoutAJarRedirectsTreatOwnCookiesTheSame() throws {
         let transport = ScriptedTransport([
             [.head(302, [("Location", "/b")]), .end], [.head(302, [("Location", "http://other.test/c")]), .end], done,
         ])
@@ -107,7 +107,7 @@ import Testing
         #expect(cookies(transport) == [["sid=own"], ["sid=own"], []])
     }
 
-    @Test func anAPIKeyInACookieGoesBesideTheJars() throws {
+    @Test func apiKeyCookieIsSentWithStoredCookies() throws {
         let key = try APIKey("k", in: .cookie("sid"))
         let (api, transport) = try client(5) { $0.auth = .apiKey(key) }
         _ = try api.sendBlocking(Request(.get, "/a"))
@@ -124,7 +124,7 @@ import Testing
             ])
     }
 
-    @Test func anAPIKeyInACookieIsShownToNobody() throws {
+    @Test func apiKeyCookieIsMasked() throws {
         let transport = ScriptedTransport([[.fail(.connectionLost)]])
         let api = try NightjarTests.client(transport) {
             $0.auth = (try? APIKey("topsecret", in: .cookie("sid"))).map { .apiKey($0) }
@@ -134,7 +134,7 @@ import Testing
         #expect(!"\(String(describing: error)) \(String(reflecting: error))".contains("topsecret"))
     }
 
-    @Test func aCookieHeaderAndAKeyInACookieAreTwoLogins() throws {
+    @Test func cookieHeaderAndAPIKeyCookieAreTwoLogins() throws {
         let error = #expect(throws: NightjarError.self) {
             try client(0) {
                 $0.auth = (try? APIKey("k", in: .cookie("sid"))).map { .apiKey($0) }
@@ -146,7 +146,7 @@ import Testing
                 + "one of them")
     }
 
-    @Test func callsThatBringDifferentCookiesAreNotTakenForEachOther() throws {
+    @Test func callsWithDifferentCookiesAreNotCoalesced() throws {
         let (api, transport) = try client(6)
         for _ in 0..<2 {
             try send(api, ["sid": "one"])

@@ -24,7 +24,7 @@ import Testing
         transport.log.withLock { $0.heads.map { String($0.prefix { $0 != "\r\n" }) } }
     }
 
-    @Test func aDocumentAndWhatItRefersToAreAskedFor() async throws {
+    @Test func documentAndItsReferencesAreFetched() async throws {
         let transport = ScriptedTransport([respond(Self.main), respond(Self.item)])
         let api = try client(transport)
         let catalog = try await api.loadCatalog(from: "http://api.test/spec/openapi.json")
@@ -34,7 +34,7 @@ import Testing
         #expect(sent(transport) == ["GET /spec/openapi.json HTTP/1.1", "GET /spec/paths/item.json HTTP/1.1"])
     }
 
-    @Test func aLocationMayBeBehindTheBaseURL() throws {
+    @Test func locationMayBeRelativeToTheBaseURL() throws {
         let transport = ScriptedTransport([respond(Self.main), respond(Self.item)])
         let api = try client(transport)
         #expect(try api.loadCatalogBlocking(from: "url:/openapi.json").operations.count == 1)
@@ -48,7 +48,7 @@ import Testing
         #expect(try catalog.operation("item").request(["id": 4]).target == "http://api.test/v2/items/4")
     }
 
-    @Test func whatHasNotChangedIsNotSentAgain() async throws {
+    @Test func unchangedDocumentIsNotTransferredAgain() async throws {
         let fields = [("ETag", "\"1\""), ("Cache-Control", "no-cache")]
         let transport = ScriptedTransport([
             respond(Self.main, fields), respond(Self.item, fields), [.head(304, fields), .end],
@@ -61,7 +61,7 @@ import Testing
         #expect(transport.log.withLock { $0.heads[2] }.contains("If-None-Match: \"1\"\r\n"))
     }
 
-    @Test func whatCannotBeHadIsTold() async throws {
+    @Test func failedFetchIsReported() async throws {
         let transport = ScriptedTransport([[.head(404), .end], respond("{"), [.fail(.connectionLost)]])
         let api = try client(transport)
         for kind in [ErrorKind.notFound, .decoding, .connectionLost] {
@@ -75,7 +75,7 @@ import Testing
     }
 
     /// Ten parts of 60 MiB, of which the first six are requested concurrently.
-    @Test func documentsOfAServerCannotFillTheMemory() throws {
+    @Test func fetchedDocumentsAreBounded() throws {
         let paths = (0..<10).map { "\"/\($0)\": {\"$ref\": \"\($0).json\"}" }.joined(separator: ", ")
         let main = #"{"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {\#(paths)}}"#
         let part = "{" + String(repeating: " ", count: 60 << 20)
@@ -88,7 +88,7 @@ import Testing
     }
 
     /// All callbacks of the host run on the waiting thread.
-    @Test func hooksRunOnTheThreadThatWaits() throws {
+    @Test func hooksRunOnTheWaitingThread() throws {
         let threads = Mutex<[pthread_t]>([])
         let note = { @Sendable in threads.withLock { $0.append(pthread_self()) } }
         let transport = ScriptedTransport([respond(Self.main), respond(Self.item), [.head(404), .end]])
@@ -105,7 +105,7 @@ import Testing
     }
 
     /// Calls that an error leaves behind are ended before the blocking function returns, on its thread.
-    @Test func whatAnErrorLeavesBehindEndsOnTheThreadThatWaits() throws {
+    @Test func errorIsReleasedOnTheWaitingThread() throws {
         let threads = Mutex<[pthread_t]>([])
         let main = """
             {"openapi": "3.1.0", "info": {"title": "T", "version": "1"},
@@ -131,7 +131,7 @@ import Testing
         #expect(error?.kind == .cancelled)
     }
 
-    @Test func aFileIsReadWithTheClient() throws {
+    @Test func fileIsReadByTheClient() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("nightjar-\(UUID().uuidString)")
         try FileManager.default.createDirectory(
             at: folder.appendingPathComponent("paths"), withIntermediateDirectories: true)
@@ -157,7 +157,7 @@ import Testing
     }
 
     /// Reading a pipe without a writer would never end.
-    @Test func whatADocumentRefersToIsAFile() throws {
+    @Test func referencesOfAFileAreFiles() throws {
         let folder = try TemporaryDirectory()
         try folder.write("main.json", Bytes(Array(Self.main.utf8)))
         mkdir(folder.file("paths"), 0o700)
@@ -168,7 +168,7 @@ import Testing
     }
 
     /// Issue 19, item 15: an untrusted document cannot read the user's files outside of its folder.
-    @Test func aDocumentRefersToFilesOfItsFolderAlone() throws {
+    @Test func documentRefersOnlyToFilesOfItsFolder() throws {
         let folder = try TemporaryDirectory()
         for name in ["api", "api/paths", "secret"] { mkdir(folder.file(name), 0o700) }
         try folder.write("secret/item.json", Bytes(Array(#"{"get": {"operationId": "leaked"}}"#.utf8)))

@@ -34,7 +34,7 @@ extension Endpoint where Response == Void {
         transport.log.withLock { $0.heads.map { String($0.prefix { $0 != "\r\n" }) } }
     }
 
-    @Test func whatRequiresALoginIsNotAskedWithoutOne() throws {
+    @Test func endpointRequiringALoginFailsWithoutOne() throws {
         let transport = ScriptedTransport([reply, reply])
         var operation = Operation("me", .get, "/me")
         operation.requiresAuth = true
@@ -54,7 +54,7 @@ extension Endpoint where Response == Void {
         #expect(sent(transport).count == 2)
     }
 
-    @Test func anEndpointKnowsWhatItIsAnswered() async throws {
+    @Test func endpointDecodesItsResponse() async throws {
         let transport = ScriptedTransport([reply, reply])
         let api = try client(transport)
         let article = try await api.send(.article(id: 42))
@@ -63,7 +63,7 @@ extension Endpoint where Response == Void {
         #expect(sent(transport) == ["GET /v1/articles/42 HTTP/1.1", "GET /v1/articles/7 HTTP/1.1"])
     }
 
-    @Test func aBodyIsWrittenAsJSON() async throws {
+    @Test func bodyIsEncodedAsJSON() async throws {
         let transport = ScriptedTransport([reply])
         let api = try client(transport)
         _ = try await api.send(.create(Article(id: 1, title: "x")))
@@ -73,7 +73,7 @@ extension Endpoint where Response == Void {
         #expect(head.contains("\r\nContent-Length: 20\r\n"))
     }
 
-    @Test func valuesOfNoNameInThePathGoIntoTheQuery() async throws {
+    @Test func otherValuesAreSentInTheQuery() async throws {
         let titles: [ScriptedTransport.Step] = [.head(200), .body(#"{"titles":["a","b"]}"#), .end]
         let transport = ScriptedTransport([titles, titles])
         let api = try client(transport)
@@ -82,7 +82,7 @@ extension Endpoint where Response == Void {
         #expect(sent(transport) == ["GET /v1/articles?page=2 HTTP/1.1", "GET /v1/articles HTTP/1.1"])
     }
 
-    @Test func anAnswerMayBeNothingBytesOrAllOfIt() async throws {
+    @Test func responseMayBeVoidBytesOrComplete() async throws {
         let transport = ScriptedTransport([[.head(204), .end], reply, reply, reply])
         let api = try client(transport)
         try await api.send(.remove(id: 3))
@@ -94,7 +94,7 @@ extension Endpoint where Response == Void {
         #expect(value["id"] == 42)
     }
 
-    @Test func aCatalogGivesEndpoints() async throws {
+    @Test func catalogProvidesEndpoints() async throws {
         let transport = ScriptedTransport([reply])
         let api = try client(transport) { configuration in
             try? configuration.merge(
@@ -113,7 +113,7 @@ extension Endpoint where Response == Void {
         #expect(sent(transport).count == 1)
     }
 
-    @Test func whatTheClientAcceptsStays() async throws {
+    @Test func acceptOfTheClientIsPreserved() async throws {
         let transport = ScriptedTransport([reply, reply])
         let api = try client(transport) { configuration in
             try? configuration.headers.set("Accept", "application/vnd.test+json")
@@ -146,7 +146,7 @@ extension Endpoint where Response == Void {
         return (api, try #require(api.catalog).endpoint("old"))
     }
 
-    @Test func answersAreNotLookedAtUnlessAsked() async throws {
+    @Test func responsesAreNotValidatedByDefault() async throws {
         let lines = Lines()
         let (api, endpoint) = try described(.off, lines, ScriptedTransport([reply, reply]))
         #expect(try await api.send(endpoint).status == 200)
@@ -155,7 +155,7 @@ extension Endpoint where Response == Void {
         #expect(lines.all.withLock { $0 } == [#"endpoint "old" is deprecated"#])
     }
 
-    @Test func aWarningIsInTheLogAndAmongTheDecisions() async throws {
+    @Test func warningIsLoggedAndADecision() async throws {
         let lines = Lines()
         let (api, endpoint) = try described(.warn, lines, ScriptedTransport([reply]))
         let response = try await api.send(endpoint)
@@ -166,7 +166,7 @@ extension Endpoint where Response == Void {
         #expect(lines.all.withLock { $0 }.last == "GET http://api.test/v1/a: \(problem)")
     }
 
-    @Test func anErrorSaysWhereTheAnswerDeparts() async throws {
+    @Test func errorNamesTheMismatch() async throws {
         let (api, endpoint) = try described(.error, Lines(), ScriptedTransport([reply]))
         let error = await #expect(throws: NightjarError.self) { try await api.send(endpoint) }
         #expect(error?.kind == .decoding)
@@ -174,7 +174,7 @@ extension Endpoint where Response == Void {
         #expect(error?.message.contains(#"at "/name""#) == true)
     }
 
-    @Test func anIdempotentPostIsTriedAgain() async throws {
+    @Test func idempotentPostIsRetried() async throws {
         let transport = ScriptedTransport([[.fail(.connectionLost)], reply])
         let api = try client(transport) { configuration in
             configuration.retry.maximumAttempts = 2

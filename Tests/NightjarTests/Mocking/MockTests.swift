@@ -4,8 +4,7 @@ import NightjarHTTP
 import Synchronization
 import Testing
 
-@Suite("A client without a network")
-struct MockTests {
+@Suite struct MockTests {
     private func client(_ mock: Mock?, _ configure: (inout Configuration) throws -> Void = { _ in }) throws -> Client {
         var configuration = Configuration()
         configuration.baseURL = "http://api.test/v1"
@@ -15,7 +14,7 @@ struct MockTests {
         return try Client(configuration)
     }
 
-    @Test func whatIsMockedIsTriedAgain() throws {
+    @Test func mockedFailureIsRetried() throws {
         let mock = try Mock(
             json: """
                 [{"path": "/a", "responses": [{"fault": "connection_lost"}, 503, {"json": {"n": 1}}]}]
@@ -29,7 +28,7 @@ struct MockTests {
         client.close()
     }
 
-    @Test func redirectsAndLoginsGoTheirWay() throws {
+    @Test func redirectsAndLoginsAreMocked() throws {
         let mock = try Mock(
             json: """
                 [{"path": "/token", "form": {"grant_type": "client_credentials"}, "responses":
@@ -51,7 +50,7 @@ struct MockTests {
         client.close()
     }
 
-    @Test func aCallWithoutARouteDoesNotGoOut() throws {
+    @Test func callWithoutARouteFails() throws {
         let client = try client(try Mock(json: "[{\"method\": \"GET\", \"path\": \"/articles\", \"response\": 200}]"))
         let error = #expect(throws: NightjarError.self) { try client.sendBlocking(Request(.post, "/articles")) }
         #expect(error?.kind == .invalidRequest)
@@ -63,13 +62,11 @@ struct MockTests {
         client.close()
     }
 
-    @Test(
-        "Faults are the errors that they stand for",
-        arguments: [
-            ("dns", ErrorKind.dns), ("connect", .connect), ("tls", .tls), ("offline", .offline), ("timeout", .timeout),
-            ("connect_timeout", .timeout), ("connection_lost", .connectionLost), ("malformed", .protocol),
-        ])
-    func faults(name: String, kind: ErrorKind) throws {
+    @Test(arguments: [
+        ("dns", ErrorKind.dns), ("connect", .connect), ("tls", .tls), ("offline", .offline), ("timeout", .timeout),
+        ("connect_timeout", .timeout), ("connection_lost", .connectionLost), ("malformed", .protocol),
+    ])
+    func faultsAreTheirErrors(name: String, kind: ErrorKind) throws {
         let client = try client(try Mock(json: "[{\"response\": {\"fault\": \"\(name)\"}}]")) {
             $0.retry.maximumAttempts = 1
         }
@@ -78,7 +75,7 @@ struct MockTests {
         client.close()
     }
 
-    @Test func aHangIsEndedByTheCallsLimit() throws {
+    @Test func hangEndsWithTheTimeout() throws {
         let client = try client(try Mock(json: "[{\"response\": {\"fault\": \"hang\"}}]")) {
             $0.retry.maximumAttempts = 1
         }
@@ -89,7 +86,7 @@ struct MockTests {
         client.close()
     }
 
-    @Test func theProgramAnswersWhatItWants() throws {
+    @Test func handlerProvidesTheResponse() throws {
         let mock = try Mock(
             [MockRoute(RequestPattern(.post, try PathPattern("/echo/{id}")), .responder(7))],
             respond: { tokenRequest in
@@ -107,14 +104,14 @@ struct MockTests {
         client.close()
     }
 
-    @Test func aQuestionThatIsLetGoFailsTheCall() throws {
+    @Test func releasedDecisionRequestFailsTheCall() throws {
         let client = try client(try Mock([MockRoute(RequestPattern(), .responder(1))], respond: { _ in }))
         let error = #expect(throws: NightjarError.self) { try client.sendBlocking(Request(.get, "/")) }
         #expect(error?.kind == .script)
         client.close()
     }
 
-    @Test func aStreamedBodyIsComparedWhole() throws {
+    @Test func streamedBodyIsComparedCompletely() throws {
         let mock = try Mock(json: "[{\"method\": \"POST\", \"json\": {\"a\": 1}, \"response\": 204}]")
         let client = try client(mock)
         var request = Request(.post, "/")
@@ -129,7 +126,7 @@ struct MockTests {
         client.close()
     }
 
-    @Test func theSameSeedBreaksTheSameCalls() throws {
+    @Test func sameSeedFailsTheSameCalls() throws {
         func plan() throws -> [ErrorKind?] {
             let client = try client(try Mock(json: "[{\"response\": {\"body\": \"hello\"}}]")) {
                 $0.retry.maximumAttempts = 1
@@ -149,7 +146,7 @@ struct MockTests {
         #expect((4...16).contains(first.filter { $0 == nil }.count))
     }
 
-    @Test func aSlowNetworkTakesItsTime() throws {
+    @Test func slowNetworkDelaysTheResponse() throws {
         let client = try client(
             try Mock(json: "[{\"response\": {\"body\": \"\(String(repeating: "x", count: 4000))\"}}]")
         ) {
@@ -163,36 +160,34 @@ struct MockTests {
         client.close()
     }
 
-    @Test func offlineIsOffline() throws {
+    @Test func offlineProfileFailsOffline() throws {
         let client = try client(try Mock(json: "[{\"response\": 200}]")) { $0.network = try NetworkProfile("offline") }
         let error = #expect(throws: NightjarError.self) { try client.sendBlocking(Request(.get, "/")) }
         #expect(error?.kind == .offline)
         client.close()
     }
 
-    @Test(
-        "Options that are wrong are named",
-        arguments: [
-            ("[{\"path\": \"/a\"}]", "option \"mock[1]\" is a route without a response; set response or responses"),
-            ("[{\"pth\": \"/a\", \"response\": 200}]", "unknown option \"mock[1].pth\"; did you mean \"path\"?"),
-            (
-                "[{\"response\": {\"sttus\": 200}}]",
-                "unknown option \"mock[1].response.sttus\"; did you mean \"status\"?"
-            ),
-            (
-                "[{\"response\": {\"fault\": \"conect\"}}]",
-                "option \"mock[1].response.fault\" is \"conect\", which is not a known fault; did you mean \"connect\"?"
-            ),
-            ("[{\"response\": {\"function\": 1}}]", "option \"mock[1].response.function\" is not allowed in JSON"),
-            ("[{\"response\": 99}]", "option \"mock[1].response\" must be between 100 and 599, got 99"),
-            ("7", "option \"mock\" must be a list of routes, found an integer"),
-        ])
-    func options(json: String, message: String) {
+    @Test(arguments: [
+        ("[{\"path\": \"/a\"}]", "option \"mock[1]\" is a route without a response; set response or responses"),
+        ("[{\"pth\": \"/a\", \"response\": 200}]", "unknown option \"mock[1].pth\"; did you mean \"path\"?"),
+        (
+            "[{\"response\": {\"sttus\": 200}}]",
+            "unknown option \"mock[1].response.sttus\"; did you mean \"status\"?"
+        ),
+        (
+            "[{\"response\": {\"fault\": \"conect\"}}]",
+            "option \"mock[1].response.fault\" is \"conect\", which is not a known fault; did you mean \"connect\"?"
+        ),
+        ("[{\"response\": {\"function\": 1}}]", "option \"mock[1].response.function\" is not allowed in JSON"),
+        ("[{\"response\": 99}]", "option \"mock[1].response\" must be between 100 and 599, got 99"),
+        ("7", "option \"mock\" must be a list of routes, found an integer"),
+    ])
+    func invalidOptionsAreNamed(json: String, message: String) {
         let error = #expect(throws: NightjarError.self) { try Mock(json: json) }
         #expect(error?.message == message)
     }
 
-    @Test func aCassetteWithoutAFileIsRefused() throws {
+    @Test func cassetteWithoutAFileIsRejected() throws {
         let error = #expect(throws: NightjarError.self) {
             try client(nil) { $0.cassette = CassetteOptions("/nonexistent/c.json", mode: .replay) }
         }

@@ -4,8 +4,7 @@ import Testing
 
 @testable import Nightjar
 
-@Suite("What a session keeps of its exchanges")
-struct SessionRecordingTests {
+@Suite struct SessionRecordingTests {
     private typealias Step = ScriptedTransport.Step
 
     private func client(
@@ -29,7 +28,7 @@ struct SessionRecordingTests {
         cassette.exchanges.map { String(buffer: $0.response?.body.bytes ?? ByteBuffer()) }
     }
 
-    @Test func stepsThatAreNotAskedForAreLeftOut() throws {
+    @Test func unrequestedStepsAreOmitted() throws {
         let recording = SessionRecording()
         recording.begin(step: 1)
         let one = try client(recording, [respond("a"), respond("b"), respond("c")])
@@ -43,7 +42,7 @@ struct SessionRecordingTests {
         one.close()
     }
 
-    @Test func eachClientHasACassetteInTheOrderOfTheirMaking() throws {
+    @Test func eachClientHasACassetteInOrderOfCreation() throws {
         let recording = SessionRecording()
         var clients: [Client] = []
         for step in 1...3 {
@@ -56,7 +55,7 @@ struct SessionRecordingTests {
         for client in clients { client.close() }
     }
 
-    @Test func whatASecretIsCalledIsTold() throws {
+    @Test func namesOfSecretsAreReported() throws {
         let recording = SessionRecording()
         recording.begin(step: 1)
         let one = try client(
@@ -72,7 +71,7 @@ struct SessionRecordingTests {
         one.close()
     }
 
-    @Test func aStepWithAShortSecretInItsAnswerIsLost() throws {
+    @Test func stepWithAShortSecretIsDropped() throws {
         let recording = SessionRecording()
         recording.begin(step: 1)
         let one = try client(recording, [respond("the key is k3yz."), respond("nk3yz")])
@@ -87,7 +86,7 @@ struct SessionRecordingTests {
         one.close()
     }
 
-    @Test func whatIsTooLargeIsToldAndNotKept() throws {
+    @Test func tooLargeExchangeIsReportedAndNotRecorded() throws {
         let recording = SessionRecording()
         recording.begin(step: 1)
         let large = String(repeating: "x", count: SessionRecording.largestBody + 1)
@@ -103,7 +102,7 @@ struct SessionRecordingTests {
         one.close()
     }
 
-    @Test func stepsThatHaveAskedAServerAreTold() throws {
+    @Test func stepsWithRequestsAreReported() throws {
         let recording = SessionRecording()
         recording.begin(step: 1)
         let one = try client(recording, [respond("a"), respond("b")])
@@ -115,7 +114,7 @@ struct SessionRecordingTests {
         one.close()
     }
 
-    @Test func aSessionThatIsFullKeepsWhatItHas() throws {
+    @Test func fullSessionKeepsItsExchanges() throws {
         let recording = SessionRecording()
         recording.begin(step: 1)
         let part = String(repeating: "x", count: SessionRecording.largestBody)
@@ -131,7 +130,7 @@ struct SessionRecordingTests {
         one.close()
     }
 
-    @Test func aCallThatHasNotEndedOrIsGivenUpLosesItsStep() throws {
+    @Test func unfinishedCallDropsItsStep() throws {
         let recording = SessionRecording()
         recording.begin(step: 1)
         let one = try client(recording, [])
@@ -146,7 +145,7 @@ struct SessionRecordingTests {
         one.close()
     }
 
-    @Test func anEphemeralClientLeavesNothing() throws {
+    @Test func ephemeralClientRecordsNothing() throws {
         let recording = SessionRecording()
         recording.begin(step: 1)
         let one = try client(recording, [respond("a")]) { $0.isEphemeral = true }

@@ -48,7 +48,7 @@ import Testing
 
     // MARK: Events
 
-    @Test func aCallIsToldFromItsBeginningToItsEnd() throws {
+    @Test func callIsReportedFromStartToEnd() throws {
         let transport = ScriptedTransport([[.head(200, [("A", "b")]), .body("hel"), .body("lo"), .end]])
         transport.connection = ConnectionRecord(number: 7, peerAddress: "::1", peerPort: 80, connect: .zero)
         let witness = Witness()
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func eachHopOfARedirectIsAnExchange(isDrained: Bool) throws {
+    func eachRedirectIsAnExchange(isDrained: Bool) throws {
         let first: [ScriptedTransport.Step] =
             isDrained
             ? [.head(302, [("Location", "/there"), ("Content-Length", "0")]), .end]
@@ -81,7 +81,7 @@ import Testing
         #expect(response.request?.url.path == "/there")
     }
 
-    @Test func aFailureIsTheExchangesAndTheCalls() throws {
+    @Test func failureIsReportedForTheExchangeAndTheCall() throws {
         let transport = ScriptedTransport([[.head(200), .body("h"), .fail(.connectionLost)]])
         let witness = Witness()
         let client = try client(transport, witness)
@@ -90,7 +90,7 @@ import Testing
         #expect(witness.words == ["began GET", "1 200 connection_lost", "failed connection_lost"])
     }
 
-    @Test func anUnexpectedStatusFailsTheCallAndNotTheExchange() throws {
+    @Test func unexpectedStatusFailsOnlyTheCall() throws {
         let witness = Witness()
         let client = try client(ScriptedTransport([[.head(404), .end]]), witness)
         #expect(throws: NightjarError.self) { try client.sendBlocking(Request(.get, "/x")) }
@@ -98,7 +98,7 @@ import Testing
         #expect(witness.words == ["began GET", "1 404 ", "failed not_found"])
     }
 
-    @Test func aCallThatNobodyAnswersEndsWithItsExchange() throws {
+    @Test func callWithoutAResponseEndsWithItsExchange() throws {
         let witness = Witness()
         let client = try client(ScriptedTransport([]), witness)
         let task = try client.start(Request(.get, "/x"), on: nil, TaskHandlers { _, _ in })
@@ -111,7 +111,7 @@ import Testing
         #expect(words.count == 2 || words[1] == "1 - cancelled")
     }
 
-    @Test func anObserverWithAQueueRunsWhereItIsPolled() throws {
+    @Test func observerRunsOnItsQueue() throws {
         let queue = CompletionQueue()
         let words = Mutex<Int>(0)
         let client = try client(ScriptedTransport([[.head(200), .end]]), Witness()) {
@@ -126,7 +126,7 @@ import Testing
 
     // MARK: Phases
 
-    @Test func phasesAddUpToTheWhole() {
+    @Test func phasesAddUpToTheTotal() {
         var timing = Timing()
         timing.sent = .milliseconds(50)
         timing.firstByte = .milliseconds(80)
@@ -140,7 +140,7 @@ import Testing
         #expect(phases.firstByte == .milliseconds(70))
     }
 
-    @Test func aConnectionThatTookLongerThanTheWaitForItIsNotCounted() {
+    @Test func connectTimeIsAtMostTheWaitingTime() {
         var timing = Timing()
         timing.sent = .milliseconds(12)
         timing.connection = ConnectionRecord(number: 1, peerAddress: nil, connect: .milliseconds(10))
@@ -151,7 +151,7 @@ import Testing
         #expect(phases.firstByte == nil)
     }
 
-    @Test func withoutAConnectionAllIsWaitingForOne() {
+    @Test func withoutAConnectionTheTimeIsWaiting() {
         let phases = ExchangeReport.Phases(Timing(), from: .milliseconds(10), to: .milliseconds(20))
         #expect(phases.blocked == .milliseconds(10))
         #expect(phases.total == .milliseconds(10))
@@ -159,7 +159,7 @@ import Testing
 
     // MARK: As text
 
-    @Test func theTableIsAlignedAndHasNoSecrets() throws {
+    @Test func tableIsAlignedAndHasNoSecrets() throws {
         let transport = ScriptedTransport([[.head(200), .end], [.head(503), .end], [.fail(.connectionLost)]])
         let witness = Witness()
         let client = try client(transport, witness)
@@ -178,7 +178,7 @@ import Testing
         #expect(coloured.hasPrefix("GET     \u{1B}[31m503"))
     }
 
-    @Test func theCommandIsThatOfTheLastRequestWithSecretsMasked() throws {
+    @Test func commandIsThatOfTheLastRequestWithMaskedSecrets() throws {
         let transport = ScriptedTransport([[.head(302, [("Location", "/there")])], [.head(404), .end]])
         let client = try client(transport, Witness()) { $0.sensitiveHeaders = ["X-Tenant"] }
         var request = Request(.post, "/here")
@@ -198,7 +198,7 @@ import Testing
 
     // MARK: As an archive
 
-    @Test func theArchiveHasTheFormOfHAR12() throws {
+    @Test func archiveFollowsHAR12() throws {
         let transport = ScriptedTransport([
             [.head(302, [("Location", "/there"), ("Set-Cookie", "a=b")])], [.head(200), .body("\u{1}text"), .end],
             [.fail(.connectionLost)], [],

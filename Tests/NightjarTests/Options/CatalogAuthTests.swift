@@ -18,7 +18,7 @@ import Testing
     private let key = SecurityScheme("ApiKey", .apiKey(name: "X-Key", place: .header))
     private let bearer = SecurityScheme("Token", .bearer)
 
-    private func refusal(_ catalog: Catalog, _ given: JSONValue) -> String {
+    private func rejection(_ catalog: Catalog, _ given: JSONValue) -> String {
         do {
             return "taken: \(try catalog.authOptions(given))"
         } catch {
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func theOneSchemeSaysWhereCredentialsGo() throws {
+    @Test func singleSchemeDeterminesTheLocationOfCredentials() throws {
         #expect(
             try catalog([bearer]).authOptions(["token": "t"]) == ["token": "t", "type": "bearer"])
         #expect(
@@ -46,7 +46,7 @@ import Testing
     }
 
     /// A description that was modified in transit must not cause the client's secret to be sent unencrypted.
-    @Test func secretsAreNotSentWithoutTLSBecauseADescriptionSaysSo() throws {
+    @Test func descriptionCannotSendSecretsWithoutTLS() throws {
         func scheme(_ url: String) -> Catalog {
             catalog([
                 SecurityScheme(
@@ -55,11 +55,11 @@ import Testing
         }
         let given: JSONValue = ["client_id": "i", "client_secret": "s"]
         #expect(
-            refusal(scheme("http://a.test/token?client_secret=x"), given)
+            rejection(scheme("http://a.test/token?client_secret=x"), given)
                 == #"the security scheme "OAuth" sends its secrets to "http://a.test" without TLS; set token_url "#
                 + #"(and "#
                 + "authorize_url) if this is intended")
-        #expect(refusal(scheme("http://127.0.0.1.evil.test/"), given).contains("without TLS"))
+        #expect(rejection(scheme("http://127.0.0.1.evil.test/"), given).contains("without TLS"))
         for own in ["http://127.0.0.1:80/t", "http://localhost:8080/t", "http://[::1]/t", "https://a.test/t"] {
             #expect(try scheme(own).authOptions(given)["token_url"] == .string(own))
         }
@@ -69,7 +69,7 @@ import Testing
                 == "http://b.test/")
     }
 
-    @Test func whatIsGivenTellsTheSchemesApart() throws {
+    @Test func optionsSelectTheScheme() throws {
         let all = catalog([bearer, key, oauth])
         #expect(try all.authOptions(["key": "k"])["type"] == "api_key")
         #expect(try all.authOptions(["client_id": "i", "client_secret": "s"])["type"] == "oauth2")
@@ -77,26 +77,26 @@ import Testing
         #expect(try all.authOptions(scheme: "ApiKey", ["key": "t"])["header"] == "X-Key")
     }
 
-    @Test func whatHasATypeStaysAsItIs() throws {
+    @Test func explicitTypeIsUnchanged() throws {
         #expect(try catalog([]).authOptions(["type": "bearer", "token": "t"]) == ["type": "bearer", "token": "t"])
         #expect(try catalog([key]).authOptions(false) == false)
     }
 
-    @Test func whatCannotBeToldListsWhatThereIs() {
+    @Test func ambiguousSchemeListsTheChoices() {
         let two = catalog([bearer, key])
         #expect(
-            refusal(two, ["user": "u"])
+            rejection(two, ["user": "u"])
                 == #"the API has several security schemes: "Token" (bearer), "ApiKey" (API key "X-Key" in the "#
                 + #"header); "#
                 + #"choose one with "scheme""#)
         #expect(
-            refusal(two, ["scheme": "Tokn", "token": "t"])
+            rejection(two, ["scheme": "Tokn", "token": "t"])
                 == #"the API has no security scheme "Tokn"; did you mean "Token"?"#)
         #expect(
-            refusal(catalog([]), ["token": "t"])
+            rejection(catalog([]), ["token": "t"])
                 == #"the API description has no security schemes; set the type of option "auth""#)
         #expect(
-            refusal(catalog([SecurityScheme("OpenID", .other("openIdConnect"))]), ["user": "u"])
+            rejection(catalog([SecurityScheme("OpenID", .other("openIdConnect"))]), ["user": "u"])
                 == #"the security scheme "OpenID" has the type "openIdConnect", which is not supported; set an "#
                 + #"existing "#
                 + #"token (token=) or the type of option "auth""#)
@@ -123,7 +123,7 @@ import Testing
 
     private let secret: JSONValue = ["client_id": "i", "client_secret": "s"]
 
-    @Test func theScopesOfAllEndpointsAreAskedForTogether() throws {
+    @Test func scopesOfAllEndpointsAreRequestedTogether() throws {
         let catalog = requiring([["read"], ["write", "read"], []])
         #expect(try catalog.authOptions(secret)["scope"] == "read write")
         #expect(catalog.json["scopes"] == ["OAuth": ["read", "write"]])
@@ -134,46 +134,46 @@ import Testing
             try requiring([["a"]]).authOptions(scheme: "OAuth", ["token": "t"]) == ["token": "t", "type": "bearer"])
     }
 
-    @Test func aScopeThatIsGivenCounts() throws {
+    @Test func explicitScopeIsUsed() throws {
         var given = secret
         if case .object(let members) = given { given = .object(members + [.init("scope", "admin")]) }
         #expect(try requiring([["read"]]).authOptions(given)["scope"] == "admin")
     }
 
-    @Test func whatAFlowDoesNotOfferIsNotAskedOfIt() throws {
+    @Test func unofferedScopesAreNotRequested() throws {
         #expect(
             try requiring([["read", "write"]], offered: ["write", "other"]).authOptions(secret)["scope"] == "write")
         #expect(try requiring([["read"]], offered: ["other"]).authOptions(secret)["scope"] == nil)
     }
 
-    @Test func whatIsNoScopeIsLeftOut() throws {
+    @Test func invalidScopesAreOmitted() throws {
         #expect(try requiring([["a b", "", "q\"", "b\\", "ä", "x:y/z"]]).authOptions(secret)["scope"] == "x:y/z")
     }
 
-    @Test func tooManyScopesAreRefused() {
+    @Test func tooManyScopesAreRejected() {
         let many = (0...Catalog.maximumScopes).map { "s\($0)" }
         #expect(
-            refusal(requiring([many]), secret)
+            rejection(requiring([many]), secret)
                 == #"the endpoints require more than 200 scopes of the security scheme "OAuth"; set "scope" "#
                 + #"to those you need"#
         )
-        #expect(!refusal(requiring([many], offered: ["s1"]), secret).contains("more than"))
+        #expect(!rejection(requiring([many], offered: ["s1"]), secret).contains("more than"))
     }
 
     /// Issue 19, item 15: secrets are sent to another origin than the API's only if the caller allows it.
-    @Test func secretsGoToAnotherOriginOnlyIfTheCallerSaysSo() throws {
+    @Test func secretsForAnotherOriginRequireAnOption() throws {
         var catalog = catalog([oauth])
         let opted: JSONValue = ["client_id": "i", "client_secret": "s", "token_url": "https://a.test/token"]
         catalog.servers = ["https://api.test/v1"]
         #expect(
-            refusal(catalog, secret)
+            rejection(catalog, secret)
                 == #"the security scheme "OAuth" sends its secrets to "https://a.test", which is another origin "#
                 + #"than the API's "#
                 + #"("https://api.test"); set token_url if this is intended"#)
         #expect(try catalog.authOptions(opted)["token_url"] == "https://a.test/token")
         #expect(try catalog.authOptions(base: "https://a.test", secret)["token_url"] == "https://a.test/token")
         let schemes: JSONValue = ["schemes": ["OAuth": secret]]
-        #expect(refusal(catalog, schemes).contains("another origin"))
+        #expect(rejection(catalog, schemes).contains("another origin"))
         var configuration = Configuration()
         configuration.baseURL = "https://api.test"
         configuration.catalog = catalog
@@ -184,7 +184,7 @@ import Testing
 
     // MARK: Several schemes
 
-    @Test func eachOfSeveralIsToldByItsScheme() throws {
+    @Test func severalCredentialsAreMatchedByScheme() throws {
         let all = requiring([["read"]])
         #expect(
             try all.authOptions(["schemes": ["OAuth": secret, "ApiKey": ["key": "k"]]])
@@ -198,13 +198,13 @@ import Testing
                     ]
                 ])
         #expect(
-            refusal(all, ["schemes": ["ApiKy": ["key": "k"]]])
+            rejection(all, ["schemes": ["ApiKy": ["key": "k"]]])
                 == #"the API has no security scheme "ApiKy"; did you mean "ApiKey"?"#)
         let typed: JSONValue = ["schemes": ["mine": ["type": "bearer", "token": "t"]]]
         #expect(try all.authOptions(typed) == typed)
     }
 
-    @Test func severalAreOneOption() throws {
+    @Test func severalCredentialsAreOneOption() throws {
         func read(_ json: String) -> String {
             var configuration = Configuration()
             configuration.catalog = requiring([["read"]])
@@ -232,7 +232,7 @@ import Testing
         #expect(read(#"{"schemes": {"x": {"type": "bearer", "token": "t"}, "y": false}}"#) == #""x": bearer ***"#)
     }
 
-    @Test func aClientsAuthIsToldByItsCatalog() throws {
+    @Test func authOfAClientFollowsItsCatalog() throws {
         var configuration = Configuration()
         configuration.catalog = catalog([bearer])
         configuration.catalog?.servers = ["http://api.test/v2"]

@@ -9,7 +9,7 @@ import Testing
         try Operation(options: JSONValue(parsing: json), name: "article")
     }
 
-    private func refusal(_ json: String) -> String {
+    private func rejection(_ json: String) -> String {
         do {
             _ = try operation(json)
             return "taken"
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func everyOptionIsTaken() throws {
+    @Test func everyOptionIsRead() throws {
         let article = try operation(
             """
             {"path": "/articles/{id}", "method": "PUT", "server": "http://files.test",
@@ -65,7 +65,7 @@ import Testing
         #expect(article.tags == ["articles"])
     }
 
-    @Test func aBodyMayHaveATypeOfItsOwn() throws {
+    @Test func bodyMayHaveItsOwnType() throws {
         let form = try operation(
             """
             {"path": "/a", "body": {"schema": {"type": "object"}, "required": false,
@@ -77,7 +77,7 @@ import Testing
         #expect(try operation(#"{"path": "/a", "body": false}"#).content == nil)
     }
 
-    @Test func checksAreThoseOfTheWords() throws {
+    @Test func validationModesAreRead() throws {
         let article = try operation(
             #"{"path": "/articles/{id}", "parameters": {"id": "integer", "page": {"type": "integer", "maximum": 9}}}"#)
         #expect(try article.request(["id": 42]).target == "/articles/42")
@@ -119,11 +119,11 @@ import Testing
         ),
         (#"[]"#, #"option "article" must be a table of options, found an array"#),
     ])
-    func whatIsWrongIsSaidWithItsPlace(json: String, message: String) {
-        #expect(refusal(json) == message)
+    func invalidOptionIsReportedWithItsPath(json: String, message: String) {
+        #expect(rejection(json) == message)
     }
 
-    @Test func aCatalogIsATableOfEndpoints() throws {
+    @Test func catalogIsATableOfEndpoints() throws {
         var configuration = Configuration()
         try configuration.merge(json: #"{"endpoints": {"ping": {"path": "/ping"}, "home": {"path": "/"}}}"#)
         #expect(configuration.catalog?.operations.map(\.name) == ["ping", "home"])
@@ -133,7 +133,7 @@ import Testing
         #expect(error?.message == #"option "endpoints.ping.path" is missing"#)
     }
 
-    @Test func paginationIsTakenByItself() throws {
+    @Test func paginationIsReadByItself() throws {
         var pages = try Pagination(options: "link")
         #expect(pages.style == .link)
         try pages.merge(json: #"{"prefetch": 0, "allow_origins": ["http://a.test"], "size": 50, "size_param": "n"}"#)

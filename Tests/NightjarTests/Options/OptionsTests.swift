@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct OptionsTests {
     /// Two names that Swift compares as equal although their bytes differ.
-    @Test func namesOfGroupsAndSchemesAreComparedByTheirBytes() throws {
+    @Test func namesOfGroupsAndSchemesAreComparedByBytes() throws {
         let (one, other) = ("caf\u{e9}", "cafe\u{301}")
         #expect(one == other)
         var configuration = Configuration()
@@ -27,7 +27,7 @@ import Testing
         #expect(configuration.tokenProviders[other] == nil)
     }
 
-    private func refusal(_ json: String) -> String {
+    private func rejection(_ json: String) -> String {
         var configuration = Configuration()
         do throws(NightjarError) {
             try configuration.merge(json: json)
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func everyOptionIsTaken() throws {
+    @Test func everyOptionIsRead() throws {
         var configuration = Configuration()
         try configuration.merge(
             json: """
@@ -66,13 +66,13 @@ import Testing
         ),
         (#"{"no_proxy": ["a.test", "b.test"]}"#, ProxySettings(.environment, exceptions: "a.test,b.test")),
     ])
-    func aProxyIsTaken(json: String, settings: ProxySettings) throws {
+    func proxyIsRead(json: String, settings: ProxySettings) throws {
         var configuration = Configuration()
         try configuration.merge(json: #"{"proxy": \#(json)}"#)
         #expect(configuration.transport.proxy == settings)
     }
 
-    @Test func aSocketIsTaken() throws {
+    @Test func socketIsRead() throws {
         var configuration = Configuration()
         try configuration.merge(json: #"{"unix_socket": "/run/d.sock"}"#)
         #expect(configuration.transport.unixSocket?.path == "/run/d.sock")
@@ -80,7 +80,7 @@ import Testing
         #expect(configuration.transport.unixSocket == nil)
     }
 
-    @Test func aNumberAsTimeoutIsTheTotal() throws {
+    @Test func numericTimeoutIsTheTotal() throws {
         var configuration = Configuration()
         try configuration.merge(json: #"{"timeout": 3}"#)
         #expect(configuration.timeouts == Timeouts(connect: .seconds(5), idle: .seconds(30), total: .seconds(3)))
@@ -90,7 +90,7 @@ import Testing
     @Test(arguments: [
         ("0", Duration.zero), ("false", .zero), ("0.0", .zero), ("null", nil), ("3153600000", .seconds(3_153_600_000)),
     ])
-    func aTimeoutIsSwitchedOffByZeroOrFalse(json: String, limit: Duration?) throws {
+    func zeroOrFalseDisablesATimeout(json: String, limit: Duration?) throws {
         var configuration = Configuration()
         try configuration.merge(json: #"{"timeout": \#(json)}"#)
         #expect(configuration.timeouts.total == limit)
@@ -102,17 +102,18 @@ import Testing
     }
 
     /// Issue 19, items 13 and 15.
-    @Test func whatGoesElsewhereIsNamed() throws {
+    @Test func misplacedOptionIsNamed() throws {
         var configuration = Configuration()
         try configuration.merge(json: #"{"forward_headers": ["X-Client"], "openapi_folder": "/apis"}"#)
         #expect(configuration.forwardedHeaders == ["X-Client"])
         #expect(configuration.openAPIFolder == "/apis")
         for name in ["Cookie", "authorization", "Host"] {
-            #expect(refusal(#"{"forward_headers": ["\#(name)"]}"#).hasPrefix("forward_headers cannot contain \(name)"))
+            #expect(
+                rejection(#"{"forward_headers": ["\#(name)"]}"#).hasPrefix("forward_headers cannot contain \(name)"))
         }
     }
 
-    @Test func theSwitchesAreTaken() throws {
+    @Test func booleansAreRead() throws {
         var configuration = Configuration()
         try configuration.merge(json: #"{"respect_retry_after": false, "lenient_line_endings": true}"#)
         #expect(!configuration.respectsRetryAfter && configuration.transport.lenientLineEndings)
@@ -151,11 +152,11 @@ import Testing
         ),
         ("[]", "the options must be a table of options, found an array"),
     ])
-    func whatIsWrongIsSaid(json: String, message: String) {
-        #expect(refusal(json) == message)
+    func invalidOptionIsReported(json: String, message: String) {
+        #expect(rejection(json) == message)
     }
 
-    @Test func whatIsRefusedChangesNothing() {
+    @Test func rejectedOptionsChangeNothing() {
         var configuration = Configuration()
         try? configuration.merge(json: #"{"base_url": "http://h/", "nonsense": 1}"#)
         #expect(configuration.baseURL == nil)

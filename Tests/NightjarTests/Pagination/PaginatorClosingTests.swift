@@ -19,7 +19,7 @@ import Testing
             }
         }
 
-        var byAsk: [Int: [ErrorKind?]] { all.withLock { $0 } }
+        var byRequest: [Int: [ErrorKind?]] { all.withLock { $0 } }
     }
 
     /// Runs outside of the cooperative thread pool, whose threads must not block.
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func anAskJustBeforeTheCloseIsAnswered(onQueue: Bool) throws {
+    func requestJustBeforeTheCloseReceivesAResult(onQueue: Bool) throws {
         let api = try held()
         let paginator = try paginator(api)
         let queue = onQueue ? CompletionQueue() : nil
@@ -74,11 +74,11 @@ import Testing
         release.signal()
         closing.wait()
         queue?.close()
-        #expect(responses.byAsk == [0: [.closed], 1: [.closed], 2: [.closed]])
+        #expect(responses.byRequest == [0: [.closed], 1: [.closed], 2: [.closed]])
     }
 
     /// Closing the queue does not wait for the loop of a client that is being closed.
-    @Test func anAskIsCancelledWhileTheClientIsClosed() throws {
+    @Test func requestIsCancelledDuringTheClose() throws {
         let api = try held()
         let paginator = try paginator(api)
         let queue = CompletionQueue()
@@ -87,13 +87,13 @@ import Testing
         paginator.nextPage(on: queue) { responses.add($0, to: 0) }
         let closing = beginClosing(api)
         queue.close()
-        #expect(responses.byAsk == [0: [.cancelled]])
+        #expect(responses.byRequest == [0: [.cancelled]])
         release.signal()
         closing.wait()
-        #expect(responses.byAsk == [0: [.cancelled]])
+        #expect(responses.byRequest == [0: [.cancelled]])
     }
 
-    @Test func asksThatRaceWithClosesAreAnsweredOnce() throws {
+    @Test func requestsRacingWithClosesReceiveOneResult() throws {
         for round in 0..<60 {
             let api = try client(
                 ScriptedTransport([[.head(200), .body(#"{"items":[1],"next_cursor":"a"}"#), .end]]))
@@ -109,12 +109,12 @@ import Testing
             requester.wait()
             closing.wait()
             // A request that the closed queue rejected gets its result on its own thread.
-            #expect(responses.byAsk.keys.sorted() == [0, 1, 2, 3], "round \(round)")
-            #expect(responses.byAsk.values.allSatisfy { $0.count == 1 }, "round \(round)")
+            #expect(responses.byRequest.keys.sorted() == [0, 1, 2, 3], "round \(round)")
+            #expect(responses.byRequest.values.allSatisfy { $0.count == 1 }, "round \(round)")
         }
     }
 
-    @Test func aClosedQueueIsToldAtOnce() throws {
+    @Test func closedQueueFailsImmediately() throws {
         let api = try held()
         let paginator = try paginator(api)
         let queue = CompletionQueue()
@@ -124,6 +124,6 @@ import Testing
             try paginator.startNextPage(on: queue) { responses.add($0, to: 0) }
         }
         #expect(error?.kind == .closed && error?.message == "the queue is closed")
-        #expect(responses.byAsk.isEmpty)
+        #expect(responses.byRequest.isEmpty)
     }
 }

@@ -41,7 +41,7 @@ import Testing
 
     // MARK: Reading
 
-    @Test func pagesWithoutItemsAreGivenForTheirResponses() throws {
+    @Test func pagesWithoutItemsAreDelivered() throws {
         let responses = [
             page(#"{"items":[],"next_cursor":"a"}"#, [("X-A", "1")]), page(#"{"items":[1],"next_cursor":null}"#),
         ]
@@ -57,7 +57,7 @@ import Testing
         #expect(try unmodified.nextPageBlocking() == nil)
     }
 
-    @Test func aListIsReadPageByPage() throws {
+    @Test func listIsReadPageByPage() throws {
         let transport = ScriptedTransport(three)
         let paginator = try Paginator(client(transport), Request(.get, "/list?x=1"), options(.guess))
         #expect(paginator.explanation.isEmpty)
@@ -78,7 +78,7 @@ import Testing
         #expect(targets(transport) == ["/v1/list?x=1", "/v1/list?x=1&cursor=a", "/v1/list?x=1&cursor=b"])
     }
 
-    @Test func optionsOfTheRequestAreThoseOfEachPage() throws {
+    @Test func optionsApplyToEachPage() throws {
         let transport = ScriptedTransport([
             page(#"{"items":[1],"next":"/v1/users/7/list?after=1"}"#), page(#"{"items":[2],"next":null}"#),
         ])
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func anotherOriginIsNotAsked() throws {
+    @Test func otherOriginReceivesNoRequest() throws {
         let transport = ScriptedTransport([page(#"{"items":[1],"next":"https://cdn.test/p"}"#)])
         let paginator = try Paginator(client(transport), Request(.get, "/list"), options(.next) { $0.prefetch = 3 })
         #expect(texts(try paginator.nextPageBlocking()) == ["1"])
@@ -109,7 +109,7 @@ import Testing
         #expect(targets(transport) == ["/v1/list"])
     }
 
-    @Test func anAllowedOriginGetsTheRequestWithoutItsSecrets() throws {
+    @Test func allowedOriginReceivesNoSecrets() throws {
         let transport = ScriptedTransport([
             page(#"{"items":[1],"next":"https://cdn.test/p?api_key=k3y&n=1"}"#), page(#"{"items":[2],"next":null}"#),
         ])
@@ -133,7 +133,7 @@ import Testing
         for secret in ["k3y", "c00kie", "b3arer", "j3wt", "0ther"] { #expect(!heads[1].contains(secret)) }
     }
 
-    @Test func aStreamedBodyIsRefused() throws {
+    @Test func streamedBodyIsRejected() throws {
         var request = Request(.post, "/search")
         request.body = .stream(length: nil)
         #expect {
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func aSearchIsPostedForEachPage() throws {
+    @Test func searchIsPostedForEachPage() throws {
         let transport = ScriptedTransport([page("[1]"), page("[]")])
         var request = Request(.post, "/search")
         request.body = .bytes(ByteBuffer(string: "{}"))
@@ -155,7 +155,7 @@ import Testing
 
     // MARK: Failing
 
-    @Test func aPageThatFailsIsLoadedAgainAndTheListGoesOn() throws {
+    @Test func failedPageIsLoadedAgain() throws {
         for failing in 0..<3 {
             var scripts = three
             scripts.insert([.fail(.connectionLost)], at: failing)
@@ -178,7 +178,7 @@ import Testing
         }
     }
 
-    @Test func aRateLimitIsWaitedOut() throws {
+    @Test func rateLimitDelaysTheNextPage() throws {
         var scripts = three
         scripts.insert([.head(429, [("Retry-After", "0")]), .body("{}"), .end], at: 1)
         scripts.insert([.head(503, [("Retry-After", "0")]), .body("{}"), .end], at: 1)
@@ -189,7 +189,7 @@ import Testing
         #expect(count == 4 && targets(transport).count == 5)
     }
 
-    @Test func aRateLimitBeyondTheDeadlineIsAnError() throws {
+    @Test func rateLimitBeyondTheDeadlineIsAnError() throws {
         for timeout in [Duration.seconds(300), nil] {
             let wait = timeout == nil ? "3601" : "600"
             let transport = ScriptedTransport([[.head(429, [("Retry-After", wait)]), .body("{}"), .end]] + three)
@@ -203,7 +203,7 @@ import Testing
         }
     }
 
-    @Test func aWaitEndsWithTheClient() async throws {
+    @Test func closingTheClientEndsAWait() async throws {
         let transport = ScriptedTransport([[.head(429, [("Retry-After", "600")]), .body("{}"), .end]])
         let api = try client(transport)
         let paginator = try Paginator(api, Request(.get, "/list"), options())
@@ -219,7 +219,7 @@ import Testing
         #expect(results.kinds == [.closed, .closed])
     }
 
-    @Test func aListThatTakesTooLongEnds() async throws {
+    @Test func totalTimeoutEndsTheList() async throws {
         let slowPages = SlowPages()
         let paginator = try Paginator(slowPages.client(), Request(.get, "/list"), options(), timeout: .milliseconds(30))
         let error = await #expect(throws: NightjarError.self) { try await paginator.nextPage() }
@@ -229,7 +229,7 @@ import Testing
         #expect(again?.kind == .timeout)
     }
 
-    @Test func aListBegunAnewHasItsTimeAnew() async throws {
+    @Test func restartedListHasANewTimeout() async throws {
         let slowPages = SlowPages()
         let paginator = try Paginator(slowPages.client(), Request(.get, "/list"), options(), timeout: .milliseconds(30))
         await #expect(throws: NightjarError.self) { try await paginator.nextPage() }
@@ -242,7 +242,7 @@ import Testing
 
     // MARK: Order
 
-    @Test func oneLoadAtATimeAndAnswersInOrder() async throws {
+    @Test func onePageIsLoadedAtATimeInOrder() async throws {
         let slowPages = SlowPages()
         let paginator = try Paginator(slowPages.client(), Request(.get, "/list"), options())
         let results = Results()
@@ -256,7 +256,7 @@ import Testing
         #expect(results.numbers == [1, 2, 3, nil])
     }
 
-    @Test func theNextPageIsLoadedWhileOneIsConsumed() async throws {
+    @Test func nextPageIsPrefetched() async throws {
         let slowPages = SlowPages()
         let paginator = try Paginator(slowPages.client(), Request(.get, "/list"), options { $0.prefetch = 1 })
         let requested = Task { try await paginator.nextPage() }
@@ -271,7 +271,7 @@ import Testing
 
     // MARK: Ending
 
-    @Test func cancelAnswersWhoWaitsOnceAndTheListGoesOn() async throws {
+    @Test func cancellationEndsTheWaitOnceAndTheListContinues() async throws {
         let slowPages = SlowPages()
         let paginator = try Paginator(slowPages.client(), Request(.get, "/list"), options())
         let results = Results()
@@ -286,7 +286,7 @@ import Testing
         try await eventually("it came") { results.numbers.last == 1 }
     }
 
-    @Test func aCancelledTaskEndsItsWaitAlone() async throws {
+    @Test func cancelledTaskEndsOnlyItsWait() async throws {
         let slowPages = SlowPages()
         let paginator = try Paginator(slowPages.client(), Request(.get, "/list"), options())
         let first = Task { try await paginator.nextPage() }
@@ -300,7 +300,7 @@ import Testing
         try await eventually("the other got it") { results.numbers == [1] }
     }
 
-    @Test func droppingThePagerCancelsWhatIsInFlight() async throws {
+    @Test func droppingThePaginatorCancelsTheLoad() async throws {
         let slowPages = SlowPages()
         let api = try slowPages.client()
         let results = Results()
@@ -312,7 +312,7 @@ import Testing
         try await eventually("it was cancelled") { slowPages.cancelled == 1 && results.kinds == [.cancelled] }
     }
 
-    @Test func closingTheQueueAnswersWhoWaits() async throws {
+    @Test func closingTheQueueFailsPendingRequests() async throws {
         let slowPages = SlowPages()
         let paginator = try Paginator(slowPages.client(), Request(.get, "/list"), options())
         let queue = CompletionQueue()
@@ -325,7 +325,7 @@ import Testing
         #expect(results.kinds == [.cancelled, .closed])
     }
 
-    @Test func closingTheClientAnswersWhoWaits() async throws {
+    @Test func closingTheClientFailsPendingRequests() async throws {
         let slowPages = SlowPages()
         let api = try slowPages.client()
         let paginator = try Paginator(api, Request(.get, "/list"), options())
@@ -338,7 +338,7 @@ import Testing
 
     // MARK: Positions
 
-    @Test func aListIsResumedInAnotherRun() throws {
+    @Test func listIsResumedInAnotherRun() throws {
         let paginator = try Paginator(client(ScriptedTransport(three)), Request(.get, "/list"), options(.guess))
         let first = try #require(try paginator.nextPageBlocking())
         let transport = ScriptedTransport(Array(three[1...]))
@@ -366,7 +366,7 @@ import Testing
         #expect(targets(transport) == ["/v1/list", "/v1/list", "/v1/list?cursor=a"])
     }
 
-    @Test func theCallerSaysHowItGoesOn() throws {
+    @Test func customHandlerProvidesTheNextPage() throws {
         let transport = ScriptedTransport([page("[1]"), page("[2]"), page("[3]")])
         let paginator = try Paginator(client(transport), Request(.get, "/list"), options(.custom))
         #expect(texts(try paginator.nextPageBlocking()) == ["1"])
@@ -424,7 +424,7 @@ import Testing
         #expect(counts == [2, 1, 1])
     }
 
-    @Test func aThreadThatMayWaitIterates() throws {
+    @Test func blockingThreadIterates() throws {
         let api = try client(ScriptedTransport(things))
         var items = api.items(Request(.get, "/list"), options(), as: Thing.self).makeBlockingIterator()
         #expect(items.state == nil)

@@ -21,7 +21,7 @@ import Testing
             var failsRefresh = false
             var lifetime = 3600
             /// Rejects every request.
-            var refusesAll = false
+            var rejectsAll = false
         }
         let state = Mutex(State())
         /// Whether refresh responses are held until they are released.
@@ -38,7 +38,7 @@ import Testing
             let authorization = request.fields["Authorization"] ?? "-"
             state.withLock { $0.lines.append("\(request.method) \(request.url.path) \(authorization)") }
             guard request.url.path == "/v1/token" else {
-                let isGood = state.withLock { !$0.refusesAll && authorization == "Bearer \($0.valid)" }
+                let isGood = state.withLock { !$0.rejectsAll && authorization == "Bearer \($0.valid)" }
                 respond(receiver, isGood ? 200 : 401, "{}")
                 return exchange
             }
@@ -100,7 +100,7 @@ import Testing
         return try Client(configuration) { _ in server }
     }
 
-    @Test func aRefusedTokenIsReplacedOnceForAll() async throws {
+    @Test func rejectedTokenIsReplacedOnceForAllCalls() async throws {
         let server = Server()
         let api = try client(server)
         try await withThrowingTaskGroup(of: Int.self) { group in
@@ -113,7 +113,7 @@ import Testing
         #expect(server.lines.filter { $0.hasPrefix("POST") } == ["POST /v1/token -"])
     }
 
-    @Test func theAnswerSaysWhatItWaitedFor() async throws {
+    @Test func responseReportsTheTokenWait() async throws {
         let server = Server()
         let api = try client(server)
         let response = try await api.send(Request(.get, "/articles"))
@@ -125,7 +125,7 @@ import Testing
         #expect(next.attempts == 1 && next.decisions.isEmpty)
     }
 
-    @Test func anExpiredTokenIsNotSentAtAll() async throws {
+    @Test func expiredTokenIsNotSent() async throws {
         let server = Server()
         let past = Timestamp(secondsSince1970: Int64(1_000_000_000))
         let api = try client(server, Token(access: "old", refresh: "r0", expiry: past))
@@ -136,9 +136,9 @@ import Testing
         #expect(server.lines == ["POST /v1/token -", "GET /v1/articles Bearer a1"])
     }
 
-    @Test func aSecond401EndsTheCall() async throws {
+    @Test func second401EndsTheCall() async throws {
         let server = Server()
-        server.state.withLock { $0.refusesAll = true }
+        server.state.withLock { $0.rejectsAll = true }
         let api = try client(server)
         let error = await #expect(throws: NightjarError.self) { try await api.send(Request(.get, "/articles")) }
         #expect(error?.kind == .unauthorized && error?.attempts == 2 && error?.status == 401)
@@ -148,7 +148,7 @@ import Testing
     /// TokenRefreshTests tests the length of the window; here it lasts as long as a slow machine needs.
     @Test func atMostFiveRefreshesInAWindow() async throws {
         let server = Server()
-        server.state.withLock { $0.refusesAll = true }
+        server.state.withLock { $0.rejectsAll = true }
         let api = try client(server) { $0.refresh.refreshWindow = .seconds(3600) }
         var last: NightjarError?
         for _ in 0..<12 {
@@ -158,7 +158,7 @@ import Testing
         #expect(last?.message.contains("too many token refreshes") == true)
     }
 
-    @Test func anEndedLoginIsToldOnceAndClearsTheStore() async throws {
+    @Test func endedLoginIsReportedOnceAndClearsTheStore() async throws {
         let server = Server()
         server.state.withLock { $0.refusal = "invalid_grant" }
         let reported = Mutex(0)
@@ -185,7 +185,7 @@ import Testing
         #expect(try store.load()?.ending == .loggedOut)
     }
 
-    @Test func aFailedNetworkKeepsTheLogin() async throws {
+    @Test func networkFailureKeepsTheLogin() async throws {
         let server = Server()
         server.state.withLock { $0.failsRefresh = true }
         let store = MemoryTokenStore()
@@ -203,7 +203,7 @@ import Testing
         #expect(try store.load()?.token?.refresh == "r1")
     }
 
-    @Test func whatSomebodyElseHasRotatedIsUsed() async throws {
+    @Test func tokenRotatedByAnotherClientIsUsed() async throws {
         let server = Server()
         let store = MemoryTokenStore()
         try store.put(StoredLogin(token: Token(access: "a0", refresh: "r0"), generation: 1))
@@ -217,7 +217,7 @@ import Testing
     }
 
     /// Another process has logged in again.
-    @Test func aRefusedTokenThatCannotBeRefreshedIsLookedForInItsStore() async throws {
+    @Test func rejectedTokenWithoutRefreshIsLookedUpInTheStore() async throws {
         let server = Server()
         let reported = Mutex(0)
         let store = MemoryTokenStore()
@@ -243,7 +243,7 @@ import Testing
     }
 
     /// Neither refreshed for each call, nor used forever without a warning.
-    @Test func aTokenOfNoLifetimeIsUsedUntilItIsRefused() async throws {
+    @Test func tokenWithoutLifetimeIsUsedUntilItIsRejected() async throws {
         let server = Server()
         server.state.withLock { $0.lifetime = 0 }
         let lines = Mutex<[String]>([])
@@ -261,7 +261,7 @@ import Testing
         #expect(server.state.withLock { $0.refreshes } == 2)
     }
 
-    @Test func credentialsStayAtTheirOrigin() async throws {
+    @Test func credentialsAreSentOnlyToTheirOrigin() async throws {
         let server = Server()
         let api = try client(server, Token(access: "a0", refresh: "r0"))
         _ = try? await api.send(Request(.get, "http://elsewhere.test/v1/articles"))
@@ -277,7 +277,7 @@ import Testing
             ])
     }
 
-    @Test func theProgramProvidesAToken() throws {
+    @Test func programProvidesAToken() throws {
         let server = Server()
         let requested = Mutex<[Bool]>([])
         let provider = TokenProvider(runsOnLoop: false) { tokenRequest in
@@ -294,7 +294,7 @@ import Testing
             server.lines == ["GET /v1/articles Bearer stale", "GET /v1/articles Bearer a0"])
     }
 
-    @Test func aStaticLoginIsInEveryRequestToItsOrigin() async throws {
+    @Test func staticCredentialsAreSentToTheirOrigin() async throws {
         for (auth, field) in [
             (Authentication.bearer("t0"), "Bearer t0"),
             (.basic(user: "Aladdin", password: "open sesame"), "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="),
@@ -314,7 +314,7 @@ import Testing
         }
     }
 
-    @Test func credentialsNeedABase() {
+    @Test func credentialsRequireABaseURL() {
         var configuration = Configuration()
         configuration.auth = .bearer("t0")
         let error = #expect(throws: NightjarError.self) { try Client(configuration) }
@@ -324,7 +324,7 @@ import Testing
         #expect(twice?.message.contains("set twice") == true)
     }
 
-    @Test func secretsAreShownToNobody() {
+    @Test func secretsAreMasked() {
         var login = TokenLogin(.oauth2(OAuth2(tokenURL: "/token")), token: Token(access: "s3cret", refresh: "s3cret"))
         login.store = MemoryTokenStore()
         for auth in [Authentication.bearer("s3cret"), .basic(user: "u", password: "s3cret"), .login(login)] {

@@ -19,7 +19,7 @@ import Testing
         _ = try await site.result("write")
     }
 
-    @Test(arguments: [204, 500]) func aReadDoesNotJoinOneFromBeforeAWrite(status: Int) async throws {
+    @Test(arguments: [204, 500]) func readDoesNotJoinOneFromBeforeAWrite(status: Int) async throws {
         let site = try site()
         try site.start("before", Request(.get, "/a"))
         try await site.started(["/a"])
@@ -34,7 +34,7 @@ import Testing
     }
 
     /// A caller that streams the response may read the state that it has written once it has received the head.
-    @Test func aReadAfterTheHeadOfAWriteDoesNotJoinOneFromBefore() async throws {
+    @Test func readAfterTheHeadOfAWriteDoesNotJoinAnEarlierOne() async throws {
         let site = try site()
         try site.start("before", Request(.get, "/a"))
         try await site.started(["/a"])
@@ -55,7 +55,7 @@ import Testing
         write.cancel()
     }
 
-    @Test func aReadJoinsOneThatBeganAfterTheWrite() async throws {
+    @Test func readJoinsOneStartedAfterTheWrite() async throws {
         let site = try site()
         try await write(site)
         try site.start("1", Request(.get, "/a"))
@@ -68,7 +68,7 @@ import Testing
         #expect(site.transport.log.withLock { $0.started.count } == 2)
     }
 
-    @Test func aWriteToAnotherOriginChangesNothing() async throws {
+    @Test func writeToAnotherOriginDoesNotSeparateReads() async throws {
         let site = try site()
         try site.start("1", Request(.get, "/a"))
         try await site.started(["/a"])

@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func callsThatAreAlikeShareOneExchange() throws {
+    @Test func equalCallsShareOneExchange() throws {
         let bench = try Bench()
         let results = Bench.Results()
         for index in 0..<10_000 { _ = try bench.start(Request(.get, "/a"), index, results) }
@@ -109,7 +109,7 @@ import Testing
         #expect(responses[5000].decisions.map(\.what) == [.coalesced(calls: 10_000)])
     }
 
-    @Test func theLastToLeaveEndsTheExchange() throws {
+    @Test func lastCancellationEndsTheExchange() throws {
         let bench = try Bench()
         let results = Bench.Results()
         let tasks = try (0..<10_000).map { try bench.start(Request(.get, "/a"), $0, results) }
@@ -136,7 +136,7 @@ import Testing
         #expect(try late[0]?.get().status == 200)
     }
 
-    @Test func whatDiffersIsNotShared() throws {
+    @Test func differentCallsAreNotShared() throws {
         let bench = try Bench()
         let results = Bench.Results()
         var requests = [Request(.get, "/a"), Request(.get, "/a?x=1"), Request(.head, "/a"), Request(.post, "/a")]
@@ -160,7 +160,7 @@ import Testing
         bench.run(until: requests.count, results)
     }
 
-    @Test func eachHasItsOwnDeadlineAndItsOwnAnswers() throws {
+    @Test func followersHaveTheirOwnDeadlinesAndResponses() throws {
         let bench = try Bench()
         let results = Bench.Results()
         var hasty = Request(.get, "/a")
@@ -176,7 +176,7 @@ import Testing
         #expect(bench.transport.log.withLock { $0 } == (1, 0))
     }
 
-    @Test func closingEndsThemAll() throws {
+    @Test func closingTheClientEndsAllFollowers() throws {
         let bench = try Bench()
         let results = Bench.Results()
         for index in 0..<10 { _ = try bench.start(Request(.get, "/a"), index, results) }
@@ -191,7 +191,7 @@ import Testing
     }
 
     /// A server that does not respond to one exchange may respond to the next.
-    @Test func afterATimeoutNobodyJoins() throws {
+    @Test func callsDoNotJoinATimedOutExchange() throws {
         let bench = try Bench()
         let results = Bench.Results()
         var hasty = Request(.get, "/a")

@@ -54,14 +54,14 @@ import Testing
         return try Client(configuration) { _ in server }
     }
 
-    @Test func aServerThatKnowsThePasswordIsBelieved() throws {
+    @Test func serverWithAValidProofIsAccepted() throws {
         let server = Server(password: "p")
         let api = try client(server)
         for _ in 0..<3 { #expect(try api.sendBlocking(Request(.get, "/a")).status == 200) }
         #expect(server.requested.withLock { $0.count } == 4)
     }
 
-    @Test(arguments: [Method.get, .put]) func aServerThatDoesNotKnowThePasswordIsNotBelieved(method: Method) throws {
+    @Test(arguments: [Method.get, .put]) func serverWithoutAValidProofIsRejected(method: Method) throws {
         let server = Server(password: "another")
         let api = try client(server)
         let error = #expect(throws: NightjarError.self) { try api.sendBlocking(Request(method, "/a")) }

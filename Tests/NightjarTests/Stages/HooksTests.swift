@@ -29,7 +29,7 @@ import Testing
     // MARK: Before and after
 
     @Test(arguments: [true, false])
-    func aHookChangesTheRequestAndSeesTheAnswer(runsOnLoop: Bool) throws {
+    func hooksChangeTheRequestAndReceiveTheResponse(runsOnLoop: Bool) throws {
         let transport = ScriptedTransport([[.head(200), .end], [.head(404), .end]])
         let seen = Mutex<[String]>([])
         let client = try client(transport) {
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func aHookThatRefusesFailsTheCall(runsOnLoop: Bool) throws {
+    func throwingHookFailsTheCall(runsOnLoop: Bool) throws {
         let transport = ScriptedTransport([[.head(200), .end]])
         let client = try client(transport) {
             $0.hooks = CallHooks(runOnLoop: runsOnLoop) { _ throws(NightjarError) in
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(arguments: [("Content-Length", "1"), ("X", "a\r\nb"), ("Host", nil), ("Host", "a b"), ("a b", "c")])
-    func whatCannotBeSentIsRefused(name: String, value: String?) throws {
+    func invalidRequestOfAHookIsRejected(name: String, value: String?) throws {
         let client = try client(ScriptedTransport([[.head(200), .end]])) {
             $0.hooks = CallHooks { request throws(NightjarError) in try request.setHeader(name, value) }
         }
@@ -77,7 +77,7 @@ import Testing
         #expect(error.kind == .invalidRequest)
     }
 
-    @Test func aHostThatNeverPollsIsBoundByTheTotalLimit() throws {
+    @Test func totalTimeoutAppliesWithoutPolling() throws {
         let transport = ScriptedTransport([[.head(200), .end]])
         let client = try client(transport) {
             $0.hooks = CallHooks(runOnLoop: false) { _ throws(NightjarError) in }
@@ -98,7 +98,7 @@ import Testing
 
     // MARK: Redirects
 
-    @Test func aRedirectThatTheCallerAgreesToIsFollowed() throws {
+    @Test func acceptedRedirectIsFollowed() throws {
         let transport = ScriptedTransport([HooksTests.redirecting, [.head(200), .end]])
         let requested = Mutex<[String]>([])
         let result = try outcome(client(transport), Request(.get, "/here")) { _, proposed in
@@ -111,7 +111,7 @@ import Testing
         #expect(requested.withLock { $0 } == ["302 GET /v1/here /there"])
     }
 
-    @Test func theCallerMayLeadElsewhere() throws {
+    @Test func callerMayChangeTheTarget() throws {
         let transport = ScriptedTransport([HooksTests.redirecting, [.head(200), .end]])
         var request = Request(.get, "/here")
         try request.headers.set("Authorization", "Bearer secret")
@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test(arguments: ["ftp://a/", "/v1/here", "http://[/"])
-    func notToWhereNobodyCanGo(url: String) throws {
+    func invalidTargetOfTheCallerIsRejected(url: String) throws {
         let result = try outcome(client(ScriptedTransport([HooksTests.redirecting])), Request(.get, "/here")) { _, _ in
             .followTo(url)
         }
@@ -130,7 +130,7 @@ import Testing
         #expect(error.kind == .protocol || error.kind == .invalidURL)
     }
 
-    @Test func aRedirectThatIsStoppedIsTheAnswer() throws {
+    @Test func stoppedRedirectIsTheResponse() throws {
         var request = Request(.get, "/here")
         request.expectedStatuses = [StatusRange(302)]
         let response = try outcome(client(ScriptedTransport([HooksTests.redirecting])), request) { _, _ in .stop }.get()
@@ -139,7 +139,7 @@ import Testing
         #expect(response.redirects.isEmpty)
     }
 
-    @Test func aStoppedRedirectsContentGoesToTheBodyHandler() throws {
+    @Test func bodyOfAStoppedRedirectIsDelivered() throws {
         var request = Request(.get, "/here")
         request.expectedStatuses = [StatusRange(302)]
         let content = Mutex<[String]>([])
@@ -151,7 +151,7 @@ import Testing
         #expect(content.withLock { $0 } == ["302", "moved"])
     }
 
-    @Test func aRefusedRedirectFailsTheCall() throws {
+    @Test func rejectedRedirectFailsTheCall() throws {
         let client = try client(ScriptedTransport([HooksTests.redirecting]))
         let result = try outcome(client, Request(.get, "/here")) { _, _ in .refuse("not there") }
         let error = try #require(throws: NightjarError.self) { try result.get() }
@@ -159,7 +159,7 @@ import Testing
         #expect(error.message == "the caller rejected the redirect (302) to http://api.test/there: not there")
     }
 
-    @Test func theAnswerMayComeLater() throws {
+    @Test func decisionMayBeDeferred() throws {
         let transport = ScriptedTransport([HooksTests.redirecting, [.head(200), .end]])
         let result = try outcome(client(transport), Request(.get, "/here")) { task, _ in
             task.redirect(.follow)
@@ -169,7 +169,7 @@ import Testing
         #expect(try result.get().status == 200)
     }
 
-    @Test func aCallThatWaitsForItsCallerCanBeCancelled() throws {
+    @Test func callWaitingForADecisionCanBeCancelled() throws {
         let transport = ScriptedTransport([HooksTests.redirecting])
         let result = try outcome(client(transport), Request(.get, "/here")) { task, _ in
             task.cancel()
@@ -180,7 +180,7 @@ import Testing
         #expect(error.kind == .cancelled)
     }
 
-    @Test func aRedirectThatBrokeOffIsAskedAboutToo() throws {
+    @Test func truncatedRedirectRequestsADecision() throws {
         let broken: [ScriptedTransport.Step] = [.head(302, [("Location", "/there")]), .fail(.connectionLost)]
         let followed = try outcome(client(ScriptedTransport([broken, [.head(200), .end]])), Request(.get, "/x")) {
             _, _ in .follow

@@ -19,7 +19,7 @@ import Testing
     }
 
     /// Total timeouts of coalesced calls open the circuit.
-    @Test(arguments: [false, true]) func aTotalTimeoutIsAFailureOfTheServer(coalesces: Bool) async throws {
+    @Test(arguments: [false, true]) func totalTimeoutIsAServerFailure(coalesces: Bool) async throws {
         let site = try ManualSite {
             breaker(&$0)
             $0.limits.breaker?.minimumCalls = 2
@@ -37,7 +37,7 @@ import Testing
     }
 
     /// A cancelled call is no failure of the server.
-    @Test func aCancelledExchangeHasNoVerdict() async throws {
+    @Test func cancelledExchangeIsNotCounted() async throws {
         let site = try ManualSite {
             breaker(&$0)
             $0.coalesces = true
@@ -51,7 +51,7 @@ import Testing
 
     /// A redirect whose body is not read closes a half-open circuit.
     @Test(arguments: [[], [("Content-Length", "100000000")]])
-    func aRedirectShowsThatItsServerWorks(fields: [(String, String)]) async throws {
+    func redirectIsASuccess(fields: [(String, String)]) async throws {
         let site = try ManualSite { breaker(&$0) }
         try site.start("failed", Request(.get, "/a"))
         try await site.started(["/a"])
@@ -69,7 +69,7 @@ import Testing
     }
 
     /// A stream that its reader cancels has had a good response.
-    @Test func aResponseThatIsNotReadToItsEndShowsThatItsServerWorks() async throws {
+    @Test func unreadResponseIsASuccess() async throws {
         let site = try ManualSite { breaker(&$0) }
         try site.start("failed", Request(.get, "/a"))
         try await site.started(["/a"])
@@ -83,7 +83,7 @@ import Testing
     }
 
     /// A redirect releases its slot before it waits for a fetch that waits for that slot.
-    @Test func aRedirectDoesNotKeepItsSlotWhileItWaitsForTheCache() async throws {
+    @Test func redirectReleasesItsSlotWhileWaitingForTheCache() async throws {
         let site = try ManualSite {
             $0.limits.concurrency = 1
             $0.cacheSettings = CacheStorage.Settings(memory: 1 << 20)

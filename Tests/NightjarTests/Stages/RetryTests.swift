@@ -21,7 +21,7 @@ import Testing
     private let unavailable: [ScriptedTransport.Step] = [.head(503), .body("{}"), .end]
     private let fine: [ScriptedTransport.Step] = [.head(200), .body("fine"), .end]
 
-    @Test func whatFailsForAWhileIsTriedAgain() async throws {
+    @Test func temporaryFailureIsRetried() async throws {
         let transport = ScriptedTransport([[.fail(.connectionLost)], unavailable, fine])
         let response = try await retrying(transport).send(Request(.get, "/articles"))
         #expect(response.status == 200)
@@ -32,7 +32,7 @@ import Testing
         #expect(Set(transport.log.withLock { $0.heads }).count == 1)
     }
 
-    @Test func theLastErrorKnowsThoseBeforeIt() async throws {
+    @Test func lastErrorListsEarlierOnes() async throws {
         let transport = ScriptedTransport([[.fail(.connect)], unavailable, [.fail(.connectionLost)], fine])
         let api = try retrying(transport)
         let error = await #expect(throws: NightjarError.self) { try await api.send(Request(.get, "/articles")) }
@@ -44,7 +44,7 @@ import Testing
         #expect(error?.decisions.last?.description.hasSuffix("not retried: this was the last attempt") == true)
     }
 
-    @Test func aPostIsRepeatedWithAKeyOnly() async throws {
+    @Test func postIsRetriedOnlyWithAnIdempotencyKey() async throws {
         let plain = ScriptedTransport([unavailable, fine])
         let api = try retrying(plain)
         let error = await #expect(throws: NightjarError.self) { try await api.send(Request(.post, "/articles")) }
@@ -64,7 +64,7 @@ import Testing
     }
 
     /// A request that the server turned away was not processed, so its outcome is known.
-    @Test func whatWasTurnedAwayIsNoUnknownOutcome() async throws {
+    @Test func rejectedRequestWasNotProcessed() async throws {
         for (status, isUnknown) in [(429, false), (503, true)] {
             let transport = ScriptedTransport([[.head(status), .end]] + Array(repeating: [.fail(.connect)], count: 2))
             let api = try retrying(transport)
@@ -76,14 +76,14 @@ import Testing
         }
     }
 
-    @Test func anExpectedStatusIsAnAnswer() async throws {
+    @Test func expectedStatusIsNotRetried() async throws {
         var request = Request(.get, "/articles")
         request.expectedStatuses = [StatusRange(503)]
         let response = try await retrying(ScriptedTransport([unavailable, fine])).send(request)
         #expect(response.status == 503 && response.attempts == 1)
     }
 
-    @Test func aCallMayHaveItsOwnSettings() async throws {
+    @Test func callMayHaveItsOwnSettings() async throws {
         var request = Request(.get, "/articles")
         request.retry = RetryChanges()
         request.retry?.maximumAttempts = 1
@@ -92,7 +92,7 @@ import Testing
         #expect(error?.attempts == 1)
     }
 
-    @Test func halfAnAnswerIsNotBegunAnew() throws {
+    @Test func partialResponseIsNotRetried() throws {
         let api = try retrying(ScriptedTransport([[.head(200), .body("ha"), .fail(.connectionLost)], fine]))
         var handlers = TaskHandlers { _, _ in }
         handlers.body = { _, _ in }
@@ -103,14 +103,14 @@ import Testing
         #expect(error?.decisions.first?.name == "not_retried")
     }
 
-    @Test func longerThanIsWaitedFailsAtOnce() async throws {
+    @Test func tooLongRetryAfterFailsImmediately() async throws {
         let transport = ScriptedTransport([[.head(503, [("Retry-After", "3600")]), .end], fine])
         let api = try retrying(transport)
         let error = await #expect(throws: NightjarError.self) { try await api.send(Request(.get, "/articles")) }
         #expect(error?.retryAfter == .seconds(3600) && error?.attempts == 1)
     }
 
-    @Test func theCallerDecides() throws {
+    @Test func callerDecides() throws {
         var handlers = TaskHandlers { _, _ in }
         handlers.retry = { _, tokenRequest in
             tokenRequest.error.status == 503 ? .stop : .again(after: .zero)
@@ -125,7 +125,7 @@ import Testing
         #expect(error?.status == 503)
     }
 
-    @Test func theHopThatFailedIsRepeatedAndNotTheWriteBeforeIt() async throws {
+    @Test func onlyTheFailedRedirectTargetIsRetried() async throws {
         let transport = ScriptedTransport([
             [.head(303, [("Location", "/v1/done")]), .end], [.fail(.connectionLost)], fine,
         ])
@@ -136,7 +136,7 @@ import Testing
         #expect(response.decisions.map(\.name) == ["redirected", "retried"])
     }
 
-    @Test func aGeneralOutageIsNotStormed() async throws {
+    @Test func outageDoesNotCauseARetryStorm() async throws {
         let transport = ScriptedTransport(Array(repeating: [.fail(.connect)], count: 400))
         let api = try retrying(transport)
         for _ in 0..<100 { _ = try? await api.send(Request(.get, "/articles")) }
@@ -152,7 +152,7 @@ import Testing
     }
 
     /// A retry that the caller declines is not charged.
-    @Test func whatIsDeclinedCostsNothing() throws {
+    @Test func declinedRetryIsNotCharged() throws {
         let api = try retrying(ScriptedTransport([unavailable, unavailable, fine])) { oneRetry(&$0) }
         var handlers = TaskHandlers { _, _ in }
         handlers.retry = { _, _ in .stop }
@@ -161,7 +161,7 @@ import Testing
     }
 
     /// A retry that never begins is refunded: the call ends while its caller decides, or while it waits.
-    @Test(arguments: [false, true]) func whatNeverBeginsCostsNothing(isDecided: Bool) async throws {
+    @Test(arguments: [false, true]) func unstartedRetryIsNotCharged(isDecided: Bool) async throws {
         let api = try retrying(ScriptedTransport([unavailable, unavailable, fine])) { oneRetry(&$0) }
         var handlers = TaskHandlers { _, _ in }
         let requested = Latch()
@@ -180,7 +180,7 @@ import Testing
     }
 
     /// A retry that the caller demands is not refunded, because it was never charged.
-    @Test func whatWasNotChargedIsNotGivenBack() throws {
+    @Test func unchargedRetryIsNotRefunded() throws {
         let scripts = [unavailable, unavailable, unavailable, fine, unavailable, fine]
         let api = try retrying(ScriptedTransport(scripts)) {
             oneRetry(&$0)

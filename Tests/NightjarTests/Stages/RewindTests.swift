@@ -8,7 +8,7 @@ import Testing
 
 /// Bodies that a caller rewinds for another attempt.
 @Suite struct RewindTests {
-    @Test func whatWasGivenForAnAttemptThatIsOverDoesNotBeginTheNext() throws {
+    @Test func bodyOfAnEndedAttemptIsNotUsedForTheNext() throws {
         let transport = Mutex<LosingTransport?>(nil)
         var configuration = Configuration()
         configuration.baseURL = "http://api.test"

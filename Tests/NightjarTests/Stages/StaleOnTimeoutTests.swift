@@ -43,7 +43,7 @@ import Testing
         bench.run("the slots are free") { bench.client.limitStates().allSatisfy { $0.inFlight + $0.queued == 0 } }
     }
 
-    @Test(arguments: [false, true]) func aCoalescedCallGetsItAndTheOthersWaitOn(_ isOnDisk: Bool) throws {
+    @Test(arguments: [false, true]) func coalescedCallReceivesTheStaleResponseAndOthersWait(_ isOnDisk: Bool) throws {
         let folder = try TemporaryDirectory()
         let bench = try bench(isOnDisk, folder) { $0.coalesces = true }
         let results = Results()
@@ -60,7 +60,9 @@ import Testing
         #expect(bench.requested.count == 2)
     }
 
-    @Test(arguments: [false, true]) func theLastCoalescedCallGetsItAndEndsTheExchange(_ isOnDisk: Bool) throws {
+    @Test(arguments: [false, true]) func lastCoalescedCallReceivesTheStaleResponseAndEndsTheExchange(_ isOnDisk: Bool)
+        throws
+    {
         let folder = try TemporaryDirectory()
         let bench = try bench(isOnDisk, folder) { $0.coalesces = true }
         let results = Results()
@@ -71,7 +73,7 @@ import Testing
     }
 
     /// Every timeout of a server that does not respond counts, even if the caller gets a stale response.
-    @Test(arguments: [false, true]) func theCircuitCountsTheTimeout(coalesces: Bool) throws {
+    @Test(arguments: [false, true]) func circuitCountsTheTimeout(coalesces: Bool) throws {
         let bench = try bench(false, TemporaryDirectory()) {
             $0.coalesces = coalesces
             var breaker = CircuitBreaker.Settings()
@@ -88,7 +90,7 @@ import Testing
     }
 
     @Test(arguments: [false, true], [false, true])
-    func aCallThatWaitsForASlotGetsIt(_ isOnDisk: Bool, coalesces: Bool) throws {
+    func callWaitingForASlotReceivesTheStaleResponse(_ isOnDisk: Bool, coalesces: Bool) throws {
         let folder = try TemporaryDirectory()
         let bench = try bench(isOnDisk, folder) {
             $0.limits.concurrency = 1
@@ -109,7 +111,7 @@ import Testing
     }
 
     /// The timeout is too close for the rate limit to admit the call, or expires while the call waits.
-    @Test func aCallThatWaitsForTheRateLimitGetsIt() throws {
+    @Test func callWaitingForTheRateLimitReceivesTheStaleResponse() throws {
         let bench = try bench(false, TemporaryDirectory()) {
             $0.limits.rate = RateLimiter.Rate(count: 1, per: .seconds(10))
         }

@@ -21,7 +21,7 @@ struct CacheScenario: Sendable, CustomTestStringConvertible {
         /// The stored response is returned at once, and the server receives a request in the background.
         case hitAndRefresh
         /// The server receives nothing, and the caller gets this status and content.
-        case given(Int, String)
+        case returned(Int, String)
         /// The server receives the request, and its response is returned.
         case miss
         /// The server receives a conditional request and responds with 304, and the stored response is returned.
@@ -105,7 +105,7 @@ private final class Run {
             switch step.outcome {
             case .validated: return .init(304, step.response)
             case .failure: return .failing(.connectionLost)
-            case .hit, .hitAndRefresh, .given, .miss: return .init(step.status, step.response, step.body)
+            case .hit, .hitAndRefresh, .returned, .miss: return .init(step.status, step.response, step.body)
             }
         }
     }
@@ -163,7 +163,7 @@ private final class Run {
             expect(isStored, "\(name): \(response.status) \(body)")
         case .hitAndRefresh:
             expect(requested.count == 1 && isStored, "\(name): \(requested.count) requests, \(response.status) \(body)")
-        case .given(let status, let content):
+        case .returned(let status, let content):
             expect(requested.isEmpty, "\(name): the server was asked")
             expect(response.status == status && body == content, "\(name): \(response.status) \(body)")
         case .miss:

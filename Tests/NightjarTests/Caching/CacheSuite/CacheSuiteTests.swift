@@ -6,7 +6,7 @@ import Testing
 /// disk with a restart before each request.
 @Suite struct CacheSuiteTests {
     @Test(arguments: CacheScenario.Place.allCases, SuiteRow.all)
-    func theRowHolds(_ place: CacheScenario.Place, _ row: SuiteRow) async throws {
+    func rowHolds(_ place: CacheScenario.Place, _ row: SuiteRow) async throws {
         let problems = try await row.scenario.problems(in: place)
         if row.deviation == nil {
             #expect(problems.isEmpty, "\(row.id) (\(row.scenario.name))")
@@ -17,7 +17,7 @@ import Testing
     }
 
     /// The counts of the suite for a private cache, and of its tests that pass. Each row is checked in each place above.
-    @Test func enoughRowsHold() {
+    @Test func requiredNumberOfRowsHolds() {
         let required = SuiteRow.all.filter { $0.kind == .required }
         let optimal = SuiteRow.all.filter { $0.kind == .optimal }
         #expect(required.count == 137)

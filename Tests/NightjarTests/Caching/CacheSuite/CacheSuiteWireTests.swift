@@ -8,7 +8,7 @@ import Testing
 /// The rows about stored fields over a socket, where the codec and the content decoding process the fields first.
 @Suite struct CacheSuiteWireTests {
     @Test(arguments: SuiteRow.fields)
-    func theRowHolds(_ row: SuiteRow) throws {
+    func rowHolds(_ row: SuiteRow) throws {
         let stored = try #require(row.scenario.steps.first)
         let returned = try #require(row.scenario.steps.last)
         let isFramed = stored.response.contains { ["Content-Length", "Transfer-Encoding"].contains($0.0) }

@@ -22,7 +22,7 @@ extension SuiteRow {
                 CacheScenario.Step(
                     method: .post, request: [("Content-Type", "text/plain")],
                     response: at("Expires", 30 * 86_400) + at("Date", 0) + [("Content-Location", "/a")]),
-                CacheScenario.Step(outcome: .given(200, "content")))
+                CacheScenario.Step(outcome: .returned(200, "content")))
         ]
 
     private static func ranged(
@@ -38,7 +38,7 @@ extension SuiteRow {
         body: "01234")
 
     private static func part(_ id: String, _ name: String, _ range: String, _ content: String) -> SuiteRow {
-        let reuse = ranged(range, .given(206, content))
+        let reuse = ranged(range, .returned(206, content))
         return optimal("partial-store-partial-reuse-partial" + id, "3.3", name, mismatched, reuse)
     }
 
@@ -51,7 +51,7 @@ extension SuiteRow {
     ) -> SuiteRow {
         optimal(
             "partial-store-complete-reuse-partial" + id, "3.3", name,
-            CacheScenario.Step(response: hour, body: content), ranged(range, .given(206, expected)))
+            CacheScenario.Step(response: hour, body: content), ranged(range, .returned(206, expected)))
     }
 
     static let parts: [SuiteRow] = [
@@ -74,11 +74,11 @@ extension SuiteRow {
         required(
             "partial-use-headers", "3.4", "the fields of a part that is given from the whole",
             CacheScenario.Step(response: hour + [("A", "1")], body: "01234567890"),
-            ranged("bytes=0-1", .given(206, "01"), response: [("A", "2")])),
+            ranged("bytes=0-1", .returned(206, "01"), response: [("A", "2")])),
         required(
             "partial-use-stored-headers", "3.4", "fields of the whole in a part",
             CacheScenario.Step(response: hour + [("A", "1")], body: "01234567890"),
-            ranged("bytes=0-1", .given(206, "01"), fields: [("a", "1")])),
+            ranged("bytes=0-1", .returned(206, "01"), fields: [("a", "1")])),
     ]
 
     static let others: [SuiteRow] = [

@@ -35,7 +35,7 @@ extension SuiteRow {
         required("vary-omit", "4.1", "no field", with(one, variant("Foo")), misses),
         optimal(
             "vary-invalidate", "4.1", "two variants", with(one, variant("Foo"), body: "1"),
-            with([("Foo", "2")], variant("Foo"), body: "2"), with(one, .given(200, "1"))),
+            with([("Foo", "2")], variant("Foo"), body: "2"), with(one, .returned(200, "1"))),
         optimal(
             "vary-cache-key", "4.1", "a field that Vary does not name", with(one + [("Other", "2")], variant("Foo")),
             with(one + [("Other", "3")], .hit)),

@@ -9,7 +9,7 @@ import Testing
 @testable import Nightjar
 
 /// Errors in the interaction of parts that are correct on their own.
-@Suite struct ReviewTests {
+@Suite struct InteractionTests {
     /// Responds depending on the request; nil: never. Records the requests.
     private final class Responding: HTTPTransport, @unchecked Sendable {
         enum Response {
@@ -55,7 +55,7 @@ import Testing
     /// A store that blocks like files do, and fails on request.
     private final class Disk: TokenStore {
         let memory = MemoryTokenStore()
-        let refusesTokens = Mutex(false)
+        let rejectsTokens = Mutex(false)
         let firstLockTakes = Mutex<UInt32>(0)
         /// How long the next load under the lock takes.
         let underLock = Mutex<UInt32>(0)
@@ -75,7 +75,7 @@ import Testing
             return try memory.load()
         }
         func save(_ login: StoredLogin, replacing version: LoginVersion?) throws(NightjarError) -> Bool {
-            if login.pending == nil, refusesTokens.withLock({ $0 }) { throw NightjarError(.storage, "full") }
+            if login.pending == nil, rejectsTokens.withLock({ $0 }) { throw NightjarError(.storage, "full") }
             return try memory.save(login, replacing: version)
         }
         func tryLock() throws(NightjarError) -> (any TokenLock)? {
@@ -110,9 +110,9 @@ import Testing
 
     // MARK: Writes
 
-    @Test func aRefusalThatHangsIsNotTakenForThatOfTheNextAttempt() throws {
+    @Test func hanging401DoesNotAffectTheNextAttempt() throws {
         let transport = ScriptedTransport([
-            [.head(401), .fail(.timeout)], [.head(200), .body(ReviewTests.token1), .end],
+            [.head(401), .fail(.timeout)], [.head(200), .body(InteractionTests.token1), .end],
             [.head(200), .body("done"), .end], [.head(200), .body("twice"), .end],
         ])
         let response = try client(transport, .oauth2(OAuth2(tokenURL: "/token")), old)
@@ -123,7 +123,7 @@ import Testing
             lines == ["PUT /v1/articles/1 HTTP/1.1", "POST /v1/token HTTP/1.1", "PUT /v1/articles/1 HTTP/1.1"])
     }
 
-    @Test func aChallengeThatHangsIsNotTakenForThatOfTheNextAttempt() throws {
+    @Test func hangingChallengeDoesNotAffectTheNextAttempt() throws {
         let challenge = #"Digest realm="r", nonce="n", qop="auth", algorithm=SHA-256"#
         let transport = ScriptedTransport([
             [.head(401, [("WWW-Authenticate", challenge)]), .fail(.timeout)], [.head(200), .body("done"), .end],
@@ -144,7 +144,7 @@ import Testing
     }
 
     /// In any order of ending: a call that ends makes room for one that waits.
-    @Test(arguments: [true, false]) func closingBeginsNothing(isShuffled: Bool) throws {
+    @Test(arguments: [true, false]) func closingStartsNoRequests(isShuffled: Bool) throws {
         let transport = Responding { _, _ in nil }
         var configuration = Configuration()
         configuration.baseURL = "http://api.test"
@@ -169,7 +169,7 @@ import Testing
 
     // MARK: Closing
 
-    @Test(.timeLimit(.minutes(1))) func aHookMayCloseTheClient() throws {
+    @Test(.timeLimit(.minutes(1))) func hookMayCloseTheClient() throws {
         for before in [true, false] {
             let transport = Responding { _, _ in .status(200) }
             let box = Mutex<Client?>(nil)
@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    @Test func aLockThatOthersHoldDoesNotHoldUpTheClose() throws {
+    @Test func foreignLockDoesNotDelayTheClose() throws {
         let store = try Disk(StoredLogin(token: old, generation: 1))
         let lock = try store.tryLock()
         let transport = Responding { _, _ in .status(401) }
@@ -209,7 +209,7 @@ import Testing
     }
 
     /// Closed while a worker loads under the lock.
-    @Test func aClosedClientLetsGoOfTheLock() throws {
+    @Test func closedClientReleasesTheLock() throws {
         let store = try Disk(StoredLogin(token: old, generation: 1))
         store.underLock.withLock { $0 = 300_000 }
         let transport = Responding { _, _ in .status(401) }
@@ -229,7 +229,7 @@ import Testing
 
     // MARK: Callbacks
 
-    @Test func theLoginHookRunsWhereTheHandlersRun() throws {
+    @Test func loginHookRunsOnTheQueueOfTheHandlers() throws {
         let here = UInt(pthread_self())
         let there = Mutex<UInt>(0)
         let transport = Responding { line, _ in
@@ -241,7 +241,7 @@ import Testing
         #expect(there.withLock { $0 } == here)
     }
 
-    @Test func aSharedExchangeAsksTheProgramWhereTheHandlersRun() throws {
+    @Test func sharedExchangeRequestsADecisionOnTheHandlersQueue() throws {
         let here = UInt(pthread_self())
         let there = Mutex<UInt>(0)
         let provider = TokenProvider(runsOnLoop: false) { tokenRequest in
@@ -255,7 +255,7 @@ import Testing
 
     // MARK: Identities
 
-    @Test func aLoginIsNotSharedWithTheNext() throws {
+    @Test func loginIsNotSharedWithTheNext() throws {
         let transport = Responding { _, _ in nil }
         let api = try client(transport, .oauth2(OAuth2(tokenURL: "/token")), old) { $0.coalesces = true }
         let queue = CompletionQueue()
@@ -268,12 +268,12 @@ import Testing
         api.close()
     }
 
-    @Test func credentialsDoNotComeBackFromAnotherOrigin() throws {
+    @Test func credentialsAreNotRestoredAfterAnotherOrigin() throws {
         for status in [401, 503] {
             let transport = ScriptedTransport([
                 [.head(302, [("Location", "http://b.test/x")]), .end],
                 [.head(302, [("Location", "http://api.test/v1/admin")]), .end], [.head(status), .end],
-                [.head(200), .body(ReviewTests.token1), .end], [.head(200), .end],
+                [.head(200), .body(InteractionTests.token1), .end], [.head(200), .end],
             ])
             let api = try client(transport, .oauth2(OAuth2(tokenURL: "/token")), old)
             _ = try? api.sendBlocking(Request(.get, "/a"))
@@ -286,7 +286,7 @@ import Testing
 
     // MARK: Tokens
 
-    @Test func aLoginBehindItsEndIsKept() throws {
+    @Test func expiredLoginIsKept() throws {
         let store = try Disk(StoredLogin(token: old, generation: 1))
         let api = try client(Responding { _, _ in .status(200) }, store: store)
         #expect(try api.sendBlocking(Request(.get, "/a")).status == 200)
@@ -297,11 +297,11 @@ import Testing
         #expect(try store.load()?.token?.access == "b0")
     }
 
-    @Test func aRenewalBehindALoginSeesIt() throws {
+    @Test func refreshAfterALoginUsesIt() throws {
         let transport = Responding { line, form in
             guard line == "POST /v1/token" else { return .status(200) }
             return form.contains("refresh_token=rb")
-                ? .status(200, ReviewTests.token1) : .status(400, #"{"error":"invalid_grant"}"#)
+                ? .status(200, InteractionTests.token1) : .status(400, #"{"error":"invalid_grant"}"#)
         }
         let store = try Disk(StoredLogin(token: old, generation: 1))
         let api = try client(transport, store: store)
@@ -312,19 +312,19 @@ import Testing
         #expect(transport.all.last?.authorization == "Bearer a1")
     }
 
-    @Test func aTokenThatCouldNotBeSavedIsTheOneThatIsRenewed() throws {
+    @Test func unsavedTokenIsRefreshed() throws {
         let transport = Responding { line, form in
             if line == "GET /v1/refused" { return .status(401) }
             guard line == "POST /v1/token" else { return .status(200) }
             return form.contains("refresh_token=r0")
-                ? .status(200, ReviewTests.token1) : .status(400, #"{"error":"x"}"#)
+                ? .status(200, InteractionTests.token1) : .status(400, #"{"error":"x"}"#)
         }
         let store = try Disk(StoredLogin(token: old, generation: 1))
         let api = try client(transport, store: store)
-        store.refusesTokens.withLock { $0 = true }
+        store.rejectsTokens.withLock { $0 = true }
         _ = try? api.sendBlocking(Request(.get, "/refused"))
         #expect(try store.load()?.pending != nil)
-        store.refusesTokens.withLock { $0 = false }
+        store.rejectsTokens.withLock { $0 = false }
         _ = try? api.sendBlocking(Request(.get, "/refused"))
         let forms = transport.all.filter { $0.line == "POST /v1/token" }.map(\.form)
         #expect(forms.count == 2 && forms.last?.contains("refresh_token=r1") == true)
@@ -332,18 +332,18 @@ import Testing
     }
 
     /// A refreshes and cannot save; B logs in as another user, or only logs out. A's next 401 does not change that.
-    @Test(arguments: [true, false]) func aClientWithAnOldLoginLeavesTheNewOne(logsIn: Bool) throws {
+    @Test(arguments: [true, false]) func clientWithAnOldLoginKeepsTheNewOne(logsIn: Bool) throws {
         let transport = Responding { line, form in
             if line == "GET /v1/refused" { return .status(401) }
             guard line == "POST /v1/token" else { return .status(200) }
             return form.contains("refresh_token=r0")
-                ? .status(200, ReviewTests.token1) : .status(400, #"{"error":"x"}"#)
+                ? .status(200, InteractionTests.token1) : .status(400, #"{"error":"x"}"#)
         }
         let store = try Disk(StoredLogin(token: old, lineage: 1, generation: 1))
         let api = try client(transport, store: store)
-        store.refusesTokens.withLock { $0 = true }
+        store.rejectsTokens.withLock { $0 = true }
         _ = try? api.sendBlocking(Request(.get, "/refused"))
-        store.refusesTokens.withLock { $0 = false }
+        store.rejectsTokens.withLock { $0 = false }
         let generation = try #require(try store.load()?.generation)
         let end = StoredLogin(.loggedOut, lineage: 1, generation: generation + 1)
         try store.memory.put(end)
@@ -365,7 +365,7 @@ import Testing
 
     /// Another process holds the lock for its exchange: the logout does not need the lock, and is not lost when the
     /// client closes.
-    @Test func aLogoutReachesAStoreWhoseLockIsTaken() throws {
+    @Test func logoutReachesALockedStore() throws {
         let store = try Disk(StoredLogin(token: old, lineage: 1, generation: 1))
         let lock = try store.tryLock()
         let api = try client(Responding { _, _ in .status(200) }, store: store)
@@ -375,9 +375,9 @@ import Testing
         lock?.unlock()
     }
 
-    @Test func aLogoutThatIsNotSavedIsReported() throws {
+    @Test func unsavedLogoutIsReported() throws {
         let store = try Disk(StoredLogin(token: old, lineage: 1, generation: 1))
-        store.refusesTokens.withLock { $0 = true }
+        store.rejectsTokens.withLock { $0 = true }
         let errors = Mutex<[String]>([])
         let api = try client(Responding { _, _ in .status(200) }, store: store) {
             $0.log = LogSink(level: .error) { line in errors.withLock { $0.append(line.message) } }
@@ -386,16 +386,16 @@ import Testing
         #expect(error?.kind == .storage)
         #expect(error?.message.hasPrefix("this client is logged out, but its store still has the login: ") == true)
         // The client stays logged out: the next call tries to save the logout again, and does not send the old token.
-        let refused = #expect(throws: NightjarError.self) { try api.sendBlocking(Request(.get, "/a")) }
-        #expect(refused?.kind == .storage)
+        let rejected = #expect(throws: NightjarError.self) { try api.sendBlocking(Request(.get, "/a")) }
+        #expect(rejected?.kind == .storage)
         api.close()
         #expect(errors.withLock { $0 }.contains { $0.hasPrefix("saving the logout failed") })
     }
 
     /// With both sources of an automatic login: the tokens of the configuration, or the client's own credentials.
-    @Test(arguments: [true, false]) func aLogoutFromASharedStoreStands(hasCredentials: Bool) throws {
+    @Test(arguments: [true, false]) func logoutFromASharedStoreIsFinal(hasCredentials: Bool) throws {
         let transport = Responding { line, _ in
-            line == "POST /v1/token" ? .status(200, ReviewTests.token1) : .status(200)
+            line == "POST /v1/token" ? .status(200, InteractionTests.token1) : .status(200)
         }
         var server = OAuth2(tokenURL: "/token")
         if hasCredentials { server.grant = .clientCredentials }
@@ -416,7 +416,7 @@ import Testing
         #expect(transport.all.last?.authorization == "Bearer b0")
     }
 
-    @Test func anIntentOfSomebodyWhoIsGoneOutlivesOursThatCameToNothing() throws {
+    @Test func intentOfAnEndedProcessOutlivesAFailedOwnOne() throws {
         for reply in [
             Responding.Response.fails(.connect, mayHaveBeenProcessed: false),
             .status(400, #"{"error":"invalid_client"}"#),
@@ -432,7 +432,7 @@ import Testing
         }
     }
 
-    @Test func anErrorOfAGatewaySaysNothingOfTheIntent() throws {
+    @Test func gatewayErrorKeepsTheIntent() throws {
         let transport = Responding { line, _ in
             line == "POST /v1/token" ? .status(503, #"{"error":"invalid_grant"}"#) : .status(401)
         }
@@ -446,7 +446,7 @@ import Testing
     // MARK: Limits
 
     /// Each call that is admitted ends at once and admits the next: in a loop, and not recursively.
-    @Test(.timeLimit(.minutes(2))) func aLongLineThatEndsAtOnceNeedsNoDeepStack() throws {
+    @Test(.timeLimit(.minutes(2))) func longQueueThatFailsAtOnceUsesLittleStack() throws {
         let transport = Responding { line, _ in line == "GET /held" ? nil : .status(200) }
         var configuration = Configuration()
         configuration.baseURL = "http://api.test"

@@ -5,7 +5,7 @@ import NightjarHTTP
 import NightjarTestSupport
 import Testing
 
-@Suite(.serialized) struct BombTests {
+@Suite(.serialized) struct DecompressionBombTests {
     /// Compresses zeros with gzip on demand. They are never in memory as a whole.
     private func bomb(
         _ stack: inout CodingStack, zeros: Int, delivered: inout Int
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func aBombOfTenGigabytesStopsAtTheMaximum() {
+    @Test func tenGigabyteBombStopsAtTheMaximum() {
         var delivered = 0
         let limits = DecodingLimits(maximumBytes: 50_000_000, maximumRatio: .max)
         let error = failure(zeros: 10 << 30, limits, delivered: &delivered)
@@ -43,7 +43,7 @@ import Testing
         #expect(delivered > 50_000_000 - CodingStack.maximumPart)
     }
 
-    @Test func aBombOfTenGigabytesStopsAtTheRatio() {
+    @Test func tenGigabyteBombStopsAtTheRatio() {
         var delivered = 0
         let error = failure(zeros: 10 << 30, DecodingLimits(maximumBytes: .max), delivered: &delivered)
         #expect(error?.kind == .tooLarge)
@@ -51,7 +51,7 @@ import Testing
         #expect(delivered < 64 << 20)
     }
 
-    @Test func aGigabyteThatIsAllowedCostsNoMemory() throws {
+    @Test func allowedGigabyteUsesNoMemory() throws {
         let member = Form.gzip.encode([UInt8](repeating: 0, count: 16 << 20))
         let before = try residentBytes()
         var stack = try CodingStack(
@@ -64,7 +64,7 @@ import Testing
         #expect(try residentBytes() - before < 256 << 20)
     }
 
-    @Test func exactlyTheMaximumIsFine() throws {
+    @Test func exactlyTheMaximumIsAllowed() throws {
         let bytes = sample(200_000)
         for form in Form.allCases {
             let encoded = form.encode(bytes)
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func aShortBodyOfEqualBytesIsNoBomb() throws {
+    @Test func shortBodyOfEqualBytesIsNotABomb() throws {
         let zeros = [UInt8](repeating: 0, count: 1 << 20)
         for form in Form.allCases {
             #expect(try decode([form.encode(zeros)], [form.coding]) == zeros)
@@ -94,7 +94,7 @@ import Testing
     }
 
     /// The data between the layers is bounded even if the last layer outputs nothing.
-    @Test func aBombThatMakesNothingInTheEndStops() {
+    @Test func bombWithoutOutputStops() {
         let empty = Form.gzip.encode([])
         var members: [UInt8] = []
         for _ in 0..<(4 << 20) / empty.count { members += empty }
@@ -105,12 +105,12 @@ import Testing
 
     // MARK: The window of zstd
 
-    @Test func aWindowOfEightMebibytesIsTaken() throws {
+    @Test func windowOfEightMebibytesIsAccepted() throws {
         let bytes = Array(repeatElement(sample(1 << 20), count: 10).joined())
         #expect(try decode([zstdEncoded(bytes, windowLog: 23)], [.zstd]) == bytes)
     }
 
-    @Test func aLargerWindowIsTooLarge() {
+    @Test func largerWindowIsRejected() {
         // A frame header that asks for 16 MiB and for 2 GiB: magic, descriptor, exponent << 3 (RFC 8878 section 3.1.1).
         for exponent: UInt8 in [14, 21] {
             let frame: [UInt8] = [0x28, 0xB5, 0x2F, 0xFD, 0x00, exponent << 3, 0x01, 0x00, 0x00]
@@ -119,7 +119,7 @@ import Testing
     }
 
     /// The limit also applies to a frame that arrives whole: an empty last block with a content size of 0.
-    @Test func aLargerWindowIsTooLargeAlsoForNothing() {
+    @Test func largerWindowIsRejectedForEmptyContent() {
         let frame: [UInt8] = [0x28, 0xB5, 0x2F, 0xFD, 0x80, 14 << 3, 0, 0, 0, 0, 0x01, 0x00, 0x00]
         #expect(NightjarCodingTests.failure([frame], [.zstd])?.kind == .tooLarge)
         #expect(NightjarCodingTests.failure(frame.map { [$0] }, [.zstd])?.kind == .tooLarge)
