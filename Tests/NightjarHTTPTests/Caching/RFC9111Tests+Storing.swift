@@ -5,7 +5,7 @@ extension RFC9111Tests {
     private static let tag = [("ETag", "\"a\"")]
 
     private static func storing(
-        _ section: String, _ claim: String, _ response: Fields, status: Int = 200, _ method: Method = .get,
+        _ section: String, _ claim: String, _ response: Fields, status: Int = 200, method: Method = .get,
         request: Fields = [], _ expected: String = "store"
     ) -> Row {
         var conversation = CacheConversation()
@@ -43,7 +43,7 @@ extension RFC9111Tests {
 
     static let notStorable: [[Row]] = [
         [Method.head, .post, .put, .delete, .patch, .options].map {
-            storing("3", "only responses to GET are stored", fresh, $0, "method")
+            storing("3", "only responses to GET are stored", fresh, method: $0, "method")
         },
         ["no-store", "max-age=0, NO-STORE"].map {
             storing("5.2.1.5", "no-store of a request", fresh, request: [("Cache-Control", $0)], "request")
@@ -165,7 +165,8 @@ extension RFC9111Tests {
     // MARK: Ranges
 
     private static func range(
-        _ section: String, _ claim: String, _ value: String, length: Int = 11, _ more: Fields = [], _ expected: String
+        _ section: String, _ claim: String, _ value: String, length: Int = 11, with more: Fields = [],
+        _ expected: String
     ) -> Row {
         let response = [
             ("Cache-Control", "max-age=3600"), ("ETag", "\"a\""), ("Last-Modified", "@-100"), ("Date", "@0"),
@@ -191,7 +192,7 @@ extension RFC9111Tests {
             range("15.5.17", "no range of an empty content is satisfiable", "bytes=0-", length: 0, "fresh 416"),
             range("14.1.2", "a suffix of an empty content is the whole", "bytes=-5", length: 0, "fresh"),
             range(
-                "14.2", "two Range fields are forwarded", "bytes=0-1", [("Range", "bytes=3-4")], "fetch:request"),
+                "14.2", "two Range fields are forwarded", "bytes=0-1", with: [("Range", "bytes=3-4")], "fetch:request"),
         ],
         [
             "bytes=0-1,3-4", "bytes=0-1, -1", "bytes=", "bytes", "bytes=-", "bytes=a-b", "bytes=2-1", "bytes=1",
@@ -201,7 +202,7 @@ extension RFC9111Tests {
                 range("14.2", "several, invalid or unknown ranges are forwarded", value, "fetch:request"),
                 range(
                     "14.2", "a cache may ignore Range and return the complete response", value,
-                    [("Cache-Control", "only-if-cached")], "fresh"),
+                    with: [("Cache-Control", "only-if-cached")], "fresh"),
             ]
         },
         [
@@ -209,17 +210,21 @@ extension RFC9111Tests {
             ("@-100", "fresh 206 0-1"), ("@-99", "fresh"),
         ].map { (value: String, expected: String) in
             range(
-                "13.1.5", "If-Range requires an equal strong validator", "bytes=0-1", [("If-Range", value)], expected)
+                "13.1.5", "If-Range requires an equal strong validator", "bytes=0-1", with: [("If-Range", value)],
+                expected)
         },
         [
             range(
-                "13.1.5", "the range of another version is ignored", "bytes=99-", [("If-Range", "\"b\"")], "fresh"),
+                "13.1.5", "the range of another version is ignored", "bytes=99-", with: [("If-Range", "\"b\"")], "fresh"
+            ),
             range(
-                "13.2.2", "If-None-Match precedes Range", "bytes=0-1", [("If-None-Match", "\"a\"")], "fresh 304"),
+                "13.2.2", "If-None-Match precedes Range", "bytes=0-1", with: [("If-None-Match", "\"a\"")], "fresh 304"),
             range(
-                "13.2.2", "If-None-Match precedes Range", "bytes=0-1", [("If-None-Match", "\"b\"")], "fresh 206 0-1"),
+                "13.2.2", "If-None-Match precedes Range", "bytes=0-1", with: [("If-None-Match", "\"b\"")],
+                "fresh 206 0-1"),
             range(
-                "14.2", "no-cache precedes Range", "bytes=0-1", [("Cache-Control", "no-cache")], "validate:request"),
+                "14.2", "no-cache precedes Range", "bytes=0-1", with: [("Cache-Control", "no-cache")],
+                "validate:request"),
         ],
     ]
 }

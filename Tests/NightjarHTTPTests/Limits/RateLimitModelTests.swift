@@ -94,7 +94,7 @@ import Testing
         for caller in 1...callers { world.add(.arrives(caller: caller), after: 2 * world.slowest + caller) }
         let end = 20 * world.length
         while world.now < end, try world.step() {}
-        #expect(world.refused == 0, "seed \(seed): \(world.refused) of \(world.admitted)")
+        #expect(world.rejected == 0, "seed \(seed): \(world.rejected) of \(world.admitted)")
         // The callers are numerous and fast enough to use the quota. A window lasts at most one second longer than the
         // server's, plus the time of a response in progress.
         let perSecond = Double(callers) / (Double(world.slowest) * 2.1 / 1e9)

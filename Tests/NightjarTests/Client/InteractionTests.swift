@@ -321,10 +321,10 @@ import Testing
         }
         let store = try Disk(StoredLogin(token: old, generation: 1))
         let api = try client(transport, store: store)
-        store.refusesTokens.withLock { $0 = true }
+        store.rejectsTokens.withLock { $0 = true }
         _ = try? api.sendBlocking(Request(.get, "/refused"))
         #expect(try store.load()?.pending != nil)
-        store.refusesTokens.withLock { $0 = false }
+        store.rejectsTokens.withLock { $0 = false }
         _ = try? api.sendBlocking(Request(.get, "/refused"))
         let forms = transport.all.filter { $0.line == "POST /v1/token" }.map(\.form)
         #expect(forms.count == 2 && forms.last?.contains("refresh_token=r1") == true)
@@ -341,9 +341,9 @@ import Testing
         }
         let store = try Disk(StoredLogin(token: old, lineage: 1, generation: 1))
         let api = try client(transport, store: store)
-        store.refusesTokens.withLock { $0 = true }
+        store.rejectsTokens.withLock { $0 = true }
         _ = try? api.sendBlocking(Request(.get, "/refused"))
-        store.refusesTokens.withLock { $0 = false }
+        store.rejectsTokens.withLock { $0 = false }
         let generation = try #require(try store.load()?.generation)
         let end = StoredLogin(.loggedOut, lineage: 1, generation: generation + 1)
         try store.memory.put(end)
@@ -377,7 +377,7 @@ import Testing
 
     @Test func unsavedLogoutIsReported() throws {
         let store = try Disk(StoredLogin(token: old, lineage: 1, generation: 1))
-        store.refusesTokens.withLock { $0 = true }
+        store.rejectsTokens.withLock { $0 = true }
         let errors = Mutex<[String]>([])
         let api = try client(Responding { _, _ in .status(200) }, store: store) {
             $0.log = LogSink(level: .error) { line in errors.withLock { $0.append(line.message) } }
