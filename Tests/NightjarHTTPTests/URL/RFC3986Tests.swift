@@ -76,14 +76,13 @@ import Testing
             [
                 ("", "no scheme"), ("/path", "no scheme"), ("example.com", "no scheme"),
                 ("example.com:80/", "no scheme"), ("://h", "no scheme"), (" http://h", "no scheme"),
-                ("1http://h", "no scheme"),
             ]),
         invalid(
             "3.1", "other schemes are rejected",
             [
                 ("ftp://h/", "\"ftp\" is not http or https"), ("file:///etc/passwd", "\"file\" is not"),
                 ("ws://h/", "\"ws\" is not http or https; WebSocket is not supported yet"),
-                ("WSS://h/", "WebSocket is not supported yet"),
+                ("WSS://h/", "WebSocket is not supported yet"), ("1http://h", "\"1http\" is not http or https"),
             ]),
         invalid(
             "3", "the scheme is followed by an authority",
