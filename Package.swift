@@ -319,7 +319,7 @@ if Context.environment["NIGHTJAR_MEASURE"] != nil {
             dependencies: ["NightjarAPI", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
             path: "Tests/Measure/OpenAPI"),
         .executableTarget(
-            name: "MeasureAnswers", dependencies: ["NightjarAPI", .product(name: "NIOCore", package: "swift-nio")],
+            name: "MeasureResponses", dependencies: ["NightjarAPI", .product(name: "NIOCore", package: "swift-nio")],
             path: "Tests/Measure/Responses"),
     ]
 }
