@@ -4,7 +4,7 @@ package struct CacheKey: Hashable, Sendable {
     /// shown.
     package let url: String
     package let partition: CachePartition
-    /// Cached, because a key is looked up in several tables.
+    /// The hash value, computed once because a key is looked up in several tables.
     private let hash: Int
 
     package init(url: String, partition: CachePartition = .common) {
