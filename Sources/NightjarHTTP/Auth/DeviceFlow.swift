@@ -87,8 +87,8 @@ package struct DeviceFlow: Sendable {
         }
     }
 
-    /// Starts the timer for the next poll. The timer expires at the expiry of the code at the latest, and the flow then
-    /// fails with `expired`.
+    /// Starts the timer for the next poll. The timer fires when the code expires at the latest, in which case the flow
+    /// fails.
     private mutating func scheduleNextPoll(_ wait: Duration, _ now: UInt64) -> [Action] {
         state = .waiting
         return [.startTimer(min(wait, now.wait(until: expiry)))]

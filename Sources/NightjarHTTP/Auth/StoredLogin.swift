@@ -57,7 +57,7 @@ public struct StoredLogin: Sendable, Equatable, CustomStringConvertible, CustomR
         self.configured = configured
     }
 
-    /// The tombstone of a login.
+    /// Creates the tombstone of a login.
     public init(_ ending: Ending, lineage: UInt64, generation: UInt64, configured: UInt64? = nil) {
         version = LoginVersion(lineage: lineage, generation: generation, hasEnded: true)
         self.ending = ending

@@ -103,7 +103,7 @@ package struct TokenSession: Sendable {
         previous = lineages.isEmpty ? .none : .lineages(lineages, mustEnd: false)
     }
 
-    /// The lineages of logins that have ended for this client, most recent first.
+    /// Returns the lineages of logins that have ended for this client, most recent first.
     private func endedLineages(after lineage: UInt64? = nil) -> [UInt64] {
         let earlier: [UInt64] =
             switch previous {

@@ -66,8 +66,8 @@ extension CacheRequest {
         return changed <= since
     }
 
-    /// Returns true if there is no If-Range, or if its condition is met: it is the strong entity tag of the stored
-    /// response, or exactly its Last-Modified, which must then be earlier than its Date. RFC 9110 section 13.1.5.
+    /// Returns true if there is no If-Range, or if its condition is met. The condition must be the strong entity tag of
+    /// the stored response, or exactly its Last-Modified, which must be earlier than its Date. RFC 9110 section 13.1.5.
     private func rangeHolds(_ stored: StoredResponse) -> Bool {
         guard traits.contains(.ifRange), let index = fields.firstIndex(of: "if-range") else { return true }
         return fields.withBytes(at: index) { _, condition in

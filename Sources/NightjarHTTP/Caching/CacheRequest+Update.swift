@@ -53,9 +53,9 @@ extension CacheRequest {
         }
     }
 
-    /// Finds the candidate for a 304 response without ETag. Its Last-Modified must equal that of the validated
-    /// candidate. If it has no Last-Modified, the candidate is confirmed unless the request also listed tags of the
-    /// caller.
+    /// Finds the candidate for a 304 response without ETag. The Last-Modified of the 304 must equal that of the
+    /// validated candidate. A 304 without Last-Modified confirms the candidate, unless the request also listed tags of
+    /// the caller.
     private func meaning(
         ofUntagged headers: Headers, among candidates: [StoredResponse], validating: Int
     ) -> NotModifiedMeaning {

@@ -33,7 +33,6 @@ package final class CacheRequest: Sendable {
     ///   - fields: the fields as they would be sent to the server.
     ///   - fingerprint: for responses that vary by a credential (Vary: Cookie). Without it, these responses are not
     ///     stored.
-    ///     stored.
     package init(
         _ method: Method, _ fields: Headers, policy: CachePolicy = .protocol, acceptsDecoded: Bool = true,
         fingerprint: Fingerprint? = nil

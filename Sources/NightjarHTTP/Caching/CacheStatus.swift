@@ -17,7 +17,7 @@ package struct CacheStatus: Sendable, Equatable {
         case partial
     }
 
-    /// True if the response was served from the cache.
+    /// True if the response was served from the cache without waiting for the server.
     package var isHit = false
     package var forwarded: ForwardReason?
     /// The status of the server's response. Nil if it is also the status of the response to the caller.

@@ -41,7 +41,7 @@ struct Directives {
         return Directive(name: name, value: value, isWellFormed: endElement() && !value.isEmpty && !name.isEmpty)
     }
 
-    /// Returns the position of the closing quote, or nil. After one search without a result no other search is made,
+    /// Returns the position of the closing quote, or nil. After one search has found none, no other search is made,
     /// because a hostile line would make the total cost quadratic.
     private mutating func endOfQuoted(from start: Int) -> Int? {
         guard !isBroken else { return nil }

@@ -92,7 +92,6 @@ public struct Cookie: Equatable, Sendable, CustomStringConvertible, CustomReflec
     ///   - domain: a host name or address. A leading dot is removed.
     ///   - created, lastAccess, modified: the times of a cookie that was in a jar before. For a new cookie, the jar
     ///     sets them.
-    ///     cookie.
     /// - Throws: the reason if no jar would accept the cookie from any server.
     public init(
         name: String, value: String, domain: String, isHostOnly: Bool = true, path: String = "/",

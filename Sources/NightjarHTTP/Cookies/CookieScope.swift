@@ -2,7 +2,7 @@
 ///
 /// Hosts have the form of ``Origin/host``.
 enum CookieScope {
-    /// Section 5.1.3: true for the domain itself and its subdomains. An address has no subdomains.
+    /// True if `host` is the domain itself or a subdomain. An address has no subdomains. Section 5.1.3.
     static func matches(host: String, domain: String) -> Bool {
         host == domain || isBelow(Substring(host), Substring(domain)) && !isAddress(host)
     }
@@ -16,7 +16,7 @@ enum CookieScope {
         return tail.first == UInt8(ascii: ".") && tail.dropFirst().elementsEqual(domain)
     }
 
-    /// Section 5.1.4: true for the path itself and the paths below it.
+    /// True if `path` is the cookie's path itself or a path below it. Section 5.1.4.
     static func matches(path: Substring, cookiePath: String) -> Bool {
         let (path, prefix) = (path.utf8, cookiePath.utf8)
         guard path.starts(with: prefix) else { return false }
