@@ -94,7 +94,8 @@ package struct AuthorizationCode: Sendable, CustomStringConvertible, CustomRefle
     package mutating func requested(_ method: Method, _ target: String) -> BrowserResult {
         let parts = target.utf8.split(separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
         guard !hasEnded, let place = parts.first, place.elementsEqual(AuthorizationCode.path.utf8) else {
-            return BrowserResult(reply: BrowserReply(404, "This address is not part of a login in progress."), outcome: nil)
+            return BrowserResult(
+                reply: BrowserReply(404, "This address is not part of a login in progress."), outcome: nil)
         }
         guard method == .get else {
             return BrowserResult(reply: BrowserReply(405, "This address accepts only GET requests."), outcome: nil)

@@ -101,7 +101,7 @@ package struct PendingExchange: Sendable, Equatable, CustomStringConvertible, Cu
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// The token in a client's configuration. Used if the store holds no login and has not stored this token before.
+/// The token in a client's configuration. Used only while the store holds no login and has not held this token before.
 package struct ConfiguredToken: Sendable, Equatable {
     package var token: Token
     /// A digest of the token. A store records it to show that the token was used.

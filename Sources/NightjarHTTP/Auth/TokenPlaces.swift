@@ -17,7 +17,7 @@ public struct TokenPointers: Sendable, Equatable {
     public init() {}
 
     /// - Parameters:
-    ///   - old: the token that was refreshed. Its values are used for members that the response lacks.
+    ///   - old: the token that was refreshed. Its refresh token, type and scope are used if the response lacks them.
     ///   - now: the time at which the request was sent.
     /// - Throws: `decoding` if a successful response contains no token; `too_large` if the response exceeds 1 MiB;
     ///   `rate_limited`, `connection_lost`, `server` or `protocol` for a status that is neither a success nor a

@@ -22,7 +22,7 @@ package enum TokenResponse: Sendable, Equatable {
     package static let largestBody = 1 << 20
 
     /// - Parameters:
-    ///   - old: the token that was refreshed. Its values are used for members that the response lacks.
+    ///   - old: the token that was refreshed. Its refresh token, type and scope are used if the response lacks them.
     ///   - now: the time at which the request was sent. The lifetime is counted from it, so the token never appears to
     ///     live longer than it does.
     /// - Throws: `decoding` if the response is invalid or the token type is neither Bearer nor that of `old`. Messages

@@ -116,8 +116,8 @@ struct CookieTable: Sendable {
         return expiring
     }
 
-    /// Returns the cookies to evict. A separate function, so that no second reference to the array exists when it is
-    /// changed, because the change would then copy it.
+    /// Returns the cookies to evict. A separate function, so that no second reference to the array exists when the
+    /// caller changes it. A change with a second reference would copy the array.
     private mutating func leastImportant(of domain: Substring, at now: Double) -> [Cookie] {
         guard let cookies = domains[domain], cookies.count > CookieTable.maximumPerDomain else { return [] }
         visited &+= cookies.count

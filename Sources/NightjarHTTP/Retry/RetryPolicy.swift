@@ -103,8 +103,8 @@ public struct RetryPolicy: Sendable {
         }
     }
 
-    /// Records the end of an attempt and decides whether to retry. The verdict `again` has already charged a retry to
-    /// the budget. If the next attempt does not begin, refund it with ``RetryBudget/refundRetry()``.
+    /// Records the end of an attempt and decides whether to retry. A retry is charged to the budget before `again` is
+    /// returned. If the next attempt does not begin, refund the charge with ``RetryBudget/refundRetry()``.
     package mutating func ended(
         _ outcome: Outcome, _ attempt: Attempt, now: UInt64, budget: inout RetryBudget,
         using random: inout some RandomNumberGenerator
