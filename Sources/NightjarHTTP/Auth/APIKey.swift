@@ -11,14 +11,17 @@ public struct APIKey: Sendable, CustomStringConvertible, CustomReflectable {
     private let value: String
 
     /// - Parameter prefix: text before the key in a field value, such as `Token` and a space.
-    /// - Throws: `invalid_argument` if the name or the key contains characters that are not allowed in that place. The
-    ///   message does not quote the key.
+    /// - Throws: `invalid_argument` for an empty key, for a name or key that is not allowed in that place, and for a
+    ///   prefix in the query or in a cookie. The message does not quote the key.
     public init(_ key: String, in place: Place, prefix: String = "") throws(NightjarError) {
         guard !key.isEmpty else { throw NightjarError(.invalidArgument, "the API key is empty") }
         switch place {
         case .header(let name):
             guard FieldSyntax.isToken(name.utf8) else {
-                throw NightjarError(.invalidArgument, "the API key's header name \(quoted(name)) is not a token")
+                throw NightjarError(
+                    .invalidArgument,
+                    "the API key's header name must consist of letters, digits and !#$%&'*+-.^_`|~, got \(quoted(name))"
+                )
             }
             var text = name
             let reason = text.withUTF8 { ReservedField.reason(UnsafeRawBufferPointer($0)) }
@@ -30,7 +33,8 @@ public struct APIKey: Sendable, CustomStringConvertible, CustomReflectable {
             guard (prefix + key).utf8.allSatisfy({ 0x20...0x7E ~= $0 }), key.utf8.last != 0x20 else {
                 throw NightjarError(
                     .invalidArgument,
-                    "the API key contains characters other than visible ASCII, or white space at its end")
+                    "the API key contains a control character or a non-ASCII character, or ends with a space; "
+                        + "check whether a line break follows it")
             }
             value = prefix + key
         case .query(let name):
@@ -41,7 +45,10 @@ public struct APIKey: Sendable, CustomStringConvertible, CustomReflectable {
             value = key
         case .cookie(let name):
             guard FieldSyntax.isToken(name.utf8) else {
-                throw NightjarError(.invalidArgument, "the API key's cookie name \(quoted(name)) is not a token")
+                throw NightjarError(
+                    .invalidArgument,
+                    "the API key's cookie name must consist of letters, digits and !#$%&'*+-.^_`|~, got \(quoted(name))"
+                )
             }
             guard prefix.isEmpty else {
                 throw NightjarError(.invalidArgument, "an API key in a cookie cannot have a prefix")
@@ -57,8 +64,8 @@ public struct APIKey: Sendable, CustomStringConvertible, CustomReflectable {
         self.place = place
     }
 
-    /// The name for the sensitive names of the client's ``RequestTemplate``, so that a value set there by the caller is
-    /// masked as well.
+    /// The name to add to the sensitive names of the client's ``RequestTemplate``, so that a value that the caller sets
+    /// under this name is masked as well.
     public var sensitiveName: String {
         switch place {
         case .header(let name), .query(let name): name
@@ -75,8 +82,8 @@ public struct APIKey: Sendable, CustomStringConvertible, CustomReflectable {
     public var description: String { "API key ***" }
     public var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// Returns the request with the key. If the request already has a value in that place, it is returned unchanged: a
-    /// call may set its own key, and a redirect may keep the client's key in its query. The caller must check that the
+    /// Returns the request with the key. A request that already has a value in that place is returned unchanged: a call
+    /// may set its own key, and a redirect may keep the client's key in its query. The caller must check that the
     /// origin may receive the key.
     ///
     /// - Throws: `invalid_url` if the target becomes too long.

@@ -26,8 +26,8 @@ package struct AuthorizationCode: Sendable, CustomStringConvertible, CustomRefle
 
     package enum Reason: Sendable, Equatable {
         case refused(TokenResponse.Refusal)
-        /// The issuer in the redirect is another server or is missing. Its code must not be sent to this login's
-        /// server.
+        /// The issuer in the redirect is another server or is missing. The code in that redirect must not be sent to
+        /// this login's server.
         case wrongIssuer
     }
 
@@ -55,7 +55,8 @@ package struct AuthorizationCode: Sendable, CustomStringConvertible, CustomRefle
     /// - Parameters:
     ///   - port: the port on 127.0.0.1 on which the caller is already listening.
     ///   - random: ``randomByteCount`` unpredictable bytes.
-    ///   - issuer: the server's issuer identifier, if the server is known to include it in redirects. See RFC 9207.
+    ///   - issuer: the server's issuer identifier, if the server is known to include it in redirects (RFC 9207). Nil:
+    ///     the issuer is not checked.
     package init(
         clientID: String, scope: String? = nil, port: Int, random: [UInt8], proof: ProofKey, issuer: String? = nil
     ) {
@@ -71,7 +72,7 @@ package struct AuthorizationCode: Sendable, CustomStringConvertible, CustomRefle
     package var description: String { "login at \(redirect)" }
     package var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// The URL to open in the user's browser.
+    /// Returns the URL to open in the user's browser.
     ///
     /// - Parameter endpoint: the server's authorization endpoint. Its query is kept.
     /// - Throws: `invalid_url` if `endpoint` is not a valid URL.
@@ -82,7 +83,7 @@ package struct AuthorizationCode: Sendable, CustomStringConvertible, CustomRefle
         return url.origin.description + url.target + (url.query == nil ? "?" : "&") + query
     }
 
-    /// The request that exchanges the code for a token.
+    /// Returns the request that exchanges the code for a token.
     package func exchange(_ code: String, client: OAuthRequest.ClientAuthentication) -> OAuthRequest {
         .authorizationCode(code, redirect: redirect, verifier: proof, client: client)
     }
@@ -93,16 +94,19 @@ package struct AuthorizationCode: Sendable, CustomStringConvertible, CustomRefle
     package mutating func requested(_ method: Method, _ target: String) -> BrowserResult {
         let parts = target.utf8.split(separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
         guard !hasEnded, let place = parts.first, place.elementsEqual(AuthorizationCode.path.utf8) else {
-            return BrowserResult(reply: BrowserReply(404, "There is nothing here."), outcome: nil)
+            return BrowserResult(
+                reply: BrowserReply(404, "This address is not part of a login in progress."), outcome: nil)
         }
         guard method == .get else {
-            return BrowserResult(reply: BrowserReply(405, "Only a browser is expected here."), outcome: nil)
+            return BrowserResult(reply: BrowserReply(405, "This address accepts only GET requests."), outcome: nil)
         }
         let query = RedirectQuery(parts.dropFirst().first ?? "".utf8[...])
         guard let given = query["state"], AuthorizationCode.isSame(given, state) else {
             return BrowserResult(
                 reply: BrowserReply(
-                    400, "This request does not belong to the login in progress. Go back to it, or start again."),
+                    400,
+                    "This request does not belong to the login in progress. Continue on the page that the program opened, "
+                        + "or start the login again."),
                 outcome: nil)
         }
         if let issuer, !(query["iss"] ?? "").utf8.elementsEqual(issuer.utf8) {
@@ -116,7 +120,8 @@ package struct AuthorizationCode: Sendable, CustomStringConvertible, CustomRefle
                         code: code, description: query["error_description"], uri: query["error_uri"])))
         }
         guard let code = query["code"] else {
-            return BrowserResult(reply: BrowserReply(400, "The server sent no code."), outcome: nil)
+            return BrowserResult(
+                reply: BrowserReply(400, "The server sent no authorization code. Start the login again."), outcome: nil)
         }
         hasEnded = true
         return BrowserResult(
@@ -142,12 +147,14 @@ extension AuthorizationCode.Reason {
         case .refused(let refusal): refusal.error
         case .wrongIssuer:
             NightjarError(
-                .unauthorized, "the login failed: the redirect came from a different server, so its code was not used")
+                .unauthorized,
+                "the login failed: the issuer in the redirect (iss) is missing or is a different server, so the code "
+                    + "was not used")
         }
     }
 }
 
-/// The items of a query. Each name may occur only once. RFC 6749 section 3.1.
+/// The items of the redirect's query. Each name may occur only once. RFC 6749 section 3.1.
 private struct RedirectQuery {
     private var items: [String: String?] = [:]
 

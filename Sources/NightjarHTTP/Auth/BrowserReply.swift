@@ -1,6 +1,7 @@
 import NIOCore
 
-/// The response for a browser that connects to the login port: one sentence in a page that loads and runs nothing.
+/// The response for a browser that connects to the login port: a page with a short text, without scripts and external
+/// resources.
 package struct BrowserReply: Sendable {
     package let status: Int
     package let text: String

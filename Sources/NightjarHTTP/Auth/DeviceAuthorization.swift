@@ -10,9 +10,9 @@ package struct DeviceAuthorization: Sendable, Equatable, CustomStringConvertible
     package let lifetime: Duration
     package let interval: Duration
 
-    /// The polling interval if the server specifies none. RFC 8628 section 3.2.
+    /// The polling interval if the response has no `interval`. RFC 8628 section 3.2.
     private static let defaultInterval = Duration.seconds(5)
-    /// The lifetime if the server specifies none, although the RFC requires it. A common value.
+    /// The lifetime if the response has no `expires_in`, although the RFC requires it. A common value.
     private static let defaultLifetime = Duration.seconds(900)
     private static let longest = Duration.seconds(86_400)
     /// The minimum interval. Fractions of a second violate the RFC but are useful in tests.
@@ -21,8 +21,9 @@ package struct DeviceAuthorization: Sendable, Equatable, CustomStringConvertible
     package var description: String { "device authorization ***" }
     package var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// - Throws: `unauthorized` if the server refuses, `decoding` if the response is invalid. Values shown to the user
-    ///   must not contain control characters, and page URLs must be http or https, because they are printed and opened.
+    /// - Throws: `unauthorized` if the server refuses, `too_large` if the response exceeds 1 MiB, `decoding` if the
+    ///   response is invalid. Values shown to the user must not contain control characters, and page URLs must be http
+    ///   or https, because they are printed and opened.
     package init(status: Int, body: UnsafeRawBufferPointer) throws(NightjarError) {
         guard body.count <= TokenResponse.largestBody else {
             throw NightjarError(.tooLarge, "the response of the device authorization endpoint is larger than 1 MiB")
@@ -31,13 +32,16 @@ package struct DeviceAuthorization: Sendable, Equatable, CustomStringConvertible
         do {
             json = try JSONValue(parsing: body)
         } catch {
-            throw NightjarError(.decoding, "the device authorization endpoint responded \(status) without JSON")
+            throw NightjarError(
+                .decoding, "the device authorization endpoint responded \(status), and its body is not JSON")
         }
         if let code = json["error"]?.nonEmptyText {
             throw NightjarError(.unauthorized, "the server refused to issue a device code: \(quoted(code))")
         }
         guard 200..<300 ~= status else {
-            throw NightjarError(.decoding, "the device authorization endpoint responded \(status) without an \"error\"")
+            throw NightjarError(
+                .decoding,
+                "the device authorization endpoint responded \(status), and its JSON has no \"error\" member")
         }
         func member(_ names: String...) throws(NightjarError) -> String {
             guard let text = names.lazy.compactMap({ json[$0]?.nonEmptyText }).first, FieldSyntax.isValue(text.utf8)

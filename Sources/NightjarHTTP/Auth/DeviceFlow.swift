@@ -1,6 +1,6 @@
 /// Polls the token endpoint until the user, on another device, has granted or denied access. RFC 8628 section 3.5.
 ///
-///     idle ──begin──▶ resting ──timer──▶ asking ──token──▶ ended
+///     idle ──begin──▶ waiting ──timer──▶ polling ──token──▶ ended
 ///                        ▲◀──pending, slow_down, network──┤
 ///                        └──code expired──▶ ended ◀───────┴──refused
 ///
@@ -22,7 +22,7 @@ package struct DeviceFlow: Sendable {
         /// The user did not enter the code in time.
         case expired
         case refused(TokenResponse.Refusal)
-        /// A permanent error.
+        /// The token endpoint could not be polled, and another poll would fail as well.
         case failed(ErrorKind, String)
     }
 
@@ -31,7 +31,7 @@ package struct DeviceFlow: Sendable {
     private let authorization: DeviceAuthorization
     private var state = State.idle
     private var interval: Duration
-    /// The number of consecutive polls without a response.
+    /// The number of consecutive polls that failed with a temporary error, at most ``mostDoublings``.
     private var failures = 0
     private var expiry: UInt64 = 0
 
@@ -45,7 +45,8 @@ package struct DeviceFlow: Sendable {
         interval = authorization.interval
     }
 
-    /// Starts the flow. The authorization response must have just arrived.
+    /// Starts the flow. Must be called when the authorization response arrives, because the code's lifetime is counted
+    /// from `now`.
     package mutating func begin(now: UInt64) -> [Action] {
         guard case .idle = state else { return [] }
         expiry = now.later(by: authorization.lifetime)
@@ -62,7 +63,8 @@ package struct DeviceFlow: Sendable {
         return [.poll(deviceCode: authorization.deviceCode)]
     }
 
-    /// Handles the response of the token endpoint. After a temporary error the interval is doubled.
+    /// Handles the response of the token endpoint. Each consecutive temporary error doubles the wait before the next
+    /// poll.
     package mutating func received(_ result: Result<TokenResponse, NightjarError>, now: UInt64) -> [Action] {
         guard case .polling = state else { return [] }
         switch result {
@@ -85,7 +87,8 @@ package struct DeviceFlow: Sendable {
         }
     }
 
-    /// Waits, but not beyond the expiry of the code, so that the user can enter it until then.
+    /// Starts the timer for the next poll. The timer fires when the code expires at the latest, in which case the flow
+    /// fails.
     private mutating func scheduleNextPoll(_ wait: Duration, _ now: UInt64) -> [Action] {
         state = .waiting
         return [.startTimer(min(wait, now.wait(until: expiry)))]
@@ -98,7 +101,7 @@ package struct DeviceFlow: Sendable {
 }
 
 extension DeviceFlow.Action: CustomStringConvertible, CustomReflectable {
-    /// Does not contain secrets shared with the server.
+    /// Contains the user code, but neither the device code nor the token.
     package var description: String {
         switch self {
         case .show(let code, let page, _): "show \(code) for \(page)"

@@ -36,7 +36,7 @@ package struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRe
         let space: [String]?
         var nonce: String
         var count: UInt32 = 0
-        /// H(A1) for algorithms that keep it for a session, and the client nonce that it contains.
+        /// For session algorithms (`-sess`): H(A1), and the client nonce that it contains. Nil for others.
         var key: (value: String, clientNonce: String)?
     }
 
@@ -48,8 +48,8 @@ package struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRe
     private let hashes: [Algorithm: Hash]
     private var session: Session?
 
-    /// - Parameter hashes: the hash functions, because this module contains no cryptography. Challenges for other
-    ///   algorithms are not supported.
+    /// - Parameter hashes: the hash functions, because this module contains no cryptography. Challenges for algorithms
+    ///   without a hash function are not supported.
     package init(user: String, password: String, hashes: [Algorithm: Hash]) {
         self.user = user
         self.password = password
@@ -62,7 +62,8 @@ package struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRe
     /// Handles a 401 response.
     ///
     /// - Parameter rounds: how often the call was already sent again after a challenge. A request sent with
-    ///   ``preemptive(_:_:body:random:)`` does not count: its nonce may have expired, and not every server reports that.
+    ///   ``preemptive(_:_:body:random:)`` does not count: its nonce may have expired, and not every server reports an
+    ///   expired nonce.
     package mutating func challenged(
         _ challenges: [Challenge], for url: RequestURL, body: RequestBody, rounds: Int
     ) -> Verdict {
@@ -72,7 +73,8 @@ package struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRe
         guard let best = strongest.first(where: { $0.admits(body) }) else {
             return .stop(known.isEmpty ? .notSupported : .bodyIsNotInMemory)
         }
-        // `stale=true` means that the password was correct. It is accepted once per call, to prevent an endless loop.
+        // `stale=true` means that the password was correct. The client accepts `stale=true` once per call, to prevent
+        // an endless loop.
         guard rounds == 0 || rounds == 1 && best.isStale else {
             session = nil
             return .stop(.refused)
@@ -83,10 +85,10 @@ package struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRe
         return .respond
     }
 
-    /// The Authorization value for a request that was challenged.
+    /// Returns the Authorization value for a request that was challenged, and increments the nonce count.
     ///
     /// - Parameter random: ``randomByteCount`` unpredictable bytes.
-    /// - Returns: nil if there is no challenge for this origin, or if it cannot be used with this body.
+    /// - Returns: nil if there is no challenge for this origin, or if the challenge cannot be used with this body.
     package mutating func authorization(
         _ method: Method, _ url: RequestURL, body: RequestBody, random: [UInt8]
     ) -> String? {
@@ -108,7 +110,7 @@ package struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRe
         return credentials.value(method: method, target: url.target, body: body.inMemory ?? [])
     }
 
-    /// The Authorization value for a request that was not challenged, which saves a round trip.
+    /// Returns the Authorization value for a request that was not challenged, which saves a round trip.
     ///
     /// - Returns: nil if the last challenge is not known to apply to this URL.
     package mutating func preemptive(
@@ -123,8 +125,8 @@ package struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRe
     /// - Parameters:
     ///   - info: the value of Authentication-Info.
     ///   - credentials: the Authorization value of the request.
-    /// - Returns: false if the server's proof is invalid. The server then does not have the password, and its response
-    ///   must not be trusted.
+    /// - Returns: false if the server's proof (rspauth) is invalid. The server then does not have the password, and its
+    ///   response must not be trusted.
     package mutating func accepted(_ info: String?, to credentials: String, from origin: Origin) -> Bool {
         guard let info, let info = Challenge.parse(["Digest " + info]).first else { return true }
         guard isProof(info, for: credentials) else { return false }
@@ -136,8 +138,8 @@ package struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRe
         return true
     }
 
-    /// Checks the server's proof. True also if it cannot be checked: a server need not send one, servers older than RFC
-    /// 2617 cannot, and with auth-int the proof covers the body, which has not arrived yet.
+    /// Checks the server's proof. Returns true also if there is no proof to check: a server need not send one, servers
+    /// older than RFC 2617 cannot send one, and with auth-int the proof covers the body, which has not arrived yet.
     private func isProof(_ info: Challenge, for credentials: String) -> Bool {
         guard let proof = info["rspauth"], let protection = info["qop"],
             ASCII.equalIgnoringCase(protection.utf8, DigestChallenge.Protection.auth.rawValue.utf8),
@@ -147,7 +149,7 @@ package struct DigestAuthentication: Sendable, CustomStringConvertible, CustomRe
         else { return true }
         let key: String
         if challenge.isSession {
-            // The response belongs to an earlier session.
+            // The proof cannot be checked, because the request was sent with the key of an earlier session.
             guard let known = session?.key, known.clientNonce == clientNonce else { return true }
             key = known.value
         } else {

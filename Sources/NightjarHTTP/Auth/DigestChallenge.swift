@@ -1,9 +1,9 @@
 /// A supported `WWW-Authenticate: Digest` challenge. RFC 7616 section 3.3.
 struct DigestChallenge: Sendable, Equatable {
     enum Protection: String, Sendable {
-        /// The digest covers method and target.
+        /// The digest covers the method and the target.
         case auth
-        /// The digest covers the body as well.
+        /// The digest covers the method, the target and the body.
         case body = "auth-int"
     }
 
@@ -43,7 +43,8 @@ struct DigestChallenge: Sendable, Equatable {
             guard let best = [Protection.auth, .body].first(where: isOffered) else { return nil }
             protection = best
         } else {
-            // A session key requires a client nonce, and the SHA algorithms require qop.
+            // Without qop, only plain MD5 is supported: a session key requires a client nonce, and the SHA algorithms
+            // require qop.
             guard algorithm == .md5, !isSession else { return nil }
             protection = nil
         }
@@ -63,7 +64,7 @@ extension Challenge {
 }
 
 extension RequestBody {
-    /// The bytes of the body. Nil if it is read while it is sent.
+    /// The bytes of the body. Nil if the body is read while it is sent.
     var inMemory: [UInt8]? {
         switch self {
         case .none: []

@@ -12,7 +12,7 @@ struct DigestResponse {
     let key: String
     let hash: ([UInt8]) -> [UInt8]
 
-    /// - Returns: nil if a parameter of the server is not valid in a field value.
+    /// Returns the value of the Authorization field. Nil if a parameter from the server is not valid in a field value.
     func value(method: Method, target: String, body: [UInt8]) -> String? {
         var text = "Digest \(userParameter), realm=\(quotedString(challenge.realm)), uri=\(quotedString(target))"
         if let name = challenge.algorithmName { text += ", algorithm=\(name)" }
@@ -26,10 +26,11 @@ struct DigestResponse {
         return FieldSyntax.isValue(text.utf8) ? text : nil
     }
 
-    /// The value by which the server proves that it has the password, without the body (auth). Section 3.5.
+    /// Returns the value of rspauth with which the server proves that it has the password, for the protection auth.
+    /// Section 3.5.
     func proof(target: String) -> String { response("", target: target, body: []) }
 
-    /// The response digest. Section 3.4.1.
+    /// Returns the response digest. Section 3.4.1.
     private func response(_ method: String, target: String, body: [UInt8]) -> String {
         var request = "\(method):\(target)"
         if challenge.protection == .body { request += ":" + Hexadecimal.encode(hash(body)) }
@@ -41,7 +42,7 @@ struct DigestResponse {
             "\(key):\(nonce):\(counter):\(clientNonce):\(protection.rawValue):\(what)", hash)
     }
 
-    /// H(A1). Section 3.4.2.
+    /// Returns H(A1). Section 3.4.2.
     static func key(
         _ challenge: DigestChallenge, user: String, password: String, clientNonce: String,
         hash: ([UInt8]) -> [UInt8]
@@ -70,7 +71,8 @@ struct DigestResponse {
 }
 
 extension PercentEncoding {
-    /// RFC 8187 allows all unreserved characters of a URL unencoded, including `~` and `-`.
+    /// Percent-encodes a string. All unreserved characters of a URL, including `~` and `-`, stay unencoded, as RFC 8187
+    /// allows.
     fileprivate static func component(_ text: String) -> String {
         var buffer = ByteBuffer()
         writeComponent(text, into: &buffer)

@@ -24,7 +24,7 @@ public struct LoginCall: Sendable, CustomStringConvertible, CustomReflectable {
     public var description: String { "\(method) login ***" }
     public var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// - Throws: `invalid_request` if the JSON cannot be encoded, such as an infinite number.
+    /// - Throws: `invalid_request` if the JSON contains a value that cannot be encoded, such as an infinite number.
     public func request() throws(NightjarError) -> Request { try body.request(method, target) }
 }
 
@@ -34,8 +34,8 @@ public struct RefreshCall: Sendable, CustomStringConvertible, CustomReflectable 
     public var target: String
     /// The request body without the refresh token.
     public var body: LoginCall.Body
-    /// Where the refresh token is inserted. In JSON it replaces the value at that location. In a form the pointer names
-    /// an item.
+    /// The location of the refresh token in the body. In JSON, the token replaces the value at that location. In a
+    /// form, the pointer is the name of an item, such as `/refresh_token`.
     public var tokenPlace = JSONPointer(tokens: ["refresh_token"])
     public var places = TokenPointers()
 
@@ -47,7 +47,7 @@ public struct RefreshCall: Sendable, CustomStringConvertible, CustomReflectable 
     public var description: String { "\(method) refresh ***" }
     public var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// - Throws: `invalid_argument` if the body has no such location.
+    /// - Throws: `invalid_argument` if the body has no location ``tokenPlace``.
     public func request(refreshToken: String) throws(NightjarError) -> Request {
         switch body {
         case .json(let template):
@@ -87,7 +87,7 @@ extension LoginCall.Body {
 extension JSONPointer {
     /// Returns the document with `value` at the location of this pointer. Missing members are created.
     ///
-    /// - Throws: `invalid_argument` if a scalar is in the way, or an array has no such element.
+    /// - Throws: `invalid_argument` if the pointer leads through a scalar, or an array has no such element.
     func setting(_ value: JSONValue, in document: JSONValue) throws(NightjarError) -> JSONValue {
         guard let token = tokens.first else { return value }
         let rest = JSONPointer(tokens: Array(tokens.dropFirst()))
@@ -103,7 +103,7 @@ extension JSONPointer {
             guard let index = Int(token), elements.indices.contains(index) else { throw noPlace(token) }
             elements[index] = try rest.setting(value, in: elements[index])
             return .array(elements)
-        // `null` is a placeholder in a template.
+        // A `null` in the template is a placeholder, so an object replaces it.
         case .null: return try setting(value, in: .object([]))
         case .bool, .integer, .unsigned, .number, .string: throw noPlace(token)
         }

@@ -4,17 +4,18 @@ extension LoginUpdate {
         var token: Token?
         /// The idempotency key. Nil if the request does not spend a refresh token.
         var key: String?
-        /// The record in the store.
+        /// The record in the store that the new token replaces. Nil: the store is unused.
         var over: StoredLogin?
         var lineage: UInt64
-        /// The intent was recorded by a process that has ended. Even if this attempt succeeds, the result of the first
-        /// one is unknown.
+        /// True if this exchange repeats an earlier one with its key. The earlier exchange may have spent the refresh
+        /// token, even if this one is refused or not sent.
         var replacesUnsaved: Bool
-        /// The origin of a token that is used without the store; nil: the store is used.
+        /// The origin of a token that is used without the store. Nil: the store is used.
         var separate: UnsavedLogin.Origin?
         var configured: UInt64?
 
-        /// The origin of a token that cannot be saved. If its lineage is in the store, it continues that login.
+        /// The origin of the new token if it cannot be saved: a refresh if the store holds the same login, otherwise a
+        /// new login.
         var origin: UnsavedLogin.Origin {
             over?.lineage == lineage
                 ? .refresh(key: key, base: over?.version) : .login(before: .version(over?.version), mayBeStored: false)
@@ -24,9 +25,9 @@ extension LoginUpdate {
     /// The credentials with which a new token is requested.
     struct Basis {
         var token: Token?
-        /// Nil: the result is a new login.
+        /// The login that the new token continues. Nil: the exchange starts a new login.
         var lineage: UInt64?
-        /// The key of an earlier exchange of this token that may have reached the server.
+        /// The idempotency key of an earlier exchange of this token that may have reached the server.
         var key: String?
         var separate: UnsavedLogin.Origin?
         var configured: UInt64?
@@ -55,7 +56,7 @@ extension LoginUpdate {
         case savingEnd(StoredLogin)
         /// The server has refused the login. The other ways to obtain a token are tried after the save.
         case savingRefusal(Exchange, StoredLogin)
-        /// Withdraws an intent that was not carried out.
+        /// Saves the record without its intent, because the exchange did not spend the refresh token.
         case finishing(TokenRefresh.Failure)
     }
 }

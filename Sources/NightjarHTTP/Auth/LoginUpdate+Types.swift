@@ -2,11 +2,11 @@ extension LoginUpdate {
     package indirect enum Purpose: Sendable, Equatable {
         /// A call needs another token.
         case refresh
-        /// The session has ended. Adopts a login that another client has made since.
+        /// The session has ended. Adopts a login that another client has made after the end.
         case look(EndedLogin)
-        /// The caller logs in without a person, also after a logout.
+        /// The caller logs in without a person. An earlier logout in the store does not prevent this login.
         case logIn
-        /// A login has returned this token.
+        /// A login has returned this token, which must be saved.
         case keep(Token)
         case logOut
 
@@ -24,16 +24,17 @@ extension LoginUpdate {
         /// The lineages of earlier logins, which must not be adopted: the client's own, and the one that its logout
         /// found in the store. `mustEnd`: the logout did not reach the store and must be saved.
         case lineages([UInt64], mustEnd: Bool)
-        /// The user logged out while the store could not be read. The login that it holds must not be adopted. The
-        /// client's earlier logins are ended there.
+        /// The user logged out while the store could not be read. The logout is saved as soon as the store can be read,
+        /// unless the store then holds a login whose lineage is not in this list. That login is neither adopted nor
+        /// ended. The list contains the client's earlier logins.
         case unknown([UInt64])
     }
 
     /// How the client can obtain a token without a person.
     package struct Capabilities: Sendable {
-        /// With a refresh token.
+        /// True if the client can use a refresh token.
         package var refreshes: Bool
-        /// With credentials of its own.
+        /// True if the client has credentials of its own.
         package var logsInByItself: Bool
 
         package init(refreshes: Bool, logsInByItself: Bool) {
@@ -43,25 +44,26 @@ extension LoginUpdate {
     }
 
     package indirect enum Action: Sendable, Equatable {
-        /// Report with ``loaded(_:at:using:)`` or ``loadFailed()``.
+        /// Load the record. Report with ``loaded(_:at:using:)`` or ``loadFailed()``.
         case load
-        /// Take the lock and keep it until the end. Report with ``locked()`` or ``lockFailed(_:)``.
+        /// Take the lock and hold it until the update ends. Report with ``locked()`` or ``lockFailed(_:)``.
         case lock
-        /// Compare-and-swap. Report with ``saved(at:using:)``, ``conflicted(afterFailure:)`` or ``saveFailed()``.
-        /// `isCritical`: retry before reporting a failure, because an unsaved token is lost.
+        /// Save the record if the store still holds the version `replacing`. Report with ``saved(at:using:)``,
+        /// ``conflicted(afterFailure:)`` or ``saveFailed()``. `isCritical`: retry before reporting a failure, because
+        /// an unsaved token is lost.
         case save(StoredLogin, replacing: LoginVersion?, isCritical: Bool)
         /// Request a token with this refresh token, or with the client's own credentials if there is none. Report with
-        /// ``exchanged(_:at:using:)``. A key means that the exchange spends the refresh token.
+        /// ``exchanged(_:at:using:)``. `key` is set if the exchange spends the refresh token.
         case exchange(Token?, key: String?)
         case end(Outcome)
     }
 
     package indirect enum Outcome: Sendable, Equatable {
-        /// Found in the store.
+        /// A token that was found in the store.
         case adopted(Token)
-        /// New, and in the store.
+        /// A new token, which was saved in the store.
         case refreshed(Token)
-        /// In use, but not in the store.
+        /// A token that is in use but could not be saved.
         case unsaved(UnsavedLogin)
         case ended
         case failed(TokenRefresh.Failure)

@@ -1,20 +1,20 @@
 /// One use of a credential store that clients and processes share: a refresh, a login or a logout.
 ///
-///     renew, look, logIn:
-///       load ──serves──▶ adopted
-///        └─▶ lock ─▶ load ──serves──▶ adopted
-///                     ├─▶ save the intent ─▶ exchange ─▶ save ─▶ renewed, or unsaved
+///     refresh, look, logIn:
+///       load ──usable token──▶ adopted
+///        └─▶ lock ─▶ load ──usable token──▶ adopted
+///                     ├─▶ save the intent ─▶ exchange ─▶ save ─▶ refreshed, or unsaved
 ///                     └─logged out──▶ ended
 ///     keep, logOut:
-///       load ─▶ save ─▶ renewed, unsaved or ended
+///       load ─▶ save ─▶ refreshed, unsaved or ended
 ///
-/// A save is a compare-and-swap on the version of the record. If another process has saved since, the renewal loads
-/// again and decides again, so that an older login never replaces a later one. The lock only prevents two processes
-/// from spending the same refresh token. A login and a logout need no lock, and the holder of the lock notices them
-/// when it saves.
+/// A save is a compare-and-swap on the version of the record. If another process has saved a record since the load, the
+/// update loads and decides again, so that an older login never replaces a later one. The lock only prevents two
+/// processes from spending the same refresh token. A login and a logout need no lock, because the save of the process
+/// that holds the lock then fails with a conflict.
 ///
-/// The intent is on disk before the refresh token is spent, with the idempotency key by which a server returns the same
-/// response to a process that takes over. The new token is on disk before it is used.
+/// The intent is saved before the refresh token is spent. It contains the idempotency key with which another process
+/// can repeat the exchange and receive the same response. The new token is saved before it is used.
 ///
 /// Each event returns the one action to carry out next.
 package struct LoginUpdate: Sendable {
@@ -22,7 +22,7 @@ package struct LoginUpdate: Sendable {
     private let held: Token?
     private let capabilities: Capabilities
     private let configured: ConfiguredToken?
-    /// The login that the client holds and its store lacks.
+    /// The login that the client uses and could not save.
     private(set) var unsaved: UnsavedLogin?
     /// The last known record of the store.
     package private(set) var seen: KnownLogin
@@ -33,7 +33,7 @@ package struct LoginUpdate: Sendable {
     private var isLocked = false
     package private(set) var isAbandoned = false
     private var rounds = 0
-    /// A save of the new login was reported as failed but may have succeeded.
+    /// True if a save of the new login was reported as failed but may have taken place.
     private var mayBeStored = false
     private var triedConfigured = false
     private var triedItself = false
@@ -62,16 +62,17 @@ package struct LoginUpdate: Sendable {
 
     // MARK: Events
 
-    /// - Parameter unsaved: the login that the client currently holds and its store lacks.
+    /// - Parameter unsaved: the login that the client currently uses and could not save.
     package mutating func begin(unsaved: UnsavedLogin?) -> Action {
         self.unsaved = unsaved
         return load()
     }
 
-    /// Ends without any effect.
+    /// Ends the update before it uses the store.
     package mutating func drop() -> Action { end(.failed(.storage)) }
 
-    /// The client is closing, or a login or logout has started. An exchange that has not started is skipped.
+    /// Reports that the client is closing, or that a login or logout has started. An exchange that has not started is
+    /// skipped.
     package mutating func abandon() { isAbandoned = true }
 
     package mutating func loaded(
@@ -82,7 +83,8 @@ package struct LoginUpdate: Sendable {
         hasLoaded = true
         switch purpose {
         case .keep(let token):
-            // It reached the store with a save that was reported as failed, and other clients have used it since.
+            // The token is already in the store: an earlier save was reported as failed but took place. Other clients
+            // may have refreshed the token since that save.
             if let stored, stored.lineage == token.lineage { return end(stored.token.map(Outcome.adopted) ?? .ended) }
             if mayBeStored { return end(.adopted(token)) }
             let login = UnsavedLogin.Origin.login(before: seen, mayBeStored: false)
@@ -92,7 +94,7 @@ package struct LoginUpdate: Sendable {
             let hasLogin = stored?.token != nil
             func isStored(_ lineages: [UInt64]) -> Bool { stored.map { lineages.contains($0.lineage) } ?? false }
             switch previous {
-            // A logout that could not be saved is saved now, unless another login has been saved since.
+            // A logout that could not be saved is saved now, unless another login was saved after it.
             case .lineages(let lineages, mustEnd: true) where !hasLogin || isStored(lineages):
                 return end(stored, of: isStored(lineages) ? stored?.lineage : lineages.first, using: &random)
             case .unknown(let lineages):
@@ -124,7 +126,7 @@ package struct LoginUpdate: Sendable {
         case .savingIntent(var exchange, let intent):
             seen = .version(intent.version)
             exchange.over = intent
-            // From now on the store contains its token.
+            // The store now contains the unsaved token, as part of the intent.
             unsaved = nil
             return send(exchange)
         case .savingToken(let login, _):
@@ -141,9 +143,10 @@ package struct LoginUpdate: Sendable {
         }
     }
 
-    /// Reports that another process has saved since.
+    /// Reports that the store holds another version than the one to replace.
     ///
-    /// - Parameter afterFailure: an earlier attempt at this save failed. It may have taken place and been replaced.
+    /// - Parameter afterFailure: true if an earlier attempt at this save was reported as failed. That attempt may have
+    ///   taken place before another process replaced the record.
     package mutating func conflicted(afterFailure: Bool) -> Action {
         if afterFailure {
             mayBeStored = true
@@ -245,10 +248,11 @@ package struct LoginUpdate: Sendable {
             origin: .login(before: .version(stored?.version), mayBeStored: false))
     }
 
-    /// The configured token, unless a client has already stored it; its refresh token has then been spent.
+    /// Returns the configured token. Nil if it was tried already, or if a client has stored it before and may have
+    /// spent its refresh token.
     private func usable(over stored: StoredLogin?) -> ConfiguredToken? {
         guard let configured, !triedConfigured else { return nil }
-        // An empty store although this client holds a login: another program has deleted the record.
+        // If this client has a login, another program has deleted the record, and the configured token was used before.
         guard let stored else { return held == nil ? configured : nil }
         return stored.configured == configured.identity ? nil : configured
     }
@@ -259,12 +263,12 @@ package struct LoginUpdate: Sendable {
         return token.expiry.map { $0 > now } ?? true
     }
 
-    /// The server has ended the stored login.
+    /// Tries the configured token, then the client's own credentials, after the server has refused the stored login.
     private mutating func tryAlternatives(
         after refused: Exchange, over tombstone: StoredLogin, at now: Timestamp,
         using random: inout some RandomNumberGenerator
     ) -> Action {
-        // A logout in this client stands, even if another process has logged in since.
+        // This client's session has ended, so the client does not log in again by itself.
         if case .look = purpose { return end(.ended) }
         if let configured = usable(over: tombstone), configured.token.refresh != refused.token?.refresh,
             configured.token.refresh != held?.refresh
@@ -295,7 +299,7 @@ package struct LoginUpdate: Sendable {
         guard !isAbandoned else { return end(.failed(.network)) }
         let spends = basis.token?.refresh != nil && capabilities.refreshes
         guard spends || capabilities.logsInByItself else { return end(.ended) }
-        // The refresh token may have reached the server already. With another key it would be spent twice.
+        // The refresh token may have reached the server already. With another key, the exchange would spend it twice.
         let taken = basis.key.flatMap { IdempotencyKey($0) }
         let key = spends ? (taken ?? IdempotencyKey(using: &random)).text : nil
         let exchange = Exchange(
@@ -329,8 +333,8 @@ package struct LoginUpdate: Sendable {
     private mutating func end(
         _ stored: StoredLogin?, of lineage: UInt64?, using random: inout some RandomNumberGenerator
     ) -> Action {
-        // Also replaces another tombstone: a login that was not saved and preceded this logout must not replace it
-        // later.
+        // Another tombstone is replaced too. Otherwise a login that preceded this logout and was not saved could
+        // replace that tombstone later.
         let tombstone = StoredLogin(
             .loggedOut, lineage: lineage ?? random.next(), generation: StoredLogin.generation(after: stored),
             configured: stored?.configured)
@@ -338,7 +342,8 @@ package struct LoginUpdate: Sendable {
         return .save(tombstone, replacing: stored?.version, isCritical: true)
     }
 
-    /// Withdraws an intent that has spent nothing, unless another process may have spent the token with it.
+    /// Removes the intent of an exchange that did not spend the refresh token. The intent stays if an earlier exchange
+    /// with the same key may have spent it.
     private mutating func settle(_ exchange: Exchange, _ failure: TokenRefresh.Failure) -> Action {
         if !exchange.replacesUnsaved { unsaved?.key = nil }
         guard exchange.key != nil, exchange.separate == nil, !exchange.replacesUnsaved, var login = exchange.over else {
@@ -351,7 +356,7 @@ package struct LoginUpdate: Sendable {
         return .save(login, replacing: exchange.over?.version, isCritical: true)
     }
 
-    /// The store cannot be read or written. A new login is used without it.
+    /// Ends the update because the store cannot be read or written. A new login is used without the store.
     private mutating func storeFailed() -> Action {
         guard case .keep(let token) = purpose else { return end(.failed(.storage)) }
         return end(.unsaved(UnsavedLogin(token: token, origin: .login(before: seen, mayBeStored: mayBeStored))))
@@ -363,11 +368,11 @@ package struct LoginUpdate: Sendable {
     }
 
     private mutating func unexpected() -> Action {
-        assertionFailure("an event that no action has asked for")
+        assertionFailure("LoginUpdate received an event that does not follow from its last action")
         return end(.failed(.storage))
     }
 
-    /// The number of conflicts after which a renewal fails. Each conflict means that another process has logged in or
-    /// out.
+    /// The number of conflicts after which the update fails. Each conflict means that another process has saved a
+    /// record.
     private static let mostRounds = 16
 }

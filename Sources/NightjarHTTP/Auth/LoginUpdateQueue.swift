@@ -1,9 +1,8 @@
 /// Orders the uses of the credential store by one client.
 ///
-/// Logins and logouts take effect in order and do not wait for renewals, because an exchange with the server may take a
-/// minute. A renewal waits for the logins and logouts before it, whose result it must find in the store, and for the
-/// renewal before it, whose token it may have to save.
-/// before it, whose token it may have to save.
+/// Logins and logouts take effect in order and do not wait for refreshes, because an exchange with the server may take
+/// a minute. A refresh waits for the logins and logouts before it, whose result it must find in the store, and for the
+/// refresh before it, whose token it may have to save.
 package struct LoginUpdateQueue: Sendable {
     package typealias ID = UInt64
 

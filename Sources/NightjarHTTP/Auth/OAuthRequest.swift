@@ -2,7 +2,7 @@
 public struct OAuthRequest: Sendable, CustomStringConvertible, CustomReflectable {
     /// How the client authenticates. RFC 6749 section 2.3.1.
     public enum ClientAuthentication: Sendable, CustomStringConvertible, CustomReflectable {
-        /// No client identification, for servers that identify users only.
+        /// No client identification, for servers that only identify the user.
         case unnamed
         /// A public client, which cannot keep a secret: only its identifier is sent.
         case none(id: String)
@@ -33,7 +33,8 @@ public struct OAuthRequest: Sendable, CustomStringConvertible, CustomReflectable
             form += [("client_id", id), ("client_secret", secret)]
             authorization = nil
         case .basic(let id, let secret):
-            // Form-encoded before they are joined, because an identifier may contain a colon. RFC 6749 section 2.3.1.
+            // Both are form-encoded before they are joined, because an identifier may contain a colon. RFC 6749 section
+            // 2.3.1.
             let login = OAuthRequest.encoded(id) + ":" + OAuthRequest.encoded(secret)
             authorization = "Basic " + Base64.encode(login.utf8)
         }
@@ -74,9 +75,11 @@ public struct OAuthRequest: Sendable, CustomStringConvertible, CustomReflectable
             ], client)
     }
 
-    /// The query of the authorization URL that the user opens. RFC 6749 section 4.1.1 with RFC 7636 section 4.3.
+    /// Returns the query of the authorization URL that the user opens. RFC 6749 section 4.1.1 with RFC 7636 section
+    /// 4.3.
     ///
-    /// - Parameter state: an unpredictable value that is returned with the code and must be compared.
+    /// - Parameter state: an unpredictable value. The server returns it with the code, and the caller must compare
+    ///   both.
     package static func authorizationQuery(
         clientID: String, redirect: String, scope: String? = nil, state: String, proof: ProofKey
     ) -> String {

@@ -1,5 +1,4 @@
-/// A PKCE proof key with the S256 method: proves that the client that redeems a code is the one that requested it. RFC
-/// 7636.
+/// A PKCE proof key with the S256 method. Proves that the same client requested the code and redeems it. RFC 7636.
 package struct ProofKey: Sendable, CustomStringConvertible, CustomReflectable {
     /// The secret verifier, kept until the code is redeemed.
     package let verifier: String
@@ -12,7 +11,7 @@ package struct ProofKey: Sendable, CustomStringConvertible, CustomReflectable {
     /// - Parameters:
     ///   - random: ``randomByteCount`` unpredictable bytes.
     ///   - sha256: computes the 32-byte digest, because this module contains no cryptography.
-    /// - Returns: nil if `random` has another length.
+    /// - Returns: nil if `random` has another length, or the digest is not 32 bytes long.
     package init?(random: [UInt8], sha256: ([UInt8]) -> [UInt8]) {
         guard random.count == ProofKey.randomByteCount else { return nil }
         let verifier = ProofKey.base64URL(random)

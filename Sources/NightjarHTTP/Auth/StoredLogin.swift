@@ -4,8 +4,8 @@ public struct LoginVersion: Sendable, Hashable, CustomStringConvertible {
     public var lineage: UInt64
     /// Incremented by each save, across logins and logouts.
     public var generation: UInt64
-    /// True if the record is a tombstone. Generations restart when the store is deleted. A client that loaded the login
-    /// before must not mistake a tombstone that is saved later for that login.
+    /// True if the record is a tombstone. Part of the version because generations restart when the store is deleted: a
+    /// later tombstone could otherwise have the same version as an earlier login.
     public var hasEnded: Bool
 
     public init(lineage: UInt64, generation: UInt64, hasEnded: Bool = false) {
@@ -37,7 +37,7 @@ public struct StoredLogin: Sendable, Equatable, CustomStringConvertible, CustomR
     public private(set) var token: Token?
     /// Nil unless the login has ended.
     public private(set) var ending: Ending?
-    /// An exchange of the refresh token that was started and whose end is unknown.
+    /// An exchange of the refresh token that was started and whose result is unknown.
     package var pending: PendingExchange?
     /// Identifies the configured token (``ConfiguredToken``) that was last stored. Nil: none.
     public var configured: UInt64?
@@ -57,19 +57,20 @@ public struct StoredLogin: Sendable, Equatable, CustomStringConvertible, CustomR
         self.configured = configured
     }
 
-    /// The tombstone of a login.
+    /// Creates the tombstone of a login.
     public init(_ ending: Ending, lineage: UInt64, generation: UInt64, configured: UInt64? = nil) {
         version = LoginVersion(lineage: lineage, generation: generation, hasEnded: true)
         self.ending = ending
         self.configured = configured
     }
 
-    /// The generation of a record that replaces `stored`. The number may wrap, because versions are only compared for
-    /// equality.
+    /// Returns the generation of a record that replaces `stored`. The number may wrap, because versions are only
+    /// compared for equality.
     public static func generation(after stored: StoredLogin?) -> UInt64 { (stored?.generation ?? 0) &+ 1 }
 
-    /// True if this record may be saved over `stored` by a client that replaces `version`. A record equal to this one
-    /// was saved by a call that failed later, such as in fsync. It is written again to make it durable.
+    /// True if this record may be saved over `stored` by a client that replaces `version`. If `stored` equals this
+    /// record, an earlier save wrote it and failed afterwards, such as in fsync. It is written again to make it
+    /// durable.
     public func mayReplace(_ stored: StoredLogin?, of version: LoginVersion?) -> Bool {
         stored?.version == version || stored == self
     }
@@ -84,7 +85,8 @@ public struct StoredLogin: Sendable, Equatable, CustomStringConvertible, CustomR
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// A refresh token that was sent to the server. If its process has died, it is unknown whether the server received it.
+/// The intent to send a refresh token to the server. If the record still has it after its process has died, it is
+/// unknown whether the server received the token.
 package struct PendingExchange: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
     /// The idempotency key with which the same exchange can be requested again.
     package var key: String
@@ -99,10 +101,10 @@ package struct PendingExchange: Sendable, Equatable, CustomStringConvertible, Cu
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// The token in a client's configuration. Used if the store has never been used.
+/// The token in a client's configuration. Used only while the store holds no login and has not held this token before.
 package struct ConfiguredToken: Sendable, Equatable {
     package var token: Token
-    /// A digest of the token, by which a store records that the token was used.
+    /// A digest of the token. A store records it to show that the token was used.
     package var identity: UInt64
 
     package init(token: Token, identity: UInt64) {

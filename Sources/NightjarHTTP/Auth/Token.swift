@@ -23,8 +23,9 @@ public struct Token: Sendable, Equatable, CustomStringConvertible, CustomDebugSt
         self.lineage = lineage
     }
 
-    /// The value of the Authorization field. The scheme is written as `Bearer` (RFC 6750 section 2.1), because some
-    /// servers compare it by case.
+    /// The value of the Authorization field. The scheme of a bearer token is always written as `Bearer` (RFC 6750
+    /// section 2.1), because some servers compare it case-sensitively. Other token types are written as the server
+    /// wrote them.
     ///
     /// - Returns: nil if the token or its type is not valid in a field value.
     public var authorization: String? {

@@ -17,10 +17,11 @@ public struct TokenPointers: Sendable, Equatable {
     public init() {}
 
     /// - Parameters:
-    ///   - old: the token that was refreshed. Members missing in the response keep its values.
+    ///   - old: the token that was refreshed. Its refresh token, type and scope are used if the response lacks them.
     ///   - now: the time at which the request was sent.
-    /// - Throws: `decoding` if a successful response contains no token; an error of the status for a temporary
-    ///   condition (429, 5xx and similar). Messages do not quote the response, which may contain secrets.
+    /// - Throws: `decoding` if a successful response contains no token; `too_large` if the response exceeds 1 MiB;
+    ///   `rate_limited`, `connection_lost`, `server` or `protocol` for a status that is neither a success nor a
+    ///   refusal. Messages do not quote the response, which may contain secrets.
     package func read(
         status: Int, body: UnsafeRawBufferPointer, replacing old: Token? = nil, at now: Timestamp
     ) throws(NightjarError) -> TokenResponse {
@@ -29,7 +30,9 @@ public struct TokenPointers: Sendable, Equatable {
         }
         let json = try? JSONValue(parsing: body)
         guard 200..<300 ~= status else { return .refused(try refusal(status, json)) }
-        guard let json else { throw NightjarError(.decoding, "the login response has status \(status) but no JSON") }
+        guard let json else {
+            throw NightjarError(.decoding, "the login response has status \(status), but its body is not JSON")
+        }
         guard let token = access.value(in: json)?.nonEmptyText else {
             if let code = json["error"]?.nonEmptyText { return .refused(TokenPointers.refusal(code, json)) }
             throw NightjarError(
@@ -53,7 +56,7 @@ public struct TokenPointers: Sendable, Equatable {
                 status == 429 ? .rateLimited : status >= 500 ? .server : .connectionLost,
                 "the login response has status \(status)")
         case 400..<500:
-            // Other statuses may refer to the login or to the form of the request.
+            // Other statuses may concern the form of the request, so they do not end the login unless the body says so.
             return TokenPointers.refusal(json?["error"]?.nonEmptyText ?? "invalid_request", json)
         default: throw NightjarError(.protocol, "the login response has status \(status)")
         }

@@ -58,14 +58,14 @@ public struct TokenRefresh: Sendable {
         case startRefresh(Refresh)
         case replay(Call, Version)
         case fail(Call, Reason)
-        /// Delete the tokens in every store.
+        /// Discard the token.
         case clear
         case callLoginRequired
     }
 
     public struct Settings: Sendable {
-        /// How long before its expiry a token is treated as expired. At most a quarter of its lifetime when it was
-        /// received.
+        /// How long before its expiry a token is treated as expired. Limited to a quarter of the lifetime that the
+        /// token had when it was received.
         public var skew = Duration.seconds(30)
         /// The timeout of one refresh, independent of the timeouts of the calls that wait for it. Zero: unlimited.
         public var timeout = Duration.seconds(30)
@@ -80,10 +80,10 @@ public struct TokenRefresh: Sendable {
         @usableFromInline var version: Version
         @usableFromInline var refreshesFrom: Timestamp?
         @usableFromInline var canRefresh: Bool
-        /// Whether the token may be used after its known expiry. False for a token that had already expired when it was
+        /// True if the token may be used after its known expiry. False for a token that had already expired when it was
         /// received and does not come from a refresh.
         @usableFromInline var mayServe: Bool
-        /// The result of the first failed refresh of this token. The token is not sent any more.
+        /// The reason why the last refresh of this token failed. The token is not sent any more.
         @usableFromInline var failure: Reason?
     }
 
@@ -101,10 +101,11 @@ public struct TokenRefresh: Sendable {
     private var lastNumber: UInt64 = 0
     /// Results of refreshes up to this number are ignored.
     private var settledNumber: UInt64 = 0
-    /// The start times within the window, on the monotonic clock. At most as many as the limit.
+    /// The start times of the refreshes within the window, on the monotonic clock. At most as many as the limit.
     private var starts: [UInt64] = []
     private var queue: [Call] = []
-    /// Maps each waiting call to whether it was sent before. Calls that have been removed may still be in `queue`.
+    /// Maps each waiting call to true if the call was sent before. Calls that have been removed may still be in
+    /// `queue`.
     private var waiting: [Call: Bool] = [:]
     private var replayed: Set<Call> = []
 
@@ -124,14 +125,14 @@ public struct TokenRefresh: Sendable {
 
     // MARK: The login
 
-    /// A login, a store or another process has supplied a token. The results of running refreshes are ignored.
+    /// Handles a token from a login, a store or another process. The results of running refreshes are ignored.
     package mutating func signedIn(expiry: Timestamp?, canRefresh: Bool, at now: Moment) -> [Action] {
         settledNumber = lastNumber
         return hold(
             expiry: expiry, canRefresh: canRefresh, mayServe: expiry.map { $0 > now.wall } ?? true, at: now)
     }
 
-    /// The user logged out.
+    /// Handles a logout by the user.
     package mutating func signedOut() -> [Action] {
         guard held != nil else { return [] }
         return forget()
@@ -139,8 +140,9 @@ public struct TokenRefresh: Sendable {
 
     // MARK: Calls
 
-    /// The version to send a call with, if no refresh is due. A fast path for ``requestToken(_:at:)`` that allocates no array.
-    /// Inlined, because otherwise an owner that holds this machine in a class would copy it for the call.
+    /// Returns the version to send a call with. Nil if a refresh is due or running, the last refresh failed, or there
+    /// is no login. A fast path for ``requestToken(_:at:)`` that allocates no array. Inlined, because otherwise an
+    /// owner that holds this machine in a class would copy it for the call.
     @inlinable
     package func versionAtHand(at now: Timestamp) -> Version? {
         guard let held, running == nil, held.failure == nil else { return nil }
@@ -148,7 +150,7 @@ public struct TokenRefresh: Sendable {
         return held.version
     }
 
-    /// A call is about to be sent.
+    /// Handles a call that is about to be sent.
     package mutating func requestToken(_ call: Call, at now: Moment) -> [Action] {
         guard let held else { return [.fail(call, .loginRequired)] }
         if running != nil { return [join(call, wasSent: false)] }
@@ -160,7 +162,7 @@ public struct TokenRefresh: Sendable {
         return [join(call, wasSent: false)] + start(at: now)
     }
 
-    /// A call received a 401 response.
+    /// Handles a 401 response to a call.
     package mutating func refused(_ call: Call, sentWith version: Version, at now: Moment) -> [Action] {
         assert(version <= lastVersion, "a version that was never attached")
         guard !replayed.contains(call) else { return [.fail(call, .unauthorized)] }
@@ -174,7 +176,8 @@ public struct TokenRefresh: Sendable {
         return [join(call, wasSent: true)] + start(at: now)
     }
 
-    /// A call has completed, failed or was cancelled. A refresh that it was waiting for continues.
+    /// Handles the end of a call: completion, failure or cancellation. A refresh that the call was waiting for
+    /// continues.
     package mutating func ended(_ call: Call) {
         // The fast path: most calls wait for nothing.
         if !replayed.isEmpty { replayed.remove(call) }
@@ -184,22 +187,24 @@ public struct TokenRefresh: Sendable {
 
     // MARK: The refresh
 
-    /// The new token is in its store.
+    /// Handles a successful refresh. The caller has already stored the new token.
     ///
-    /// - Parameter wasExchanged: false if the token was found in the store. It does not count towards the limit of
-    ///   refreshes.
+    /// - Parameter wasExchanged: false if the token was found in the store. The refresh then does not count towards the
+    ///   limit of refreshes.
     package mutating func succeeded(
         _ refresh: Refresh, expiry: Timestamp?, canRefresh: Bool, wasExchanged: Bool = true, at now: Moment
     ) -> [Action] {
         if !wasExchanged, running?.refresh == refresh { _ = starts.popLast() }
-        // A refresh that timed out may still complete, and has then replaced the token. The later one wins.
+        // A refresh that timed out may still succeed. Its token is used unless a later refresh has succeeded.
         guard held != nil, refresh.number > settledNumber else { return [] }
         settledNumber = refresh.number
         return hold(expiry: expiry, canRefresh: canRefresh, mayServe: true, at: now)
     }
 
-    /// - Parameter wasExchanged: false if no request was sent to the server. It does not count towards the limit of
-    ///   refreshes.
+    /// Handles a failed refresh.
+    ///
+    /// - Parameter wasExchanged: false if no request was sent to the server. The refresh then does not count towards
+    ///   the limit of refreshes.
     package mutating func failed(_ refresh: Refresh, _ failure: Failure, wasExchanged: Bool = true) -> [Action] {
         if !wasExchanged, running?.refresh == refresh { _ = starts.popLast() }
         guard let held, refresh.number > settledNumber, refresh.version == held.version else { return [] }
@@ -209,7 +214,7 @@ public struct TokenRefresh: Sendable {
         return abandon(.refreshFailed(failure))
     }
 
-    /// The timer expired.
+    /// Handles the expiry of the timer.
     package mutating func timerFired(at now: Moment) -> [Action] {
         guard let running, running.deadline <= now.steady else { return [] }
         return failed(running.refresh, .timedOut)
@@ -230,7 +235,7 @@ public struct TokenRefresh: Sendable {
         return [.startRefresh(refresh)]
     }
 
-    /// How long no refresh may start because the limit is reached. Nil if one may start.
+    /// Returns how long no refresh may start because the limit is reached. Nil if a refresh may start now.
     private mutating func pause(at now: Moment) -> Duration? {
         let window = TokenRefresh.nanoseconds(settings.refreshWindow)
         starts.removeAll { now.steady >= $0 && now.steady - $0 >= window }
@@ -297,13 +302,15 @@ extension TokenRefresh.Reason {
         case .refreshFailed(.network):
             NightjarError(.connectionLost, "token refresh failed: the server could not be reached; the login is kept")
         case .refreshFailed(.timedOut):
-            NightjarError(.timeout, "token refresh failed: it timed out; the login is kept", phase: .total)
+            NightjarError(.timeout, "token refresh failed: no token arrived in time; the login is kept", phase: .total)
         case .refreshFailed(.storage):
-            NightjarError(.storage, "token refresh failed: the credential store could not be used; the login is kept")
+            NightjarError(
+                .storage,
+                "token refresh failed: the credential store could not be read, written or locked; the login is kept")
         case .tooManyRefreshes(let wait):
             NightjarError(
                 .unauthorized,
-                "too many token refreshes in a short time: the server rejects the tokens that it has just issued",
+                "too many token refreshes in a short time: the server issues tokens that it rejects or that expire at once",
                 retryAfter: wait)
         }
     }

@@ -22,7 +22,7 @@ package enum TokenResponse: Sendable, Equatable {
     package static let largestBody = 1 << 20
 
     /// - Parameters:
-    ///   - old: the token that was refreshed. Members missing in the response keep its values.
+    ///   - old: the token that was refreshed. Its refresh token, type and scope are used if the response lacks them.
     ///   - now: the time at which the request was sent. The lifetime is counted from it, so the token never appears to
     ///     live longer than it does.
     /// - Throws: `decoding` if the response is invalid or the token type is neither Bearer nor that of `old`. Messages
@@ -37,7 +37,7 @@ package enum TokenResponse: Sendable, Equatable {
         do {
             json = try JSONValue(parsing: body)
         } catch {
-            throw NightjarError(.decoding, "the token endpoint responded \(status) without JSON")
+            throw NightjarError(.decoding, "the token endpoint responded \(status), and its body is not JSON")
         }
         // Some servers report a refusal with status 200.
         if let code = json["error"]?.nonEmptyText {
@@ -48,7 +48,8 @@ package enum TokenResponse: Sendable, Equatable {
             return
         }
         guard 200..<300 ~= status else {
-            throw NightjarError(.decoding, "the token endpoint responded \(status) without an \"error\"")
+            throw NightjarError(
+                .decoding, "the token endpoint responded \(status), and its JSON has no \"error\" member")
         }
         guard let access = json["access_token"]?.nonEmptyText else {
             throw NightjarError(.decoding, "the response of the token endpoint has no \"access_token\"")
@@ -58,8 +59,8 @@ package enum TokenResponse: Sendable, Equatable {
         guard ASCII.equalIgnoringCase(type.utf8, (old?.type ?? "bearer").utf8) || type.isBearer else {
             throw NightjarError(
                 .decoding,
-                "the token type \(quoted(type, limit: 40)) of the token endpoint is not supported; "
-                    + "only Bearer is")
+                "the token endpoint issued a token of type \(quoted(type, limit: 40)), which is not supported; "
+                    + "the client supports only Bearer tokens")
         }
         self = .token(
             Token(
@@ -80,7 +81,7 @@ extension TokenResponse.Refusal {
 }
 
 extension JSONValue? {
-    /// The token type. If the response has none, the type of the previous token, or RFC 6750's Bearer.
+    /// Returns the token type. If the response has none, returns the type of the previous token, or Bearer (RFC 6750).
     ///
     /// - Throws: `decoding` if the type is not a string, because an unknown type must not be treated as Bearer.
     func tokenType(or old: String?) throws(NightjarError) -> String {

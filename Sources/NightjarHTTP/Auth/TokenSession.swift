@@ -1,10 +1,12 @@
-/// The login of one client that shares its credential store with others: the token in use, the part of it that is not
+/// The login of one client that shares its credential store with others: the token in use, a token that could not be
 /// saved, and whether the login has ended. Decides the purpose of each use of the store and handles its result.
 package struct TokenSession: Sendable {
     package private(set) var token: Token?
-    /// The login has ended. A new token can come from ``setToken(_:using:)``, ``logIn()`` or a login in another process.
+    /// True if the login has ended. A new token can come from ``setToken(_:using:)``, ``logIn()`` or a login in another
+    /// process.
     package private(set) var hasEnded = false
-    /// The number of logins and logouts. The result of a renewal that started before the last one is ignored.
+    /// The number of logins and logouts so far. The result of an update that was created before the last of them is
+    /// ignored.
     package private(set) var changes: UInt64 = 0
     private var previous = LoginUpdate.EndedLogin.none
     private var unsaved: UnsavedLogin?
@@ -19,14 +21,14 @@ package struct TokenSession: Sendable {
 
     // MARK: Uses of the store
 
-    /// The renewal for a call that needs another token.
+    /// Returns the update for a call that needs another token.
     package func update() -> LoginUpdate {
         LoginUpdate(
             hasEnded ? .look(previous) : .refresh, held: token, configured: hasEnded ? nil : configured, seen: seen,
             capabilities)
     }
 
-    /// The renewal for a login without a person.
+    /// Returns the update for a login without a person.
     package func logIn() -> LoginUpdate {
         LoginUpdate(.logIn, held: token, configured: hasEnded ? nil : configured, seen: seen, capabilities)
     }
@@ -49,10 +51,10 @@ package struct TokenSession: Sendable {
         return LoginUpdate(.logOut, held: held, configured: nil, seen: seen, capabilities)
     }
 
-    /// The first action of a renewal in the current state.
+    /// Begins an update and returns its first action.
     ///
-    /// - Parameter changes: ``changes`` when the renewal was created. A renewal that a login or logout has overtaken
-    ///   ends immediately.
+    /// - Parameter changes: ``changes`` when the update was created. If a login or logout has happened since its
+    ///   creation, a refresh ends immediately.
     package func begin(_ update: inout LoginUpdate, since changes: UInt64) -> LoginUpdate.Action {
         guard changes == self.changes || update.purpose.changesLogin else { return update.drop() }
         return update.begin(unsaved: unsaved)
@@ -60,10 +62,11 @@ package struct TokenSession: Sendable {
 
     // MARK: Outcomes
 
-    /// Handles the result of a renewal.
+    /// Handles the result of an update.
     ///
-    /// - Parameter changes: ``changes`` when the renewal was created.
-    /// - Returns: true if the result is still needed.
+    /// - Parameter changes: ``changes`` when the update was created.
+    /// - Returns: false if a login or logout has happened since the creation of the update. The result must then be
+    ///   ignored.
     package mutating func completed(
         _ update: LoginUpdate, _ outcome: LoginUpdate.Outcome, since changes: UInt64
     ) -> Bool {
@@ -74,7 +77,7 @@ package struct TokenSession: Sendable {
         case (.keep, _): unsaved = nil
         case (.logOut, .ended): recordEndedLogin()
         case (.logOut, _):
-            // A logout that did not reach the store.
+            // The logout could not be saved. A later update must save it.
             if update.hasLoaded, case .version(let version?) = seen {
                 previous = .lineages(endedLineages(after: version.lineage), mustEnd: true)
             } else {
@@ -100,7 +103,7 @@ package struct TokenSession: Sendable {
         previous = lineages.isEmpty ? .none : .lineages(lineages, mustEnd: false)
     }
 
-    /// The lineages of logins that have ended for this client, most recent first.
+    /// Returns the lineages of logins that have ended for this client, most recent first.
     private func endedLineages(after lineage: UInt64? = nil) -> [UInt64] {
         let earlier: [UInt64] =
             switch previous {
@@ -111,7 +114,7 @@ package struct TokenSession: Sendable {
         return Array(([lineage] + earlier.filter { $0 != lineage }).prefix(TokenSession.maximumEndedLogins))
     }
 
-    /// Each failed logout adds at most two.
+    /// The maximum number of remembered lineages. Each failed logout adds at most two.
     private static let maximumEndedLogins = 8
 
     /// Starts to use the token of a result.
@@ -135,16 +138,16 @@ package struct TokenSession: Sendable {
         hasEnded = false
     }
 
-    /// The login has ended. Its token is no longer used.
+    /// Stops using the token, because the login has ended.
     package mutating func forget() {
         if let lineage = token?.lineage { previous = .lineages(endedLineages(after: lineage), mustEnd: false) }
         token = nil
         unsaved = nil
     }
 
-    /// A person must log in.
+    /// Records that the login has ended and a person must log in.
     ///
-    /// - Returns: true the first time.
+    /// - Returns: false if this was recorded before.
     package mutating func end() -> Bool {
         defer { hasEnded = true }
         return !hasEnded

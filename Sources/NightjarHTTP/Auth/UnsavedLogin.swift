@@ -9,10 +9,11 @@ package enum KnownLogin: Sendable, Equatable {
 /// A token that a client uses and could not save.
 package struct UnsavedLogin: Sendable, Equatable {
     enum Origin: Sendable, Equatable {
-        /// A login. `before` is what the store held at that time. `mayBeStored`: a save was reported as failed but may
-        /// have taken place.
+        /// A login. `before`: the last known record of the store at that time. `mayBeStored`: a save was reported as
+        /// failed but may have taken place.
         case login(before: KnownLogin, mayBeStored: Bool)
-        /// A refresh of the stored login. `key` is the key of the intent, `base` the version that the token replaces.
+        /// A refresh of the stored login. `key`: the idempotency key of the intent. `base`: the version that the token
+        /// replaces.
         case refresh(key: String?, base: LoginVersion?)
 
         var afterFailedSave: Origin {
@@ -22,9 +23,9 @@ package struct UnsavedLogin: Sendable, Equatable {
 
     /// How the token relates to the current record of the store.
     enum Precedence: Sendable, Equatable {
-        /// The store does not contain it: it replaces the record.
+        /// The store does not contain the token. The token replaces the record.
         case missing
-        /// The store has a later state: the token is discarded.
+        /// The store has a later state. The token is discarded.
         case superseded
         /// The store holds a login that this client had not seen before its own login. It is unknown which of the two
         /// is later. Neither replaces the other, and the client uses its own login without the store.
@@ -33,11 +34,11 @@ package struct UnsavedLogin: Sendable, Equatable {
 
     package let token: Token
     let origin: Origin
-    /// The identity in the record that could not be saved (``StoredLogin/configured``). Without it, another client
-    /// would spend the configured token again.
+    /// The value for ``StoredLogin/configured`` in the record that could not be saved. Without it, another client would
+    /// spend the configured token again.
     var configured: UInt64?
-    /// The idempotency key of an exchange without the store whose response was lost. With another key the refresh token
-    /// would be spent twice.
+    /// The idempotency key of an exchange that was not recorded in the store and whose response was lost. With another
+    /// key, the next exchange would spend the refresh token twice.
     var key: String?
 
     var lineage: UInt64 { token.lineage ?? 0 }
@@ -49,9 +50,9 @@ package struct UnsavedLogin: Sendable, Equatable {
     func precedence(over stored: StoredLogin?) -> Precedence {
         switch origin {
         case .refresh(let key, let base):
-            // The login is missing in the store: another program has deleted it.
+            // The store no longer holds this login: it was replaced, ended or deleted.
             guard let stored, stored.lineage == lineage, stored.token != nil else { return .superseded }
-            // Another process may have taken over the intent. Its exchange has not succeeded either.
+            // While the intent is pending, no process that has taken it over has saved a token either.
             if let key { return stored.pending?.key == key ? .missing : .superseded }
             return stored.version == base ? .missing : .superseded
         case .login(let before, let mayBeStored):
@@ -59,11 +60,11 @@ package struct UnsavedLogin: Sendable, Equatable {
             // The save was reported as failed but took place.
             if stored.lineage == lineage { return .superseded }
             if case .version(let version?) = before {
-                // A refresh of the login that this one replaces is not a later login. A logout may be.
+                // A refresh of the login that this login replaced is not later than this login. A logout may be later.
                 let isPredecessor = stored.lineage == version.lineage && stored.token != nil
                 if stored.version == version || isPredecessor { return .missing }
             }
-            // A login that was in the store for some time may have been refreshed by another client.
+            // If this login was stored, another client may have used and replaced it, so the stored login is later.
             return mayBeStored ? .superseded : .separate
         }
     }

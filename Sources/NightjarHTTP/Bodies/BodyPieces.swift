@@ -1,6 +1,7 @@
 import NIOCore
 
-/// Divides a body that consists of a file or a form into pieces. Does not read files: it returns which bytes come next.
+/// Divides a body that consists of a file or a form into pieces. Returns paths and ranges of files and does not read
+/// them.
 ///
 ///     bytes ──▶ file ──▶ bytes ──▶ ... ──▶ end
 ///                 └── truncated ──▶ failed
@@ -14,18 +15,18 @@ package struct BodyPieces: Sendable {
 
     private let segments: [BodySegment]
     private var index = 0
-    /// The number of bytes of the segment at `index` that were returned.
+    /// The number of bytes of the segment at `index` that were already returned.
     private var offset = 0
     private var failure: NightjarError?
 
     init(_ segments: [BodySegment]) { self.segments = segments }
 
-    /// - Parameter length: nil means up to the end of the file.
+    /// - Parameter length: nil: up to the end of the file.
     init(file path: String, offset: Int, length: Int?) {
         self.init([.file(path: path, offset: offset, length: length)])
     }
 
-    /// The next piece, with 1 to `maximum` bytes. `end` after the last piece.
+    /// Returns the next piece, which has 1 to `maximum` bytes, or `end` after the last piece.
     ///
     /// - Throws: the error that ``fileEnded(at:)`` has thrown, because a truncated body cannot be completed.
     package mutating func next(maximum: Int) throws(NightjarError) -> Piece {
@@ -56,8 +57,8 @@ package struct BodyPieces: Sendable {
 
     /// Reports that the file of the last piece has no byte at `position`.
     ///
-    /// - Throws: `invalid_request` if the file's length was declared. The following bytes would be taken for its
-    ///   content, so the request cannot be completed and its connection must be closed.
+    /// - Throws: `invalid_request` if the file is shorter than its declared length. The server would read the bytes
+    ///   that follow as part of the file, so the request cannot be completed and its connection must be closed.
     package mutating func fileEnded(at position: Int) throws(NightjarError) {
         guard index < segments.count, case .file(let path, let start, let length) = segments[index] else { return }
         if let length, position < start.addingClamped(length) {
@@ -76,7 +77,7 @@ package struct BodyPieces: Sendable {
 /// A part of the body, in sending order.
 enum BodySegment: Sendable {
     case bytes(ByteBuffer)
-    /// If `length` is nil, up to the end of the file.
+    /// If `length` is nil, the segment extends to the end of the file.
     case file(path: String, offset: Int, length: Int?)
 }
 

@@ -1,6 +1,6 @@
 /// Guesses the media type of a file from its name extension.
 package enum FileType {
-    /// Extensions of files that are commonly sent to APIs.
+    /// The media types of files that are commonly sent to APIs, by extension in lower case.
     private static let table: [String: String] = [
         "aac": "audio/aac", "avif": "image/avif", "avi": "video/x-msvideo", "bin": "application/octet-stream",
         "bmp": "image/bmp", "bz2": "application/x-bzip2", "css": "text/css", "csv": "text/csv",
@@ -31,7 +31,7 @@ package enum FileType {
     ]
     private static let longestEnding = 7
 
-    /// The media type for a file name or path. `application/octet-stream` if the extension is unknown.
+    /// Returns the media type for a file name or path: `application/octet-stream` if the extension is unknown.
     package static func contentType(of name: String) -> String {
         let base = lastComponent(name).utf8
         // A name that begins with its only dot, such as `.json`, is a hidden file without an extension.
@@ -40,7 +40,7 @@ package enum FileType {
         return table[String(decoding: ending.map(ASCII.lowercase), as: UTF8.self)] ?? unknown
     }
 
-    /// The part after the last slash.
+    /// Returns the part after the last slash, or the whole path if it has none.
     static func lastComponent(_ path: String) -> Substring {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return path[...] }
         return path[path.utf8.index(after: slash)...]

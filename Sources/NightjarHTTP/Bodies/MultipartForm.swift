@@ -16,7 +16,8 @@ public struct MultipartForm: Sendable {
         public var name: String
         /// The file name sent to the server. Nil: the part is not a file.
         public var filename: String?
-        /// The Content-Type. Nil: derived from the extension of the file name; for other parts none, which means text.
+        /// The Content-Type. Nil: derived from the extension of the file name. A part without a file name then has no
+        /// Content-Type, which means text/plain.
         public var contentType: String?
         /// Fields besides Content-Disposition and Content-Type.
         public var headers = Headers()
@@ -26,7 +27,8 @@ public struct MultipartForm: Sendable {
             self.init(name, .bytes(ByteBuffer(string: text)))
         }
 
-        /// The file name is the last component of the path; the rest of the path is not sent.
+        /// Creates a part. If the content is a file, the file name is the last component of its path, and the rest of
+        /// the path is not sent.
         public init(_ name: String, _ content: Content) {
             self.name = name
             self.content = content
@@ -64,10 +66,10 @@ public struct MultipartForm: Sendable {
         length = try BodySegment.length(of: body.segments)
     }
 
-    /// The body from its first byte.
+    /// Returns the pieces of the body, from its first byte.
     package func makeBody() -> BodyPieces { BodyPieces(segments) }
 
-    /// A copy in which unknown file lengths are filled in.
+    /// Returns a copy in which unknown file lengths are filled in.
     ///
     /// - Parameter length: returns the size of a file in bytes.
     /// - Throws: the errors of `length`; `invalid_request` if the total length exceeds 64 bits.
@@ -140,18 +142,21 @@ extension MultipartForm {
         return head
     }
 
-    /// The reason why a caller cannot set the field. Nil if it can.
+    /// Returns the reason why a caller cannot set the field, or nil.
     private static func ownField(_ name: UnsafeRawBufferPointer) -> StaticString? {
         if ASCII.isCaseless(name, "content-disposition") { return "it is derived from the name and the file name" }
         if ASCII.isCaseless(name, "content-type") { return "it is derived from the content type of the part" }
-        if ASCII.isCaseless(name, "content-length") { return "a part ends at the boundary" }
+        if ASCII.isCaseless(name, "content-length") {
+            return "a part has no length field, because it ends at the boundary"
+        }
         if ASCII.isCaseless(name, "content-transfer-encoding") {
             return "forms must not have it (RFC 7578 section 4.7)"
         }
         return nil
     }
 
-    /// Writes UTF-8 unchanged, except bytes that would end the quotes or the line. A backslash is not an escape here.
+    /// Writes `text` in UTF-8. Bytes that would end the quoted string or the line are percent-encoded. A backslash is
+    /// written unchanged, because browsers do not use it as an escape character in this field.
     private static func writeEscaped(
         _ text: String, _ role: StaticString, into head: inout ByteBuffer
     ) throws(NightjarError) {
@@ -173,10 +178,11 @@ extension MultipartForm {
 // MARK: The boundary
 
 extension MultipartForm {
-    /// 190 bits, so that a collision with the content of a file, which is not searched, is negligible.
+    /// The length of the boundary in characters. It has 190 random bits, so that a collision with the content of a
+    /// file, which is not searched, is negligible.
     private static let boundaryLength = 32
     private static let boundaryBytes = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
-    /// One attempt suffices unless the random generator is broken.
+    /// The maximum number of attempts to find a boundary. One suffices unless the random generator is broken.
     private static let boundaryAttempts = 8
 
     private static func boundary(
@@ -210,7 +216,8 @@ private struct Assembly {
     /// Copying up to this many bytes costs less than sending a separate buffer.
     private static let joinedSize = 16 * 1024
 
-    /// The maximum size of a joined buffer, because buffer sizes are 32 bits and a form may have any number of parts.
+    /// A joined buffer is finished once it is larger than this, in bytes. The limit exists because buffer sizes are 32
+    /// bits and a form may have any number of parts.
     private static let largestJoint = 1 << 20
 
     private(set) var segments: [BodySegment] = []
@@ -245,7 +252,7 @@ private struct Assembly {
 }
 
 extension BodySegment {
-    /// The total length. Nil if the length of a file is unknown.
+    /// Returns the total length. Nil if the length of a file is unknown.
     fileprivate static func length(of segments: [BodySegment]) throws(NightjarError) -> Int? {
         var total = 0
         for segment in segments {
@@ -266,7 +273,7 @@ extension BodySegment {
 /// Searches for a byte sequence (Horspool). Most bytes are skipped, so this costs little compared with sending them.
 private struct ByteSearch {
     private let pattern: [UInt8]
-    /// The distance by which the pattern may advance when its end is at this byte.
+    /// For each byte value: how far the pattern may advance if its last position is at that byte.
     private var steps: [Int]
 
     init(for pattern: [UInt8]) {

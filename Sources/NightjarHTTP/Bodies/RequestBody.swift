@@ -5,13 +5,13 @@ public enum RequestBody: Sendable {
     case none
     /// Bytes in memory. Can be sent again.
     case bytes(ByteBuffer)
-    /// Read from the caller while it is sent. Sent at most once. If `length` is nil, it is chunked (RFC 9112 section
-    /// 7.1).
+    /// A body that the caller supplies while it is sent. Sent at most once. If `length` is nil, the body is chunked
+    /// (RFC 9112 section 7.1).
     case stream(length: Int?)
-    /// A file that is read while it is sent, from `offset`. If `length` is nil, it extends to the size that the file
-    /// has when the call starts.
+    /// A file that is read while it is sent, from `offset`. If `length` is nil, the body extends to the size that the
+    /// file has when the call starts.
     case file(path: String, offset: Int = 0, length: Int? = nil)
-    /// A multipart form. Its files are read while it is sent.
+    /// A multipart form. Its files are read while the form is sent.
     case multipart(MultipartForm)
 
     /// True if a second attempt can send the same bytes.
@@ -32,7 +32,7 @@ public enum RequestBody: Sendable {
         }
     }
 
-    /// The length in bytes. Nil if it is unknown until the body has been sent.
+    /// The length in bytes. Nil if the length is not known in advance.
     public var length: Int? {
         switch self {
         case .none: 0
@@ -53,7 +53,10 @@ public enum RequestBody: Sendable {
 }
 
 extension RequestBody {
-    /// - Parameter isCoded: the body is compressed while it is sent, so its encoded length is unknown in advance.
+    /// Returns the framing of the body.
+    ///
+    /// - Parameter isCoded: true if the body is compressed while it is sent, so its encoded length is unknown in
+    ///   advance.
     package func framing(isCoded: Bool = false) -> BodyFraming {
         if case .none = self { return .absent }
         guard !isCoded, let length else { return .chunked }

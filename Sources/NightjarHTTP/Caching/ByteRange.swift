@@ -1,4 +1,4 @@
-/// The single byte range that a request asks for. RFC 9110 section 14.1.2.
+/// The byte range that a request asks for. RFC 9110 section 14.1.2.
 enum ByteRange: Equatable {
     case from(Int, through: Int)
     case fromUntilEnd(Int)
@@ -25,7 +25,8 @@ enum ByteRange: Equatable {
         return .from(first, through: last)
     }
 
-    /// Parses a decimal number. A number that does not fit is clamped to the maximum.
+    /// Parses a decimal number. Nil if there is another character than a digit. A number that does not fit is clamped
+    /// to the maximum.
     static func number(_ bytes: UnsafeRawBufferPointer) -> Int? {
         guard !bytes.isEmpty else { return nil }
         var number = 0
@@ -38,9 +39,9 @@ enum ByteRange: Equatable {
         return number
     }
 
-    /// The part of a representation of `length` bytes.
+    /// Returns the part of a representation of `length` bytes.
     ///
-    /// - Returns: nil if the range contains none of its bytes.
+    /// - Returns: nil if the range contains none of these bytes, and for ``other``.
     func part(of length: Int) -> Range<Int>? {
         switch self {
         case .from(let first, let last): first < length ? first..<(min(last, length - 1) + 1) : nil
@@ -50,9 +51,10 @@ enum ByteRange: Equatable {
         }
     }
 
-    /// The requested bytes as positions in the representation, if `stored` contains all of them. RFC 9111 section 3.3.
+    /// Returns the requested bytes as positions in the complete representation. RFC 9111 section 3.3.
     ///
-    /// - Returns: nil also if the range counts from the end and the complete length is unknown.
+    /// - Returns: nil if `stored` does not contain all of them, or if the range needs the complete length and that is
+    ///   unknown.
     func part(within stored: ContentRange) -> Range<Int>? {
         let wanted: Range<Int>?
         if let length = stored.completeLength {

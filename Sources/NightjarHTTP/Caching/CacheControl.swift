@@ -1,5 +1,5 @@
-/// The Cache-Control directives of a response that apply to a private cache. s-maxage, proxy-revalidate and private do
-/// not. RFC 9111 section 5.2.2, RFC 5861, RFC 8246.
+/// The Cache-Control directives of a response that apply to a private cache. s-maxage and proxy-revalidate do not.
+/// private only permits storing. RFC 9111 section 5.2.2, RFC 5861, RFC 8246.
 struct ResponseDirectives: Sendable, Equatable {
     struct Flags: OptionSet, Sendable {
         let rawValue: UInt16
@@ -16,7 +16,8 @@ struct ResponseDirectives: Sendable, Equatable {
     }
 
     var flags: Flags = []
-    /// Zero if the value is invalid, because a response with invalid freshness information is stale. Section 4.2.1.
+    /// Nil without max-age. Zero if the value is invalid, because a response with invalid freshness information is
+    /// stale. Section 4.2.1.
     var maxAge: Int64?
     var staleWhileRevalidate: Int64?
     var staleIfError: Int64?
@@ -63,8 +64,8 @@ struct ResponseDirectives: Sendable, Equatable {
         if directives.isBroken { maxAge = 0 }
     }
 
-    /// Stores the smallest of several values. It is never greater than the first one, which section 4.2.1 prescribes,
-    /// nor than any other that the server may have meant.
+    /// Lowers `number` to the value of the directive, or to `unreadable` if that value is invalid. If a directive is
+    /// repeated, its smallest value is used. Section 4.2.1 prescribes the first value, which is never smaller.
     static func lower(_ number: inout Int64?, _ directive: Directives.Directive, unreadable: Int64) {
         let read = directive.isWellFormed ? directive.value.flatMap(DeltaSeconds.read) : nil
         number = min(number ?? .max, read ?? unreadable)

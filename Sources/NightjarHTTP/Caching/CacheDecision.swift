@@ -12,7 +12,8 @@ package enum CacheDecision: Sendable, Equatable {
 
     package enum Refusal: Sendable, Equatable {
         case nothingStored
-        /// Stored responses are for requests with other field values (Vary), or in a form that this request cannot use.
+        /// The stored responses belong to requests with other field values (Vary), or have a form that this request
+        /// cannot use.
         case nothingForSuchRequest
         /// The stored response must be validated first.
         case stale
@@ -44,14 +45,14 @@ package struct CacheHit: Sendable, Equatable {
         case staleIfError
         /// The cache policy allows any age.
         case anyAge
-        /// The server has just confirmed it.
+        /// The server has just confirmed the stored response with a 304.
         case validated
     }
 
     package enum Form: Sendable, Equatable {
         /// The stored response. For HEAD, without its body.
         case whole
-        /// 304, because the request's own condition matches: the caller has this version.
+        /// 304, because the request's own condition shows that the caller already has this version.
         case notModified
         /// 206 with these bytes of the stored body.
         case part(Range<Int>)
@@ -83,7 +84,8 @@ package struct CacheFetch: Sendable, Equatable {
     package var validating: Int?
     /// Fields that replace the request's fields of the same names.
     package var sets: [Field] = []
-    /// Fields to remove, because the cache asks for its own purposes and not for the caller.
+    /// The names of fields to remove: the caller's conditions and ranges, which do not apply to a background
+    /// revalidation.
     package var removes: [String] = []
     /// The stored response to serve if the server fails.
     package var fallback: Fallback?
@@ -97,7 +99,7 @@ package struct CacheFetch: Sendable, Equatable {
     package struct Fallback: Sendable, Equatable {
         /// The index of the stored response among the candidates.
         package let index: Int
-        /// The first moment at which it must not be served any more.
+        /// The time from which the response must not be served any more.
         package let until: Timestamp
     }
 

@@ -2,7 +2,7 @@
 /// parsed on access.
 struct CacheFields {
     var directives = ResponseDirectives()
-    /// The index of the first field of each name. Nil if there is none.
+    /// The index of the first Age field; the properties below are the same for other names. Nil: no such field.
     var age: Int?
     var date: Int?
     var expires: Int?
@@ -48,13 +48,13 @@ struct CacheFields {
 }
 
 extension Headers {
-    /// The date in the field at `index`, in seconds since 1970.
+    /// Returns the date in the field at `index`, in seconds since 1970. Nil if `index` is nil or the date is invalid.
     func date(at index: Int?, received: Timestamp) -> Int64? {
         guard let index else { return nil }
         return withBytes(at: index) { _, value in HTTPDate.parse(value, received: received.seconds) }
     }
 
-    /// Calls `body` with the values of all fields of a name. `name` must be in lower case.
+    /// Calls `body` with the values of all fields of a name. `name` must be in lower case and shorter than 32 bytes.
     func forEach(_ name: StaticString, _ body: (UnsafeRawBufferPointer) -> Void) {
         assert(name.utf8CodeUnitCount < 32)
         forEachField(ofLengths: 1 << UInt32(name.utf8CodeUnitCount)) { _, found, value in

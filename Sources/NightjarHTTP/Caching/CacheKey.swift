@@ -4,7 +4,7 @@ package struct CacheKey: Hashable, Sendable {
     /// shown.
     package let url: String
     package let partition: CachePartition
-    /// Cached, because a key is looked up in several tables.
+    /// The hash value, computed once because a key is looked up in several tables.
     private let hash: Int
 
     package init(url: String, partition: CachePartition = .common) {
@@ -35,7 +35,7 @@ package struct CachePartition: Hashable, Sendable {
         self.low = low
     }
 
-    /// The partition of a login, independent of its current token. See ``Token/lineage``.
+    /// Creates the partition of a login, which does not depend on its current token. See ``Token/lineage``.
     package init(lineage: UInt64) { self.init(high: lineage, low: 1) }
 
     /// The partition of requests without credentials.

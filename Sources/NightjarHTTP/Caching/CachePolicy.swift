@@ -1,14 +1,14 @@
-/// How a call uses the cache. The names are those of C and Lua.
+/// How a call uses the cache. The raw values are the names in C and Lua.
 public enum CachePolicy: String, CaseIterable, Sendable {
     /// RFC 9111: fresh responses are served, stale responses are validated.
     case `protocol` = "protocol"
-    /// Stored responses are not served. The response is stored.
+    /// Stored responses are not served. The new response is stored.
     case reload = "reload"
     /// Stored responses are served only after the server has confirmed them. Fresh responses marked immutable (RFC
     /// 8246) are served without validation.
     case revalidate = "revalidate"
     /// Stored responses of any age are served, even if the server requires validation. If nothing is stored, the server
-    /// is contacted. Errors are served only while they are fresh.
+    /// is contacted. Stored error responses are served only while they are fresh.
     case cacheElseLoad = "cache_else_load"
     /// Like `cacheElseLoad`, but the call fails with `cache_miss` if nothing is stored. The server is never contacted.
     case cacheOnly = "cache_only"

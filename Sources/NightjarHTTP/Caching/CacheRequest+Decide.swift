@@ -43,7 +43,7 @@ extension CacheRequest {
     }
 
     private func use(_ freshness: Freshness, _ status: Int, at now: Int64) -> Use {
-        // A response that was invalidated by a call of this client is not served under any policy.
+        // After a call of this client has invalidated a response, no policy serves it without validation.
         guard !freshness.isInvalidated else { return .forward(.stale) }
         let use = useByProtocol(freshness, at: now)
         // A stored error is served only as long as the protocol allows; otherwise it would never disappear.
@@ -51,7 +51,7 @@ extension CacheRequest {
         return policy == .offlineFirst ? .hitAndRevalidate(.anyAge) : .hit(.anyAge)
     }
 
-    /// Sections 4.2 and 4.2.4.
+    /// Decides without regard to policies that ignore the age. Sections 4.2 and 4.2.4.
     private func useByProtocol(_ freshness: Freshness, at now: Int64) -> Use {
         let age = freshness.age(atMilliseconds: now)
         let lifetime = freshness.lifetime * 1000
@@ -79,7 +79,7 @@ extension CacheRequest {
         return .forward(.stale)
     }
 
-    /// The most recent candidate whose selecting fields match and whose form is usable. Sections 4 and 4.1.
+    /// Returns the most recent candidate whose selecting fields match and whose form is usable. Sections 4 and 4.1.
     private func newest(
         of candidates: [StoredResponse], _ range: ByteRange?
     ) -> (Int, Freshness)? {

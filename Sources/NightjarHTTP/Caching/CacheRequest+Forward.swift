@@ -1,19 +1,21 @@
 /// Builds the requests that the cache sends or makes conditional.
 extension CacheRequest {
-    /// The limits of the tags in one request. Stored responses beyond them are requested without a condition.
+    /// The maximum number of entity tags that the cache adds to a request, and the maximum length of a validator in
+    /// bytes. Validators beyond these limits are not used.
     private static let largestTagCount = 8
     private static let longestTag = 512
     private static let ownConditions = ["If-None-Match", "If-Modified-Since", "Range", "If-Range"]
 
-    /// A request for a new response. Makes the caches on the path revalidate too, unless the request has directives
-    /// of its own.
+    /// Returns a request for a new response. It makes the caches on the path revalidate too, unless the caller set
+    /// Cache-Control.
     func reloading() -> CacheFetch {
         var fetch = CacheFetch(because: .request)
         if !directives.isPresent { fetch.sets = [CacheFetch.Field(name: "Cache-Control", value: "no-cache")] }
         return fetch
     }
 
-    /// A background request. The caller's conditions do not apply, and the complete representation is requested.
+    /// Returns a background request that revalidates a stored response. The caller's conditions do not apply, and the
+    /// complete representation is requested.
     func refreshing(_ stored: StoredResponse, _ index: Int) -> CacheFetch {
         var fetch = CacheFetch(because: .stale)
         let validators = Validators(stored)
@@ -43,7 +45,7 @@ extension CacheRequest {
             guard let list = tags(candidates, first: tag) else { return .fetch(fetch) }
             fetch.sets.append(CacheFetch.Field(name: "If-None-Match", value: list))
         } else if traits.contains(.noneMatch) {
-            // If-Modified-Since would be ignored next to the caller's If-None-Match.
+            // No condition is added, because a server ignores If-Modified-Since next to the caller's If-None-Match.
             return .fetch(fetch)
         }
         if let date = validators.modified, !traits.contains(.noneMatch) {
@@ -57,7 +59,7 @@ extension CacheRequest {
         return .validate(fetch)
     }
 
-    /// The entity tags of all usable candidates, and the caller's own. Section 4.3.2.
+    /// Returns a list of the entity tags of all usable candidates and of the caller's own. Section 4.3.2.
     ///
     /// - Returns: nil if the caller's list matches any version, because a 304 would then not identify a candidate.
     private func tags(_ candidates: [StoredResponse], first: String) -> String? {
@@ -80,7 +82,8 @@ extension CacheRequest {
         return isAny ? nil : tags.joined(separator: ", ")
     }
 
-    /// The stale response to serve on failure. RFC 5861 section 4. Nil if the request demands validation.
+    /// Returns the stale response to serve if the server fails. RFC 5861 section 4. Nil if the request or the response
+    /// demands validation, or neither permits it with stale-if-error.
     private func fallback(_ index: Int, _ freshness: Freshness, at now: Timestamp) -> CacheFetch.Fallback? {
         guard !directives.noCache, directives.maxAge != 0, policy != .revalidate, !freshness.isInvalidated,
             !freshness.directives.forbidsStale, !freshness.isFromFuture(now.milliseconds),
@@ -104,7 +107,7 @@ extension CacheRequest {
 }
 
 extension Headers {
-    /// The first value of this name. Nil if a `String` could not represent its bytes.
+    /// Returns the first value of this name that has 1 to `longest` bytes and is valid UTF-8.
     fileprivate func text(_ name: StaticString, longest: Int) -> String? {
         var found: String?
         forEach(name) { value in

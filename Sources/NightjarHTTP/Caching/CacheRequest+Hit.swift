@@ -1,7 +1,7 @@
 /// Determines the form in which a stored response is served.
 extension CacheRequest {
-    /// The response to this request from a stored response that is known to be usable: one that was just validated, or
-    /// a stale one after a failure of the server.
+    /// Returns how to serve a stored response that is known to be usable: one that was just validated, or a stale one
+    /// after a failure of the server.
     package func hit(
         with stored: StoredResponse, index: Int, at now: Timestamp, because reason: CacheHit.Reason
     ) -> CacheHit {
@@ -17,7 +17,8 @@ extension CacheRequest {
             index: index, age: age, timeToLive: freshness.lifetime - age, because: reason, form: form(of: stored))
     }
 
-    /// Conditions take precedence over ranges. RFC 9111 section 4.3.2, RFC 9110 section 13.2.2.
+    /// Returns the form in which a stored response is served. Conditions take precedence over ranges. RFC 9111 section
+    /// 4.3.2, RFC 9110 section 13.2.2.
     private func form(of stored: StoredResponse) -> CacheHit.Form {
         guard !traits.isEmpty, 200..<300 ~= stored.status else { return .whole }
         if isUnchanged(stored) { return .notModified }
@@ -31,7 +32,7 @@ extension CacheRequest {
         guard let range, range != .other, stored.status == 200, !stored.isDecoded, rangeHolds(stored) else {
             return .whole
         }
-        // A Content-Range field cannot describe an empty range.
+        // An empty body is served whole, because a Content-Range field cannot describe an empty range.
         if case .last(let count) = range, count > 0, stored.contentLength == 0 { return .whole }
         return range.part(of: stored.contentLength).map { .part($0) } ?? .unsatisfiable
     }
@@ -65,8 +66,8 @@ extension CacheRequest {
         return changed <= since
     }
 
-    /// Evaluates If-Range: a strong tag, or the exact date if it is strong, that is, older than the response. RFC 9110
-    /// section 13.1.5.
+    /// Returns true if there is no If-Range, or if its condition is met. The condition must be the strong entity tag of
+    /// the stored response, or exactly its Last-Modified, which must be earlier than its Date. RFC 9110 section 13.1.5.
     private func rangeHolds(_ stored: StoredResponse) -> Bool {
         guard traits.contains(.ifRange), let index = fields.firstIndex(of: "if-range") else { return true }
         return fields.withBytes(at: index) { _, condition in

@@ -1,6 +1,6 @@
 /// The effect of a 304 response on the stored responses. RFC 9111 sections 3.2, 4.3.3 to 4.3.5.
 package enum NotModifiedMeaning: Sendable, Equatable {
-    /// This candidate is still valid.
+    /// The candidate with this index is still valid.
     case stored(Int)
     /// The caller's own condition matched a version that is not stored. The caller receives the 304.
     case callers
@@ -45,21 +45,24 @@ extension CacheRequest {
                     candidates.indices.contains($0) && isOfUse(candidates[$0]) && candidates[$0].tag(isSame)
                 }
             }
-            // A server that compresses responses weakens their entity tags, but not the tag of a 304. Sending the
-            // request again for that reason would prevent any validation with such a server.
+            // A strong match is preferred, but a weak one suffices: some servers weaken the entity tag of a compressed
+            // response, but not the tag of its 304. Without a weak match, no validation with these servers would
+            // succeed.
             if let found = find(tag.isStronglySame) ?? find(tag.isWeaklySame) { return .stored(found) }
             return isOwnTag(tag) ? .callers : .none
         }
     }
 
-    /// Matches by Last-Modified. Without a date, the validated candidate is confirmed.
+    /// Finds the candidate for a 304 response without ETag. The Last-Modified of the 304 must equal that of the
+    /// validated candidate. A 304 without Last-Modified confirms the candidate, unless the request also listed tags of
+    /// the caller.
     private func meaning(
         ofUntagged headers: Headers, among candidates: [StoredResponse], validating: Int
     ) -> NotModifiedMeaning {
         guard candidates.indices.contains(validating) else { return .none }
         let stored = candidates[validating]
         guard let index = headers.firstIndex(of: "last-modified") else {
-            // The list contained the caller's tags too, so it is unknown which tag matched.
+            // If-None-Match also listed the caller's tags, so it is unknown which tag matched.
             return traits.contains(.noneMatch) ? .none : .stored(validating)
         }
         let isSame = headers.withBytes(at: index) { _, value in
@@ -67,7 +70,8 @@ extension CacheRequest {
                 stored.headers.withBytes(at: other) { $1.elementsEqual(value) }
             }
         }
-        // A candidate without a date was validated by its tag.
+        // A candidate without Last-Modified was validated by its ETag, so the 304 confirms it unless If-None-Match also
+        // listed tags of the caller.
         return isSame ?? !traits.contains(.noneMatch) ? .stored(validating) : .none
     }
 
@@ -95,7 +99,7 @@ extension CacheRequest {
     ) -> HeadMeaning {
         guard head.status == 200, stored.status == 200, method == .head, isSelected(stored) else { return .unaffected }
         guard !head.headers.conflictsWith(stored) else { return .invalidated }
-        // Equal validators do not prove equality: a response that a call of this client invalidated is still validated.
+        // Equal validators do not prove that the content is the same, so an invalidated response stays invalidated.
         return .updated(update(stored, head.headers, requested, received, isInvalidated: stored.isInvalidated))
     }
 
@@ -133,9 +137,9 @@ extension StoredResponse {
 }
 
 extension Headers {
-    /// Section 3.2: fields of `newer` replace those of the same name, except fields that describe the stored body. If
-    /// `newer` has the strong form of a stored weak tag, the weak tag is kept, because the stored body is only known to
-    /// be equivalent.
+    /// Returns the fields after an update (section 3.2). Fields of `newer` replace those of the same name, except
+    /// fields that describe the stored body. If `newer` has the strong form of a stored weak tag, the weak tag is kept,
+    /// because the stored body is only known to be equivalent.
     fileprivate func updated(by newer: Headers, _ found: CacheFields, received: Timestamp) -> Headers {
         var result = Headers(reservingFields: count + newer.count, bytes: end + newer.end + 48)
         let dropped = DroppedFields(newer, found)
@@ -144,7 +148,7 @@ extension Headers {
         }
         for index in 0..<count {
             withBytes(at: index) { name, value in
-                // These fields described the earlier message.
+                // Fields that described the earlier message, and fields that `newer` replaces, are removed.
                 if Headers.isOfMessage(name) || (newer.firstIndex(of: name) != nil && isTaken(name)) { return }
                 // Fields that the newer response excludes from storage are removed.
                 if !dropped.contains(name) { result.append(name: name, value: value) }

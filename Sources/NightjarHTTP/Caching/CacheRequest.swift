@@ -5,15 +5,15 @@ package final class CacheRequest: Sendable {
 
     package let method: Method
     package let policy: CachePolicy
-    /// The caller requests the body without its content codings.
+    /// True if the caller requests the body without its content codings.
     package let acceptsDecoded: Bool
-    /// The request has its own Authorization field.
+    /// True if the request has its own Authorization field.
     package let hasAuthorization: Bool
     let fields: Headers
     let directives: RequestDirectives
     let isLookedUp: Bool
-    /// A GET request under the policy `protocol` without cache directives, conditions or ranges. If nothing is stored
-    /// for it, it is sent unchanged.
+    /// True for a GET request under the policy `protocol` without cache directives, conditions or ranges. If nothing is
+    /// stored for the request, it is sent unchanged.
     package let isPlainLookup: Bool
     let fingerprint: Fingerprint?
     let traits: Traits
@@ -31,7 +31,7 @@ package final class CacheRequest: Sendable {
 
     /// - Parameters:
     ///   - fields: the fields as they would be sent to the server.
-    ///   - fingerprint: for responses that vary by a credential (Vary: Cookie). Without it such responses are not
+    ///   - fingerprint: for responses that vary by a credential (Vary: Cookie). Without it, these responses are not
     ///     stored.
     package init(
         _ method: Method, _ fields: Headers, policy: CachePolicy = .protocol, acceptsDecoded: Bool = true,
@@ -64,7 +64,7 @@ package final class CacheRequest: Sendable {
                 }
             }
         }
-        // Section 5.4.
+        // Pragma is used only if there is no Cache-Control field. Section 5.4.
         if hasPragmaNoCache, !directives.isPresent { directives.noCache = true }
         self.directives = directives
         self.traits = traits
@@ -85,14 +85,13 @@ package final class CacheRequest: Sendable {
         isPlainLookup = method == .get && policy == .protocol && traits.isEmpty && directives == RequestDirectives()
     }
 
-    /// A copy with another policy.
+    /// Returns this request with another policy and another `acceptsDecoded`.
     func with(_ policy: CachePolicy, acceptsDecoded: Bool) -> CacheRequest {
         policy == self.policy && acceptsDecoded == self.acceptsDecoded
             ? self : CacheRequest(self, policy, acceptsDecoded: acceptsDecoded)
     }
 
-    /// True if stored responses are looked up for the request, or it may fail without one. Other requests bypass the
-    /// cache.
+    /// True if stored responses are looked up for the request. Other requests bypass the cache.
     package var concernsCache: Bool { isLookedUp && (!directives.noStore || isCacheOnly) }
 
     /// True if the request permits storing the response. A response to HEAD has no body and only updates stored
@@ -106,7 +105,7 @@ package final class CacheRequest: Sendable {
     /// True if the server must not be contacted: `cache_only` or only-if-cached.
     package var isCacheOnly: Bool { policy == .cacheOnly || directives.onlyIfCached }
 
-    /// True if the request asks for a range, so that its response is useless to most others.
+    /// True if the request asks for a range, so that few other requests can use its response.
     package var requestsRange: Bool { range != nil }
 
     /// The requested range. Nil: the complete representation. Only GET has ranges (RFC 9110 section 14.2).

@@ -1,4 +1,4 @@
-/// The work of the cache for a response, as a Cache-Status value: `nightjar; hit; ttl=30`. RFC 9211.
+/// How the cache handled a request, as a Cache-Status value: `nightjar; hit; ttl=30`. RFC 9211.
 package struct CacheStatus: Sendable, Equatable {
     /// Why a request was sent to the server. Section 2.2.
     package enum ForwardReason: String, Sendable {
@@ -17,16 +17,16 @@ package struct CacheStatus: Sendable, Equatable {
         case partial
     }
 
-    /// The response was served from the cache.
+    /// True if the response was served from the cache without waiting for the server.
     package var isHit = false
     package var forwarded: ForwardReason?
-    /// The status of the server's response if it differs from that of this response.
+    /// The status of the server's response. Nil if it is also the status of the response to the caller.
     package var forwardedStatus: Int?
     /// Seconds until the response becomes stale; negative if it is stale.
     package var timeToLive: Int64?
-    /// The response was stored.
+    /// True if the response was stored.
     package var isStored = false
-    /// The request was coalesced with another one.
+    /// True if the request was coalesced with another one.
     package var isCollapsed = false
     /// A token with additional information.
     package var detail: String?
@@ -68,7 +68,7 @@ package struct CacheStatus: Sendable, Equatable {
 }
 
 extension Headers {
-    /// A copy with the status of this cache, appended after those of caches closer to the server. Section 2.
+    /// Returns a copy with the status of this cache, appended after those of caches closer to the server. Section 2.
     package func adding(_ status: CacheStatus) -> Headers {
         var copy = self
         copy.append("Cache-Status", status.text)
@@ -77,10 +77,10 @@ extension Headers {
 }
 
 extension StoredResponse {
-    /// The head of a response from the cache, with Age, Cache-Status and, for a part, Content-Range. RFC 9111 section
-    /// 5.1.
+    /// Returns the head of a response from the cache, with Age, Cache-Status and, for a part, Content-Range. RFC 9111
+    /// section 5.1.
     ///
-    /// The same for all responses within one second, so it can be reused.
+    /// The head is the same for equal hits and statuses, that is, usually within one second. It can be reused.
     package func head(for hit: CacheHit, _ cacheStatus: CacheStatus) -> ResponseHead {
         var result = Headers(reservingFields: headers.count + 3, bytes: headers.end + 128)
         for index in 0..<headers.count {
@@ -114,8 +114,8 @@ extension StoredResponse {
 }
 
 extension CacheHit.Form {
-    /// True for fields that are not copied: Age, which is computed, and fields about the body if the response has none
-    /// or another one.
+    /// True for fields that are not copied: Age, which is computed, and fields about the body if the response has no
+    /// body or only a part of it.
     fileprivate func omits(_ name: UnsafeRawBufferPointer) -> Bool {
         if name.count == 3 { return ASCII.isCaseless(name, "age") }
         guard self != .whole, name.count >= 12, ASCII.lowercase(name[0]) == UInt8(ascii: "c") else { return false }

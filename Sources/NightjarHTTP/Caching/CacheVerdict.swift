@@ -33,7 +33,7 @@ package enum CacheVerdict: Sendable, Equatable {
                 "served from the cache: \(age) s old and stale, revalidated in the background (stale-while-revalidate)"
             case .staleIfError:
                 "served from the cache: \(age) s old and stale, because the server failed (stale-if-error)"
-            case .anyAge: "served from the cache: \(age) s old, which the policy allows"
+            case .anyAge: "served from the cache: \(age) s old, which the cache policy allows"
             case .validated: "served from the cache: the server confirmed it (304)"
             }
         case .forwarded(let reason, let isConditional):
@@ -62,14 +62,14 @@ extension Storability.Refusal {
     /// The reason, for messages. It follows a colon.
     package var sentence: String {
         switch self {
-        case .method: "only responses to GET are"
+        case .method: "only responses to GET are stored"
         case .request: "the request says no-store"
         case .noStore: "the response says no-store"
         case .status: "its status is not cacheable"
-        case .vary: "it applies to this request only (Vary)"
-        case .notAllowed: "the response has no lifetime"
-        case .useless: "it is never fresh and has no validator"
-        case .keepsStored: "the stored response is complete and not outdated by it"
+        case .vary: "the response applies to this request only (Vary)"
+        case .notAllowed: "the response has no explicit lifetime, which its status requires"
+        case .useless: "the response is never fresh and has no validator"
+        case .keepsStored: "the response must not replace a stored response that is more useful"
         }
     }
 }

@@ -1,7 +1,7 @@
 /// Parses the directives of one Cache-Control line. RFC 9111 section 5.2.
 ///
-/// After invalid syntax parsing continues at the next comma, so that a restrictive directive after an invalid one takes
-/// effect.
+/// After invalid syntax, parsing continues at the next comma, so that a restrictive directive after an invalid one
+/// takes effect.
 struct Directives {
     struct Directive {
         let name: UnsafeRawBufferPointer
@@ -16,7 +16,7 @@ struct Directives {
 
     private let bytes: UnsafeRawBufferPointer
     private var at = 0
-    /// A quoted string is not closed, so the rest of the line is ambiguous.
+    /// True if a quoted string is not closed, so that the rest of the line is ambiguous.
     private(set) var isBroken = false
 
     init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
@@ -41,8 +41,8 @@ struct Directives {
         return Directive(name: name, value: value, isWellFormed: endElement() && !value.isEmpty && !name.isEmpty)
     }
 
-    /// The position of the closing quote. Nil if there is none; the search is not repeated, because a hostile line
-    /// would make the total cost quadratic.
+    /// Returns the position of the closing quote, or nil. After one search has found none, no other search is made,
+    /// because a hostile line would make the total cost quadratic.
     private mutating func endOfQuoted(from start: Int) -> Int? {
         guard !isBroken else { return nil }
         var at = start

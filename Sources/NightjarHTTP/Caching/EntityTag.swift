@@ -1,6 +1,6 @@
 /// An entity tag, as bytes of a field value. RFC 9110 section 8.8.3.
 ///
-/// An invalid tag (without quotes) is kept and equals only itself.
+/// A tag with invalid syntax, such as one without quotes, is accepted. It equals only a tag with the same bytes.
 struct EntityTag {
     let isWeak: Bool
     /// The opaque tag with its quotes.

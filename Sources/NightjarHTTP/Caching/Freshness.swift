@@ -15,11 +15,12 @@ package struct Freshness: Sendable, Equatable {
 
     /// The heuristic lifetime is the time since the last change divided by this number.
     static let heuristicFraction: Int64 = 10
-    /// The longest heuristic lifetime: a week, in seconds. Many servers send a date in 1970 for "unknown", which would
-    /// yield five years. A week is the limit in browsers that have one.
+    /// The longest heuristic lifetime: a week, in seconds. Many servers send a Last-Modified in 1970 for "unknown",
+    /// which would yield more than five years. A week is the limit in browsers that have one.
     static let maximumGuess: Int64 = 7 * 86_400
     /// The tolerated difference between two clock readings, in milliseconds, because one may come from a coarse clock.
-    /// If a response appears to have arrived later than this from now, the clock was set back and its age is unknown.
+    /// If the arrival of a response is further in the future than this, the clock was set back, and the age of the
+    /// response is unknown.
     static let clockTolerance: Int64 = 1000
 
     package init(_ stored: StoredResponse) {
@@ -53,8 +54,8 @@ package struct Freshness: Sendable, Equatable {
         }
     }
 
-    /// The value of the first member of the first Age field, without anything after a semicolon. An invalid value is
-    /// ignored. Section 5.1.
+    /// Returns the first member of the first Age field, without anything after a semicolon. Zero if the field is
+    /// missing or invalid. Section 5.1.
     private static func age(_ headers: Headers, _ fields: CacheFields) -> Int64 {
         guard let index = fields.age else { return 0 }
         return headers.withBytes(at: index) { _, value in
@@ -63,7 +64,7 @@ package struct Freshness: Sendable, Equatable {
         }
     }
 
-    /// The earliest Expires date. Nil if one of them is invalid, which counts as expired. Section 5.3.
+    /// Returns the earliest Expires date. Nil if one of the dates is invalid, which counts as expired. Section 5.3.
     private static func expiry(_ headers: Headers, received: Timestamp) -> Int64? {
         var earliest: Int64? = .max
         headers.forEach("expires") { value in
@@ -76,7 +77,7 @@ package struct Freshness: Sendable, Equatable {
         return earliest
     }
 
-    /// The heuristic lifetime. Section 4.2.2.
+    /// Returns the heuristic lifetime in seconds. Section 4.2.2.
     private static func guess(
         _ headers: Headers, _ fields: CacheFields, status: Int, date: Int64, received: Timestamp
     ) -> Int64 {
@@ -87,12 +88,12 @@ package struct Freshness: Sendable, Equatable {
         return min((date - changed) / heuristicFraction, maximumGuess)
     }
 
-    /// The current age in milliseconds.
+    /// Returns the current age in milliseconds.
     func age(atMilliseconds now: Int64) -> Int64 {
         min(initialAge + max(0, now - received), DeltaSeconds.largest * 1000)
     }
 
-    /// The current age in whole seconds, as in the Age field. Never negative.
+    /// Returns the current age in whole seconds, as in the Age field. Never negative.
     package func age(at now: Timestamp) -> Int64 { age(atMilliseconds: now.milliseconds) / 1000 }
 
     /// True if the response appears to have arrived in the future, so that its age is unknown.
@@ -120,6 +121,6 @@ package struct Freshness: Sendable, Equatable {
 }
 
 extension StoredResponse {
-    /// Parses the freshness from the fields. Store the result if it is needed often.
+    /// Parses the freshness from the fields on each access. Keep the result if it is needed often.
     package var freshness: Freshness { Freshness(self) }
 }

@@ -38,7 +38,7 @@ public enum LoginCookies: Sendable, Equatable {
         }
     }
 
-    /// The cookies of a Cookie field, each as `name=value`.
+    /// Returns the cookies of a Cookie field, each as `name=value`.
     static func pairs(of field: UnsafeRawBufferPointer) -> [[UInt8]] {
         field.split(separator: UInt8(ascii: ";")).compactMap { part in
             let pair = EntityTag.trimmed(UnsafeRawBufferPointer(rebasing: part))
@@ -65,8 +65,8 @@ public enum LoginCookies: Sendable, Equatable {
 ///
 /// A reusable response sets its cookies only once, because a response from the cache sets none. A server that uses
 /// cookies to switch the login therefore does not make the response reusable. So cookies that a reusable response
-/// replaces belong to the login of the request. Cookies that it adds may become a login later, so they do not belong to
-/// a login yet.
+/// replaces belong to the login of the request. Cookies that a reusable response adds may become a login later, so they
+/// do not belong to a login yet.
 package enum CookieChange: Sendable, Equatable {
     /// The response sets no cookie, or deletes one.
     case none

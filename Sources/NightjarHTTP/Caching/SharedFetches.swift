@@ -6,8 +6,8 @@ import DequeModule
 ///                      ├──not storable, or failed──▶ each waiter fetches for itself
 ///                      └──leader leaves──▶ the next waiter leads
 ///
-/// A response that cannot be stored serves only one request, so waiting for it was useless. Keys with such responses
-/// are remembered for a while, and requests for them do not wait.
+/// A response that cannot be stored serves only its own request, so other requests should not wait for it. The keys of
+/// such responses are remembered, and later requests for these keys do not wait.
 package struct SharedFetches: Sendable {
     /// A request that needs a response. The caller assigns the numbers and never reuses one.
     package typealias Member = UInt64
@@ -40,7 +40,7 @@ package struct SharedFetches: Sendable {
 
     package init() {}
 
-    /// A request missed the cache, or found a response that must be validated.
+    /// Adds a request that missed the cache, or found a response that must be validated.
     package mutating func join(_ key: CacheKey, _ member: Member) -> Place {
         if isKnownNotStorable(key) { return .isIndependent }
         guard var line = lines.removeValue(forKey: key) else {
@@ -59,7 +59,7 @@ package struct SharedFetches: Sendable {
         !notStorableKeys.isEmpty && notStorableKeys.contains(key)
     }
 
-    /// The leader's response was stored.
+    /// Ends a fetch whose response was stored.
     ///
     /// - Returns: the waiters, which look up the cache again.
     package mutating func stored(_ key: CacheKey, by member: Member) -> [Member] {
@@ -67,7 +67,7 @@ package struct SharedFetches: Sendable {
         return end(key, member)
     }
 
-    /// The leader's response cannot be stored.
+    /// Ends a fetch whose response cannot be stored, and remembers the key.
     ///
     /// - Returns: the waiters, each of which fetches for itself.
     package mutating func notStorable(_ key: CacheKey, by member: Member) -> [Member] {
@@ -77,12 +77,13 @@ package struct SharedFetches: Sendable {
         return end(key, member)
     }
 
-    /// The leader failed. The waiters fetch in parallel, because failing one after the other would take too long.
+    /// Ends a fetch that failed. The waiters fetch in parallel, because failing one after the other would take too
+    /// long.
     ///
     /// - Returns: the waiters, each of which fetches for itself.
     package mutating func failed(_ key: CacheKey, by member: Member) -> [Member] { end(key, member) }
 
-    /// A request no longer needs the response, or has one.
+    /// Removes a request that no longer needs the response, or has one.
     ///
     /// - Returns: the waiter that becomes the leader, if there is one.
     package mutating func left(_ key: CacheKey, _ member: Member) -> Member? {
@@ -98,7 +99,7 @@ package struct SharedFetches: Sendable {
         return next
     }
 
-    /// The number of fetches in progress.
+    /// The number of fetches in progress that other requests can wait for.
     package var count: Int { lines.count }
 
     private mutating func end(_ key: CacheKey, _ member: Member) -> [Member] {

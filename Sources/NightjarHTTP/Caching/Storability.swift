@@ -19,13 +19,15 @@ package enum Storability: Sendable, Equatable {
         case notAllowed
         /// The response is never fresh and has no validator.
         case useless
-        /// It would replace a stored response that is more useful. See ``CacheRequest/mayReplace(_:with:received:)``.
+        /// The response would replace a stored response that is more useful. See
+        /// ``CacheRequest/mayReplace(_:with:received:)``.
         case keepsStored
     }
 }
 
 extension CacheRequest {
-    /// Decides whether the response to this request is stored, and in what form. Allocates no memory if it is not.
+    /// Decides whether the response to this request is stored, and in what form. Allocates no memory if the response is
+    /// refused for another reason than Vary.
     ///
     /// - Parameters:
     ///   - isDecoded: the body will be stored without its content codings.
@@ -115,9 +117,9 @@ extension CacheRequest {
 extension CacheRequest {
     /// Decides whether a storable response may replace the stored responses to this request.
     ///
-    /// A response whose status does not describe the resource replaces nothing, with two exceptions: a redirect or
-    /// client error with explicit freshness, and a 206 response whose validator proves that the stored response is
-    /// outdated.
+    /// A response whose status does not describe the resource does not replace one whose status does, with two
+    /// exceptions: a redirect or client error with explicit freshness, and a 206 response whose validator proves that
+    /// the stored response is outdated.
     package func mayReplace(_ candidates: [StoredResponse], with head: ResponseHead, received: Timestamp) -> Bool {
         guard !StatusRules.supersedesStored(head.status) else { return true }
         let isPart = head.status == 206
@@ -158,7 +160,7 @@ extension StoredResponse {
     /// of the received bytes are known. Section 3.3.
     ///
     /// - Parameter contentLength: the number of stored bytes.
-    /// - Returns: nil if the body is incomplete, because incomplete responses are not stored.
+    /// - Returns: nil if the length of the body does not match the fields, because incomplete responses are not stored.
     package func completed(contentLength: Int, trailers: Headers = Headers()) -> StoredResponse? {
         var copy = self
         if status == 206 {

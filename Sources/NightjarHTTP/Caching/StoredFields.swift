@@ -1,6 +1,6 @@
 /// Selects the fields of a response that are stored. RFC 9111 section 3.1.
 extension Headers {
-    /// The fields that may be stored. Adds a Date field if there is none (RFC 9110 section 6.6.1).
+    /// Returns the fields that may be stored. Adds a Date field if there is none (RFC 9110 section 6.6.1).
     func stored(_ found: CacheFields, received: Timestamp) -> Headers {
         var kept = Headers(reservingFields: count + 1, bytes: end + 48)
         let dropped = DroppedFields(self, found)
@@ -13,7 +13,7 @@ extension Headers {
         return kept
     }
 
-    /// Appends a field that this library generates, so its syntax is valid.
+    /// Appends a field that this library generates. Its syntax is not checked.
     mutating func append(_ name: StaticString, _ value: String) {
         var value = value
         value.withUTF8 {
@@ -39,8 +39,7 @@ struct DroppedFields {
             }
         }
         if found.connection != nil { headers.forEach("connection", add) }
-        // Essential fields are kept even if Connection names them, because the others would change their meaning
-        // without them.
+        // Essential fields are kept even if Connection names them, because they determine what the response means.
         names.removeAll { DroppedFields.isEssential($0) }
         if found.directives.flags.contains(.noCacheOfFields) {
             headers.forEach("cache-control") { line in

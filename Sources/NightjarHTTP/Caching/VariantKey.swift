@@ -1,4 +1,5 @@
-/// The request fields by which a stored response is selected: those that it names in Vary. RFC 9111 section 4.1.
+/// The request fields that the Vary field of a stored response names, and by which it is selected. RFC 9111 section
+/// 4.1.
 ///
 /// Values are stored in the normalized form of ``VariantValue``. Credentials are stored as fingerprints only.
 struct VariantKey {
@@ -7,6 +8,8 @@ struct VariantKey {
     /// Precedes a fingerprint. No field value begins with this byte.
     private static let mark: UInt8 = 1
 
+    /// Returns the fields that Vary names with their values in the request, sorted by name.
+    ///
     /// - Returns: nil if the response cannot be selected: `*`, too many names, or a credential without a fingerprint
     ///   function.
     static func fields(
@@ -42,7 +45,8 @@ struct VariantKey {
         return StoredResponse.VariantField(text, value)
     }
 
-    /// A fast path for the names that most responses use, none of which is a credential.
+    /// Returns true if the field is a credential. The names that most responses use are compared first; none of them is
+    /// a credential.
     private static func isCredential(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool {
         switch name.count {
         case 6 where ASCII.isCaseless(name, "accept") || ASCII.isCaseless(name, "origin"): false
@@ -73,7 +77,7 @@ struct VariantKey {
 /// The normalized value of a field: lines are joined, blanks around commas are removed, case is folded where it is
 /// insignificant, and content codings are sorted.
 enum VariantValue {
-    /// - Returns: nil if the request does not have the field.
+    /// Calls `body` with the normalized value and returns its result. Nil if the request does not have the field.
     static func read<Result>(
         _ name: UnsafeRawBufferPointer, of request: Headers, _ body: (UnsafeRawBufferPointer) -> Result
     ) -> Result? {
@@ -119,7 +123,7 @@ enum VariantValue {
     }
 
     /// Moves the last element before the elements that sort after it. The work is bounded: lists of codings are short,
-    /// and beyond ``largestSorted`` bytes the order is kept.
+    /// and an element that ends beyond ``largestSorted`` bytes is not moved.
     private static func sink(_ last: Range<Int>, in buffer: UnsafeMutableRawBufferPointer) {
         guard last.upperBound <= largestSorted else { return }
         var element = last
@@ -130,7 +134,7 @@ enum VariantValue {
             guard buffer[element].lexicographicallyPrecedes(buffer[start..<comma]) else { return }
             let length = element.count
             rotate(start..<element.upperBound, by: element.lowerBound - start, in: buffer)
-            // The position to which the comma has moved.
+            // Moves the comma between the two elements.
             rotate((start + length)..<element.upperBound, by: comma - start, in: buffer)
             element = start..<(start + length)
         }

@@ -74,15 +74,15 @@ public struct Cookie: Equatable, Sendable, CustomStringConvertible, CustomReflec
     public var value: String { content.value }
     /// The domain in lower case, without a leading dot. IPv6 addresses have no brackets.
     public var domain: String { content.identity.domain }
-    /// Sent only to exactly this host, not to its subdomains.
+    /// True if the cookie is sent only to exactly this host, not to its subdomains.
     public var isHostOnly: Bool { content.identity.isHostOnly }
     /// The path. Begins with a slash.
     public var path: String { content.identity.path }
     /// The expiry time. Nil for a session cookie, which lasts as long as its jar.
     public var expires: Double? { content.expires }
-    /// Sent only over https.
+    /// True if the cookie is sent only over https.
     public var isSecure: Bool { content.isSecure }
-    /// Not accessible to scripts in web pages. Has no effect here; kept for export.
+    /// True if the cookie is not accessible to scripts in web pages. Has no effect in this client; kept for export.
     public var isHTTPOnly: Bool { content.isHTTPOnly }
     public var sameSite: SameSite { content.sameSite }
 
@@ -90,8 +90,8 @@ public struct Cookie: Equatable, Sendable, CustomStringConvertible, CustomReflec
     ///
     /// - Parameters:
     ///   - domain: a host name or address. A leading dot is removed.
-    ///   - created, lastAccess, modified: the times of a cookie that was in a jar before. The jar sets those of a new
-    ///     cookie.
+    ///   - created, lastAccess, modified: the times of a cookie that was in a jar before. For a new cookie, the jar
+    ///     sets them.
     /// - Throws: the reason if no jar would accept the cookie from any server.
     public init(
         name: String, value: String, domain: String, isHostOnly: Bool = true, path: String = "/",
@@ -174,8 +174,8 @@ public struct Cookie: Equatable, Sendable, CustomStringConvertible, CustomReflec
         return min(seconds, timeRange.upperBound)
     }
 
-    /// Validates a modification time from outside. An invalid time becomes the oldest one, so that it replaces nothing
-    /// but an absent cookie.
+    /// Returns a modification time from outside if it is within ``timeRange``, and otherwise the oldest time, with
+    /// which the cookie replaces no stored one.
     static func stamp(_ seconds: Double) -> Double {
         timeRange.contains(seconds) ? seconds : timeRange.lowerBound
     }

@@ -13,7 +13,7 @@ struct CookieDeletions: Sendable {
     /// Records of deletions up to this time may have been dropped.
     private(set) var horizon = 0.0
 
-    /// True if a cookie that is not in the jar was deleted after its last change.
+    /// True if `cookie`, which is not in the jar, was deleted after its last change, or may have been.
     func covers(_ cookie: Cookie) -> Bool {
         cookie.modified <= max(cleared, horizon) || stamps[cookie.identity].map { cookie.modified <= $0 } ?? false
     }
@@ -27,7 +27,7 @@ struct CookieDeletions: Sendable {
         return true
     }
 
-    /// Drops a tenth of the records at once, because it requires sorting all of them.
+    /// Drops a tenth of the records at once, because each call sorts all of them.
     private mutating func forgetOldest() {
         let oldest = stamps.values.sorted().prefix(CookieDeletions.maximumCount / 10)
         horizon = max(horizon, oldest.last ?? horizon)

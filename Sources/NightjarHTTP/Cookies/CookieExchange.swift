@@ -10,17 +10,17 @@
 package struct CookieExchange: Sendable {
     /// Whether session cookies are stored in the file.
     package let keepsSession: Bool
-    /// The content that the jar received last. Kept even if the file has been replaced since.
+    /// The content of the file that the jar received last, even if the file has been replaced since.
     private var given = CookieJar.Snapshot()
 
     package init(keepsSession: Bool) { self.keepsSession = keepsSession }
 
-    /// The changes that the process writes to the file.
+    /// Returns the changes that the process writes to the file.
     ///
     /// - Parameter jar: the jar's content, which must include what ``committed(_:after:)`` returned before.
     package func changes(_ jar: CookieJar.Snapshot) -> CookieJar.Snapshot { jar.withDeletions(of: given) }
 
-    /// The content of the file after the exchange.
+    /// Returns the content of the file after the exchange.
     package func content(
         _ changes: CookieJar.Snapshot, over stored: CookieJar.Snapshot, at now: Double
     ) -> CookieJar.Snapshot {
@@ -33,7 +33,7 @@ package struct CookieExchange: Sendable {
 
     /// Reports that the content was committed.
     ///
-    /// - Returns: what the jar must merge: the content that is not among the changes. Usually nothing.
+    /// - Returns: the content that the jar must merge because it is not among `changes`. Usually empty.
     package mutating func committed(
         _ content: CookieJar.Snapshot, after changes: CookieJar.Snapshot
     ) -> CookieJar.Snapshot {
@@ -41,7 +41,7 @@ package struct CookieExchange: Sendable {
         return given.news(for: changes, keepsSession: keepsSession)
     }
 
-    /// Removes session cookies unless they are shared.
+    /// Returns `content` without session cookies, unless they are shared.
     package func visible(_ content: CookieJar.Snapshot) -> CookieJar.Snapshot {
         guard !keepsSession else { return content }
         var content = content
@@ -51,7 +51,7 @@ package struct CookieExchange: Sendable {
 }
 
 extension CookieJar {
-    /// Merges what an exchange has found in the file.
+    /// Merges the content that an exchange has found in the file.
     ///
     /// - Parameter revision: the jar's revision when the exchange began. Nil if the jar contributed nothing.
     /// - Returns: the revision that is now in the file. Nil if the jar has changed since the exchange began.
@@ -63,8 +63,8 @@ extension CookieJar {
 }
 
 extension CookieJar.Snapshot {
-    /// Adds deletions for cookies that the jar was `given` and no longer has. A jar records a bounded number of
-    /// deletions; without this, a cookie whose deletion was dropped would stay in the file.
+    /// Returns this content with deletions for the cookies that the jar was `given` and no longer has. A jar records a
+    /// bounded number of deletions. Without these deletions, a cookie whose record was dropped would stay in the file.
     fileprivate func withDeletions(of given: CookieJar.Snapshot) -> CookieJar.Snapshot {
         let kept = Set(cookies.map(\.identity))
         var result = self
@@ -75,7 +75,7 @@ extension CookieJar.Snapshot {
         return result
     }
 
-    /// The part of this content that a jar with the content `known` must merge.
+    /// Returns the part of this content that a jar with the content `known` must merge.
     fileprivate func news(for known: CookieJar.Snapshot, keepsSession: Bool) -> CookieJar.Snapshot {
         var external = Dictionary(known.cookies.map { ($0.identity, $0) }) { $1 }
         var news = self
@@ -93,15 +93,16 @@ extension CookieJar.Snapshot {
         return news
     }
 
-    /// Removes session cookies. If a session cookie replaced a persistent one in the file, that one is deleted.
+    /// Returns this content without session cookies. If a session cookie replaced a persistent cookie in the file, the
+    /// persistent one is deleted.
     fileprivate func withoutSession(replacing stored: CookieJar.Snapshot) -> CookieJar.Snapshot {
         var result = self
         result.cookies = cookies.filter { $0.expires != nil }
         guard result.cookies.count < cookies.count else { return result }
         let known = Set(stored.cookies.map(\.identity))
         for cookie in cookies where cookie.expires == nil && known.contains(cookie.identity) {
-            // Just before the session cookie's change, so that the deletion, when merged back, does not delete the
-            // session cookie.
+            // The deletion precedes the change of the session cookie, so that the deletion, when merged back, does not
+            // delete the session cookie.
             result.deletions[cookie.identity] = cookie.modified.nextDown
         }
         return result

@@ -2,7 +2,7 @@
 /// one field; the client sends no name twice.
 package enum CookieField {
     /// - Parameters:
-    ///   - kept: the jar's cookies. Nil: none.
+    ///   - kept: the jar's cookies, as a field value. Nil: none.
     ///   - own: the call's cookies, as `name=value`. They replace the jar's cookies of the same names.
     package static func text(kept: String?, own: [String]) -> String? {
         guard !own.isEmpty else { return kept }
@@ -18,7 +18,7 @@ package enum CookieField {
         return cookies.joined(separator: "; ")
     }
 
-    /// The bytes before the `=`. Empty if there is none.
+    /// Returns the bytes before the `=`. Empty if there is none.
     static func name(of cookie: some StringProtocol) -> Substring.UTF8View {
         let text = Substring(cookie).utf8
         return text[..<(text.firstIndex(of: UInt8(ascii: "=")) ?? text.startIndex)]

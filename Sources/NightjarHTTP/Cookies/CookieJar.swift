@@ -33,7 +33,7 @@ package struct CookieJar: Sendable {
         publicSuffix = isPublicSuffix
     }
 
-    /// The public suffix list's rule for names that are not in it.
+    /// Returns true for a name without a dot. The public suffix list has this rule for names that it does not contain.
     @Sendable package static func isSingleLabel(_ name: String) -> Bool { !name.utf8.contains(UInt8(ascii: ".")) }
 
     // MARK: Storing
@@ -125,13 +125,13 @@ package struct CookieJar: Sendable {
         return String(path)
     }
 
-    /// The expiry. Max-Age takes precedence over Expires, and both are limited to 400 days.
+    /// Returns the expiry time. Max-Age takes precedence over Expires, and both are limited to 400 days.
     private func expiry(_ set: SetCookie, at now: Double) -> Double? {
         if let age = set.maxAge { return age > 0 ? Cookie.moment(now + Double(age)) : Cookie.timeRange.lowerBound }
         return set.expires.map { Cookie.moment(min(Double($0), now + Double(Cookie.maximumAge))) }
     }
 
-    /// Stores an accepted cookie, or deletes the stored one if this one has expired.
+    /// Stores an accepted cookie. If it has expired, deletes the stored cookie with the same identity instead.
     private mutating func keep(_ cookie: Cookie, at now: Double) throws(CookieRefusal) -> Outcome {
         let moment = tick(now)
         let stamp = stamp(moment)
@@ -206,7 +206,7 @@ package struct CookieJar: Sendable {
 
     // MARK: Manual changes
 
-    /// The cookies that have not expired, sorted by domain, path and name.
+    /// Returns the cookies that have not expired, sorted by domain, path and name.
     package func list(at now: Double) -> [Cookie] {
         table.all.filter { !$0.isExpired(at: Cookie.moment(now)) }
             .sorted { ($0.domain, $0.path, $0.name, $0.created) < ($1.domain, $1.path, $1.name, $1.created) }
@@ -261,7 +261,7 @@ package struct CookieJar: Sendable {
 
     // MARK: Sites
 
-    /// True unless the cookie's domain is a public suffix, regardless of who set it.
+    /// True unless the cookie would be sent to all subdomains of a public suffix.
     func isAllowed(_ cookie: Cookie) -> Bool { cookie.isHostOnly || !isPublicSuffix(cookie.domain) }
 
     private func isPublicSuffix(_ name: String) -> Bool {
@@ -269,8 +269,8 @@ package struct CookieJar: Sendable {
         return publicSuffix(name.utf8.last == UInt8(ascii: ".") ? String(name.dropLast()) : name)
     }
 
-    /// True if both are of one site: the same scheme and registrable domain; the port is ignored. RFC 6265bis section
-    /// 5.2.
+    /// True if both origins belong to one site: the same scheme and registrable domain; the port is ignored. Nil is the
+    /// site of `origin`. RFC 6265bis section 5.2.
     private func isSameSite(_ origin: Origin, _ firstParty: Origin?) -> Bool {
         guard let firstParty, firstParty != origin else { return true }
         guard origin.isTLS == firstParty.isTLS else { return false }
@@ -281,14 +281,14 @@ package struct CookieJar: Sendable {
 
     // MARK: Time
 
-    /// A time later than all earlier ones, so that events at the same `now` keep their order.
+    /// Returns a time later than all that were returned before, so that events at the same `now` keep their order.
     private mutating func tick(_ now: Double) -> Double {
         lastMoment = max(Cookie.moment(now), lastMoment.nextUp)
         return lastMoment
     }
 
-    /// A modification time later than all that this jar has issued or merged. A change is therefore later than the state
-    /// that it follows, even if the clocks of two programs differ.
+    /// Returns a modification time later than all that this jar has issued or merged. A change is therefore later than
+    /// the state that it follows, even if the clocks of two programs differ.
     private mutating func stamp(_ moment: Double) -> Double {
         lastStamp = max(moment, lastStamp.nextUp)
         return lastStamp

@@ -21,7 +21,7 @@ extension CookieJar {
         }
     }
 
-    /// The content of the jar, in no particular order.
+    /// Returns the content of the jar, in no particular order.
     package func snapshot() -> Snapshot {
         Snapshot(
             cookies: Array(table.all), deletions: deletions.stamps, cleared: deletions.cleared,
@@ -49,7 +49,7 @@ extension CookieJar {
         }
         for domain in grown { note(removed: table.evict(from: domain, at: now)) }
         note(removed: table.purge(at: now))
-        // Done last, because the cookies merged above were known to the other jar.
+        // The horizon is raised last, because it must not reject cookies that the other jar still has.
         if deletions.raiseHorizon(to: Cookie.stamp(other.horizon)) { revision &+= 1 }
     }
 

@@ -1,9 +1,9 @@
-/// Name prefixes (`__Secure-`, `__Host-`) that guarantee how a cookie was set: without the required attributes it is
-/// rejected. RFC 6265bis sections 4.1.3 and 5.7.
+/// Name prefixes (`__Secure-`, `__Host-`) that guarantee how a cookie was set: a cookie without the required attributes
+/// is rejected. RFC 6265bis sections 4.1.3 and 5.7.
 enum CookiePrefix {
-    /// - Parameter rootPath: the Path attribute is `/`.
+    /// - Parameter rootPath: true if the Path attribute is `/`.
     static func isKept(name: String, value: String, isSecure: Bool, isHostOnly: Bool, rootPath: Bool) -> Bool {
-        // A value without a name is sent in the form of a name and a value.
+        // A cookie without a name is sent as its value only, which a server may read as a name and a value.
         guard !name.isEmpty else { return !begins(value, host) && !begins(value, secure) }
         if begins(name, host) { return isSecure && isHostOnly && rootPath }
         if begins(name, secure) { return isSecure }

@@ -9,7 +9,7 @@ public enum CookieRefusal: Error, Hashable, Sendable, CaseIterable, CustomString
     case empty
     /// Name and value together exceed ``Cookie/maximumPair`` bytes.
     case tooLarge
-    /// The path, or the one that follows from the URL, exceeds ``Cookie/maximumAttribute`` bytes.
+    /// The path, or the default path of the URL, exceeds ``Cookie/maximumAttribute`` bytes.
     case pathTooLong
     /// The path does not begin with a slash.
     case invalidPath
@@ -29,7 +29,7 @@ public enum CookieRefusal: Error, Hashable, Sendable, CaseIterable, CustomString
     case thirdParty
     /// The policy accepts no cookies.
     case disabled
-    /// The limit is reached and all stored cookies have priority: the domain's cookies are all secure, this one is not.
+    /// The domain has its maximum number of cookies. All of them are secure and unexpired, and this one is not secure.
     case noRoom
 
     public var description: String {

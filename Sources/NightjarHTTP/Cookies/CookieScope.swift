@@ -2,7 +2,7 @@
 ///
 /// Hosts have the form of ``Origin/host``.
 enum CookieScope {
-    /// Section 5.1.3: true for the domain itself and its subdomains. An address has no subdomains.
+    /// True if `host` is the domain itself or a subdomain. An address has no subdomains. Section 5.1.3.
     static func matches(host: String, domain: String) -> Bool {
         host == domain || isBelow(Substring(host), Substring(domain)) && !isAddress(host)
     }
@@ -16,7 +16,7 @@ enum CookieScope {
         return tail.first == UInt8(ascii: ".") && tail.dropFirst().elementsEqual(domain)
     }
 
-    /// Section 5.1.4: true for the path itself and the paths below it.
+    /// True if `path` is the cookie's path itself or a path below it. Section 5.1.4.
     static func matches(path: Substring, cookiePath: String) -> Bool {
         let (path, prefix) = (path.utf8, cookiePath.utf8)
         guard path.starts(with: prefix) else { return false }
@@ -24,12 +24,13 @@ enum CookieScope {
             || path.dropFirst(prefix.count).first == UInt8(ascii: "/")
     }
 
-    /// The path of a request target, without its query.
+    /// Returns the path of a request target, without its query.
     static func path(of target: String) -> Substring {
         target.utf8.firstIndex(of: UInt8(ascii: "?")).map { target[..<$0] } ?? target[...]
     }
 
-    /// The path of a cookie without a Path attribute: the URL's path up to its last slash.
+    /// Returns the path of a cookie without a Path attribute: the URL's path before its last slash, or `/` if that is
+    /// empty.
     static func defaultPath(_ path: Substring) -> Substring {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")), slash > path.startIndex else { return "/" }
         return path[..<slash]
@@ -51,7 +52,7 @@ enum CookieScope {
             || host.contains(UInt8(ascii: ":"))
     }
 
-    /// The name and its parent domains, down to the last label. An address has no parents.
+    /// Returns the name and its parent domains, down to the last label. An address has no parents.
     static func ancestry(of host: String) -> some Sequence<Substring> {
         let isAddress = isAddress(host)
         return sequence(first: Substring(host)) { name in
@@ -61,7 +62,7 @@ enum CookieScope {
         }
     }
 
-    /// The registrable domain: one label below the longest public suffix of `host`, or `host` itself.
+    /// Returns the registrable domain: one label below the longest public suffix of `host`, or `host` itself.
     static func site(of host: String, isPublicSuffix: (String) -> Bool) -> Substring {
         guard !isAddress(host) else { return Substring(host) }
         var below = Substring(host)

@@ -1,7 +1,7 @@
 /// The cookies of a jar, indexed by domain, within the limits of RFC 6265bis section 6.1.
 ///
 /// To store or send a cookie, at most ``maximumPerDomain`` cookies are examined for each parent domain of the host,
-/// never the whole jar. ``visited`` counts them.
+/// never the whole jar. ``visited`` counts the examined cookies.
 struct CookieTable: Sendable {
     /// The maximum number of cookies of one domain, host-only or not.
     static let maximumPerDomain = 50
@@ -83,8 +83,8 @@ struct CookieTable: Sendable {
         }
     }
 
-    /// True if a secure cookie of the same name, whose domain is equal, a parent or a subdomain and whose path is equal
-    /// or a parent, would be shadowed by this one. Section 5.7, the step "leave secure cookies alone".
+    /// True if `cookie` would shadow a secure cookie of the same name. The domain of the secure cookie is equal, a
+    /// parent or a subdomain, and its path is equal or a parent. Section 5.7, the step "leave secure cookies alone".
     mutating func hasSecureCookie(shadowedBy cookie: Cookie, at now: Double) -> Bool {
         for domain in CookieScope.ancestry(of: cookie.domain) where hasSecureCookie(of: domain, cookie, now) {
             return true
@@ -116,7 +116,8 @@ struct CookieTable: Sendable {
         return expiring
     }
 
-    /// A separate function, so that no other reference to the array exists when it is changed, which would copy it.
+    /// Returns the cookies to evict. A separate function, so that no second reference to the array exists when the
+    /// caller changes it. A change with a second reference would copy the array.
     private mutating func leastImportant(of domain: Substring, at now: Double) -> [Cookie] {
         guard let cookies = domains[domain], cookies.count > CookieTable.maximumPerDomain else { return [] }
         visited &+= cookies.count

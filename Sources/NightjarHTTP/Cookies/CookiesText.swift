@@ -26,7 +26,7 @@ public enum CookiesText {
         public internal(set) var problems: [Problem] = []
     }
 
-    /// Bounds the list for a file that is in another format.
+    /// The maximum length of ``Report/problems``. A file in another format has only invalid lines.
     public static let maximumProblems = 100
 
     // MARK: Writing
@@ -49,7 +49,8 @@ public enum CookiesText {
             text += cookie.isHostOnly ? "\tFALSE\t" : "\tTRUE\t"
             text += cookie.path
             text += cookie.isSecure ? "\tTRUE\t" : "\tFALSE\t"
-            // Rounded up, because zero means a session cookie. Within Cookie.timeRange, so it fits.
+            // Rounded up, because zero means a session cookie. The conversion cannot overflow: the time is within
+            // Cookie.timeRange.
             text += String(Int64(cookie.expires.map { max($0.rounded(.up), 1) } ?? 0))
             text += "\t\(cookie.name)\t\(cookie.value)\n"
         }
@@ -152,7 +153,7 @@ public enum CookiesText {
         return ASCII.isCaseless(bytes, "false") ? false : nil
     }
 
-    /// Parses digits, clamped to the end of the time range. A negative number has always expired.
+    /// Parses digits, clamped to the end of the time range. A negative number becomes 1, a time that has passed.
     private static func number(_ field: Slice<UnsafeRawBufferPointer>) -> Int64? {
         let isNegative = field.first == UInt8(ascii: "-")
         let digits = isNegative ? field.dropFirst() : field

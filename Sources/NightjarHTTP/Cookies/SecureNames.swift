@@ -2,19 +2,20 @@
 /// without examining all others. See ``CookieTable/hasSecureCookie(shadowedBy:at:)``.
 struct SecureNames: Sendable {
     private struct Place: Sendable {
-        /// The domain's bytes in reverse order. All subdomains of a domain therefore follow it in one run.
+        /// The domain's bytes in reverse order. The subdomains of a domain are therefore contiguous when sorted.
         let reversed: String
         let domain: Substring
         var count: Int
     }
 
-    /// Per name, sorted by ``Place/reversed``.
+    /// The places of each name, sorted by ``Place/reversed``.
     private var places = ExactDictionary<[Place]>()
 
     mutating func insert(name: String, domain: String) {
         let reversed = SecureNames.reversed(domain)
         let index = SecureNames.firstIndex(in: places[name], from: reversed)
-        // Checked without keeping a reference to the array, which would cause a copy when it is changed.
+        // The element is read without keeping a reference to the array, which would cause a copy when the array is
+        // changed.
         if places[name]?.dropFirst(index).first?.reversed == reversed {
             places[name]?[index].count += 1
         } else {
@@ -38,7 +39,7 @@ struct SecureNames: Sendable {
         }
     }
 
-    /// The proper subdomains of `domain` that have a secure cookie of this name.
+    /// Returns the proper subdomains of `domain` that have a secure cookie of this name.
     func domains(below domain: String, name: String) -> some Sequence<Substring> {
         let prefix = SecureNames.reversed(domain) + "."
         let all = places[name] ?? []
@@ -48,7 +49,7 @@ struct SecureNames: Sendable {
 
     private static func reversed(_ domain: String) -> String { String(decoding: domain.utf8.reversed(), as: UTF8.self) }
 
-    /// The index of the first place that does not sort before `reversed`.
+    /// Returns the index of the first place that does not sort before `reversed`.
     private static func firstIndex(in places: [Place]?, from reversed: String) -> Int {
         guard let places else { return 0 }
         var range = places.indices

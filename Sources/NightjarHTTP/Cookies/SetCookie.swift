@@ -78,8 +78,8 @@ struct SetCookie: Equatable {
         return digits.reduce(0) { min($0 * 10 + Int64($1 & 0xF), Cookie.maximumAge) }
     }
 
-    /// Parses the Domain attribute. Section 5.6.3. Whether it is a valid name follows from the comparison with the
-    /// host.
+    /// Parses the Domain attribute. Section 5.6.3. The name is not validated, because the comparison with the host
+    /// rejects an invalid one.
     private static func domain(_ text: Slice<UnsafeRawBufferPointer>) throws(CookieRefusal) -> String? {
         let name = text.first == UInt8(ascii: ".") ? text.dropFirst() : text
         guard name.allSatisfy({ $0 < 0x80 }) else { throw .domainMismatch }

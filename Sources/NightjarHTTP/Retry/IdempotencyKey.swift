@@ -41,7 +41,7 @@ public struct IdempotencyKey: Sendable, Hashable, CustomStringConvertible {
 extension IdempotencyKey {
     /// The idempotency key of a request.
     public enum Choice: Sendable, Equatable {
-        /// No key, or the one in its headers.
+        /// The client adds no key. The caller may have set one in the headers.
         case none
         /// A new key for each call.
         case generated

@@ -1,11 +1,11 @@
 /// Limits the retries of all calls of a client, so that a failing server is not overloaded.
 ///
 /// A retry has a cost. A call that succeeds returns the cost of its own retries, plus a small credit. The cost of a
-/// retry that does not begin is refunded. A retry that the caller demands against the policy's advice is neither
-/// charged nor credited.
+/// retry that does not begin is refunded. A retry that the caller requests against the decision of the policy is
+/// neither charged nor credited.
 ///
-/// An unreliable server can therefore be retried indefinitely. A server that is down receives the reserve of retries,
-/// and then only first attempts.
+/// Calls that fail at first and then succeed can therefore be retried indefinitely. A server that is down receives the
+/// reserve of retries, and then only first attempts.
 public struct RetryBudget: Sendable {
     public struct Settings: Sendable, Equatable {
         /// The number of retries that a new client may make before any call succeeds.
@@ -33,6 +33,8 @@ public struct RetryBudget: Sendable {
     /// The number of retries that could begin now.
     package var available: Int { balance / costOfRetry }
 
+    /// Charges one retry.
+    ///
     /// - Returns: false if the budget is exhausted. Nothing is then charged.
     mutating func takeRetry() -> Bool {
         guard balance >= costOfRetry else { return false }

@@ -12,7 +12,7 @@ extension RetryPolicy.Reason: CustomStringConvertible {
             "not retried: the server asks to wait \(wait.inSeconds) s, which is longer than the maximum wait"
         case .pastDeadline(let wait):
             "not retried: after a wait of \(wait.inSeconds) s the call's deadline would have passed"
-        case .budgetSpent: "not retried: too many calls of this client fail"
+        case .budgetSpent: "not retried: the retry budget is exhausted, because too many calls of this client fail"
         }
     }
 }

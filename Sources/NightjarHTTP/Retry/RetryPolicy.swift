@@ -1,7 +1,8 @@
 /// Decides whether and when a failed call is retried.
 ///
-/// A request is retried only if that cannot repeat its effect: it was provably not processed, its method is idempotent
-/// (RFC 9110 section 9.2.2), or it has an idempotency key. Times are nanoseconds of a monotonic clock.
+/// A request is retried only if a retry cannot repeat its effect: the server provably did not process the request, its
+/// method is idempotent (RFC 9110 section 9.2.2), or it has an idempotency key. Times are nanoseconds of a monotonic
+/// clock.
 public struct RetryPolicy: Sendable {
     /// The result of an attempt.
     package struct Outcome: Sendable, Equatable {
@@ -9,7 +10,7 @@ public struct RetryPolicy: Sendable {
         package let mayHaveBeenProcessed: Bool
         let retryAfter: Duration?
 
-        /// The attempt received a response head.
+        /// Creates the outcome of an attempt that received a response head.
         ///
         /// - Parameter retryAfter: the result of ``RetryAfter/duration(_:now:)``.
         package init(status: Int, retryAfter: Duration?) {
@@ -28,7 +29,7 @@ public struct RetryPolicy: Sendable {
             }
         }
 
-        /// The attempt failed without a complete response.
+        /// Creates the outcome of an attempt that failed without a complete response.
         package init(_ error: NightjarError) {
             if [.rateLimited, .client, .server].contains(error.kind), let status = error.status {
                 self = Outcome(status: status, retryAfter: error.retryAfter)
@@ -77,7 +78,7 @@ public struct RetryPolicy: Sendable {
     private let settings: RetrySettings
     private let deadline: UInt64?
 
-    /// - Parameter deadline: the deadline of all attempts together. Nil: none.
+    /// - Parameter deadline: the deadline of the call, with all its attempts. Nil: none.
     package init(_ settings: RetrySettings, deadline: UInt64?) {
         self.settings = settings
         self.deadline = deadline
@@ -102,8 +103,8 @@ public struct RetryPolicy: Sendable {
         }
     }
 
-    /// Records the end of an attempt. A verdict to retry has been charged to the budget; if the next attempt does not
-    /// begin, refund it (``RetryBudget/refundRetry()``).
+    /// Records the end of an attempt and decides whether to retry. A retry is charged to the budget before `again` is
+    /// returned. If the next attempt does not begin, refund the charge with ``RetryBudget/refundRetry()``.
     package mutating func ended(
         _ outcome: Outcome, _ attempt: Attempt, now: UInt64, budget: inout RetryBudget,
         using random: inout some RandomNumberGenerator
@@ -123,8 +124,8 @@ public struct RetryPolicy: Sendable {
         return .again(after: wait)
     }
 
-    /// A random wait between zero and the ceiling ("full jitter"), so that calls that failed together are not retried
-    /// together.
+    /// Returns a random wait between zero and the ceiling ("full jitter"), so that calls that failed together are not
+    /// retried together. The ceiling is `base`, doubled for each further wait, and at most `cap`.
     private func backoff(using random: inout some RandomNumberGenerator) -> Duration {
         let base = UInt64(max(settings.base.nanosecondsClamped, 0))
         let cap = UInt64(max(settings.cap.nanosecondsClamped, 0))

@@ -13,7 +13,7 @@ public struct RetrySettings: Sendable, Equatable {
     public init() {}
 }
 
-/// The retry settings of one call that differ from the client's. Nil: the client's value.
+/// The retry settings of one call that differ from the client's. A nil member means the client's value.
 public struct RetryChanges: Sendable, Equatable {
     public var maximumAttempts: Int?
     public var base: Duration?
@@ -22,7 +22,7 @@ public struct RetryChanges: Sendable, Equatable {
 
     public init() {}
 
-    /// `settings` with these changes.
+    /// Returns `settings` with these changes.
     public func applied(to settings: RetrySettings) -> RetrySettings {
         var settings = settings
         settings.maximumAttempts = maximumAttempts ?? settings.maximumAttempts
