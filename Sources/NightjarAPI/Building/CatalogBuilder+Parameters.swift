@@ -64,6 +64,8 @@ extension CatalogBuilder {
     /// Header fields that OpenAPI does not allow as parameters and that are ignored. OpenAPI 3.1 section 4.8.12.2.1.
     private static let ignoredFields = ["accept", "content-type", "authorization"]
 
+    /// Reads one parameter.
+    ///
     /// - Parameter reference: the element of the list. Its texts take precedence over those of `source`.
     /// - Returns: nil if the parameter is ignored.
     private mutating func parameter(
@@ -157,7 +159,7 @@ struct TemplateNames {
     private(set) var ordered: [String] = []
     private(set) var names = ExactSet()
 
-    /// - Parameter path: braces after `?` or `#` are not template expressions.
+    /// - Parameter path: a path template. Braces after `?` or `#` are not template expressions.
     init(_ path: String) {
         var rest = path.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
         while let open = rest.firstIndex(of: UInt8(ascii: "{")) {

@@ -28,7 +28,8 @@ extension CatalogBuilder {
         return ways
     }
 
-    /// The most security requirements that are read for one operation. Real descriptions have at most three.
+    /// The maximum number of security requirements that are read for one operation. Real descriptions have at most
+    /// three.
     private static let maximumWays = 100
 
     /// Reads the security schemes. A scheme with several OAuth flows is added once for each flow, in order of

@@ -12,7 +12,7 @@ struct OperationNames {
     /// Returns the `operationId` unchanged, in any script. If it is missing or unusable, derives a name from the method
     /// and the path. Appends a number if the name is taken.
     ///
-    /// - Returns: also a note if the `operationId` could not be used.
+    /// - Returns: the name, and a note if the `operationId` could not be used.
     mutating func name(_ id: String?, _ method: String, _ path: String) -> (name: String, note: String?) {
         let made = OperationNames.made(method, path)
         guard let id, !id.isEmpty else { return (unique(made), nil) }

@@ -3,7 +3,7 @@
 enum JSONPosition {
     /// - Parameters:
     ///   - number: the position of the value or name among all values and names, counted from 0 in document order.
-    ///   - source: JSON.
+    ///   - source: a valid JSON text.
     /// - Returns: line and column counted from 1, the column in characters. The end of the text if `number` is too
     ///   large.
     static func find(_ number: Int, in source: [UInt8]) -> (line: Int, column: Int) {

@@ -56,7 +56,8 @@ enum YAMLScalar {
         return .number
     }
 
-    /// The value of a text of the kind `integer`. Beyond 64 bits it is the nearest double, as in JSON.
+    /// Returns the value of a text of the kind `integer`. A number that does not fit 64 bits becomes the nearest
+    /// double, as in JSON.
     static func integer(_ text: ArraySlice<UInt8>) -> JSONValue {
         var digits = text
         let isNegative = digits.first == UInt8(ascii: "-")
@@ -88,7 +89,7 @@ enum YAMLScalar {
         } else {
             magnitude = digits.reduce(0) { $0 * Double(radix) + Double(ASCII.hexValue($1) ?? 0) }
         }
-        // More digits overflow a double.
+        // A number that is too large for a double becomes a string.
         guard magnitude.isFinite else {
             return .string((isNegative ? "-" : "") + String(decoding: digits, as: UTF8.self))
         }

@@ -1,4 +1,4 @@
-/// The values of a call with their parameters.
+/// The argument values of a call, each with its parameter.
 struct BoundArguments {
     private(set) var values: [(parameter: Parameter, value: JSONValue)] = []
 
@@ -69,7 +69,7 @@ struct BoundArguments {
 }
 
 extension Operation {
-    /// True if a JSON or form body has a member of this name.
+    /// Returns true if the schema of one of the request body's content types declares a property of this name.
     func hasBodyMember(_ name: String) -> Bool {
         content?.choices.contains { choice in
             guard let schema = choice.schema, let read = try? schema.get() else { return false }
@@ -77,7 +77,8 @@ extension Operation {
         } ?? false
     }
 
-    /// The first name that is a member of the body and not a parameter, if there are values but no body.
+    /// Returns the first argument name that is not a parameter but a property of the request body. Returns nil if there
+    /// is none or if the arguments have a body.
     package func memberOfBody(in arguments: Arguments) -> String? {
         guard arguments.body == nil, content != nil else { return nil }
         return arguments.values.lazy.map(\.name).first { name in

@@ -32,7 +32,7 @@ struct ParameterNames {
         return parameters.indices.filter { parameters[$0].name.isExactly(name) }
     }
 
-    /// The first parameter in this place with this name.
+    /// Returns the index of the first parameter in this place with this name.
     func first(in place: Parameter.Place, called name: Substring) -> Int? {
         guard byPlace.isEmpty else { return byPlace[ParameterNames.placed(place, name)] }
         return parameters.firstIndex { $0.place == place && $0.isCalled(name) }

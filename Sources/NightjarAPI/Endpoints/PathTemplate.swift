@@ -65,7 +65,7 @@ struct PathTemplate {
         let problem: String
     }
 
-    /// The path with these values, which must be encoded.
+    /// Returns the path with these values, which must already be encoded.
     ///
     /// - Throws: if values make a segment empty, `.` or `..`. A DELETE of `/users/{id}` must not become one of
     ///   `/users/`.

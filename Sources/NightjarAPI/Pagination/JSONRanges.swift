@@ -2,7 +2,7 @@
 /// without decoding and encoding.
 ///
 /// The text must have been validated with ``JSONValue/check(_:)``. For other bytes the ranges are wrong but never out
-/// of bounds, and every function ends after one pass. Not recursive: the nesting depth is a counter.
+/// of bounds, and every function terminates. Nested containers are skipped with a depth counter, without recursion.
 struct JSONRanges {
     private let bytes: UnsafeRawBufferPointer
 
@@ -14,8 +14,8 @@ struct JSONRanges {
         return start..<endOfValue(start)
     }
 
-    /// The value at `pointer` within the value at `range`. Nil if there is none. If an object has duplicate names, the
-    /// first member is used.
+    /// The value at `pointer` within the value at `range`. Returns nil if there is none. If an object has duplicate
+    /// names, the first member is used.
     func value(at pointer: JSONPointer, in range: Range<Int>) -> Range<Int>? {
         var range = range
         for token in pointer.tokens {

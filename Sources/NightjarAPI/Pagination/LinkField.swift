@@ -30,7 +30,8 @@ package struct LinkField: Sendable, Equatable {
         links.first { $0.anchor == nil && $0.relations.contains("next") }
     }
 
-    /// True if the links refer to pages at all, as those of a last page do.
+    /// Returns true if a link refers to another page: prev, first or last. The last page of a list has such links but
+    /// no next link.
     static func containsPageLinks(_ links: [LinkField]) -> Bool {
         links.contains { link in
             link.anchor == nil && link.relations.contains { ["prev", "previous", "first", "last"].contains($0) }
@@ -45,7 +46,7 @@ package struct LinkField: Sendable, Equatable {
 
         private var peek: UInt8? { at < bytes.count ? bytes[at] : nil }
 
-        /// The next valid link. Nil at the end.
+        /// Reads the next valid link. Returns nil at the end of the field.
         mutating func next() -> LinkField? {
             while at < bytes.count {
                 skip { $0 == UInt8(ascii: ",") || ASCII.isWhitespace($0) }
@@ -101,7 +102,7 @@ package struct LinkField: Sendable, Equatable {
             return Array(bytes[start..<at])
         }
 
-        /// Parses a quoted string. An unterminated one extends to the end of the field.
+        /// Parses a quoted string. An unterminated string extends to the end of the field.
         private mutating func quotedString() -> [UInt8] {
             var value: [UInt8] = []
             at += 1

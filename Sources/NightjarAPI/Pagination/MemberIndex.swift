@@ -1,5 +1,5 @@
 /// An index of object members in one JSON text. Each object is scanned once, on first access, because a hint lookup
-/// tries about a hundred names and a page may have megabytes.
+/// tries about a hundred names and a page may be several megabytes long.
 ///
 /// Stores only the objects on the requested paths, and up to ``limit`` members of each.
 final class MemberIndex {
@@ -16,8 +16,8 @@ final class MemberIndex {
     /// The number of objects scanned.
     var passes: Int { objects.count }
 
-    /// The maximum number of members stored per object. Objects around a list have about twelve; larger ones are
-    /// usually keyed by ID.
+    /// The maximum number of members stored per object. An object that contains a list has about twelve members; larger
+    /// objects are usually keyed by ID.
     static let limit = 4096
 
     init(_ ranges: JSONRanges) { self.ranges = ranges }

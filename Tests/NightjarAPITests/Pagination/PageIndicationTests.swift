@@ -191,7 +191,7 @@ import Testing
         explicit.read([#"{"chunk":[1],"end":"t1"}"#, #"{"chunk":[2]}"#])
         #expect(explicit.requested == ["/list", "/list?from=t1"])
         #expect(
-            explicit.traversal.explanation == #"guessed: the items are at "/chunk" and the query item "from" takes it"#)
+            explicit.traversal.explanation == #"guessed: the items are at "/chunk" and the query item "from" takes the cursor"#)
     }
 
     @Test func pageParameterIsUsedIfItsStartIsKnown() throws {
