@@ -16,8 +16,8 @@ package struct GzipEncoder: ~Copyable {
         stream = try Deflation(level: Int32(min(max(level, 1), 9)))
     }
 
-    /// Passes the available output to `deliver` in parts of 1 to ``CodingStack/maximumPart`` bytes. The encoder usually
-    /// buffers the input at first.
+    /// Encodes bytes. Passes the available output to `deliver` in parts of 1 to ``CodingStack/maximumPart`` bytes. The
+    /// encoder usually buffers the first input without producing output.
     package mutating func encode(
         _ bytes: ByteBuffer, into deliver: (ByteBuffer) throws(NightjarError) -> Void
     ) throws(NightjarError) {
@@ -74,7 +74,7 @@ private final class Deflation {
     }
 
     deinit {
-        // Returns Z_STREAM_ERROR and has no effect if the initialization failed.
+        // `deflateEnd` has no effect if the initialization failed.
         deflateEnd(stream)
         stream.deallocate()
     }
@@ -104,6 +104,6 @@ private final class Deflation {
     /// zlib's default: 256 KiB with the largest window.
     private static let memoryLevel: Int32 = 8
 
-    /// In bytes. zlib usually produces a block of 16 to 32 KiB at once.
+    /// The size of an output buffer in bytes. zlib usually produces a block of 16 to 32 KiB at once.
     private static let partSize = 16 * 1024
 }

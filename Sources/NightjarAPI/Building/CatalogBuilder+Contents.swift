@@ -70,7 +70,7 @@ extension CatalogBuilder {
         encoding.contentType = texts.text(source["contentType"])
         if let style = texts.text(source["style"]) {
             encoding.style = ParameterStyle(rawValue: style)
-            if encoding.style == nil { note(context, "unknown style \(quoted(style))") }
+            if encoding.style == nil { note(context, "unknown style \(quoted(style)); ignored") }
         }
         encoding.explodes = source.node["explode"]?.bool
         encoding.allowsReserved = source.node["allowReserved"]?.bool ?? false

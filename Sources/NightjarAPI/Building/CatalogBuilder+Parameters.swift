@@ -109,7 +109,7 @@ extension CatalogBuilder {
             let found = quoted(texts.text(source["in"]) ?? "")
             throw NightjarError(
                 .invalidArgument,
-                "the parameter \(quoted(name)) is in \(found); allowed are path, query, header and cookie")
+                "the parameter \(quoted(name)) is in \(found); the allowed places are path, query, header and cookie")
         }
         return Parameter(name, in: place)
     }
@@ -142,7 +142,7 @@ extension CatalogBuilder {
         parameter.example = example(of: examples, schema: target, context)
     }
 
-    /// The styles that OpenAPI 3.1 section 4.8.12.3 allows for a place.
+    /// Returns the styles that OpenAPI 3.1 section 4.8.12.3 allows for a place.
     private static func styles(_ place: Parameter.Place) -> [ParameterStyle] {
         switch place {
         case .path: [.simple, .label, .matrix]

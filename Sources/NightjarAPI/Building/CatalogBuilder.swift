@@ -73,7 +73,8 @@ struct CatalogBuilder {
             let found = version.text.map { quoted($0) } ?? version.typeName
             throw NightjarError(
                 .invalidArgument,
-                "\(tree.name) \(version.position): unsupported OpenAPI version: \(found); supported are 3.0 and 3.1")
+                "\(tree.name) \(version.position): unsupported OpenAPI version: \(found); the supported versions are "
+                    + "3.0 and 3.1")
         }
     }
 

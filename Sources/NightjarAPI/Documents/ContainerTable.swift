@@ -21,7 +21,7 @@ final class ContainerTable: Sendable {
         self.around = around
     }
 
-    /// The containers around a node, from the innermost to the root.
+    /// Returns the containers around a node, from the innermost to the root.
     ///
     /// - Parameter looks: incremented by the number of nodes that were visited.
     func containers(of index: UInt32, in tree: DocumentTree, _ looks: inout Int) -> [UInt32] {

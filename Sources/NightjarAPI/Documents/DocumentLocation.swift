@@ -99,7 +99,7 @@ struct DocumentLocation: Sendable, Hashable {
 
     // MARK: Texts
 
-    /// The scheme in lower case. Nil for a relative reference. RFC 3986 section 3.1.
+    /// Returns the scheme in lower case. Returns nil for a relative reference. RFC 3986 section 3.1.
     private static func scheme(_ text: String) -> String? {
         let name = text.utf8.prefix { byte in
             ASCII.lowercase(byte) &- UInt8(ascii: "a") < 26 || ASCII.isDigit(byte) || byte == UInt8(ascii: "+")
@@ -111,7 +111,7 @@ struct DocumentLocation: Sendable, Hashable {
         return String(decoding: name.map(ASCII.lowercase), as: UTF8.self)
     }
 
-    /// The user info as written, with the `@`. Empty if there is none.
+    /// Returns the user info as written, with the `@`. Returns an empty result if there is none.
     private static func userInfo(_ url: String) -> Substring {
         guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")) else { return "" }
         let authority = url[colon...].utf8.dropFirst(3).prefix { byte in
@@ -121,7 +121,7 @@ struct DocumentLocation: Sendable, Hashable {
         return url[authority.startIndex...at]
     }
 
-    /// The path up to and including its last slash.
+    /// Returns the path up to and including its last slash.
     private static func directory(_ path: String) -> String {
         path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[...$0]) } ?? "/"
     }

@@ -125,7 +125,7 @@ struct DocumentSet: Sendable {
         }
         throw NightjarError(
             .invalidArgument,
-            "the reference \(quoted(place.reference ?? "")) is circular or passes through more than 8 references")
+            "the reference \(quoted(place.reference ?? "")) is circular or passes through 8 or more references")
     }
 }
 

@@ -68,19 +68,19 @@ final class DocumentTree: Sendable {
     /// Returns the object with a given `$anchor` of JSON Schema.
     func anchored(_ name: String) -> TreeNode? { anchors[name].map { TreeNode(self, $0) } }
 
-    /// The index after a node and its contents.
+    /// Returns the index after a node and its contents.
     func end(of index: UInt32) -> UInt32 {
         let node = nodes[Int(index)]
         return node.kind == .array || node.kind == .object ? node.first : index + 1
     }
 
-    /// The bytes of a scalar's text.
+    /// Returns the bytes of a scalar's text.
     func text(_ index: UInt32) -> ArraySlice<UInt8> {
         let node = nodes[Int(index)]
         return bytes[Int(node.first)..<(Int(node.first) + Int(node.count))]
     }
 
-    /// True if a scalar's text equals `other` byte for byte.
+    /// Returns true if a scalar's text equals `other` byte for byte.
     func isText(_ index: UInt32, _ other: UnsafeRawBufferPointer) -> Bool {
         let node = nodes[Int(index)]
         guard Int(node.count) == other.count else { return false }

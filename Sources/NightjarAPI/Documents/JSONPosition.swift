@@ -39,7 +39,7 @@ enum JSONPosition {
         return at + 1
     }
 
-    /// True for a byte that ends a number or a literal.
+    /// Returns true for a byte that ends a number or a literal.
     private static func isEnd(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "}"), UInt8(ascii: "]"), UInt8(ascii: ","), UInt8(ascii: ":"), 0x20, 0x09, 0x0A, 0x0D: true

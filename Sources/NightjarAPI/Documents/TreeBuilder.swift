@@ -270,7 +270,7 @@ struct TreeBuilder {
         }
     }
 
-    /// The objects that the value of a `<<` refers to: one object, or the elements of a list.
+    /// Returns the objects that the value of a `<<` refers to: one object, or the elements of a list.
     private func mergeSources(_ value: UInt32) throws(NightjarError) -> [Int] {
         let at = resolved(Int(value))
         switch nodes[at].kind {

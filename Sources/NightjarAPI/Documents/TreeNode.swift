@@ -27,7 +27,7 @@ struct TreeNode: Sendable {
         }
     }
 
-    /// The first `length` bytes of ``text``.
+    /// Returns the first `length` bytes of ``text``.
     func text(atMost length: Int) -> String? {
         switch kind {
         case .string, .integer, .number: String(decoding: tree.text(index).prefix(length), as: UTF8.self)
@@ -145,7 +145,7 @@ struct TreeNode: Sendable {
         }
     }
 
-    /// The text of a key of ``members``.
+    /// Returns the text of a key of ``members``.
     func name(_ key: UInt32) -> String { String(decoding: tree.text(key), as: UTF8.self) }
 
     /// Returns the value of the merge key `<<`, which is not a member but can be the target of a JSON Pointer.
@@ -161,7 +161,7 @@ struct TreeNode: Sendable {
 
     // MARK: Pointers
 
-    /// The value at a JSON Pointer relative to this node. Nil if there is none. RFC 6901.
+    /// Returns the value at a JSON Pointer relative to this node. Returns nil if there is none. RFC 6901.
     func value(at pointer: JSONPointer) -> TreeNode? {
         var node = self
         for token in pointer.tokens {

@@ -18,7 +18,7 @@ enum YAMLScalar {
         }
     }
 
-    /// True for `null`, `Null` and `NULL`, but no other spelling.
+    /// Returns true for `null`, `Null` and `NULL`, but no other spelling.
     private static func isWord(_ text: UnsafeRawBufferPointer, _ word: StaticString) -> Bool {
         let word = UnsafeRawBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)
         guard ASCII.equalIgnoringCase(text, word) else { return false }
@@ -96,7 +96,7 @@ enum YAMLScalar {
         return .number(isNegative ? -magnitude : magnitude)
     }
 
-    /// The value of a text of the kind `number`.
+    /// Returns the value of a text of the kind `number`.
     static func number(_ text: ArraySlice<UInt8>) -> JSONValue {
         // A text that is tagged `!!float` may be written as an integer: 0o17.
         Double(String(decoding: text, as: UTF8.self)).map { .number($0) } ?? integer(text)

@@ -51,7 +51,7 @@ struct BoundArguments {
     private static func unknown(_ name: String, _ operation: Operation, _ known: [String]) -> NightjarError {
         let hint: String
         if operation.hasBodyMember(name) {
-            hint = "it is a member of the body; set it there"
+            hint = "it is a member of the body; set it in the body"
         } else if let near = nearestName(to: name, among: known) {
             hint = "did you mean \(quoted(near))?"
         } else if known.isEmpty {

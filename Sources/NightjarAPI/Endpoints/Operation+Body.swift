@@ -40,7 +40,7 @@ extension Operation {
             return
         }
         throw failure(
-            "its body cannot be built from \(value.typeName); it accepts \(content.types), so set it as bytes")
+            "its body cannot be built from \(value.typeName); it accepts \(content.types), so set the body as bytes")
     }
 
     private func check(_ value: JSONValue, _ choice: RequestContent.Choice) throws(NightjarError) {
@@ -141,7 +141,7 @@ extension RequestContent {
 extension RequestContent.Choice {
     var isRange: Bool { mediaType.contains("*") }
 
-    /// True if the type is accepted: `image/*` accepts `image/png`.
+    /// Returns true if the type is accepted: `image/*` accepts `image/png`.
     func includes(_ type: MediaType) -> Bool {
         guard let own = MediaType(mediaType) else { return mediaType == type.essence }
         return (own.type == "*" || own.type == type.type) && (own.subtype == "*" || own.subtype == type.subtype)

@@ -49,7 +49,7 @@ package struct Operation: Sendable {
         self.path = path
     }
 
-    /// The names of the path parameters in a template. Text after `?` is a query and contains none.
+    /// Returns the names of the path parameters in a template. Text after `?` is a query and contains none.
     package static func names(inPath template: String) -> [String] { PathTemplate(template).names }
 }
 

@@ -26,7 +26,7 @@ struct ParameterNames {
         }
     }
 
-    /// The indices of the parameters with exactly this name.
+    /// Returns the indices of the parameters with exactly this name.
     func exact(_ name: String) -> [Int] {
         guard byName.isEmpty else { return byName[name] ?? [] }
         return parameters.indices.filter { parameters[$0].name.isExactly(name) }

@@ -97,7 +97,7 @@ struct ParameterText {
         return parts.isEmpty ? "" : before + parts.joined(separator: between)
     }
 
-    /// The parts between the separators.
+    /// Returns the parts between the separators.
     private func parts(_ shape: Shape) -> [String] {
         switch shape {
         case .scalar(let text): [escape.apply(text)]

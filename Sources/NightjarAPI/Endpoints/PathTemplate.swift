@@ -96,7 +96,7 @@ struct PathTemplate {
         return path
     }
 
-    /// True if the segment is `.` or `..`, encoded or not.
+    /// Returns true if the segment is `.` or `..`, encoded or not.
     private static func isDots(_ segment: String) -> Bool {
         guard segment.utf8.count <= 6 else { return false }
         let plain = PercentEncoding.decoded(segment.utf8)

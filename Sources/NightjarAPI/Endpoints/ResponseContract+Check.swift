@@ -15,7 +15,7 @@ extension ResponseContract {
         if let problem = check?.whole(while: { true }).described { throw problem }
     }
 
-    /// The mismatch of a response with its schema. Nil if it matches.
+    /// Returns the mismatch of a response with its schema. Returns nil if it matches.
     ///
     /// - Parameter document: the parsed body, or the parse error.
     func problem(
@@ -33,7 +33,7 @@ extension ResponseContract {
             response)
     }
 
-    /// The schema that applies to a response. Nil if there is none.
+    /// Returns the schema that applies to a response. Returns nil if there is none.
     func schema(for response: Response) -> DeferredSchema? {
         guard let responseDescription = responseDescription(to: response.status) else { return nil }
         guard let field = response.headers["content-type"], let type = MediaType(field) else { return nil }

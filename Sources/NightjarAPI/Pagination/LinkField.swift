@@ -25,7 +25,7 @@ package struct LinkField: Sendable, Equatable {
         return links
     }
 
-    /// The link to the next page. Links with an anchor are ignored, because they describe another document.
+    /// Returns the link to the next page. Links with an anchor are ignored, because they describe another document.
     static func next(in links: [LinkField]) -> LinkField? {
         links.first { $0.anchor == nil && $0.relations.contains("next") }
     }

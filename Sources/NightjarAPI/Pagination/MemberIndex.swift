@@ -22,7 +22,7 @@ final class MemberIndex {
 
     init(_ ranges: JSONRanges) { self.ranges = ranges }
 
-    /// The value at `tokens` within the value at `range`. Nil if there is none.
+    /// Returns the value at `tokens` within the value at `range`. Returns nil if there is none.
     ///
     /// - Parameter amongFirst: look only at the first ``limit`` members of an object, so that no lookup requires
     ///   another scan.
@@ -35,7 +35,8 @@ final class MemberIndex {
         return range
     }
 
-    /// The members of the object at `range` in order, up to ``limit``. Empty if it is not an object.
+    /// Returns the members of the object at `range` in order, up to ``limit``. Returns an empty result if it is not an
+    /// object.
     func members(of range: Range<Int>) -> [(name: String, value: Range<Int>)] { object(range)?.list ?? [] }
 
     private func child(_ token: String, of range: Range<Int>, _ amongFirst: Bool) -> Range<Int>? {

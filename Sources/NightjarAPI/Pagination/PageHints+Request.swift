@@ -1,6 +1,7 @@
 /// Facts about a list that its first request reveals: the page size and the position of the first item.
 extension PageHints {
-    /// The requested page size, from ``Pagination/size`` or a common query item. Nil if none was requested.
+    /// Returns the requested page size, from ``Pagination/size`` or a common query item. Returns nil if none was
+    /// requested.
     static func requestedSize(_ first: RequestURL, _ options: Pagination) -> Int? {
         if let size = options.size { return size }
         return sizeNames.lazy.compactMap { first.queryValue($0).flatMap(PageResponse.count) }.filter { $0 > 0 }.min()

@@ -40,7 +40,7 @@ struct PageHistory: Sendable {
         return overlap
     }
 
-    /// True if a page was loaded from `next` before. Records that a page was loaded from `current`.
+    /// Returns true if a page was loaded from `next` before. Records that a page was loaded from `current`.
     mutating func isVisited(_ next: PagePosition, after current: PagePosition) -> Bool {
         if let print = current.fingerprint { _ = positions.insert(print) }
         return next.fingerprint.map(positions.contains) ?? false

@@ -83,7 +83,8 @@ struct PageResponse {
         document.flatMap { index.value(at: path, in: $0, amongFirst: true) }
     }
 
-    /// The members of the object at `range`, up to ``MemberIndex/limit``. Empty if it is not an object.
+    /// Returns the members of the object at `range`, up to ``MemberIndex/limit``. Returns an empty result if it is not
+    /// an object.
     func members(of range: Range<Int>) -> [(name: String, value: Range<Int>)] { index.members(of: range) }
 
     func isObject(_ pointer: JSONPointer) -> Bool { find(pointer).flatMap(ranges.first) == UInt8(ascii: "{") }
@@ -111,7 +112,7 @@ struct PageResponse {
         }
     }
 
-    /// The type of the value at `range`, for messages: "an object".
+    /// Returns the type of the value at `range`, for messages: "an object".
     func typeName(_ range: Range<Int>?) -> String {
         guard let range, let first = ranges.first(range) else { return "nothing" }
         return switch first {

@@ -38,8 +38,8 @@ struct PageReading {
         return elements
     }
 
-    /// True if the server wrote an empty list as null (as Go does) or omitted it (as proto3's JSON does). The location
-    /// was set by the caller or found in an earlier response: a guessed location always contains an array.
+    /// Returns true if the server wrote an empty list as null (as Go does) or omitted it (as proto3's JSON does). The
+    /// location was set by the caller or found in an earlier response: a guessed location always contains an array.
     private func isEmptied(_ list: Range<Int>?) -> Bool {
         guard let list else {
             return [plan.next, plan.more, plan.total].contains { $0.flatMap(response.find) != nil }
@@ -47,7 +47,7 @@ struct PageReading {
         return response.ranges.first(list) == UInt8(ascii: "n")
     }
 
-    /// The fingerprints of the items' keys, if there is a key, and of all items together.
+    /// Returns the fingerprints of the items' keys, if there is a key, and of all items together.
     func prints(
         _ elements: [Range<Int>]
     ) throws(NightjarError) -> (keys: [FingerprintSet.Fingerprint], whole: FingerprintSet.Fingerprint) {
@@ -86,7 +86,7 @@ struct PageReading {
 
     var countsPlaces: Bool { plan.style == .page || plan.style == .offset }
 
-    /// True if another page with these items must be the same page, because the items are distinctive.
+    /// Returns true if another page with these items must be the same page, because the items are distinctive.
     func areDistinctive(_ elements: [Range<Int>]) -> Bool {
         guard options.key == nil else { return true }
         var seenItems = FingerprintSet()
@@ -123,7 +123,8 @@ struct PageReading {
                     + "the query "
                     + "item that takes the cursor"
             case .header where options.requestHeader != nil || !plan.parameter.isEmpty:
-                "the server ignores the token or repeats it; set param or request_header to what takes the token"
+                "the server ignores the token or repeats it; set param or request_header to the item or field that "
+                    + "takes the token"
             default: "the server returns to an earlier position"
             }
         return NightjarError(
@@ -197,7 +198,7 @@ struct PageReading {
                     .decoding,
                     "page \(place.number) has no URL in its header field \(quoted(name)); set param or "
                         + "request_header to "
-                        + "what sends its value back")
+                        + "the item or field that sends the value back")
             }
             return .url(token)
         }
@@ -286,7 +287,7 @@ struct PageReading {
         throw NightjarError(
             .decoding,
             "page \(place.number) has \(response.typeName(value)) at \(quoted(pointer.description)), where true or false "
-                + "was expected (more)")
+                + "was expected; check the option more")
     }
 
     private func total() throws(NightjarError) -> Int? {
@@ -297,7 +298,7 @@ struct PageReading {
         throw NightjarError(
             .decoding,
             "page \(place.number) has \(response.typeName(value)) at \(quoted(pointer.description)), where the number of "
-                + "items was expected (total)")
+                + "items was expected; check the option total")
     }
 
     private var currentPage: Int {

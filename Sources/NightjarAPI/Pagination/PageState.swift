@@ -188,7 +188,7 @@ struct PageStateOrigin: Sendable {
                 throw NightjarError(
                     .invalidArgument,
                     "the state omits the query item \(quoted(name)), which may be a secret, and the first request "
-                        + "does not have it; the list cannot be resumed there")
+                        + "cannot supply it; load the list from its first page")
             }
         }
         return url.withQuery(parts)

@@ -1,5 +1,5 @@
 extension PageTraversal {
-    /// The request for the page at `position`.
+    /// Returns the request for the page at `position`.
     ///
     /// - Throws: `protocol` if the page's origin is not allowed.
     func target(of position: PagePosition) throws(NightjarError) -> PageTarget {
@@ -63,7 +63,7 @@ extension PageTraversal {
         return safe.withQuery(safe.queryParts.filter { !isOwnSecret($0) })
     }
 
-    /// True if a query item contains a secret of the first request.
+    /// Returns true if a query item contains a secret of the first request.
     private func isOwnSecret(_ part: Substring) -> Bool {
         let name = PercentEncoding.decoded(RequestURL.nameOf(part))
         let value = PercentEncoding.decoded(RequestURL.valueOf(part))

@@ -70,7 +70,7 @@ package struct ChangeLog: Sendable, Equatable {
         self.horizon = horizon
     }
 
-    /// Whether all changes since `moment` are still in the log.
+    /// Returns whether all changes since `moment` are still in the log.
     package func reaches(_ moment: CacheMoment) -> Bool {
         moment.index == index && moment.shared >= horizon && moment.shared <= latest
     }

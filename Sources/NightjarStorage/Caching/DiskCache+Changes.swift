@@ -7,8 +7,9 @@ import Synchronization
 extension DiskCache {
     // MARK: Invalidation and removal
     //
-    // Each function returns the number of entries concerned. Nil: another process holds the index or the disk fails,
-    // and the change is pending. `ticket` is the position of the change among those of the caller: `CacheMoment.local`.
+    // Each function returns the number of entries that this change and earlier pending changes have removed. Nil:
+    // another process holds the index or the disk fails, and the change is pending. `ticket` is the position of the
+    // change among those of the caller: `CacheMoment.local`.
 
     /// Marks all variants of a key: they must be revalidated before they are used.
     @discardableResult

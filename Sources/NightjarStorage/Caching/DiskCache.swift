@@ -64,7 +64,7 @@ package final class DiskCache: Sendable {
 
     // MARK: Lookup
 
-    /// The variants of a key, oldest first.
+    /// Returns the variants of a key, oldest first.
     package func find(_ key: CacheKey) -> [DiskEntry] {
         use([]) { (index, state) throws(DatabaseError) in
             let found = try index.find(key)

@@ -29,7 +29,7 @@ package enum CacheChange: Sendable, Equatable {
         }
     }
 
-    /// The name of a URL: the first 16 bytes of its SHA-256.
+    /// Returns the name of a URL: the first 16 bytes of its SHA-256.
     package static func name(ofURL url: String) -> [UInt8] { DiskNames.url(url) }
 }
 
@@ -142,7 +142,7 @@ struct DiskChanges {
         return log.verdict(since: moment, by: writer, changes)
     }
 
-    /// The changes after `number` made by writers other than `writer`; nil if some cannot be read.
+    /// Returns the changes after `number` made by writers other than `writer`; nil if some cannot be read.
     func ofOthers(than writer: Int64, after number: Int64) throws(DatabaseError) -> [CacheChange]? {
         var changes: [CacheChange] = []
         var isWhole = true

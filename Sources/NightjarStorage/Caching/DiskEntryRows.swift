@@ -117,12 +117,12 @@ struct DiskEntryRows {
         return rows
     }
 
-    /// The hashes of the contents that satisfy a condition.
+    /// Returns the hashes of the contents that satisfy a condition.
     func contents(_ condition: String) throws(DatabaseError) -> [[UInt8]] {
         try hashes(try database.prepare("SELECT hash FROM content WHERE \(condition)"), [])
     }
 
-    /// The hashes of contents in files that begin with the given byte.
+    /// Returns the hashes of contents in files that begin with the given byte.
     func contents(startingWith first: UInt8) throws(DatabaseError) -> [[UInt8]] {
         let statement = try database.prepare("SELECT hash FROM content WHERE body IS NULL AND hash >= ? AND hash < ?")
         // For ff, the upper bound is longer than any hash.

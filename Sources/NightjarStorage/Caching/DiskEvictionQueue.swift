@@ -120,7 +120,7 @@ struct DiskEvictionQueue {
             """)
     }
 
-    /// The size of an entry, clamped because the file is not trusted.
+    /// Returns the size of an entry in bytes, clamped because the file is not trusted.
     static func plausible(_ bytes: Int64?) -> Int64 { max(0, min(bytes ?? 0, largest)) }
 
     private static let largest: Int64 = 1 << 40

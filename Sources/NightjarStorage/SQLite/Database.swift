@@ -122,7 +122,7 @@ package final class Database {
             try execute("COMMIT")
             return result
         } catch {
-            // Some errors roll back automatically.
+            // SQLite rolls back by itself after some errors.
             if sqlite3_get_autocommit(handle) == 0 { try? execute("ROLLBACK") }
             throw error
         }
@@ -155,12 +155,12 @@ package final class Database {
         return try model.objects
     }
 
-    /// More than any schema of this library has.
+    /// The maximum number of objects that are read: more than any schema of this library has.
     private static let mostObjects = 1000
 
     // MARK: Changes by others
 
-    /// Changes when another connection, of this or another process, has changed the file.
+    /// A number that changes when another connection, of this or another process, has changed the file.
     package var version: Int64 {
         get throws(DatabaseError) { try number("PRAGMA data_version") }
     }
@@ -170,7 +170,7 @@ package final class Database {
         FileIdentity(path) != identity
     }
 
-    /// The last error reported by SQLite.
+    /// Returns the last error reported by SQLite.
     func error(_ what: String) -> DatabaseError {
         DatabaseError(sqlite3_extended_errcode(handle), path, doing: what, connection: handle)
     }

@@ -17,7 +17,9 @@ final class FileLock: TokenLock {
 
     deinit { unlock() }
 
-    /// - Parameter path: with all symbolic links resolved.
+    /// Takes the lock without waiting.
+    ///
+    /// - Parameter path: the path of the lock file, with all symbolic links resolved.
     /// - Returns: nil while another client holds the lock.
     static func take(_ path: String, byte: Int64) throws(NightjarError) -> FileLock? {
         let file = PrivateFile(path, "lock file")
@@ -45,7 +47,7 @@ final class FileLock: TokenLock {
             isTaken = true
             return FileLock(descriptor)
         }
-        throw file.failure("was replaced repeatedly; it must not be removed")
+        throw file.failure("was replaced repeatedly; do not remove it while it is used")
     }
 
     /// Waits until the lock is available.
@@ -75,6 +77,6 @@ final class FileLock: TokenLock {
                 + "must be writable and on a file system that supports locks", code: code)
     }
 
-    /// A single replacement may be an accident.
+    /// The maximum number of attempts while the lock file is replaced. A single replacement may be an accident.
     private static let mostReplacements = 4
 }

@@ -20,7 +20,7 @@ extension JSONValue {
         return nil
     }
 
-    /// True if the values are equal. The order of members and the notation of numbers are ignored.
+    /// Returns true if the values are equal. The order of members and the notation of numbers are ignored.
     func isEquivalent(to other: JSONValue) -> Bool {
         var pairs = [(self, other)]
         while let (a, b) = pairs.popLast() {

@@ -1,7 +1,7 @@
 import NIOCore
 
 extension Cassette {
-    /// - Throws: `decoding` with the place if the text is not a cassette.
+    /// Reads a cassette. Throws `decoding` with the place if the text is not a cassette.
     package init(parsing text: UnsafeRawBufferPointer) throws(NightjarError) {
         let file = CassetteNode(try JSONValue(parsing: text), "")
         let members = try file.members(["format", "version", "exchanges"])
@@ -82,7 +82,7 @@ extension RecordedExchange.Piece {
     fileprivate init(_ node: CassetteNode) throws(NightjarError) {
         let pair = try node.elements()
         guard pair.count == 2, case .integer(let number) = pair[1].value, let bytes = Int(exactly: number), bytes >= 0
-        else { throw node.error("must be a delay and a number of bytes") }
+        else { throw node.error("must be a list of a delay in seconds and a number of bytes") }
         self.init(after: try pair[0].duration(), bytes: bytes)
     }
 }
@@ -168,7 +168,7 @@ private struct CassetteNode {
         NightjarError(.decoding, "\(path.isEmpty ? "the document" : quoted(path, limit: 200)) \(what)")
     }
 
-    /// The members by name.
+    /// Returns the members by name.
     ///
     /// - Throws: `decoding` if a name is not in `known`.
     func members(_ known: [String]) throws(NightjarError) -> [String: CassetteNode] {
@@ -208,7 +208,7 @@ private struct CassetteNode {
             default: nil
             }
         guard let seconds, Duration(seconds: seconds) != nil, let count = Int64(exactly: (seconds * 1e6).rounded())
-        else { throw error("must be a number of seconds from 0") }
+        else { throw error("must be a non-negative number of seconds") }
         return .microseconds(count)
     }
 }

@@ -4,7 +4,7 @@ import NIOCore
 package struct RecordedExchange: Sendable, Equatable {
     package struct Request: Sendable, Equatable {
         package var method: Method
-        /// Absolute, without user info.
+        /// The absolute URL without user info.
         package var url: String
         package var headers: Headers
         package var body: RecordedBody
@@ -51,7 +51,7 @@ package struct RecordedExchange: Sendable, Equatable {
         package var message: String
         package var phase: ErrorPhase?
         package var requestMayHaveBeenProcessed: Bool
-        /// Time since the request or the last piece.
+        /// The time from the request, or from the last piece of the response, to the failure.
         package var delay: Duration
 
         package init(_ error: NightjarError, after delay: Duration) {
@@ -205,7 +205,7 @@ package enum RecordedBody: Sendable, Equatable {
 }
 
 extension JSONValue {
-    /// True if arrays and objects are nested more than `maximum` levels deep. Does not recurse.
+    /// Returns true if arrays and objects are nested more than `maximum` levels deep. Does not recurse.
     func nests(deeperThan maximum: Int) -> Bool {
         var rest = [(value: self, level: 1)]
         while let (value, level) = rest.popLast() {

@@ -5,7 +5,7 @@ import NIOCore
 ///
 /// Used on the loop only. The time never goes backwards.
 package final class LoopClock: @unchecked Sendable {
-    /// Nil between events.
+    /// The time at which the current event began. Nil between events.
     private var moment: NIODeadline?
 
     package init() {}

@@ -21,7 +21,8 @@ final class HTTP1Connection: ChannelInboundHandler {
 
     private enum Phase { case connecting, idle, busy, closed }
 
-    /// Retained until the connection is closed. Not unowned, which costs two atomic operations at each use.
+    /// Retained until the connection is closed. Not `unowned`, because an unowned reference costs two atomic operations
+    /// at each use.
     private let transport: NetworkTransport
     let host: NetworkTransport.Host
     /// The place in the pool's queue for which the connection was opened.
@@ -46,7 +47,7 @@ final class HTTP1Connection: ChannelInboundHandler {
     private var expectation: ExpectContinue?
     /// Fires if the server does not respond to the expectation.
     private var timeout: Scheduled<Void>?
-    /// The error of the channel, reported before it closes.
+    /// The channel's error, which is reported before the channel closes.
     private var cause: (any Error)?
     /// The channel during the handshakes with the proxy and TLS; this handler may not be in it yet.
     var way: (any Channel)?
@@ -62,7 +63,7 @@ final class HTTP1Connection: ChannelInboundHandler {
 
     // MARK: Opening
 
-    /// The connection is open. Called by the connector, or at the end of the TLS handshake.
+    /// Makes the connection idle. Called by the connector, or at the end of the TLS handshake.
     func opened(_ socket: SocketHandle? = nil) {
         guard phase == .connecting else { return }
         self.socket = socket
@@ -218,7 +219,7 @@ final class HTTP1Connection: ChannelInboundHandler {
         perform(action, context)
     }
 
-    /// - Returns: False if the exchange is repeated on another connection.
+    /// Performs an action of the expectation. Returns false if the exchange is repeated on another connection.
     @discardableResult
     private func perform(_ action: ExpectContinue.Action?, _ context: ChannelHandlerContext) -> Bool {
         switch action {
@@ -253,7 +254,7 @@ final class HTTP1Connection: ChannelInboundHandler {
 
     // MARK: Receiving
 
-    /// If false, flow control slows down the peer.
+    /// Whether the channel reads. If false, flow control slows down the peer.
     var isReading = true {
         didSet {
             guard isReading != oldValue, let context, phase == .busy else { return }
@@ -295,7 +296,7 @@ final class HTTP1Connection: ChannelInboundHandler {
         }
     }
 
-    /// The response is complete.
+    /// Ends the exchange after a complete response.
     ///
     /// - Parameter hasSurplus: Whether the server sent data after the response. The response is framed correctly and
     ///   valid, but the data belongs to no request, so the connection is closed (RFC 9112 section 6.3).
@@ -309,7 +310,8 @@ final class HTTP1Connection: ChannelInboundHandler {
         isReading = true
         phase = canBeReused ? .idle : .closed
         let receiver = exchange.end()
-        // Released first, so that a follow-up request, such as a redirect, finds the connection free.
+        // The connection is released before the receiver is called, so that a follow-up request, such as a redirect,
+        // can use it.
         if canBeReused {
             transport.released(self)
         } else {
@@ -367,7 +369,8 @@ final class HTTP1Connection: ChannelInboundHandler {
             error, Loss(wasReused: isReused, requestWasStarted: !isProxys, responseHasStarted: responseHasStarted))
     }
 
-    /// Ends an exchange in progress. A partial request or response is on the connection, so it cannot be reused.
+    /// Ends an exchange in progress and closes the connection, which cannot be reused after a partial request or
+    /// response.
     func abandon() {
         guard phase == .busy else { return }
         phase = .closed

@@ -23,12 +23,12 @@ final class TransportHost {
         }
     }
 
-    /// The request head for this route.
+    /// Returns the request head for this route.
     func wireHead(of request: PreparedRequest) -> ByteBuffer {
         if case .forwarded(let proxy) = route { request.wireHead(through: proxy) } else { request.wireHead }
     }
 
-    /// - Throws: `connect` if the proxy, not the origin, requires authentication.
+    /// Throws `connect` if the forwarding proxy, not the origin, requires authentication.
     func checkProxy(_ head: ResponseHead) throws(NightjarError) {
         if head.status == 407, case .forwarded(let proxy) = route { throw proxy.loginRequired(by: head.headers) }
     }
