@@ -92,7 +92,8 @@ private final class Deflation {
                 let size = min(room.count, CodingStack.maximumPart)
                 stream.pointee.next_out = room.baseAddress?.assumingMemoryBound(to: UInt8.self)
                 stream.pointee.avail_out = UInt32(size)
-                // The only possible error is Z_BUF_ERROR: there was nothing to do.
+                // The result is ignored: the only possible error is Z_BUF_ERROR, which means that there was nothing to
+                // do.
                 deflate(stream, flush)
                 isRoomLeft = stream.pointee.avail_out > 0
                 return size - Int(stream.pointee.avail_out)

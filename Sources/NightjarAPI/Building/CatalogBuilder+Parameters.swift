@@ -1,8 +1,8 @@
 import NightjarHTTP
 
 extension CatalogBuilder {
-    /// Reads the parameters of an operation: its own, and those of its path item that it does not override. OpenAPI 3.1
-    /// sections 4.8.9, 4.8.10 and 4.8.12.
+    /// Reads the parameters of an operation: its own parameters, and the parameters of its path item that it does not
+    /// override. OpenAPI 3.1 sections 4.8.9, 4.8.10 and 4.8.12.
     mutating func parameters(
         of operation: DocumentPlace, _ item: PathItem, _ template: TemplateNames, _ context: String
     ) throws(NightjarError) -> [Parameter] {

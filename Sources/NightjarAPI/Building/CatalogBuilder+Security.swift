@@ -71,7 +71,8 @@ extension CatalogBuilder {
                 place != .path
             else {
                 throw NightjarError(
-                    .invalidArgument, "an apiKey scheme needs a name and \"in\" (query, header or cookie)")
+                    .invalidArgument,
+                    "an apiKey scheme requires a name, and \"in\" with the value query, header or cookie")
             }
             return [.apiKey(name: name, place: place)]
         case "oauth2":

@@ -86,7 +86,7 @@ struct CatalogBuilder {
         made.documentation = info.flatMap { text("description", of: $0, "info") }
         made.servers = servers(of: root) ?? []
         if made.servers.isEmpty, let server = try? set.documents[0].location.server("/") {
-            // OpenAPI 3.1 section 4.8.1: without a list, or with an empty one, the server is the location of the
+            // OpenAPI 3.1 section 4.8.1: without a list, or with an empty list, the server is the location of the
             // document.
             if root["servers"].map({ $0.node.isArray && $0.node.count == 0 }) ?? true { made.servers = [server] }
         }

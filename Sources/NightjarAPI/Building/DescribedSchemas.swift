@@ -29,7 +29,7 @@ final class DescribedSchemas: Sendable {
     /// schema for each value. A schema consists of at least three values, so only aliases and references into schemas
     /// can exceed the limit.
     private static let leastMaximum = 200_000
-    /// The work that parsing all schemas may cost, for each value of the documents. Without aliases, a value is read
-    /// once for each reference to an enclosing schema, and its place is looked up by the enclosing names.
+    /// The limit on the work of parsing all schemas, for each value of the documents. Without aliases, a value is read
+    /// once for each reference to an enclosing schema, and the place of the value is looked up by the enclosing names.
     private static let workOfValue = 16
 }

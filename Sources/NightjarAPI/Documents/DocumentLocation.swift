@@ -111,7 +111,7 @@ struct DocumentLocation: Sendable, Hashable {
         return String(decoding: name.map(ASCII.lowercase), as: UTF8.self)
     }
 
-    /// Returns the user info as written, with the `@`. Returns an empty result if there is none.
+    /// Returns the user info as written, with the `@`. Returns an empty text if there is none.
     private static func userInfo(_ url: String) -> Substring {
         guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")) else { return "" }
         let authority = url[colon...].utf8.dropFirst(3).prefix { byte in

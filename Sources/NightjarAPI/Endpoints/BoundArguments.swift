@@ -77,8 +77,8 @@ extension Operation {
         } ?? false
     }
 
-    /// Returns the first argument name that is not a parameter but a property of the request body. Returns nil if there
-    /// is none or if the arguments have a body.
+    /// Returns the first argument name that is not a parameter but a property of the request body. Returns nil if no
+    /// argument is, or if the arguments have a body.
     package func memberOfBody(in arguments: Arguments) -> String? {
         guard arguments.body == nil, content != nil else { return nil }
         return arguments.values.lazy.map(\.name).first { name in

@@ -18,8 +18,8 @@ package struct ResponseCheck: Sendable {
     /// The parsed body.
     private var document: Result<JSONValue, NightjarError>?
 
-    /// - Parameter isEither: one mismatch is enough. The caller's schema is not checked after a mismatch with the
-    ///   endpoint.
+    /// - Parameter isEither: true if one mismatch is enough. The caller's schema is then not checked after a mismatch
+    ///   with the endpoint's description.
     /// - Returns: nil if there is nothing to check.
     package init?(_ response: Response, by contract: ResponseContract?, and wanted: JSONSchema?, isEither: Bool) {
         self.response = response
@@ -41,8 +41,8 @@ package struct ResponseCheck: Sendable {
 
     /// Completes the check, which may take several seconds.
     ///
-    /// - Parameter isWanted: called from time to time. If it returns false, the check stops, and the result must be
-    ///   discarded.
+    /// - Parameter isWanted: called repeatedly during the check. If it returns false, the check stops, and the result
+    ///   must be discarded.
     package mutating func whole(while isWanted: @escaping @Sendable () -> Bool) -> Problems {
         guard isWanted() else { return Problems() }
         return problems(JSONSchema.CheckBudget(isWanted: isWanted)) ?? Problems()

@@ -38,7 +38,7 @@ extension ResponseContract {
         guard let responseDescription = responseDescription(to: response.status) else { return nil }
         guard let field = response.headers["content-type"], let type = MediaType(field) else { return nil }
         guard type.isJSON else { return nil }
-        // The most specific matching media type. OpenAPI 3.1 section 4.8.17.
+        // The most specific matching media type applies. OpenAPI 3.1 section 4.8.17.
         let fitting = responseDescription.schemas.filter { RequestContent.Choice($0.mediaType).includes(type) }
         let exact = fitting.first { !$0.mediaType.contains("*") }
         return (exact ?? fitting.first { !$0.mediaType.hasPrefix("*") } ?? fitting.first)?.schema

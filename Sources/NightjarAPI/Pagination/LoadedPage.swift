@@ -19,8 +19,8 @@ package struct LoadedPage: Sendable {
     /// the server's page has changed in the meantime, deleted items cause others to be missed, and inserted items cause
     /// others to be repeated. A position at the end of a page does not have this limitation.
     ///
-    /// - Parameter consumed: the number of items. A number that is not less than the number of items means the position
-    ///   after the page.
+    /// - Parameter consumed: the number of items of this page that the caller has processed. If it is not less than the
+    ///   number of items, the position is after the page.
     package func state(consumed: Int) -> String { position(consumed: consumed).state }
 
     /// Returns the same position as ``state(consumed:)``, serialized on demand.

@@ -35,7 +35,7 @@ final class MemberIndex {
         return range
     }
 
-    /// Returns the members of the object at `range` in order, up to ``limit``. Returns an empty result if it is not an
+    /// Returns the members of the object at `range` in order, up to ``limit``. Returns an empty array if it is not an
     /// object.
     func members(of range: Range<Int>) -> [(name: String, value: Range<Int>)] { object(range)?.list ?? [] }
 

@@ -1,4 +1,4 @@
-/// The pages that a paginator has loaded. Distinguishes a list that continues from one that repeats itself.
+/// The pages that a paginator has loaded. Distinguishes a list that continues from a list that repeats itself.
 struct PageHistory: Sendable {
     /// The overlap of a page with earlier pages.
     struct PageOverlap {

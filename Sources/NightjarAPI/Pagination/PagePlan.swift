@@ -83,7 +83,7 @@ struct PageResponse {
         document.flatMap { index.value(at: path, in: $0, amongFirst: true) }
     }
 
-    /// Returns the members of the object at `range`, up to ``MemberIndex/limit``. Returns an empty result if it is not
+    /// Returns the members of the object at `range`, up to ``MemberIndex/limit``. Returns an empty array if it is not
     /// an object.
     func members(of range: Range<Int>) -> [(name: String, value: Range<Int>)] { index.members(of: range) }
 
@@ -163,6 +163,6 @@ struct PageResponse {
             "page \(number) has \(typeName(range)) at \(quoted(pointer.description)), where \(what) was expected")
     }
 
-    /// The maximum length of a number in bytes. Longer ones do not fit 64 bits.
+    /// The maximum length of a number in bytes. Longer numbers do not fit 64 bits.
     private static let longestNumber = 24
 }

@@ -110,7 +110,7 @@ extension PageTraversal {
     /// The maximum number of consecutive pages that repeat an earlier page whose items are not distinctive. Lists of
     /// measured values can have many equal pages, because the values may stay the same for a long time.
     static let maximumKnownInARow = 100
-    /// The statuses with which servers respond to a request for a page after the last one.
+    /// The statuses with which servers respond to a request for a page after the last page.
     static let indicatesNone = [400, 404, 410, 416, 422]
 }
 

@@ -47,8 +47,8 @@ public struct Pagination: Sendable {
     /// For ``Style/header``: the request field that sends the token back. Nil: ``parameter`` sends it back, or the
     /// response field contains the URL of the next page.
     public var requestHeader: String?
-    /// The location of a boolean that says whether more items follow. Nil: none. False ends the list. True without a
-    /// next page is an error.
+    /// The location of a boolean that indicates whether more items follow. Nil: none. False ends the list. True without
+    /// a next page is an error.
     public var more: JSONPointer?
     /// The location of the total number of items. Nil: none.
     public var total: JSONPointer?

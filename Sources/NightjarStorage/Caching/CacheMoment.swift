@@ -17,8 +17,8 @@ package struct CacheMoment: Sendable, Equatable {
     }
 }
 
-/// Whether a response may be stored, given the changes since its request was sent. If several changes apply, the
-/// greatest verdict counts.
+/// Whether a response may be stored, given the changes after its request was sent. If several changes apply, the
+/// greatest verdict applies.
 package enum StoreVerdict: Int, Sendable, Comparable {
     case asIs
     /// Stored, but must be revalidated before use: the resource was invalidated after the request was sent.
@@ -43,7 +43,7 @@ package struct LoggedChange: Sendable, Equatable {
     package let number: Int64
     /// Identifies the cache object that made the change, unique among processes.
     package let writer: Int64
-    /// The position of the change among those of its writer: ``CacheMoment/local``.
+    /// The position of the change among the changes of its writer. See ``CacheMoment/local``.
     package let ticket: UInt64
     package let effect: ChangeEffect
 
@@ -120,7 +120,7 @@ package struct MemoryTier: Sendable, Equatable {
 
     package enum Age: Sendable { case current, due, outdated }
 
-    /// Returns the age of the memory cache's last check.
+    /// Returns whether a check is due, by the age of the last successful check.
     ///
     /// - Parameters:
     ///   - nanoseconds: the time since the start of the last successful check, on a monotonic clock.
@@ -177,7 +177,7 @@ package struct LocalChanges<Name: Hashable & Sendable>: Sendable {
 
     /// - Parameters:
     ///   - name: the name that the change concerns. Nil: a removal of more than one name.
-    ///   - isWritten: the index already contains the change, or there is no index.
+    ///   - isWritten: true if the index already contains the change, or there is no index.
     /// - Returns: the ticket of the change.
     @discardableResult
     package mutating func note(_ effect: ChangeEffect, _ name: Name?, isWritten: Bool = true) -> UInt64 {

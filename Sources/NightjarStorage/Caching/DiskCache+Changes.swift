@@ -2,14 +2,14 @@ import Glibc
 import NightjarHTTP
 import Synchronization
 
-// Invalidations and removals by this process and by others.
+// Invalidations and removals by this process and by other processes.
 
 extension DiskCache {
     // MARK: Invalidation and removal
     //
     // Each function returns the number of entries that this change and earlier pending changes have removed. Nil:
     // another process holds the index or the disk fails, and the change is pending. `ticket` is the position of the
-    // change among those of the caller: `CacheMoment.local`.
+    // change among the changes of the caller. See `CacheMoment.local`.
 
     /// Marks all variants of a key: they must be revalidated before they are used.
     @discardableResult
@@ -91,7 +91,7 @@ extension DiskCache {
         }
     }
 
-    // MARK: Changes by others
+    // MARK: Changes by other cache objects
 
     /// Changes that other cache objects, of this or another process, have made in the folder.
     package enum ExternalChanges: Sendable {

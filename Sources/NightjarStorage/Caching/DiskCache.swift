@@ -14,8 +14,8 @@ import Synchronization
 ///     unopened ──first use──▶ open ──damaged──▶ recreated
 ///         └──failure──▶ off for half a minute; permanently if the index is of a later release or foreign
 ///
-/// Invalidations and removals are never skipped. While one is pending, because another process holds the index or the
-/// disk is full, lookups find nothing. ``settle(within:)`` waits until all changes are in the index and reports why
+/// Invalidations and removals are never skipped. While a change is pending, because another process holds the index or
+/// the disk is full, lookups find nothing. ``settle(within:)`` waits until all changes are in the index and reports why
 /// some are not.
 package final class DiskCache: Sendable {
     package struct Statistics: Sendable, Equatable {
@@ -213,7 +213,7 @@ package final class DiskCache: Sendable {
     package func evict(now: Timestamp) -> Int {
         var count = 0
         for _ in 0..<DiskCache.mostBatches {
-            // One batch per transaction, so that others can access the index in between.
+            // One batch per transaction, so that other processes can access the index in between.
             let removed = use(nil as Int?) { (index, state) throws(DatabaseError) in
                 guard let removed = try index.evict(counting: state.uses) else { return nil }
                 state.uses = [:]

@@ -20,7 +20,7 @@ package enum CacheChange: Sendable, Equatable {
         }
     }
 
-    /// The name of the URL concerned; nil: possibly more than one URL.
+    /// The name of the URL that the change concerns; nil: possibly more than one URL.
     package var url: [UInt8]? {
         switch self {
         case .invalidateKey(let key), .removeKey(let key): key.url

@@ -84,7 +84,7 @@ struct EvictionQueue {
     /// Evicts one entry and returns it, or returns nil if the capacity is not exceeded.
     mutating func evict() -> Slot? {
         while weight > capacity {
-            // If one queue is empty, entries are taken from the other.
+            // If one queue is empty, entries are evicted from the other queue.
             let fromSmall = small.weight > smallCapacity || main.oldest == EvictionQueue.none
             let slot = fromSmall ? small.oldest : main.oldest
             guard slot != EvictionQueue.none else { return nil }

@@ -7,8 +7,8 @@ import Synchronization
 /// A hit costs one lock, one lookup and one retain and allocates nothing. ``EvictionQueue`` selects the entries to
 /// evict.
 package final class MemoryCache: Sendable {
-    /// One variant of a response. Immutable: an update or invalidation replaces it by another entry, and holders of
-    /// this one may continue to read it.
+    /// One variant of a response. Immutable: an update or invalidation replaces an entry by another entry, and holders
+    /// of the old entry may continue to read it.
     package final class Entry: Sendable {
         package let key: CacheKey
         package let response: StoredResponse
@@ -214,7 +214,8 @@ package final class MemoryCache: Sendable {
     /// The approximate size in bytes of an entry's objects and its places in the tables.
     private static let overhead = 640
 
-    /// Headers count twice, because the response created from the entry has a copy for a second.
+    /// Returns the approximate size of an entry in bytes. Headers count twice, because the response head that is
+    /// created from the entry has a copy of them and is reused for a second.
     private static func weight(_ key: CacheKey, _ response: StoredResponse, _ body: ByteBuffer) -> Int {
         var text = response.headers.byteCount + response.trailers.byteCount
         for field in response.variantFields { text += field.name.utf8.count + (field.value?.utf8.count ?? 0) + 32 }

@@ -70,7 +70,7 @@ package final class CookieFile {
         return try connection.database.version != connection.version
     }
 
-    /// Writes the newer ones of `changes` to the file.
+    /// Writes those of `changes` to the file that are newer than its content.
     ///
     /// - Parameter changes: the whole content of the jar that merged the earlier results.
     /// - Returns: the content of the file that is not in `changes`, for the jar to merge; usually empty.

@@ -99,8 +99,8 @@ package final class Database {
         return Statement(self, statement)
     }
 
-    /// Runs `body` in a transaction, which is rolled back on an error. No other process can write meanwhile. Must not
-    /// be nested.
+    /// Runs `body` in a transaction, which is rolled back on an error. No other process can write during the
+    /// transaction. Must not be nested.
     package func transaction<Result>(
         _ body: () throws(DatabaseError) -> Result
     ) throws(DatabaseError) -> Result {
@@ -158,14 +158,14 @@ package final class Database {
     /// The maximum number of objects that are read: more than any schema of this library has.
     private static let mostObjects = 1000
 
-    // MARK: Changes by others
+    // MARK: Changes by other connections
 
     /// A number that changes when another connection, of this or another process, has changed the file.
     package var version: Int64 {
         get throws(DatabaseError) { try number("PRAGMA data_version") }
     }
 
-    /// Whether the path now refers to another file than the open one.
+    /// Whether the path now refers to a file other than the open file.
     package var isReplaced: Bool {
         FileIdentity(path) != identity
     }

@@ -237,7 +237,7 @@ package enum DatabaseFile {
     /// Renames the file and SQLite's files beside it.
     ///
     /// The file must not be open in this process. If several processes want to move it, a lock on the damaged file
-    /// ensures that only one does; the path must still refer to that file.
+    /// ensures that only one process moves it; the path must still refer to that file.
     ///
     /// - Parameter identity: the file that was found damaged.
     /// - Returns: nil if another process has moved it.

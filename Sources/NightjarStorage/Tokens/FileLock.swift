@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// The lock belongs to the open file description (F_OFD_SETLK): two clients of a process exclude each other, and the
 /// system releases the lock when the process ends. The file is never removed: otherwise a process waiting for the old
-/// file and one that created a new file could both hold the lock.
+/// file and a process that created a new file could both hold the lock.
 final class FileLock: TokenLock {
     private let descriptor: Int32
     private let process = getpid()
@@ -28,7 +28,7 @@ final class FileLock: TokenLock {
             guard descriptor >= 0 else { throw failure(file, errno) }
             var isTaken = false
             defer { if !isTaken { ForkWatch.close(descriptor) } }
-            // The umask may have removed permissions; and other users must not be able to open and lock the file.
+            // The umask may have removed permissions, and other users must not be able to open and lock the file.
             var status = stat()
             guard fstat(descriptor, &status) == 0 else { throw failure(file, errno) }
             if status.st_uid == geteuid(), status.st_mode & 0o777 != 0o600 {

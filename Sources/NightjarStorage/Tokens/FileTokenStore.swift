@@ -34,7 +34,7 @@ public struct FileTokenStore: TokenStore {
 
     public func save(_ login: StoredLogin, replacing version: LoginVersion?) throws(NightjarError) -> Bool {
         guard let content = LoginRecord.encode(login, key: key, place: try recordPlace()) else {
-            throw failure("cannot store the login: it is larger than 1 MiB")
+            throw failure("cannot store the login: its record would be larger than 1 MiB")
         }
         // A separate, short lock: saving a login or logout does not wait for a token refresh.
         let lock = try writingLock()

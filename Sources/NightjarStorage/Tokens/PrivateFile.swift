@@ -32,10 +32,10 @@ package struct PrivateFile: Sendable {
     // MARK: Opening
 
     /// Opens the file without following a symbolic link, or creates it with O_CREAT. All files with secrets are opened
-    /// here.
+    /// with this function.
     ///
-    /// - Parameter flags: as in open(2). A file that others can open is rejected for reading; for writing, it is made
-    ///   private.
+    /// - Parameter flags: as in open(2). A file that other users can open is rejected for reading; for writing, it is
+    ///   made private.
     /// - Returns: a descriptor owned by the caller.
     /// - Throws: `storage`, with the errno value, if the file is not private to this user.
     package func open(_ name: [CChar], _ flags: Int32) throws(NightjarError) -> Int32 {
@@ -108,8 +108,8 @@ package struct PrivateFile: Sendable {
     /// Reads the whole file.
     ///
     /// - Returns: nil if the file does not exist but its folder does.
-    /// - Throws: also if the file belongs to another user or is readable by others, because its content may then be
-    ///   forged or known.
+    /// - Throws: also if the file belongs to another user or is readable by other users, because its content may then
+    ///   be forged or known.
     func read(atMost limit: Int) throws(NightjarError) -> [UInt8]? {
         let place = try place()
         let descriptor: Int32
@@ -139,7 +139,7 @@ package struct PrivateFile: Sendable {
         throw failure("must have at most \(limit) bytes")
     }
 
-    /// Checks an existing file: it must be a regular file, owned by this user and inaccessible to others.
+    /// Checks that an existing file is a regular file, owned by this user and inaccessible to other users.
     func check(_ status: stat) throws(NightjarError) {
         guard status.st_mode & S_IFMT == S_IFREG else { throw failure("is not a regular file") }
         guard status.st_uid == geteuid() else {

@@ -42,7 +42,7 @@ public struct SQLiteTokenStore: TokenStore {
     public func save(_ login: StoredLogin, replacing version: LoginVersion?) throws(NightjarError) -> Bool {
         let place = try file.place()
         guard let record = LoginRecord.encode(login, key: key, place: recordPlace(place)) else {
-            throw failure("cannot store the login: it is larger than 1 MiB")
+            throw failure("cannot store the login: its record would be larger than 1 MiB")
         }
         let isNew = try !isThere(place)
         var isRepeated = false

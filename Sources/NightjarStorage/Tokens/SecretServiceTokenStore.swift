@@ -40,7 +40,7 @@ public struct SecretServiceTokenStore: TokenStore {
     public func save(_ login: StoredLogin, replacing version: LoginVersion?) throws(NightjarError) -> Bool {
         try checkUse()
         guard let record = LoginRecord.encode(login, key: nil, place: "") else {
-            throw failure("cannot store the login: it is larger than 1 MiB")
+            throw failure("cannot store the login: its record would be larger than 1 MiB")
         }
         let lock = try FileLock.wait(lockPath(), byte: Byte.writing, lockTimeout: .seconds(30))
         defer { lock.unlock() }

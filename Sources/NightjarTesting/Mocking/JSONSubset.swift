@@ -1,5 +1,5 @@
 extension JSONValue {
-    /// Checks that another value contains this one. Additional object members are allowed. Arrays must have equal
+    /// Checks that another value contains this value. Additional object members are allowed. Arrays must have equal
     /// lengths. Numbers are compared by value.
     ///
     /// - Returns: the place of the first difference. Nil if there is none.

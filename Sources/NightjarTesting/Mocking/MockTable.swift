@@ -154,8 +154,8 @@ package struct MockTable: Sendable {
         unmatched = 0
     }
 
-    /// The result of verification: routes that were never used or less often than their `times`, and calls that matched
-    /// no route. Nil if there are none.
+    /// The result of verification: routes that were used less often than their `times` or never, and calls that matched
+    /// no route. Nil if verification succeeds.
     package var failureMessage: NightjarError? {
         var mismatches: [String] = []
         for (index, route) in routes.enumerated() where !route.isOptional {

@@ -63,8 +63,8 @@ package struct PathPattern: Sendable, Equatable, CustomStringConvertible {
 
     /// Matches the path of a URL.
     ///
-    /// - Parameter base: the client's base URL. The part of the path after that of the base URL is compared too, so
-    ///   that a route can be written like a call.
+    /// - Parameter base: the client's base URL. The part of the path after the base URL's path is compared too, so that
+    ///   a route can be written like a call.
     /// - Returns: the values of the parameters. Nil if the path does not match.
     package func match(_ url: RequestURL, base: RequestURL?) -> [(name: String, value: String)]? {
         if let origin { return origin == url.origin ? match(url.path[...]) : nil }

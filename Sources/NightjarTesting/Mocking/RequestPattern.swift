@@ -75,7 +75,7 @@ public struct RequestPattern: Sendable {
         switch body {
         case nil: return nil
         case .text(let text):
-            return request.body.readableBytesView.elementsEqual(text.utf8) ? nil : "its body differs"
+            return request.body.readableBytesView.elementsEqual(text.utf8) ? nil : "its body differs from the request's"
         case .json(let expected):
             guard let json = request.json else { return "its body is JSON but the request's is not" }
             guard let place = expected.firstDifference(from: json) else { return nil }

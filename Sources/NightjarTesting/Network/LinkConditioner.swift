@@ -37,8 +37,8 @@ package struct LinkConditioner: Sendable {
 
     /// Starts an exchange.
     package mutating func begin(to origin: Origin) -> ConnectionPlan {
-        // Always draws the same number of random values, so that the outcome of one exchange does not depend on the
-        // others.
+        // Always draws the same number of random values, so that the outcome of an exchange does not depend on other
+        // exchanges.
         let (chance, place, bytes, shake) = (unit(), unit(), unit(), unit())
         let breaks: Break? =
             chance >= profile.loss

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Decides whether a request equals a recorded one. Compares the method, the URL and the body, with secrets masked.
+/// Decides whether a request equals a recorded request. Compares the method, the URL and the body, with secrets masked.
 /// JSON is compared by value, a form item by item, and a query regardless of its order.
 public struct CassetteComparison: Sendable {
     /// The names of headers that must be equal too.
@@ -25,7 +25,7 @@ public struct CassetteComparison: Sendable {
         /// Nil if the body is unknown or ignored.
         var body: String?
 
-        /// All strings of the key. The first one states how many of each kind follow.
+        /// All strings of the key. The first string states how many of each kind follow.
         private var texts: [String] {
             ["\(query.count) \(headers.count) \(body == nil)", method, place] + query + headers + [body ?? ""]
         }
@@ -92,8 +92,8 @@ public struct CassetteComparison: Sendable {
 
     // MARK: Differences
 
-    /// Describes how the recorded request differs from the live one, and rates their similarity (higher is more
-    /// similar). Nil if they are equal.
+    /// Describes how the recorded request differs from the live request, and rates their similarity (higher is more
+    /// similar). Returns nil if they are equal.
     static func difference(_ recorded: Key, _ live: Key) -> (similarity: Int, text: String)? {
         if !recorded.place.isExactly(live.place) {
             return (recorded.method == live.method ? 1 : 0, "is for \(quoted(recorded.place, limit: 200))")

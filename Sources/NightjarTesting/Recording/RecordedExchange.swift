@@ -26,7 +26,7 @@ package struct RecordedExchange: Sendable, Equatable {
         package var trailers = Headers()
         /// Time from the request to the response head.
         package var delay = Duration.zero
-        /// The parts in which the body arrived. The last one includes all bytes that the sizes do not cover.
+        /// The parts in which the body arrived. The last part includes all bytes that the sizes do not cover.
         package var pieces: [Piece] = []
         /// True if the client stopped reading before the end of the body.
         package var isTruncated = false
@@ -45,7 +45,7 @@ package struct RecordedExchange: Sendable, Equatable {
         }
     }
 
-    /// The failure of the exchange. It occurred instead of a response or after the recorded part of it.
+    /// The failure of the exchange, which occurred instead of a response or after the recorded part of the response.
     package struct Failure: Sendable, Equatable {
         package var kind: ErrorKind
         package var message: String
@@ -182,8 +182,8 @@ package enum RecordedBody: Sendable, Equatable {
         return (result, depth)
     }
 
-    /// The deepest nesting of a body that is stored as JSON. A deeper one is stored as text, because the file adds
-    /// levels of its own and ``SecretScrubber`` does not search deeper.
+    /// The maximum nesting depth of a body that is stored as JSON. A deeper body is stored as text, because the file
+    /// adds levels of its own and ``SecretScrubber`` does not search deeper.
     static let deepestJSON = 199
 
     /// The body in a form that can be written to a file, read back and searched for secrets.

@@ -47,7 +47,7 @@ package struct SecretScrubber: Sendable {
     /// - Parameter inLogin: true if the exchange is a login. Nil: detected from the names in its bodies.
     package mutating func scrub(_ exchange: RecordedExchange, inLogin: Bool? = nil) -> RecordedExchange {
         let inLogin = inLogin ?? isLogin(exchange)
-        // Headers first: the secrets found there are replaced in the URLs and bodies.
+        // Headers are scrubbed first, because their secrets are replaced in the URLs and bodies too.
         var request = exchange.request
         request.headers = scrub(request.headers)
         request.url = scrub(url: request.url)
@@ -130,7 +130,7 @@ package struct SecretScrubber: Sendable {
     private mutating func cookie(_ pair: Substring) -> String {
         guard let equals = pair.utf8.firstIndex(of: UInt8(ascii: "=")) else { return replace(String(pair)) }
         let value = String(pair[pair.utf8.index(after: equals)...])
-        // A server deletes a cookie by setting an empty one.
+        // An empty value is kept: with it, a server deletes a cookie.
         return value.isEmpty ? String(pair) : pair[...equals] + replace(value)
     }
 
@@ -305,7 +305,7 @@ package struct SecretScrubber: Sendable {
 
     private func withoutSeen(_ text: String, _ secrets: ArraySlice<(secret: String, name: String)>) -> String {
         var text = text
-        // Longest first, because one secret may contain another.
+        // The longest secrets are replaced first, because one secret may contain another.
         for (secret, name) in secrets.sorted(by: { $0.secret.utf8.count > $1.secret.utf8.count }) {
             text = text.replacing(secret, by: name)
         }

@@ -58,7 +58,7 @@ package final class LoopbackListener: @unchecked Sendable {
 }
 
 /// The open connections. Any program of this machine may connect, and a browser needs few connections. If there are too
-/// many, the oldest one is closed, so that other programs cannot keep the browser out. Used on the loop.
+/// many, the oldest connection is closed, so that other programs cannot keep the browser out. Used on the loop.
 private final class BrowserConnections: @unchecked Sendable {
     /// The open connections, oldest first.
     private var channels: [any Channel] = []

@@ -41,7 +41,7 @@ final class HTTP1Connection: ChannelInboundHandler {
     private var isReused = false
     private var requestIsComplete = false
     private var responseHasStarted = false
-    /// The rest of the request body; nil if there is none.
+    /// The unsent part of the request body; nil if there is none.
     private var outgoing: OutgoingBody?
     /// Nil for a request without Expect: 100-continue.
     private var expectation: ExpectContinue?
@@ -63,7 +63,7 @@ final class HTTP1Connection: ChannelInboundHandler {
 
     // MARK: Opening
 
-    /// Makes the connection idle. Called by the connector, or at the end of the TLS handshake.
+    /// Passes the open connection to the pool. Called by the connector, or at the end of the TLS handshake.
     func opened(_ socket: SocketHandle? = nil) {
         guard phase == .connecting else { return }
         self.socket = socket
@@ -343,7 +343,8 @@ final class HTTP1Connection: ChannelInboundHandler {
             if let cause { throw ConnectionFailure.describe(cause, responseHasStarted: responseHasStarted) }
             while phase == .busy, let event = try decoder.endOfStream() { try handle(event, rest: 0) }
             if phase == .busy {
-                throw NightjarError(.connectionLost, "the server closed the connection", phase: .receive)
+                throw NightjarError(
+                    .connectionLost, "the server closed the connection before the end of the response", phase: .receive)
             }
         } catch {
             fail(error)

@@ -262,7 +262,7 @@ import Testing
         #expect(scopes.map(\.name) == ["read"] && scopes.map(\.documentation) == ["Reads"])
         #expect(
             catalog.notes == [
-                "components.securitySchemes.wrong: ignored: an apiKey scheme needs a name and \"in\" (query, header or cookie)"
+                "components.securitySchemes.wrong: ignored: an apiKey scheme requires a name, and \"in\" with the value query, header or cookie"
             ])
     }
 
