@@ -47,7 +47,7 @@ package struct GzipEncoder: ~Copyable {
         }
         var bytes = bytes
         repeat {
-            // zlib counts in 32 bits.
+            // zlib counts bytes in 32 bits, so longer input is processed in parts.
             let piece = bytes.readSlice(length: min(bytes.readableBytes, Int(Int32.max))) ?? ByteBuffer()
             let mode = bytes.readableBytes == 0 ? flush : Z_NO_FLUSH
             try piece.withUnsafeReadableBytes { (piece) throws(NightjarError) in

@@ -56,7 +56,7 @@ final class ZlibDecoder: LayerDecoder {
         }
         state = .inside
 
-        // zlib counts in 32 bits.
+        // zlib counts bytes in 32 bits, so longer buffers are processed in parts.
         let offered = min(input.count, Int(Int32.max))
         let room = min(output.count, Int(Int32.max))
         stream.pointee.next_in = UnsafeMutablePointer(

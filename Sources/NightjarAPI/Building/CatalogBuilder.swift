@@ -343,7 +343,7 @@ struct PathItem {
     private let own: DocumentPlace
     private let target: DocumentPlace
 
-    /// - Parameter target: the target of the reference at `place`. Equal to `place` if there is no reference.
+    /// - Parameter target: the target of the reference at `place`, or `place` if it has no reference.
     init(_ place: DocumentPlace, _ target: DocumentPlace) throws(NightjarError) {
         own = place
         self.target = target

@@ -4,6 +4,8 @@ import NightjarHTTP
 ///
 /// `.inf` and `.nan`, which JSON cannot represent, are strings too.
 enum YAMLScalar {
+    /// Returns the kind of a scalar, and the value of a boolean as `flag`.
+    ///
     /// - Parameter text: a scalar without quotes.
     static func kind(_ text: UnsafeRawBufferPointer) -> (DocumentTree.Kind, flag: Bool) {
         guard let first = text.first else { return (.null, false) }

@@ -13,7 +13,7 @@ package struct LinkField: Sendable, Equatable {
     /// The maximum number of links parsed. Servers send a handful; a head of 256 KiB could contain tens of thousands.
     static let maximumCount = 256
 
-    /// All links in order.
+    /// Returns the links of all Link fields, in order.
     package static func parse(_ headers: Headers) -> [LinkField] {
         var links: [LinkField] = []
         for value in headers.values("Link") {

@@ -98,7 +98,8 @@ struct PageResponse {
         return PageResponse.count(text)
     }
 
-    /// Returns the integer in `text` if it is between 0 and 2^52 - 1, so that sums of two are exact in a double.
+    /// Returns the integer in `text` if it is between 0 and 2^52 - 1, so that the sum of two such numbers is exact in a
+    /// double.
     static func count(_ text: String) -> Int? {
         guard let number = Int(text), number >= 0, number < 1 << 52 else { return nil }
         return number

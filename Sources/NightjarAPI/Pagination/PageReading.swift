@@ -14,7 +14,7 @@ struct PageReading {
     let place: PagePlace
     let first: RequestURL
 
-    /// The maximum number of elements per page. Servers send at most some ten thousand; each costs 16 bytes.
+    /// The maximum number of elements per page. Servers send at most about ten thousand. Each element takes 16 bytes.
     static let maximumElements = 1 << 20
 
     // MARK: Items

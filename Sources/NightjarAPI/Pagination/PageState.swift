@@ -91,6 +91,8 @@ struct PageStateOrigin: Sendable {
 
     // MARK: Reading
 
+    /// Reads a saved position.
+    ///
     /// - Throws: `invalid_argument` if the text is not a state, or belongs to another list.
     func read(_ text: String, _ options: Pagination) throws(NightjarError) -> SavedPlace {
         guard text.utf8.count <= PageStateOrigin.maximumLength, let bytes = Base64.decodeForURL(text.utf8),

@@ -97,7 +97,7 @@ extension DiskCache {
     package enum ExternalChanges: Sendable {
         /// The folder cannot be used at all, so no other process shares it with this one.
         case none
-        /// The index cannot be read now.
+        /// The index cannot currently be read.
         case unknown
         case read(ChangeLog, CacheChanges)
     }

@@ -292,7 +292,7 @@ package final class DiskCache: Sendable {
     func use<Result: Sendable>(
         _ nothing: Result, _ body: (DiskIndex, inout DiskCacheState) throws(DatabaseError) -> Result
     ) -> Result {
-        // In a forked child, the lock may be held forever.
+        // In a forked child, the lock may be held forever by a thread that exists only in the parent.
         guard getpid() == process else { return nothing }
         return state.withLock { state in
             withoutFileSizeSignal {
@@ -384,7 +384,7 @@ package final class DiskCache: Sendable {
     static let largestShare = 8
     /// The largest body in bytes that is read, verified and returned in one step.
     private static let largestAtOnce = 256 << 10
-    /// The number of entries with unwritten hits before the hits are written.
+    /// The number of entries with unwritten hits at which the hits are written.
     private static let mostUncounted = 64
     static let mostPending = 256
     /// The maximum number of batches of one eviction. Never reached in practice.

@@ -182,7 +182,7 @@ final class DiskIndex {
         }
     }
 
-    /// Adds hits.
+    /// Adds hits to the counters of entries.
     func use(_ rows: [Int64: Int]) throws(DatabaseError) {
         try database.transaction { () throws(DatabaseError) in
             for (row, count) in rows { try line.use(row, count) }

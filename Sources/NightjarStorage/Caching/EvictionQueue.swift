@@ -164,8 +164,8 @@ private struct GhostList {
     private var order: [UInt64] = []
     /// The index in `order` of the first valid element.
     private var start = 0
-    /// A fingerprint that was removed and added again is in `order` twice and is dropped with the first occurrence.
-    /// This is rare and only makes an entry start in the small queue.
+    /// The fingerprints in the list. A fingerprint that was removed and added again is in `order` twice and is dropped
+    /// with its first occurrence. This is rare, and its only effect is that an entry starts in the small queue.
     private var known: Set<UInt64> = []
 
     mutating func add(_ fingerprint: UInt64, limit: Int) {

@@ -24,7 +24,7 @@ package final class CookieFile {
         let database: Database
         let rows: CookieRows
         var content: CookieJar.Snapshot
-        /// ``Database/version`` of ``content``.
+        /// The ``Database/version`` at which ``content`` was read or written.
         var version: Int64
     }
 

@@ -183,7 +183,7 @@ struct FileIdentity: Equatable {
 
     init() {}
 
-    /// - Returns: nil if the file does not exist.
+    /// Identifies the file at a path. Returns nil if the file does not exist.
     init?(_ path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }

@@ -14,7 +14,7 @@ package struct DatabaseError: Error, Sendable, CustomStringConvertible {
         case foreign
         /// Another process held the file for longer than the wait.
         case busy
-        /// No space on the disk.
+        /// The disk has no space left.
         case full
         /// The file, its folder or the file system is not writable.
         case readOnly

@@ -70,7 +70,8 @@ package enum DatabaseFile {
             let identity = FileIdentity(path)
             do throws(DatabaseError) {
                 let database = try openExisting(path, schema, lockTimeout, checksPages: checksPages)
-                // A process that may write in the folder could have replaced the file since the first check.
+                // Checked again, because a process that may write in the folder could have replaced the file after the
+                // first check.
                 try checkOwner(path)
                 return Opened(database: database, movedAside: moved)
             } catch {

@@ -163,7 +163,7 @@ package struct PrivateFile: Sendable {
         unlink(temporary)
         let descriptor = Glibc.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw failure(errno: errno, doing: "written") }
-        // The umask may have removed permissions, even of the owner.
+        // The mode is set again, because the umask may have removed permissions, even of the owner.
         var code = fchmod(descriptor, 0o600) == 0 ? 0 : errno
         if code == 0 { code = withoutFileSizeSignal { PrivateFile.write(content, to: descriptor) } }
         if code == 0, fsync(descriptor) != 0 { code = errno }

@@ -132,9 +132,8 @@ package struct MockTable: Sendable {
 
     // MARK: Verification
 
-    /// Returns the number of uses of a route.
-    ///
-    /// - Returns: the number; nil if no route has this name or pattern (`GET /articles`).
+    /// Returns the number of uses of the routes with this name or pattern (`GET /articles`). Returns nil if there is
+    /// none.
     package func uses(of name: String) -> Int? {
         var sum: Int?
         for (index, route) in routes.enumerated() where route.name == name || route.pattern.summary == name {

@@ -2,7 +2,7 @@
 /// or `/static/**` for any number of segments. Compared segment by segment after percent-decoding.
 package struct PathPattern: Sendable, Equatable, CustomStringConvertible {
     private enum Segment: Sendable, Equatable {
-        /// Pieces separated by arbitrary text. A single piece must match exactly.
+        /// The pieces between `*`, each of which stands for any text. A single piece must match exactly.
         case text([[UInt8]])
         case parameter(String)
         /// Any number of segments.

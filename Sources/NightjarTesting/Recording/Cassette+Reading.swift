@@ -160,7 +160,7 @@ extension Headers {
     }
 }
 
-/// A value of the file and its path.
+/// A value in the cassette, with its path for messages.
 private struct CassetteNode {
     let value: JSONValue
     let path: String

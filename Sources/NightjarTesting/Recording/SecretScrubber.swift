@@ -177,7 +177,8 @@ package struct SecretScrubber: Sendable {
         case .text(let text):
             return .text(String(decoding: replacing(Array(text.utf8), type: type), as: UTF8.self))
         case .binary(let bytes):
-            // A multipart form can contain files as well as secrets.
+            // Of the binary bodies, only multipart forms are scrubbed, because they can contain named secrets besides
+            // files.
             guard SecretContent.essence(type).hasPrefix("multipart/") else { return body }
             let others = replacing(Array(bytes.readableBytesView), type: type)
             return others.elementsEqual(bytes.readableBytesView) ? body : .binary(ByteBuffer(bytes: others))

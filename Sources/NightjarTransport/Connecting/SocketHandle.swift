@@ -5,7 +5,7 @@ import NIOCore
 struct SocketHandle {
     private let descriptor: CInt
 
-    /// - Returns: Nil if the channel has no system socket.
+    /// Returns nil if the channel has no system socket.
     init?(_ channel: any Channel) {
         let known = try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
             of: NIOBSDSocket.Handle.self, { $0 })

@@ -73,7 +73,7 @@ final class TunnelHandshake: ChannelInboundHandler, RemovableChannelHandler {
         do throws(NightjarError) {
             guard try received(&buffer, context) else { return }
             finish(.success(()))
-            // The first data of the origin.
+            // Data after the proxy's response is the first data of the origin.
             if buffer.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(buffer)) }
             context.pipeline.syncOperations.removeHandler(self, promise: nil)
         } catch {

@@ -14,7 +14,7 @@ final class TransportHost {
         pool = NetworkTransport.Pool(limit: limit)
     }
 
-    /// The peer of a connection's socket.
+    /// The peer to which a connection's socket is connected: the origin, a proxy or a Unix socket.
     var nearest: Peer {
         switch route {
         case .direct: Peer(origin)
