@@ -138,8 +138,7 @@ package enum DatabaseFile {
             case CLINUX_FOREIGN.rawValue:
                 throw DatabaseError(
                     .foreign, name,
-                    "belongs to another user (uid \(status.st_uid)); remove it, or use "
-                        + "another")
+                    "belongs to another user (uid \(status.st_uid)); remove it, or use another path")
             default:
                 let mode = String(status.st_mode & 0o777, radix: 8)
                 throw DatabaseError(
